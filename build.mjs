@@ -1,0 +1,126 @@
+// Bundles each program into one file in dist/ and fails when a bundle holds what it must not.
+import { chmodSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { build } from 'esbuild';
+import manifest from './package.json' with { type: 'json' };
+
+const OLDEST_NODE = [22, 15];
+
+// CommonJS libraries inside an ES module still call require(). The version is checked before anything else runs.
+const nodeBanner = `import { createRequire as __createRequire } from 'node:module';
+const require = __createRequire(import.meta.url);
+{
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < ${OLDEST_NODE[0]} || (major === ${OLDEST_NODE[0]} && minor < ${OLDEST_NODE[1]})) {
+    process.stderr.write('gatehouse needs Node ${OLDEST_NODE.join('.')} or newer, and this is ' + process.versions.node + '\\n');
+    process.exit(1);
+  }
+}`;
+
+const shared = {
+  bundle: true,
+  format: 'esm',
+  target: 'es2022',
+  metafile: true,
+  logLevel: 'warning',
+  legalComments: 'none',
+  charset: 'utf8',
+};
+
+/** Programs that another program starts stay bundles of their own: their sources' names become the bundles' names. */
+const siblings = {
+  name: 'siblings',
+  setup({ onResolve }) {
+    const bundleOf = { 'gateway.node': 'gateway', eval: 'eval', demo: 'demo', gatehouse: 'gatehouse' };
+    onResolve({ filter: /^\.\/(gateway\.node|eval|demo|gatehouse)\.ts$/ }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path: `./${bundleOf[path.slice(2, -3)]}.js`, external: true } : undefined,
+    );
+  },
+};
+
+/**
+ * Work that needs a library, but not at run time, is done here: the manifest shrinks to its version, and the OpenAPI
+ * text is written out, so that no bundle carries the schema converter.
+ */
+const precomputed = {
+  name: 'precomputed',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]package\.json$/, namespace: 'file' }, ({ path }) =>
+      path === resolve('package.json') ? { contents: JSON.stringify({ version: manifest.version }), loader: 'json' } : undefined,
+    );
+    onLoad({ filter: /[\\/]src[\\/]gateway[\\/]openapi\.ts$/ }, async ({ path }) => {
+      const { openApiOf } = await import(path);
+      return { contents: `export const openApiOf = () => (${JSON.stringify(openApiOf(manifest.version))});` };
+    });
+  },
+};
+
+/** What a Worker bundle may never contain, by the paths and imports in esbuild's own account of it. */
+const problemsOf = (name, metafile) => {
+  const inputs = Object.keys(metafile.inputs);
+  const externals = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+  const isWorker = name.endsWith('.worker.js');
+  return [
+    ...(isWorker ? externals.map((path) => `${name} imports ${path}`) : []),
+    ...(name !== 'demo.js'
+      ? inputs.filter((path) => path.startsWith('src/demo/')).map((path) => `${name} holds ${path}`)
+      : []),
+    ...inputs.filter((path) => path.startsWith('test/')).map((path) => `${name} holds ${path}`),
+  ];
+};
+
+const programs = [
+  {
+    out: 'gateway.js',
+    options: {
+      entryPoints: ['src/main/gateway.node.ts'],
+      platform: 'node',
+      // The adapter's own Response is written out in one piece and costs half of the global one.
+      inject: ['src/adapter/node-response.ts'],
+      banner: { js: nodeBanner },
+    },
+  },
+  {
+    out: 'gateway.worker.js',
+    options: {
+      entryPoints: ['src/main/gateway.worker.ts'],
+      platform: 'neutral',
+      mainFields: ['module', 'main'],
+      minify: true,
+    },
+  },
+  { out: 'demo.js', options: { entryPoints: ['src/main/demo.ts'], platform: 'node', banner: { js: nodeBanner } } },
+  { out: 'eval.js', options: { entryPoints: ['src/main/eval.ts'], platform: 'node', banner: { js: nodeBanner } } },
+  {
+    out: 'gatehouse.js',
+    isCommand: true,
+    options: {
+      entryPoints: ['src/main/gatehouse.ts'],
+      platform: 'node',
+      banner: { js: `#!/usr/bin/env node\n${nodeBanner}` },
+    },
+  },
+  {
+    out: 'moderation-gateway.js',
+    isCommand: true,
+    options: {
+      entryPoints: ['src/main/moderation-gateway.ts'],
+      platform: 'node',
+      banner: { js: `#!/usr/bin/env node\n${nodeBanner}` },
+    },
+  },
+];
+
+rmSync('dist', { recursive: true, force: true });
+const results = await Promise.all(
+  programs.map(async ({ out, options, isCommand }) => {
+    const { metafile } = await build({ ...shared, ...options, plugins: [precomputed, siblings], outfile: `dist/${out}` });
+    if (isCommand) chmodSync(`dist/${out}`, 0o755);
+    const bytes = Object.values(metafile.outputs)[0].bytes;
+    return { line: `dist/${out}  ${(bytes / 1024).toFixed(1)} KB`, problems: problemsOf(out, metafile) };
+  }),
+);
+const problems = results.flatMap((result) => result.problems);
+for (const { line } of results) console.log(line);
+for (const problem of problems) console.error(`build: ${problem}`);
+process.exit(problems.length === 0 ? 0 : 1);
