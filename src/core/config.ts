@@ -1,0 +1,56 @@
+import * as v from 'valibot';
+
+/** What a process was given to configure it: names and texts. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Everything that is wrong with a configuration, a line each, naming the variable and never its value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** Reads variables through a schema. An empty text counts as not set, as compose files leave it. All problems at once. */
+export const readVariables = <Schema extends v.GenericSchema>(
+  schema: Schema,
+  variables: Variables,
+): v.InferOutput<Schema> => {
+  const given = Object.fromEntries(
+    Object.entries(variables).filter(([, text]) => text !== undefined && text.trim() !== ''),
+  );
+  const result = v.safeParse(schema, given);
+  if (result.success) return result.output;
+  throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'configuration'}: ${issue.message}`));
+};
+
+const whole = (least: number, most: number): string => `expected a whole number from ${least} to ${most}`;
+
+/** A variable that holds a whole number within bounds. */
+export const WholeNumber = (least: number, most: number) =>
+  v.pipe(
+    v.string(),
+    v.trim(),
+    v.regex(/^\d{1,15}$/, whole(least, most)),
+    v.transform(Number),
+    v.minValue(least, whole(least, most)),
+    v.maxValue(most, whole(least, most)),
+  );
+
+/** A variable that holds one of a few words. */
+export const OneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  v.pipe(v.string(), v.trim(), v.picklist(words, `expected ${words.join(' | ')}`));
+
+/** A variable that holds a comma-separated list; blanks around the items and empty items are dropped. */
+export const CommaList = v.pipe(
+  v.string(),
+  v.transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  ),
+);

@@ -1,0 +1,31 @@
+/**
+ * Every failure that a service expects. Add a kind here and the compiler shows the one place that must answer it
+ * (`reply.ts`). Anything else that is thrown is a bug. Reasons are our own words: never a user's text, never a backend's.
+ */
+export type FaultDetail =
+  | { readonly kind: 'unauthorized' }
+  | { readonly kind: 'bad-input'; readonly code: string; readonly param: string | null; readonly message: string }
+  | { readonly kind: 'model-not-found'; readonly valid: readonly string[] }
+  | { readonly kind: 'not-found'; readonly hint: string }
+  | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
+  | { readonly kind: 'body-too-large'; readonly limitBytes: number }
+  | { readonly kind: 'body-too-slow' }
+  | { readonly kind: 'unsupported-media-type' }
+  | { readonly kind: 'rate-limited'; readonly retryAfterMs: number }
+  | { readonly kind: 'overloaded'; readonly retryAfterMs: number }
+  | { readonly kind: 'no-backend-key'; readonly retryAfterMs: number }
+  | { readonly kind: 'backend-error'; readonly reason: string }
+  | { readonly kind: 'backend-unusable'; readonly reason: string }
+  | { readonly kind: 'backend-timeout' }
+  | { readonly kind: 'client-left' };
+
+/** An expected failure on its way to the one place that answers it. */
+export class Fault extends Error {
+  override readonly name = 'Fault';
+  readonly detail: FaultDetail;
+
+  constructor(detail: FaultDetail) {
+    super(detail.kind);
+    this.detail = detail;
+  }
+}

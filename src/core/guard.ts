@@ -1,0 +1,74 @@
+import type { Clock } from './clock.ts';
+import { Fault } from './fault.ts';
+import type { Handler } from './handler.ts';
+import type { Log } from './log.ts';
+import { replyTo, replyToBug } from './reply.ts';
+
+/** What is known about a request once it has been answered; `route` is a path of ours or `other`, never a caller's text. */
+export type Answered = {
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+};
+
+export type GuardNeeds = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly newRequestId: () => string;
+  readonly routeOf: (request: Request) => string;
+  readonly onAnswered?: (answered: Answered) => void;
+};
+
+/** Anything longer or odder could forge log lines or headers. */
+const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+const failureOf = (error: unknown): { reply: Response; fault: string; reason?: string } => {
+  if (!(error instanceof Fault)) {
+    const name = error instanceof Error ? error.name : typeof error;
+    return { reply: replyToBug(), fault: 'bug', reason: `${name} at ${placeOf(error)}` };
+  }
+  const { detail } = error;
+  return { reply: replyTo(detail), fault: detail.kind, ...('reason' in detail ? { reason: detail.reason } : {}) };
+};
+
+/** Where a bug was thrown. Its message is left out: it may quote what a user or a backend said. */
+const placeOf = (error: unknown): string =>
+  (error instanceof Error ? /\n\s+at (.+)/.exec(error.stack ?? '')?.[1] : undefined) ?? 'an unknown place';
+
+/**
+ * The outermost layer of every service: turns whatever is thrown into an answer, gives each answer its `x-request-id`
+ * and writes one line about it. It never rejects.
+ */
+export const guard =
+  (handler: Handler, { clock, log, newRequestId, routeOf, onAnswered }: GuardNeeds): Handler =>
+  async (request) => {
+    const startedAt = clock.now();
+    const offeredId = request.headers.get('x-request-id');
+    const requestId = offeredId !== null && SANE_REQUEST_ID.test(offeredId) ? offeredId : newRequestId();
+    let failure: ReturnType<typeof failureOf> | undefined;
+    let response: Response;
+    try {
+      response = await handler(request);
+    } catch (error) {
+      failure = failureOf(error);
+      response = failure.reply;
+    }
+    response.headers.set('x-request-id', requestId);
+    const answered: Answered = {
+      method: request.method,
+      route: routeOf(request),
+      status: response.status,
+      durationMs: clock.now() - startedAt,
+    };
+    onAnswered?.(answered);
+    const { fault, reason } = failure ?? {};
+    const level = fault === 'bug' ? 'error' : fault === undefined || response.status < 500 ? 'info' : 'warn';
+    log(level, 'request-answered', {
+      requestId,
+      ...answered,
+      ...(fault === undefined ? {} : { fault }),
+      ...(reason === undefined ? {} : { reason }),
+    });
+    return response;
+  };

@@ -1,0 +1,44 @@
+import type { Clock } from './clock.ts';
+
+/** From the most to the least talkative. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The only fields a line may carry. There is none for texts, bodies or keys, so none can slip in. */
+export type LogFields = {
+  readonly requestId?: string;
+  readonly method?: string;
+  readonly route?: string;
+  readonly status?: number;
+  readonly durationMs?: number;
+  readonly fault?: string;
+  readonly reason?: string;
+  readonly key?: string;
+  readonly state?: string;
+  readonly restMs?: number;
+  readonly backend?: string;
+  readonly model?: string;
+  readonly address?: string;
+  readonly version?: string;
+  readonly signal?: string;
+  readonly count?: number;
+};
+
+/** Writes one JSON line per event; lines below the chosen level are dropped. */
+export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
+
+export type LogNeeds = {
+  readonly level: LogLevel;
+  readonly service: string;
+  readonly clock: Clock;
+  /** Takes one whole line, without its line break. */
+  readonly write: (line: string) => void;
+};
+
+export const createLog = ({ level, service, clock, write }: LogNeeds): Log => {
+  const least = LOG_LEVELS.indexOf(level);
+  return (lineLevel, event, fields = {}) => {
+    if (LOG_LEVELS.indexOf(lineLevel) < least) return;
+    write(JSON.stringify({ time: new Date(clock.now()).toISOString(), level: lineLevel, service, event, ...fields }));
+  };
+};

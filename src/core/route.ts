@@ -1,0 +1,69 @@
+import { IttyRouter } from 'itty-router';
+import { Fault } from './fault.ts';
+import type { Handler } from './handler.ts';
+
+/** What a path answers: the decoded path parameters come second, because a Request cannot carry them. */
+export type RouteHandler = (request: Request, params: Readonly<Record<string, string>>) => Response | Promise<Response>;
+
+/** Path pattern (`/v1/models/:id`) to method to handler. HEAD is answered wherever GET is. */
+export type RouteTable = Readonly<Record<string, Readonly<Record<string, RouteHandler>>>>;
+
+export type Routes = {
+  readonly handler: Handler;
+  /** The pattern that covers a request, or `other`: a label that never holds a caller's text. */
+  readonly routeOf: (request: Request) => string;
+};
+
+const pathOf = (url: string): string => {
+  const start = url.indexOf('/', url.indexOf('://') + 3);
+  const query = url.search(/[?#]/);
+  return start === -1 ? '/' : url.slice(start, query === -1 ? undefined : query);
+};
+
+const decoded = (params: Readonly<Record<string, string>> = {}): Record<string, string> => {
+  try {
+    return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]));
+  } catch {
+    throw new Fault({ kind: 'not-found', hint: 'The path holds a malformed percent escape' });
+  }
+};
+
+const withoutBody = async (reply: Response | Promise<Response>): Promise<Response> => {
+  const { status, headers, body } = await reply;
+  await body?.cancel();
+  return new Response(null, { status, headers });
+};
+
+/**
+ * A thin face over itty-router's smallest router: it adds HEAD, 405 with `Allow` and decoded parameters.
+ * `hintFor` words the 404 of a path that no pattern covers.
+ */
+export const createRoutes = (table: RouteTable, hintFor: (path: string) => string): Routes => {
+  const router = IttyRouter();
+  for (const [pattern, methods] of Object.entries(table)) {
+    const allow = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    router.all(pattern, (request: Request & { params?: Record<string, string> }) => {
+      const isHead = request.method === 'HEAD';
+      const handle = methods[isHead ? 'GET' : request.method];
+      if (handle === undefined) throw new Fault({ kind: 'method-not-allowed', allow });
+      const reply = handle(request, decoded(request.params));
+      return isHead ? withoutBody(reply) : reply;
+    });
+  }
+  const plain = new Set(Object.keys(table).filter((pattern) => !pattern.includes(':')));
+  const prefixes = Object.keys(table).flatMap((pattern) => {
+    const colon = pattern.indexOf(':');
+    return colon === -1 ? [] : [{ prefix: pattern.slice(0, colon), pattern }];
+  });
+  return {
+    async handler(request) {
+      const response: unknown = await router.fetch(request);
+      if (response !== undefined) return response as Response;
+      throw new Fault({ kind: 'not-found', hint: hintFor(pathOf(request.url)) });
+    },
+    routeOf(request) {
+      const path = pathOf(request.url);
+      return plain.has(path) ? path : (prefixes.find(({ prefix }) => path.startsWith(prefix))?.pattern ?? 'other');
+    },
+  };
+};
