@@ -1,0 +1,80 @@
+import { Fault } from '../core/fault.ts';
+import { untilAborted } from '../core/wait.ts';
+import type { DialectChoice } from './detect.ts';
+import type { ChatCall, ChatReply } from './dialect.ts';
+import { type Exchange, ExchangeError, type Received } from './exchange.ts';
+import type { BackendKey, Refusal } from './key-pool.ts';
+import { refusalOf } from './refusal.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** How one call with one key went. Reasons are our own words. */
+export type Attempt =
+  | { readonly kind: 'answered'; readonly reply: Exclude<ChatReply, { readonly kind: 'error' }> }
+  /** The key is not wanted now. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** The request is not wanted, whatever the key. */
+  | { readonly kind: 'rejected'; readonly reason: string }
+  /** Another key may do better. A missing model is nothing against the host, and must not close it to other models. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly isHostTrouble: boolean };
+
+export type AttemptNeeds = {
+  readonly baseUrl: string;
+  readonly dialect: DialectChoice;
+  readonly exchange: Exchange;
+  readonly now: () => number;
+};
+
+/** Far more than any verdict with its thinking, and little enough for many at once. */
+const ANSWER_LIMIT_BYTES = 1_048_576;
+
+const hostTrouble = (reason: string): Attempt => ({ kind: 'failed', reason, isHostTrouble: true });
+
+export const headersFor = (key: BackendKey): Record<string, string> => ({
+  'content-type': 'application/json',
+  accept: 'application/json',
+  ...(key.secret === '' ? {} : { authorization: `Bearer ${key.secret}` }),
+});
+
+const failureOf = (status: number): Attempt => {
+  const reason = `HTTP ${status}`;
+  if (status >= 500 || status === 408) return hostTrouble(reason);
+  return status === 404 ? { kind: 'failed', reason, isHostTrouble: false } : { kind: 'rejected', reason };
+};
+
+/** Rejects with the signal's reason when it aborts; every other ending is a value. */
+export const attemptChat = async (
+  { baseUrl, dialect, exchange, now }: AttemptNeeds,
+  call: ChatCall,
+  { key, signal }: { readonly key: BackendKey; readonly signal: AbortSignal },
+): Promise<Attempt> => {
+  const spoken = await untilAborted(dialect.current(), signal);
+  if (spoken === undefined) return hostTrouble('it answers neither like Ollama nor like OpenAI');
+  let received: Received;
+  try {
+    received = await exchange({
+      method: 'POST',
+      url: baseUrl + spoken.chatPath,
+      headers: headersFor(key),
+      body: spoken.bodyOf(call),
+      signal,
+      limitBytes: ANSWER_LIMIT_BYTES,
+    });
+  } catch (error) {
+    if (error instanceof Fault || !(error instanceof ExchangeError)) throw error;
+    dialect.forget();
+    return hostTrouble(`no whole answer (${error.code})`);
+  }
+  const { status, text } = received;
+  const refusal =
+    status === 200 ? undefined : refusalOf(status, text, retryAfterMs(received.header('retry-after'), now()));
+  if (refusal !== undefined) return { kind: 'refused', refusal };
+  if (status !== 200) {
+    // Another server may have moved in behind the address.
+    if (status === 404) dialect.forget();
+    return failureOf(status);
+  }
+  const reply = spoken.replyFrom(text, call.model);
+  if (reply.kind !== 'error') return { kind: 'answered', reply };
+  const inDisguise = refusalOf(status, reply.text, undefined);
+  return inDisguise === undefined ? hostTrouble('an error under HTTP 200') : { kind: 'refused', refusal: inDisguise };
+};

@@ -1,0 +1,44 @@
+import { untilAborted } from '../core/wait.ts';
+import { headersFor } from './attempt.ts';
+import type { DialectChoice } from './detect.ts';
+import { type Exchange, ExchangeError, type Received } from './exchange.ts';
+import type { BackendKey } from './key-pool.ts';
+
+/** Whether a backend would take a question now, and which models it lists. Reasons are our own words. */
+export type BackendHealth =
+  | { readonly kind: 'up'; readonly models: readonly string[] }
+  | { readonly kind: 'down'; readonly reason: string };
+
+export type HealthNeeds = {
+  readonly baseUrl: string;
+  readonly dialect: DialectChoice;
+  readonly exchange: Exchange;
+};
+
+const ANSWER_LIMIT_BYTES = 4_194_304;
+
+const down = (reason: string): BackendHealth => ({ kind: 'down', reason });
+
+/** Asks for the list of models: the cheapest question that shows host, path and key to be right. Rejects only as the signal does. */
+export const askHealth = async (
+  { baseUrl, dialect, exchange }: HealthNeeds,
+  key: BackendKey,
+  signal: AbortSignal,
+): Promise<BackendHealth> => {
+  const spoken = await untilAborted(dialect.current(), signal);
+  if (spoken === undefined) return down('the backend is not reached, or answers neither like Ollama nor like OpenAI');
+  let received: Received;
+  try {
+    const url = baseUrl + spoken.modelsPath;
+    received = await exchange({ method: 'GET', url, headers: headersFor(key), signal, limitBytes: ANSWER_LIMIT_BYTES });
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error;
+    dialect.forget();
+    return down(`the backend is not reached (${error.code})`);
+  }
+  if (received.status === 401 || received.status === 403)
+    return down(`the backend refuses its key (HTTP ${received.status})`);
+  if (received.status !== 200) return down(`the backend answers HTTP ${received.status}`);
+  const models = spoken.modelsFrom(received.text);
+  return models === undefined ? down('the backend lists no models') : { kind: 'up', models };
+};

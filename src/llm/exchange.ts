@@ -1,0 +1,77 @@
+/** One HTTP exchange with a backend, whole: LLM verdicts are small, so bodies are read to their end within a bound. */
+export type Sent = {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  /** A longer answer is given up, as an `ExchangeError`. */
+  readonly limitBytes: number;
+};
+
+export type Received = {
+  readonly status: number;
+  /** A header's value by its lower-case name. */
+  readonly header: (name: string) => string | null;
+  readonly text: string;
+};
+
+/**
+ * Sends and receives. Rejects with the signal's reason when it aborts, and with an `ExchangeError` for everything that
+ * goes wrong below HTTP. Redirects are answers, never followed: a key must not travel to another host.
+ */
+export type Exchange = (sent: Sent) => Promise<Received>;
+
+/** No whole answer arrived. `code` is the platform's own word for it (`ECONNRESET`), never a message or an address. */
+export class ExchangeError extends Error {
+  override readonly name = 'ExchangeError';
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`No answer from the backend: ${code}`);
+    this.code = code;
+  }
+}
+
+const readText = async (body: ReadableStream<Uint8Array>, limitBytes: number): Promise<string> => {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > limitBytes) {
+      await reader.cancel().catch(() => {});
+      throw new ExchangeError('ANSWER_TOO_LARGE');
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+};
+
+const codeOf = (error: unknown): string => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : 'CONNECTION_FAILED';
+};
+
+/** An exchange over the platform's own `fetch`, for runtimes without a faster way. */
+export const exchangeOverFetch =
+  (fetcher: typeof fetch): Exchange =>
+  async ({ method, url, headers, body, signal, limitBytes }) => {
+    try {
+      const response = await fetcher(url, {
+        method,
+        headers,
+        signal,
+        redirect: 'manual',
+        ...(body === undefined ? {} : { body }),
+      });
+      const text = response.body === null ? '' : await readText(response.body, limitBytes);
+      return { status: response.status, header: (name) => response.headers.get(name), text };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw error instanceof ExchangeError ? error : new ExchangeError(codeOf(error));
+    }
+  };

@@ -1,0 +1,63 @@
+import * as v from 'valibot';
+import type { ChatCall, ChatReply, Dialect } from './dialect.ts';
+import { isSameModel } from './model-name.ts';
+import { parseJson } from './parse-json.ts';
+
+const Answer = v.object({
+  error: v.optional(v.unknown()),
+  model: v.optional(v.string()),
+  message: v.object({ content: v.nullish(v.string(), '') }),
+  done: v.boolean(),
+  done_reason: v.optional(v.string()),
+  prompt_eval_count: v.optional(v.number(), 0),
+  eval_count: v.optional(v.number(), 0),
+});
+const ErrorAnswer = v.object({ error: v.unknown() });
+const Tags = v.object({ models: v.array(v.object({ name: v.string() })) });
+
+const bodyOf = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatCall): string =>
+  JSON.stringify({
+    model,
+    messages: [
+      { role: 'system', content: system },
+      { role: 'user', content: user, ...(image === undefined ? {} : { images: [image.base64] }) },
+    ],
+    stream: false,
+    // Both default to true and would cut the policy or the text away without a word.
+    truncate: false,
+    shift: false,
+    ...(think === undefined ? {} : { think }),
+    ...(schema === undefined ? {} : { format: schema }),
+    options: { temperature: 0, num_ctx: contextTokens, num_predict: outputTokens },
+  });
+
+const replyFrom = (text: string, model: string): ChatReply => {
+  const answer = parseJson(Answer, text);
+  if (answer === undefined) {
+    return parseJson(ErrorAnswer, text) === undefined
+      ? { kind: 'unusable', reason: 'not an answer of an Ollama server' }
+      : { kind: 'error', text };
+  }
+  if (answer.error != null) return { kind: 'error', text };
+  // An empty history is answered with `done_reason: load`: a loaded model, not a verdict.
+  if (!answer.done || answer.done_reason !== 'stop') return { kind: 'unusable', reason: 'the answer was cut off' };
+  if (answer.model !== undefined && !isSameModel(model, answer.model)) {
+    return { kind: 'unusable', reason: 'another model answered' };
+  }
+  return {
+    kind: 'said',
+    content: answer.message.content ?? '',
+    promptTokens: answer.prompt_eval_count,
+    outputTokens: answer.eval_count,
+  };
+};
+
+/** Ollama's native chat. Source: https://github.com/ollama/ollama/blob/main/docs/api.md */
+export const ollama: Dialect = {
+  name: 'ollama',
+  chatPath: '/api/chat',
+  modelsPath: '/api/tags',
+  bodyOf,
+  replyFrom,
+  modelsFrom: (text) => parseJson(Tags, text)?.models.map(({ name }) => name),
+};

@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import type { ChatCall, ChatReply, Dialect, Think } from './dialect.ts';
+import { isSameModel } from './model-name.ts';
+import { parseJson } from './parse-json.ts';
+
+const Message = v.object({
+  content: v.nullish(v.string(), ''),
+  refusal: v.nullish(v.string()),
+  tool_calls: v.nullish(v.array(v.unknown())),
+});
+const Answer = v.object({
+  error: v.optional(v.unknown()),
+  model: v.optional(v.string()),
+  choices: v.pipe(v.array(v.object({ message: Message, finish_reason: v.nullish(v.string()) })), v.length(1)),
+  usage: v.nullish(v.object({ prompt_tokens: v.nullish(v.number(), 0), completion_tokens: v.nullish(v.number(), 0) })),
+});
+// vLLM's older form is a flat {"object":"error",...}; all others wrap it in `error`.
+const ErrorAnswer = v.union([v.object({ error: v.unknown() }), v.object({ object: v.literal('error') })]);
+const Models = v.object({ data: v.array(v.object({ id: v.string() })) });
+
+const contentOf = ({ user, image }: ChatCall): unknown =>
+  image === undefined
+    ? user
+    : [
+        { type: 'text', text: user },
+        { type: 'image_url', image_url: { url: `data:${image.mediaType};base64,${image.base64}` } },
+      ];
+
+/** Levels go by OpenAI's name; off and on go to the chat template, where vLLM, SGLang and llama.cpp look for them. */
+const thinkingOf = (think: Think | undefined): object => {
+  if (think === undefined) return {};
+  return typeof think === 'string' ? { reasoning_effort: think } : { chat_template_kwargs: { enable_thinking: think } };
+};
+
+const bodyOf = (call: ChatCall): string =>
+  JSON.stringify({
+    model: call.model,
+    messages: [
+      { role: 'system', content: call.system },
+      { role: 'user', content: contentOf(call) },
+    ],
+    stream: false,
+    temperature: 0,
+    max_tokens: call.outputTokens,
+    ...thinkingOf(call.think),
+    ...(call.schema === undefined
+      ? {}
+      : {
+          response_format: { type: 'json_schema', json_schema: { name: 'verdict', strict: true, schema: call.schema } },
+        }),
+  });
+
+const replyFrom = (text: string, model: string): ChatReply => {
+  const answer = parseJson(Answer, text);
+  const choice = answer?.choices[0];
+  if (answer === undefined || choice === undefined) {
+    return parseJson(ErrorAnswer, text) === undefined
+      ? { kind: 'unusable', reason: 'not a chat completion' }
+      : { kind: 'error', text };
+  }
+  if (answer.error != null) return { kind: 'error', text };
+  const { message, finish_reason: finishReason } = choice;
+  if (finishReason !== 'stop') return { kind: 'unusable', reason: 'the answer was cut off' };
+  if (message.refusal || message.tool_calls?.length)
+    return { kind: 'unusable', reason: 'the model refused or called a tool' };
+  if (answer.model !== undefined && !isSameModel(model, answer.model)) {
+    return { kind: 'unusable', reason: 'another model answered' };
+  }
+  // Reasoning fields are never read: a verdict that was only thought about is no verdict.
+  return {
+    kind: 'said',
+    content: message.content ?? '',
+    promptTokens: answer.usage?.prompt_tokens ?? 0,
+    outputTokens: answer.usage?.completion_tokens ?? 0,
+  };
+};
+
+/** OpenAI's chat completions as vLLM, llama.cpp and SGLang serve them. Source: https://platform.openai.com/docs/api-reference/chat */
+export const openai: Dialect = {
+  name: 'openai',
+  chatPath: '/v1/chat/completions',
+  modelsPath: '/v1/models',
+  bodyOf,
+  replyFrom,
+  modelsFrom: (text) => parseJson(Models, text)?.data.map(({ id }) => id),
+};

@@ -1,0 +1,26 @@
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 3_600_000;
+
+const SECONDS = /^\d+(?:\.\d+)?$/;
+// The three forms that RFC 9110 wants read. `Date.parse` alone would also make a date of `-5` and of `soon 1`.
+const HTTP_DATES = [
+  /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
+];
+
+const delayMsOf = (value: string, now: number): number => {
+  if (SECONDS.test(value)) return Math.ceil(Number(value) * 1000);
+  if (!HTTP_DATES.some((form) => form.test(value))) return Number.NaN;
+  // The oldest form names no zone and means GMT all the same.
+  return Date.parse(value.endsWith('GMT') ? value : `${value} GMT`) - now;
+};
+
+/**
+ * The wait that a `Retry-After` header asks for, never over an hour. Nothing when it is absent, unreadable, in the past
+ * or under a second: believing such a header would mean to hammer a backend that has just refused.
+ */
+export const retryAfterMs = (header: string | null, now: number): number | undefined => {
+  const delayMs = delayMsOf(header?.trim() ?? '', now);
+  return delayMs >= SHORTEST_MS ? Math.min(delayMs, LONGEST_MS) : undefined;
+};

@@ -1,0 +1,455 @@
+import * as assert from 'uvu/assert';
+import {
+  type BackendKey,
+  createKeyPool,
+  type KeyChange,
+  type KeyPool,
+  type Lease,
+  type Refusal,
+  type RefusalReason,
+} from '../../src/llm/key-pool.ts';
+import { describe } from '../check.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const BURST: Refusal = { reason: 'burst' };
+const QUOTA: Refusal = { reason: 'quota' };
+const AUTH: Refusal = { reason: 'auth' };
+
+const poolOf = (names: string) => {
+  const time = { ms: 1_000_000 };
+  const changes: KeyChange[] = [];
+  const keys = [...names].map((name): BackendKey => ({ secret: `secret-${name}`, fingerprint: name }));
+  const pool = createKeyPool(
+    keys,
+    () => time.ms,
+    (change) => changes.push(change),
+  );
+  return { time, changes, keys, pool };
+};
+
+const take = (pool: KeyPool, tried: readonly BackendKey[] = []): Lease => {
+  const lease = pool.take(new Set(tried));
+  if (lease === undefined) throw new Error('No key to take');
+  return lease;
+};
+const isEmpty = (pool: KeyPool): boolean => pool.take(new Set()) === undefined;
+
+/** The keys of so many calls, each of which leaves its key as it was. */
+const order = (pool: KeyPool, count: number): string =>
+  Array.from({ length: count }, () => {
+    const lease = take(pool);
+    lease.release();
+    return lease.key.fingerprint;
+  }).join('');
+
+/** The rest that each of so many refusals in a row earns, every one from the probe after the rest before it. */
+const rests = (refusal: Refusal, count: number): number[] => {
+  const { pool, time } = poolOf('a');
+  return Array.from({ length: count }, () => {
+    take(pool).refuse(refusal);
+    const restMs = pool.waitMs();
+    time.ms += restMs;
+    return restMs;
+  });
+};
+const states = (pool: KeyPool): string =>
+  pool
+    .statuses()
+    .map(({ state }) => state)
+    .join(' ');
+
+describe('a key pool', (check) => {
+  check('needs at least one key', () => {
+    assert.throws(
+      () => createKeyPool([], () => 0),
+      (error: unknown) => error instanceof TypeError,
+    );
+  });
+
+  check('uses active keys in turn', () => {
+    const { pool } = poolOf('abc');
+    assert.is(pool.size, 3);
+    assert.is(order(pool, 7), 'abcabca');
+  });
+
+  check('leaves the order of the others alone while a key rests and when it is back', () => {
+    const { pool, time } = poolOf('abcd');
+    order(pool, 1);
+    take(pool).refuse(BURST);
+    assert.is(order(pool, 5), 'cdacd');
+    time.ms += 5 * SECOND_MS;
+    assert.is(order(pool, 1), 'a');
+    take(pool).succeed();
+    assert.is(order(pool, 5), 'cdabc');
+  });
+
+  check('gives a request no key that it has tried', () => {
+    const { pool, keys } = poolOf('ab');
+    const first = take(pool);
+    const second = take(pool, [first.key]);
+    assert.is(second.key.fingerprint, 'b');
+    assert.is(pool.take(new Set(keys)), undefined);
+    assert.is(take(pool, [keys[0]!]).key.fingerprint, 'b', 'even when it is the turn of the tried one');
+  });
+
+  check('rests a key by the reason: auth 10 minutes, quota 15 minutes, burst 5 seconds, and doubles', () => {
+    const minutes = (...values: number[]) => values.map((value) => value * MINUTE_MS);
+    const seconds = (...values: number[]) => values.map((value) => value * SECOND_MS);
+    assert.equal(rests(AUTH, 5), minutes(10, 20, 40, 60, 60));
+    assert.equal(rests(QUOTA, 4), minutes(15, 30, 60, 60));
+    assert.equal(rests(BURST, 8), seconds(5, 10, 20, 40, 80, 160, 300, 300));
+  });
+
+  check('rests a key after a burst for as long as the backend asks, and for that alone', () => {
+    assert.equal(rests({ reason: 'burst', retryAfterMs: 1_500 }, 3), [1_500, 1_500, 1_500]);
+    assert.equal(rests({ reason: 'burst', retryAfterMs: HOUR_MS }, 1), [HOUR_MS]);
+    assert.equal(rests({ reason: 'quota', retryAfterMs: 1_500 }, 1), [15 * MINUTE_MS]);
+  });
+
+  check('begins anew when the reason is another', () => {
+    const { pool, time } = poolOf('a');
+    for (const [refusal, restMs] of [
+      [BURST, 5 * SECOND_MS],
+      [BURST, 10 * SECOND_MS],
+      [AUTH, 10 * MINUTE_MS],
+      [BURST, 5 * SECOND_MS],
+    ] as const) {
+      take(pool).refuse(refusal);
+      assert.is(pool.waitMs(), restMs);
+      time.ms += restMs;
+    }
+  });
+
+  check('forgets all strikes after a success', () => {
+    const { pool, time } = poolOf('a');
+    take(pool).refuse(BURST);
+    time.ms += 5 * SECOND_MS;
+    take(pool).succeed();
+    take(pool).refuse(BURST);
+    assert.is(pool.waitMs(), 5 * SECOND_MS);
+  });
+
+  check('gives out no key before its rest is over', () => {
+    const { pool, time } = poolOf('a');
+    take(pool).refuse(BURST);
+    time.ms += 5 * SECOND_MS - 1;
+    assert.ok(isEmpty(pool));
+    assert.is(pool.waitMs(), 1);
+    time.ms += 1;
+    assert.is(pool.waitMs(), 0);
+    assert.not(isEmpty(pool));
+  });
+
+  check('tells the wait for the first key that returns', () => {
+    const { pool, time } = poolOf('ab');
+    assert.is(pool.waitMs(), 0);
+    take(pool).refuse(AUTH);
+    assert.is(pool.waitMs(), 0, 'b is in service');
+    take(pool).refuse({ reason: 'burst', retryAfterMs: 30 * SECOND_MS });
+    time.ms += SECOND_MS;
+    assert.is(pool.waitMs(), 29 * SECOND_MS);
+  });
+
+  check('shows every key by its fingerprint and never its secret', () => {
+    const { pool, time } = poolOf('abcd');
+    take(pool).refuse(AUTH);
+    take(pool).refuse(BURST);
+    take(pool).refuse(BURST);
+    time.ms += 5 * SECOND_MS;
+    take(pool, []);
+    assert.is(take(pool).key.fingerprint, 'b');
+    assert.equal(pool.statuses(), [
+      { fingerprint: 'a', state: 'cooling', restMs: 10 * MINUTE_MS - 5 * SECOND_MS, reason: 'auth' },
+      { fingerprint: 'b', state: 'probing', restMs: 0, reason: 'burst' },
+      { fingerprint: 'c', state: 'half-open', restMs: 0, reason: 'burst' },
+      { fingerprint: 'd', state: 'active', restMs: 0 },
+    ]);
+    assert.not.match(JSON.stringify(pool.statuses()), 'secret');
+  });
+
+  check('tells every change that a call makes, and none that it does not make', () => {
+    const { pool, time, changes } = poolOf('a');
+    take(pool).succeed();
+    take(pool).release();
+    assert.equal(changes, []);
+    take(pool).refuse(BURST);
+    time.ms += 5 * SECOND_MS;
+    take(pool).release();
+    take(pool).refuse(BURST);
+    time.ms += 10 * SECOND_MS;
+    take(pool).succeed();
+    const told = changes.map(({ state, restMs, reason, strikes }) => `${state} ${restMs} ${reason} ${strikes}`);
+    assert.equal(told, [
+      'cooling 5000 burst 1',
+      'probing 0 burst 1',
+      'half-open 0 burst 1',
+      'probing 0 burst 1',
+      'cooling 10000 burst 2',
+      'probing 0 burst 2',
+      'active 0 undefined 0',
+    ]);
+    assert.ok(changes.every(({ fingerprint }) => fingerprint === 'a'));
+  });
+
+  check('counts only the first thing that a lease says', () => {
+    for (const first of ['succeed', 'release'] as const) {
+      const { pool } = poolOf('a');
+      const lease = take(pool);
+      lease[first]();
+      lease.refuse(AUTH);
+      assert.is(states(pool), 'active');
+    }
+    const { pool } = poolOf('a');
+    const lease = take(pool);
+    lease.refuse(BURST);
+    lease.refuse(AUTH);
+    lease.succeed();
+    assert.is(pool.waitMs(), 5 * SECOND_MS);
+  });
+
+  check('survives a clock that is set back without resting a key longer than its rest from then', () => {
+    const { pool, time } = poolOf('a');
+    take(pool).refuse(QUOTA);
+    time.ms -= 10 * HOUR_MS;
+    assert.is(pool.waitMs(), 15 * MINUTE_MS);
+    time.ms += 15 * MINUTE_MS - 1;
+    assert.ok(isEmpty(pool));
+    time.ms += 1;
+    assert.not(isEmpty(pool));
+  });
+});
+
+/** One key that has just served a burst's first rest. */
+const halfOpen = () => {
+  const world = poolOf('a');
+  take(world.pool).refuse(BURST);
+  world.time.ms += 5 * SECOND_MS;
+  return world;
+};
+
+describe('a half-open key', (check) => {
+  check('is tried by one call at a time', () => {
+    const { pool } = halfOpen();
+    assert.is(states(pool), 'half-open');
+    take(pool);
+    assert.is(states(pool), 'probing');
+    assert.ok(isEmpty(pool));
+    assert.is(pool.waitMs(), SECOND_MS, 'no one knows, so a second');
+  });
+
+  check('is skipped by the others while it is tried', () => {
+    const { pool, time } = poolOf('ab');
+    take(pool).refuse(BURST);
+    time.ms += 5 * SECOND_MS;
+    order(pool, 1);
+    assert.is(take(pool).key.fingerprint, 'a');
+    assert.is(order(pool, 3), 'bbb');
+    assert.is(pool.waitMs(), 0);
+  });
+
+  check('is active again after a success', () => {
+    const { pool } = halfOpen();
+    take(pool).succeed();
+    assert.is(states(pool), 'active');
+  });
+
+  check('rests twice as long after a further refusal', () => {
+    const { pool } = halfOpen();
+    take(pool).refuse(BURST);
+    assert.is(pool.waitMs(), 10 * SECOND_MS);
+  });
+
+  check('is left to the next caller when its call ends without an answer', () => {
+    const { pool } = halfOpen();
+    take(pool).release();
+    assert.is(states(pool), 'half-open');
+    take(pool).refuse(BURST);
+    assert.is(pool.waitMs(), 10 * SECOND_MS, 'the strike is remembered');
+  });
+
+  check('lets others wait for the end of its trial, however it ends', async () => {
+    for (const end of [
+      (lease: Lease) => lease.succeed(),
+      (lease: Lease) => lease.refuse(BURST),
+      (lease: Lease) => lease.release(),
+    ]) {
+      const { pool } = halfOpen();
+      assert.is(pool.probeEnd(), undefined);
+      const probe = take(pool);
+      let ended = false;
+      const ending = pool.probeEnd()?.then(() => {
+        ended = true;
+      });
+      await Promise.resolve();
+      assert.not(ended);
+      end(probe);
+      await ending;
+      assert.ok(ended);
+      assert.is(pool.probeEnd(), undefined);
+    }
+  });
+});
+
+/** One key that rests after a burst, and three calls that left before. */
+const cooling = () => {
+  const world = poolOf('a');
+  const late = [take(world.pool), take(world.pool), take(world.pool)] as const;
+  take(world.pool).refuse(BURST);
+  world.changes.length = 0;
+  return { ...world, late };
+};
+
+describe('an answer to a call from before the cool-down', (check) => {
+  check('is no further strike: ten calls that are all refused count once', () => {
+    for (const reason of ['auth', 'quota', 'burst'] satisfies RefusalReason[]) {
+      const { pool, time, changes } = poolOf('a');
+      const leases = Array.from({ length: 10 }, () => take(pool));
+      const restMs = rests({ reason }, 2);
+      for (const lease of leases) {
+        lease.refuse({ reason });
+        time.ms += 1;
+      }
+      assert.is(pool.waitMs(), restMs[0]! - 10);
+      assert.is(changes.length, 1);
+      time.ms += pool.waitMs();
+      take(pool).refuse({ reason });
+      assert.is(pool.waitMs(), restMs[1]!, 'the next strike is the second');
+    }
+  });
+
+  check('does not end the cool-down by a success', () => {
+    const { pool, late, changes } = cooling();
+    late[0].succeed();
+    assert.is(pool.waitMs(), 5 * SECOND_MS);
+    assert.equal(changes, []);
+  });
+
+  check('lengthens the cool-down when the backend asks for more', () => {
+    const { pool, late, time, changes } = cooling();
+    time.ms += SECOND_MS;
+    late[0].refuse({ reason: 'burst', retryAfterMs: 3 * SECOND_MS });
+    assert.is(pool.waitMs(), 4 * SECOND_MS, 'less is ignored');
+    late[1].refuse({ reason: 'burst', retryAfterMs: 20 * SECOND_MS });
+    assert.is(pool.waitMs(), 20 * SECOND_MS);
+    assert.equal(changes, [
+      { fingerprint: 'a', state: 'cooling', restMs: 20 * SECOND_MS, reason: 'burst', strikes: 1 },
+    ]);
+    time.ms += 20 * SECOND_MS;
+    take(pool).refuse(BURST);
+    assert.is(pool.waitMs(), 10 * SECOND_MS, 'and is no strike');
+  });
+
+  check('that lengthens the cool-down leaves the strikes as they are', () => {
+    const { pool, late, time } = cooling();
+    time.ms += 5 * SECOND_MS;
+    take(pool).refuse(BURST);
+    late[0].refuse({ reason: 'burst', retryAfterMs: MINUTE_MS });
+    time.ms += MINUTE_MS;
+    take(pool).refuse(BURST);
+    assert.is(pool.waitMs(), 20 * SECOND_MS, 'the third strike');
+  });
+
+  check('turns the cool-down into that of a severer reason, never into a milder one', () => {
+    const { pool, late, time } = cooling();
+    late[0].refuse(QUOTA);
+    assert.is(pool.waitMs(), 15 * MINUTE_MS);
+    late[1].refuse(AUTH);
+    assert.is(pool.statuses()[0]?.reason, 'quota');
+    assert.is(pool.waitMs(), 15 * MINUTE_MS);
+    time.ms += 15 * MINUTE_MS;
+    take(pool).refuse(QUOTA);
+    assert.is(pool.waitMs(), 30 * MINUTE_MS);
+  });
+
+  check('changes nothing once the key is tried again or back', () => {
+    const { pool, late, time } = cooling();
+    time.ms += 5 * SECOND_MS;
+    const probe = take(pool);
+    late[0].refuse(QUOTA);
+    late[1].release();
+    assert.is(states(pool), 'probing');
+    probe.succeed();
+    late[2].refuse(QUOTA);
+    assert.is(states(pool), 'active');
+  });
+
+  check('does not free the place of the call that tries a half-open key', () => {
+    const { pool, late, time } = cooling();
+    time.ms += 5 * SECOND_MS;
+    take(pool);
+    late[0].release();
+    late[1].succeed();
+    assert.ok(isEmpty(pool));
+  });
+});
+
+describe('a rest learnt from another replica', (check) => {
+  const shared = (restMs: number, strikes = 1, reason: RefusalReason = 'burst') => ({
+    fingerprint: 'a',
+    restMs,
+    reason,
+    strikes,
+  });
+
+  check('rests the key here, is not told on, and counts as a strike', () => {
+    const { pool, time, changes } = poolOf('ab');
+    pool.adopt(shared(20 * SECOND_MS, 3));
+    assert.is(order(pool, 2), 'bb');
+    assert.equal(pool.statuses()[0], { fingerprint: 'a', state: 'cooling', restMs: 20 * SECOND_MS, reason: 'burst' });
+    assert.equal(changes, []);
+    time.ms += 20 * SECOND_MS;
+    take(pool).refuse(BURST);
+    assert.is(pool.statuses()[0]?.restMs, 40 * SECOND_MS);
+  });
+
+  check('never shortens a rest, and never lasts over an hour', () => {
+    const { pool } = poolOf('a');
+    take(pool).refuse(AUTH);
+    pool.adopt(shared(5 * SECOND_MS));
+    pool.adopt(shared(Number.NaN));
+    assert.is(pool.waitMs(), 10 * MINUTE_MS);
+    pool.adopt(shared(100 * HOUR_MS));
+    assert.is(pool.waitMs(), HOUR_MS);
+  });
+
+  check('ends when that replica found the key in service again', () => {
+    const { pool, changes } = poolOf('a');
+    take(pool).refuse(AUTH);
+    changes.length = 0;
+    pool.adopt(shared(0));
+    assert.is(states(pool), 'active');
+    assert.equal(changes, []);
+    take(pool).refuse(AUTH);
+    assert.is(pool.waitMs(), 10 * MINUTE_MS, 'with no strike left');
+  });
+
+  check('makes late what calls of before it answer', () => {
+    const { pool } = halfOpen();
+    const probe = take(pool);
+    pool.adopt(shared(10 * SECOND_MS, 2));
+    assert.is(states(pool), 'cooling');
+    probe.refuse(BURST);
+    assert.is(pool.waitMs(), 10 * SECOND_MS, 'both replicas saw the same refusal');
+  });
+
+  check('ends the waiting for a probe, by its beginning as by its end', async () => {
+    for (const restMs of [0, 10 * SECOND_MS]) {
+      const { pool } = halfOpen();
+      const probe = take(pool);
+      const ending = pool.probeEnd();
+      pool.adopt(shared(restMs));
+      await ending;
+      assert.is(pool.probeEnd(), undefined);
+      probe.release();
+      assert.is(states(pool), restMs === 0 ? 'active' : 'cooling');
+    }
+  });
+
+  check('of a key that this replica does not have is ignored', () => {
+    const { pool } = poolOf('b');
+    pool.adopt(shared(HOUR_MS));
+    assert.is(states(pool), 'active');
+  });
+});
