@@ -1,0 +1,165 @@
+import type { Clock } from '../core/clock.ts';
+import { Fault } from '../core/fault.ts';
+import { guard } from '../core/guard.ts';
+import type { Handler } from '../core/handler.ts';
+import { json } from '../core/json.ts';
+import type { Log } from '../core/log.ts';
+import { createRoutes, type RouteTable } from '../core/route.ts';
+import type { Exchange } from '../llm/exchange.ts';
+import type { BackendKey, KeyChange, SharedRest } from '../llm/key-pool.ts';
+import { createBackend } from './backend.ts';
+import { createVerdictCache } from './cache.ts';
+import type { BackendSettings, GatewaySettings } from './config.ts';
+import { createGate } from './gate.ts';
+import { createJudge } from './judge.ts';
+import type { Meter } from './meter.ts';
+import type { ModelAlias } from './models.ts';
+import { modelRoutes } from './models-route.ts';
+import { createModerate, type SharedVerdicts } from './moderate.ts';
+import { createModerationRoute } from './moderation-route.ts';
+import { openApiOf } from './openapi.ts';
+import type { Policy } from './policy.ts';
+import { contextTokensFor, systemPrompt } from './prompt.ts';
+import { createRateLimit, type RateLimit } from './rate-limit.ts';
+import { createReadyCheck } from './ready.ts';
+
+/** What several replicas hold in common. None of it fails: without it each goes on with its own. */
+export type SharedState = {
+  readonly verdicts: (lifetimeMs: number) => SharedVerdicts;
+  readonly rateLimit: (limit: number, local: RateLimit) => RateLimit;
+  readonly coolDowns: {
+    readonly publish: (change: KeyChange) => void;
+    readonly subscribe: (adopt: (rest: SharedRest) => void) => void;
+  };
+};
+
+export type GatewayNeeds = {
+  readonly settings: GatewaySettings;
+  readonly gatewayKeys: readonly string[];
+  readonly backend: Pick<BackendSettings, 'baseUrl' | 'dialect'> & { readonly keys: readonly BackendKey[] };
+  readonly models: ReadonlyMap<string, ModelAlias>;
+  readonly policy: Policy;
+  readonly exchange: Exchange;
+  readonly clock: Clock;
+  readonly digest: (text: string) => string | Promise<string>;
+  /** Unguessable and unique, letters and digits. */
+  readonly newId: () => string;
+  /** Twelve digits that nobody can guess. */
+  readonly newNonce: () => string;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly version: string;
+  readonly isStopping: () => boolean;
+  readonly shared?: SharedState;
+};
+
+/** Calls that may wait for each one that runs: enough for a burst, little enough that waiting still ends in an answer. */
+const WAITING_PER_RUNNING = 4;
+
+const hintFor = (path: string): string =>
+  path.startsWith('/v1/v1')
+    ? 'The path holds /v1 twice: the base URL must not end in /v1, the client adds it'
+    : 'No such path. This service answers POST /v1/moderations and GET /v1/models, /health, /ready, /metrics, /openapi.json';
+
+/** The moderation gateway, from its needs to a handler. Building it does no I/O. */
+export const createGateway = (needs: GatewayNeeds): Handler => {
+  const { settings, clock, log, meter, models, policy, gatewayKeys, version, shared } = needs;
+  const system = systemPrompt(policy);
+  const backend = createBackend({
+    ...needs.backend,
+    exchange: needs.exchange,
+    clock,
+    log,
+    onAttempt(facts) {
+      meter.attempt(facts);
+      const { kind: state, key, model, durationMs, reason = state } = facts;
+      if (state !== 'answered') log('info', 'backend-call-failed', { state, key, model, durationMs, reason });
+    },
+    onKeyChange: (change) => shared?.coolDowns.publish(change),
+  });
+  shared?.coolDowns.subscribe(backend.pool.adopt);
+  const gate = createGate(settings.MAX_CONCURRENCY, settings.MAX_CONCURRENCY * WAITING_PER_RUNNING);
+  const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
+  const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
+  const judge = createJudge({
+    upstream: backend.upstream,
+    gate,
+    clock,
+    system,
+    contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS),
+    newNonce: needs.newNonce,
+    hedgeAfterMs: settings.HEDGE_AFTER_MS,
+    onUnusable(model, reason) {
+      meter.unusable(model);
+      log('warn', 'verdict-unusable', { model, reason });
+    },
+    onTokens: meter.tokens,
+  });
+  const moderate = createModerate({
+    judge,
+    cache,
+    shared: shared?.verdicts(lifetimeMs),
+    clock,
+    system,
+    windowChars: settings.MODERATION_WINDOW_CHARS,
+    deadlineMs: settings.REQUEST_DEADLINE_MS,
+    digest: needs.digest,
+  });
+  const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
+  const moderation = createModerationRoute({
+    clock,
+    gatewayKeys,
+    models,
+    policy,
+    moderate,
+    rateLimit: shared?.rateLimit(settings.RATE_LIMIT_RPM, localRateLimit) ?? localRateLimit,
+    meter,
+    newId: needs.newId,
+    deadlineMs: settings.REQUEST_DEADLINE_MS,
+    bodyLimitBytes: settings.MAX_BODY_BYTES,
+    limits: { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS },
+  });
+  const readiness = createReadyCheck({
+    clock,
+    isStopping: needs.isStopping,
+    hasUsableKey: () => backend.pool.waitMs() === 0 || backend.pool.probeEnd() !== undefined,
+    askBackend: backend.askHealth,
+    models,
+  });
+  meter.watch(() => ({
+    keys: backend.pool.statuses(),
+    breaker: backend.breaker.status(),
+    callsRunning: gate.running(),
+    callsWaiting: gate.waiting(),
+    cachedVerdicts: cache.size(),
+  }));
+
+  const table: RouteTable = {
+    '/v1/moderations': { POST: moderation },
+    ...modelRoutes(models, gatewayKeys),
+    '/health': { GET: () => json(200, { status: 'ok', service: 'gateway', version }) },
+    '/ready': {
+      async GET() {
+        const { reasons, missing } = await readiness();
+        if (reasons.length > 0) return json(503, { status: 'not ready', reasons });
+        return json(200, missing.length === 0 ? { status: 'ready' } : { status: 'ready', missing_models_for: missing });
+      },
+    },
+    '/metrics': {
+      async GET() {
+        const text = await meter.text();
+        if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This runtime keeps no metrics' });
+        return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+      },
+    },
+    '/openapi.json': { GET: () => json(200, openApiOf(version)) },
+  };
+  const routes = createRoutes(table, hintFor);
+  return guard(routes.handler, {
+    clock,
+    log,
+    newRequestId: () => `req-${needs.newId()}`,
+    routeOf: routes.routeOf,
+    onAnswered: meter.answered,
+  });
+};

@@ -1,0 +1,80 @@
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import { createDeadline } from '../core/wait.ts';
+import { headersFor } from '../llm/attempt.ts';
+import { askHealth, type BackendHealth } from '../llm/backend-health.ts';
+import { type Breaker, createBreaker } from '../llm/breaker.ts';
+import { askedDialect, type DialectChoice, detectDialect, fixedDialect } from '../llm/detect.ts';
+import type { Exchange } from '../llm/exchange.ts';
+import { type AttemptFacts, createFailover } from '../llm/failover.ts';
+import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '../llm/key-pool.ts';
+import { ollama } from '../llm/ollama.ts';
+import { openai } from '../llm/openai.ts';
+import { createUpstream, type Upstream } from '../llm/upstream.ts';
+import type { BackendSettings } from './config.ts';
+
+/** What the gateway needs to know of its backend, with the keys already fingerprinted. */
+export type BackendNeeds = {
+  readonly baseUrl: string;
+  readonly dialect: BackendSettings['dialect'];
+  readonly keys: readonly BackendKey[];
+  readonly exchange: Exchange;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onAttempt: (facts: AttemptFacts) => void;
+  readonly onKeyChange: (change: KeyChange) => void;
+};
+
+export type Backend = {
+  readonly upstream: Upstream;
+  readonly pool: KeyPool;
+  readonly breaker: Breaker;
+  readonly askHealth: (signal: AbortSignal) => Promise<BackendHealth>;
+};
+
+const BREAKER_LIMITS = { failures: 5, restMs: 2000, longestRestMs: 30_000 };
+const DETECT_LIMIT_MS = 5000;
+
+const dialectFor = ({ dialect, baseUrl, exchange, clock, log }: BackendNeeds, key: BackendKey): DialectChoice => {
+  if (dialect === 'ollama') return fixedDialect(ollama);
+  if (dialect === 'openai') return fixedDialect(openai);
+  return askedDialect(async () => {
+    const deadline = createDeadline(clock, DETECT_LIMIT_MS);
+    try {
+      const found = await detectDialect({ baseUrl, exchange, headers: headersFor(key), signal: deadline.signal });
+      log(found === undefined ? 'warn' : 'info', 'backend-dialect', { state: found?.name ?? 'unknown' });
+      return found;
+    } catch {
+      return undefined;
+    } finally {
+      deadline.clear();
+    }
+  });
+};
+
+/** Puts the chat wire together: keys, breaker, dialect and the one way to ask. */
+export const createBackend = (needs: BackendNeeds): Backend => {
+  const { baseUrl, keys, exchange, clock, log, onAttempt, onKeyChange } = needs;
+  const [firstKey] = keys;
+  if (firstKey === undefined) throw new TypeError('Cannot create a backend without a key');
+  const pool = createKeyPool(keys, clock.now, ({ fingerprint, state, reason, restMs, strikes }) => {
+    const why = reason === undefined ? {} : { reason };
+    log('warn', 'backend-key', { key: fingerprint, state, ...why, restMs, count: strikes });
+    onKeyChange({ fingerprint, state, ...why, restMs, strikes });
+  });
+  const breaker = createBreaker(clock.now, BREAKER_LIMITS, ({ state, restMs }) =>
+    log('warn', 'backend-breaker', { state, restMs }),
+  );
+  const dialect = dialectFor(needs, firstKey);
+  const failover = createFailover({ baseUrl, dialect, exchange, now: clock.now, clock, pool, onAttempt });
+  const usableKey = (): BackendKey => {
+    const usable = pool.statuses().find(({ state }) => state !== 'cooling');
+    return keys.find(({ fingerprint }) => fingerprint === usable?.fingerprint) ?? firstKey;
+  };
+  return {
+    upstream: createUpstream(failover, breaker, clock),
+    pool,
+    breaker,
+    askHealth: (signal) => askHealth({ baseUrl, dialect, exchange }, usableKey(), signal),
+  };
+};

@@ -1,0 +1,64 @@
+import { Fault } from '../core/fault.ts';
+
+/** Lets a bounded number in and a bounded number wait. */
+export type Gate = {
+  /** Waits for a place; the returned function gives it back, once. Faults with `overloaded` when the queue is full. */
+  readonly enter: (signal: AbortSignal) => Promise<() => void>;
+  /** A place if one is free this very moment, for work that is welcome but not needed. */
+  readonly tryEnter: () => (() => void) | undefined;
+  readonly running: () => number;
+  readonly waiting: () => number;
+};
+
+/** A full queue empties within about one verdict's time. */
+const RETRY_AFTER_MS = 1000;
+
+export const createGate = (places: number, queueLimit: number): Gate => {
+  const queue = new Set<() => void>();
+  let running = 0;
+
+  const leaveOnce = (): (() => void) => {
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      const [next] = queue;
+      if (next === undefined) running -= 1;
+      else {
+        queue.delete(next);
+        next();
+      }
+    };
+  };
+  const tryEnter = (): (() => void) | undefined => {
+    if (running >= places) return undefined;
+    running += 1;
+    return leaveOnce();
+  };
+  const queued = (signal: AbortSignal): Promise<() => void> =>
+    new Promise((resolve, reject) => {
+      const admit = () => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(leaveOnce());
+      };
+      const giveUp = () => {
+        queue.delete(admit);
+        reject(signal.reason);
+      };
+      queue.add(admit);
+      signal.addEventListener('abort', giveUp, { once: true });
+    });
+
+  return {
+    async enter(signal) {
+      signal.throwIfAborted();
+      const leave = tryEnter();
+      if (leave !== undefined) return leave;
+      if (queue.size >= queueLimit) throw new Fault({ kind: 'overloaded', retryAfterMs: RETRY_AFTER_MS });
+      return queued(signal);
+    },
+    tryEnter,
+    running: () => running,
+    waiting: () => queue.size,
+  };
+};

@@ -1,0 +1,94 @@
+import type { Clock } from '../core/clock.ts';
+import { createDeadline, type Deadline } from '../core/wait.ts';
+import type { VerdictCache } from './cache.ts';
+import type { Judge } from './judge.ts';
+import type { ModelAlias } from './models.ts';
+import type { Excerpt } from './prompt.ts';
+import type { Image, Item } from './request.ts';
+import { createSharedWork } from './shared-work.ts';
+import { type Scores, worstOf } from './taxonomy.ts';
+import { NORMALISER_VERSION } from './text/normalise.ts';
+import { viewsOf } from './text/views.ts';
+import { windowsOf } from './text/windows.ts';
+
+/** Verdicts that several replicas share. It never fails: what is not found is asked for, what is not kept is lost. */
+export type SharedVerdicts = {
+  readonly find: (key: string) => Promise<Scores | undefined>;
+  readonly keep: (key: string, scores: Scores) => void;
+};
+
+export type ModerateNeeds = {
+  readonly judge: Judge;
+  readonly cache: VerdictCache;
+  readonly shared: SharedVerdicts | undefined;
+  readonly clock: Clock;
+  /** The policy as the judge reads it: other words, other verdicts. */
+  readonly system: string;
+  readonly windowChars: number;
+  readonly deadlineMs: number;
+  /** A cryptographic hash: a collision would answer one text with another's verdict. */
+  readonly digest: (text: string) => string | Promise<string>;
+};
+
+export type Judged = { readonly scores: Scores; readonly isCached: boolean };
+
+/** Judges one item: every window of every view, worst wins. One missing verdict fails the whole item. */
+export type Moderate = (item: Item, alias: ModelAlias, deadline: Deadline) => Promise<Judged>;
+
+const excerptsOf = (views: readonly string[], windowChars: number, image: Image | undefined): readonly Excerpt[] => {
+  const excerpts = views.flatMap((view) => {
+    const windows = windowsOf(view, windowChars);
+    return windows.map((text, index) => ({ text, part: index + 1, parts: windows.length }));
+  });
+  const [first, ...rest] = excerpts;
+  // The image is looked at once, beside the beginning of the text.
+  return first === undefined || image === undefined ? excerpts : [{ ...first, image }, ...rest];
+};
+
+export const createModerate = (needs: ModerateNeeds): Moderate => {
+  const { judge, cache, shared, clock, windowChars, deadlineMs, digest } = needs;
+  const work = createSharedWork<Judged>();
+  const settings = [needs.system, NORMALISER_VERSION, String(windowChars)].join('\0');
+  let settingsDigest: string | Promise<string> | undefined;
+
+  const keyOf = async (
+    views: readonly string[],
+    image: Image | undefined,
+    { model, think }: ModelAlias,
+  ): Promise<string> => {
+    settingsDigest ??= digest(settings);
+    const parts = [await settingsDigest, model, String(think), image?.mediaType ?? '', image?.base64 ?? '', ...views];
+    // Views hold no NUL, the normaliser takes it out: no two lists of parts look the same joined.
+    return digest(parts.join('\0'));
+  };
+
+  const judgeAll = async (excerpts: readonly Excerpt[], alias: ModelAlias, signal: AbortSignal): Promise<Scores> => {
+    // Its own full time: whoever joins later must not suffer from the hurry of the first.
+    const deadline = createDeadline(clock, deadlineMs, signal);
+    const [only] = excerpts;
+    try {
+      if (only !== undefined && excerpts.length === 1) return await judge(only, alias, deadline);
+      return worstOf(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))));
+    } catch (error) {
+      // One failed window fails them all: the others' calls are not worth their cost any more.
+      deadline.end();
+      throw error;
+    } finally {
+      deadline.clear();
+    }
+  };
+
+  return async ({ text, image }, alias, { signal }) => {
+    const views = viewsOf(text);
+    const key = await keyOf(views, image, alias);
+    const kept = cache.find(key);
+    if (kept !== undefined) return { scores: kept, isCached: true };
+    return work.join(key, signal, async (workSignal) => {
+      const known = await shared?.find(key);
+      const scores = known ?? (await judgeAll(excerptsOf(views, windowChars, image), alias, workSignal));
+      cache.keep(key, scores);
+      if (known === undefined) shared?.keep(key, scores);
+      return { scores, isCached: known !== undefined };
+    });
+  };
+};

@@ -1,0 +1,107 @@
+import { toJsonSchemaDefs } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { ModerationRequest } from './request.ts';
+import { CATEGORY_NAMES } from './taxonomy.ts';
+
+const everyCategory = <Schema extends v.GenericSchema>(schema: Schema) =>
+  v.object(Object.fromEntries(CATEGORY_NAMES.map((name) => [name, schema])));
+const Flags = everyCategory(v.boolean());
+const Scores = everyCategory(v.pipe(v.number(), v.minValue(0), v.maxValue(1)));
+const InputTypes = everyCategory(v.array(v.picklist(['text', 'image'])));
+
+/** What `POST /v1/moderations` answers, as the tests of every runtime check it. */
+export const ModerationAnswer = v.object({
+  id: v.pipe(v.string(), v.startsWith('modr-')),
+  model: v.string(),
+  results: v.array(
+    v.object({
+      flagged: v.boolean(),
+      categories: Flags,
+      category_scores: Scores,
+      scores: Scores,
+      category_applied_input_types: InputTypes,
+    }),
+  ),
+});
+
+/** Every failure, in the shape that OpenAI clients read. */
+export const ErrorAnswer = v.object({
+  error: v.object({ message: v.string(), type: v.string(), param: v.nullable(v.string()), code: v.string() }),
+});
+
+const Model = v.object({ id: v.string(), object: v.literal('model'), created: v.number(), owned_by: v.string() });
+const ModelList = v.object({ object: v.literal('list'), data: v.array(Model) });
+const Health = v.object({ status: v.literal('ok'), service: v.string(), version: v.string() });
+const Ready = v.object({ status: v.string(), reasons: v.optional(v.array(v.string())) });
+
+/** Named schemas, so that each stands in the text once. */
+const COMPONENTS = {
+  ModerationRequest,
+  ModerationAnswer,
+  Flags,
+  Scores,
+  InputTypes,
+  Error: ErrorAnswer,
+  Model,
+  ModelList,
+  Health,
+  Ready,
+};
+const refTo = (name: string): string => `#/components/schemas/${name}`;
+const schemas = toJsonSchemaDefs(COMPONENTS, {
+  errorMode: 'ignore',
+  overrideRef: ({ referenceId }) => refTo(referenceId),
+});
+const contentOf = (name: keyof typeof COMPONENTS) => ({
+  content: { 'application/json': { schema: { $ref: refTo(name) } } },
+});
+const ok = (name: keyof typeof COMPONENTS) => ({ description: 'The answer', ...contentOf(name) });
+
+const REASONS: Readonly<Record<string, string>> = {
+  400: 'The input is not one that can be judged; `param` says where',
+  401: 'No, a malformed or a wrong gateway key',
+  404: 'An unknown model',
+  408: 'The request body did not arrive in time',
+  413: 'The body is too large',
+  415: 'The body is not declared as JSON',
+  429: 'The gateway key has used up its rate limit; see Retry-After',
+  502: 'The backend failed, or gave no usable verdict (then x-should-retry is false)',
+  503: 'Every backend key is cooling down, or too many requests wait; see Retry-After',
+  504: 'The deadline passed',
+};
+const errorsOf = (...statuses: readonly number[]) =>
+  Object.fromEntries(statuses.map((status) => [status, { description: REASONS[status], ...contentOf('Error') }]));
+
+const BEARER = [{ bearer: [] }];
+const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+
+/** The service's description in OpenAPI 3.1, made from the schemas that the service itself reads and is tested by. */
+export const openApiOf = (version: string) => ({
+  openapi: '3.1.0',
+  info: { title: 'Gatehouse moderation gateway', version, license: { name: 'Apache-2.0' } },
+  components: { schemas, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+  paths: {
+    '/v1/moderations': {
+      post: {
+        operationId: 'createModeration',
+        security: BEARER,
+        requestBody: { required: true, ...contentOf('ModerationRequest') },
+        responses: { 200: ok('ModerationAnswer'), ...errorsOf(400, 401, 404, 408, 413, 415, 429, 502, 503, 504) },
+      },
+    },
+    '/v1/models': {
+      get: { operationId: 'listModels', security: BEARER, responses: { 200: ok('ModelList'), ...errorsOf(401) } },
+    },
+    '/v1/models/{id}': {
+      get: {
+        operationId: 'retrieveModel',
+        security: BEARER,
+        parameters: [idParameter],
+        responses: { 200: ok('Model'), ...errorsOf(401, 404) },
+      },
+    },
+    '/health': { get: { operationId: 'health', responses: { 200: ok('Health') } } },
+    '/ready': { get: { operationId: 'ready', responses: { 200: ok('Ready'), 503: ok('Ready') } } },
+    '/metrics': { get: { operationId: 'metrics', responses: { 200: { description: 'Prometheus text' } } } },
+  },
+});

@@ -1,0 +1,32 @@
+/**
+ * The 13 categories of OpenAI's moderation API, in its order, each with the code the judge answers with: full names
+ * would triple the tokens of a verdict. `images` says where OpenAI's API lists images as an input type.
+ * Source: https://developers.openai.com/api/docs/guides/moderation
+ */
+export const CATEGORIES = [
+  { name: 'harassment', code: 'HR', images: false },
+  { name: 'harassment/threatening', code: 'HRT', images: false },
+  { name: 'hate', code: 'HA', images: false },
+  { name: 'hate/threatening', code: 'HAT', images: false },
+  { name: 'illicit', code: 'IL', images: false },
+  { name: 'illicit/violent', code: 'ILV', images: false },
+  { name: 'self-harm', code: 'SH', images: true },
+  { name: 'self-harm/intent', code: 'SHI', images: true },
+  { name: 'self-harm/instructions', code: 'SHG', images: true },
+  { name: 'sexual', code: 'SX', images: true },
+  { name: 'sexual/minors', code: 'SXM', images: false },
+  { name: 'violence', code: 'VI', images: true },
+  { name: 'violence/graphic', code: 'VIG', images: true },
+] as const;
+
+export type Category = (typeof CATEGORIES)[number]['name'];
+export type CategoryCode = (typeof CATEGORIES)[number]['code'];
+
+export const CATEGORY_NAMES: readonly Category[] = CATEGORIES.map(({ name }) => name);
+
+/** A number 0..1 for each category, in the order of `CATEGORIES`. Only a whole valid verdict becomes one. */
+export type Scores = readonly number[];
+
+/** Worst wins: the higher score of each category. */
+export const worstOf = (verdicts: readonly Scores[]): Scores =>
+  CATEGORIES.map((_, index) => Math.max(...verdicts.map((scores) => scores[index] ?? 1)));

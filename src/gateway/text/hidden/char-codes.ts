@@ -1,0 +1,19 @@
+import { fluency } from './english.ts';
+import { baseOf, letterShare, textIn } from './payload.ts';
+
+const BINARY = baseOf('01');
+const BITS = /(?:0b)?[01]{8}(?:[ ,\n]{0,2}(?:0b)?[01]{8}){2,}/g;
+const DECIMALS = /(?<!\d)\d{2,3}(?:[ ,;\n]{1,2}\d{2,3}){5,}(?!\d)/g;
+
+const fromBits = (run: string): string => textIn(run.replace(/0b|[^01]+/g, ''), BINARY) ?? run;
+
+const fromDecimals = (run: string): string => {
+  const codes = run.split(/\D+/).map(Number);
+  if (codes.some((code) => code < 32 || code > 126)) return run;
+  const text = String.fromCharCode(...codes.slice(0, 20_000));
+  return letterShare(text) >= 0.85 && fluency(text) >= 6 ? text : run;
+};
+
+/** Characters as binary or decimal numbers. Rows of decimal numbers are common, so theirs must read like words. */
+export const charCodes = (text: string): string =>
+  /\d\d/.test(text) ? text.replace(BITS, fromBits).replace(DECIMALS, fromDecimals) : text;

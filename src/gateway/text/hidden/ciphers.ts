@@ -1,0 +1,84 @@
+import { type Alphabet, commonShare, fluency, letterAt, PLAIN, pairLevel } from './english.ts';
+
+// rot13 is the best known of the 25 rotations; the last alphabet is a mirrored one (atbash).
+const ALPHABETS: readonly Alphabet[] = [
+  ...Array.from({ length: 25 }, (_, turn) => PLAIN.map((letter) => (letter === 0 ? 0 : ((letter + turn) % 26) + 1))),
+  PLAIN.map((letter) => (letter === 0 ? 0 : 27 - letter)),
+];
+
+const substituted = (text: string, alphabet: Alphabet): string =>
+  text.replace(/[a-z]/gi, (char) => {
+    const code = char.charCodeAt(0);
+    return String.fromCharCode((code & 96) + (alphabet[code & 31] ?? 0));
+  });
+
+/** Less usual pairs than this pull a passage towards noise. Any natural language stays above it on average. */
+const NOISE_LEVEL = 6.6;
+const LEAST_NOISE = 12;
+const SAMPLE_CHARS = 4000;
+
+type Passage = { readonly from: number; readonly to: number };
+
+/** The passage that looks least like words, from word edge to word edge, when there is one worth a try. */
+const strangest = (text: string): Passage | undefined => {
+  let best = LEAST_NOISE;
+  let passage: Passage | undefined;
+  let noise = 0;
+  let from = 0;
+  let edge = 0;
+  let previous = 0;
+  for (let index = 0; index <= text.length; index++) {
+    const letter = letterAt(text, index);
+    if (previous === 0) edge = index;
+    if (previous + letter > 0) {
+      if (noise <= 0) {
+        noise = 0;
+        from = edge;
+      }
+      noise += NOISE_LEVEL - pairLevel(previous, letter);
+      if (noise > best && letter === 0) {
+        best = noise;
+        passage = { from, to: index };
+      }
+    }
+    previous = letter;
+  }
+  return passage;
+};
+
+const deciphered = (passage: string): string | undefined => {
+  const sample = passage.slice(0, SAMPLE_CHARS);
+  const before = fluency(sample);
+  let best = { level: 0, alphabet: PLAIN };
+  for (const alphabet of ALPHABETS) {
+    const level = fluency(sample, alphabet);
+    if (level > best.level) best = { level, alphabet };
+  }
+  if (best.level < 6.4 || best.level < before + 0.8) return undefined;
+  const text = substituted(passage, best.alphabet);
+  return commonShare(text) >= 0.15 || (best.level >= 7 && passage.length >= 24) ? text : undefined;
+};
+
+const byLine = (passage: string): string =>
+  passage
+    .split('\n')
+    .map((line) => deciphered(line) ?? line)
+    .join('\n');
+
+/** Tries the strangest passage, then what stands before and after it. */
+const searched = (text: string, depth: number): string => {
+  const passage = depth === 0 ? undefined : strangest(text);
+  if (passage === undefined) return text;
+  const { from, to } = passage;
+  const middle = text.slice(from, to);
+  return (
+    searched(text.slice(0, from), depth - 1) +
+    (deciphered(middle) ?? byLine(middle)) +
+    searched(text.slice(to), depth - 1)
+  );
+};
+
+const SEARCH_DEPTH = 4;
+
+/** Letters swapped for others by rotation (rot13) or mirroring. Finds English only; ordinary words end the search at once. */
+export const ciphers = (text: string): string => searched(text, SEARCH_DEPTH);

@@ -1,0 +1,44 @@
+import { baseOf, textFrom, textIn } from './payload.ts';
+import { zeroWidth } from './zero-width.ts';
+
+const HINT = /[\ufe00-\ufe0f\u{e0020}-\u{e01ef}]/u;
+// The first branch keeps the flags of England, Scotland and Wales, the only ones written with tag characters.
+const TAGS =
+  /\u{1f3f4}\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}|[\u{e0020}-\u{e007f}]+/gu;
+const SELECTOR = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const LEAST_SELECTORS = 3;
+const NIBBLES = baseOf('0123456789abcdef');
+
+const codeOf = (char: string): number => char.codePointAt(0) ?? 0;
+
+const fromTags = (run: string): string =>
+  codeOf(run) === 0x1f3f4 ? run : [...run].map((tag) => String.fromCharCode(codeOf(tag) & 0x7f)).join('');
+
+const byteOf = (selector: string): number => {
+  const code = codeOf(selector);
+  return code < 0xfe10 ? code - 0xfe00 : code - 0xe0100 + 16;
+};
+
+/** A selector after a pictogram or an ideograph is ordinary: it stands for a small number, never for a letter. */
+const fromSelectors = (selectors: readonly string[]): string | undefined => {
+  const bytes = selectors.map(byteOf);
+  const letters = bytes.filter((byte) => byte >= 0x20);
+  if (letters.length >= LEAST_SELECTORS) return textFrom(Uint8Array.from(letters));
+  return textIn(bytes.map((byte) => (byte & 15).toString(16)).join(''), NIBBLES);
+};
+
+const smuggled = (text: string): string => {
+  const selectors = text.match(SELECTOR) ?? [];
+  const message = selectors.length < LEAST_SELECTORS ? undefined : fromSelectors(selectors);
+  if (message === undefined) return text;
+  let isFirst = true;
+  return text.replace(SELECTOR, () => {
+    const inserted = isFirst ? ` ${message} ` : '';
+    isFirst = false;
+    return inserted;
+  });
+};
+
+/** Messages in characters that no one sees: tags, variation selectors as bytes, zero-width characters as bits. */
+export const invisible = (text: string): string =>
+  zeroWidth(HINT.test(text) ? smuggled(text.replace(TAGS, fromTags)) : text);

@@ -1,0 +1,73 @@
+// Letters that pass for the Latin one each group begins with: Cyrillic, Greek, Armenian, Cherokee, Canadian syllabics, phonetic
+// small capitals, currency signs.
+const GROUPS =
+  'aаАαΑɑᴀᎪᗩ₳ bвВьβΒʙᏴᗷ฿ cсСϲϹᴄᏟᑕ₵ dԁᴅᎠᗪժ eеЕёЁєЄεΕᴇᎬҽ fғҒϝꜰᖴքƒ₣ gɡԍɢᏀց hнНһҺΗʜᎻᕼհ iіІїЇιΙɪᎥ jјЈϳᴊᎫᒍ kкКκΚᴋᏦҚқ₭ lӏӀʟᏞᒪ mмМΜᴍᎷᗰ₥ nпиηΝɴոᑎ₦ oоОοΟσᴏօՕөӨᗝ pрРρΡᴘᏢᑭ₱ qԛԚǫզᑫ rгяЯʀᎡᖇ sѕЅꜱᏚᔕ₴ tтТτΤᴛᎢ₮ uυμᴜսՍᑌц vνѵѴᴠᏙᐯ wԝԜωᴡᏔᗯш₩ xхХχΧ᙭ҳ yуУγΥʏүҮᎽч zᴢΖᏃ';
+const latinOf: ReadonlyMap<string, string> = new Map(
+  GROUPS.split(' ').flatMap((group) => [...group].map((char) => [char, group.charAt(0)] as const)),
+);
+// The other way round, for Cyrillic words with Latin letters in them.
+const LATIN_TWINS = 'aceopxyikmtAaBCEHKMOPTX';
+const CYRILLIC_TWINS = 'асеорхуікмтАаВСЕНКМОРТХ';
+
+const FOREIGN = new RegExp(`[${GROUPS.replace(/[a-z ]/g, '')}]`);
+const WORD = /[\p{L}\p{M}₳฿₵₣₭₥₦₱₴₮₩]+/gu;
+const ALL_LATIN_LIKE = new RegExp(`^[A-Za-z${GROUPS}]+$`);
+const CYRILLIC = /[Ѐ-ԯ]/;
+const GREEK = /[Ͱ-Ͽ]/;
+const PHONETIC = /[ʙɢʜɪʟɴʀʏɑɡ]/;
+const OTHER = new RegExp(`[${GROUPS.replace(/[a-z Ѐ-ԯͰ-Ͽʙɢʜɪʟɴʀʏɑɡ]/g, '')}]`);
+// A Russian ending on an English abbreviation.
+const ABBREVIATION = /^(?:SMS|MMS|USB|VIP|IT|PC|PR|HR|TV|DVD|CD|GPS|SIM|MMO|RPG|PDF|SQL|API|DJ|QR|IP|LED|PS)/;
+
+const latinised = (word: string): string => [...word].map((char) => latinOf.get(char) ?? char).join('');
+
+/** A Greek letter beside Latin ones is a formula (2πr, sinα, TNFα) unless it stands for a letter of a word. */
+const isGreekDisguise = (word: string): boolean => {
+  if (/[οΑ-Ω]/.test(word)) return true;
+  const rest = word.replace(/arc|sin|cos|tan|cot|sec|csc|log|ln|exp|max|min/g, ' ');
+  return /[a-z]/.test(rest) && /[A-Za-z][Ͱ-Ͽ]+[A-Za-z]|[A-Za-z]{4}/.test(rest);
+};
+
+const isMixed = (word: string): boolean =>
+  ALL_LATIN_LIKE.test(word) &&
+  (OTHER.test(word) || Number(/[A-Za-z]/.test(word)) + Number(CYRILLIC.test(word)) + Number(GREEK.test(word)) > 1);
+
+const isDisguised = (word: string): boolean => {
+  if (word.length < 3 || !isMixed(word)) return false;
+  if (OTHER.test(word) || (CYRILLIC.test(word) && GREEK.test(word))) return /[A-Za-zЀ-ԯͰ-Ͽᴀ-ᴢꜰꜱǫ]/.test(word);
+  return CYRILLIC.test(word) ? !ABBREVIATION.test(word) : isGreekDisguise(word);
+};
+
+/** Small capitals that phonetic writing uses as well: told apart by the word having nothing else. */
+const isSmallCapitals = (word: string): boolean =>
+  word.length >= 3 && (/^[ʙɢʜɪʟɴʀʏcosvwxz]+$/.test(word) || /^[a-z]*[ɑɡ][a-zɑɡ]*$/i.test(word)) && PHONETIC.test(word);
+const PHONETIC_SPAN = /\/[^/\n]{1,60}\/|\[[^[\]\n]{1,60}\]/g;
+
+const cyrillised = (word: string): string => {
+  if (!CYRILLIC.test(word) || !/[A-Za-z]/.test(word) || ABBREVIATION.test(word)) return word;
+  const view = word.replace(/[A-Za-z]/g, (char) => CYRILLIC_TWINS.charAt(LATIN_TWINS.indexOf(char)) || char);
+  return /[A-Za-z]/.test(view) ? word : view;
+};
+
+// A whole word of these passes for a Latin one where all other words are Latin.
+const PERFECT_TWINS = /^[асеорхуіјѕһԁԛԝѵАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρ]+$/;
+const wholeWords = (text: string, least: number): string => {
+  const words = text.match(/[Ѐ-ԯͰ-Ͽ]+/g) ?? [];
+  const isDisguise =
+    /[A-Za-z]{3}/.test(text) &&
+    words.some((word) => word.length >= least) &&
+    words.every((word) => PERFECT_TWINS.test(word));
+  return isDisguise ? text.replace(/[Ѐ-ԯͰ-Ͽ]+/g, latinised) : text;
+};
+
+/** Latin words with look-alikes in them, in Latin letters; Cyrillic ones with Latin letters in them, in Cyrillic. */
+export const lookAlikes = (text: string): string => {
+  if (!FOREIGN.test(text)) return text;
+  const isFound =
+    (text.match(WORD) ?? []).some(isDisguised) ||
+    (text.replace(PHONETIC_SPAN, ' ').match(WORD) ?? []).some(isSmallCapitals);
+  const latin = isFound
+    ? text.replace(WORD, (word) => (isMixed(word) || isSmallCapitals(word) || [...word].length === 1 ? latinised(word) : word))
+    : text;
+  return wholeWords(latin.replace(WORD, cyrillised), isFound ? 1 : 3);
+};

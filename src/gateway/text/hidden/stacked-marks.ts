@@ -1,0 +1,14 @@
+const MARK = '[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f]';
+const MARKS = new RegExp(MARK, 'g');
+// No language piles marks on letters that have no composed form: two on one letter, or one on each of three in a row.
+const STACK = new RegExp(`${MARK}{2,}`, 'g');
+const ROW = new RegExp(`(?:\\p{L}${MARK}+){3}`, 'u');
+const LEAST_STACKS = 3;
+
+/** Letters buried under combining marks, or struck through and underlined by them, bare again. */
+export const stackedMarks = (text: string): string => {
+  if (!ROW.test(text) && (text.match(STACK)?.length ?? 0) < LEAST_STACKS) return text;
+  return text.replace(/\S+/g, (word) =>
+    word.search(MARKS) < 0 ? word : word.normalize('NFD').replace(MARKS, '').normalize('NFC'),
+  );
+};

@@ -1,0 +1,10 @@
+import { neutralise } from './neutral.ts';
+import { normalise } from './normalise.ts';
+import { revealed } from './reveal.ts';
+
+/** What the judge is to read, worst verdict wins: the text as seen, and only if something was hidden in it, that too. */
+export const viewsOf = (text: string): readonly string[] => {
+  const second = revealed(text);
+  const views = second === undefined ? [normalise(text)] : [normalise(text), second];
+  return views.map(neutralise);
+};

@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import { CATEGORIES, type Scores } from './taxonomy.ts';
+
+/** A judge's answer, read: whole scores, or the reason why there is no verdict in it. */
+export type Verdict =
+  | { readonly kind: 'scores'; readonly scores: Scores }
+  | { readonly kind: 'unusable'; readonly reason: string };
+
+const AnyObject = v.record(v.string(), v.unknown());
+
+const isScore = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 100;
+
+const LEADING_THOUGHT = /^\s*<think>[\s\S]*?<\/think>/;
+const CODE_FENCE = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
+const KEYS = CATEGORIES.length + 1;
+
+/** The answer without a leading think block and without a code fence around all of it. Nothing else is forgiven. */
+const unwrapped = (content: string): string => {
+  const spoken = content.replace(LEADING_THOUGHT, '').trim();
+  return CODE_FENCE.exec(spoken)?.[1]?.trim() ?? spoken;
+};
+
+const unusable = (reason: string): Verdict => ({ kind: 'unusable', reason });
+
+/** JSON.parse keeps the last of two equal keys in silence, so a verdict could carry a second, milder score. */
+const repeatsKeys = (json: string): boolean => json.match(/"\s*:/g)?.length !== KEYS;
+
+const parsed = (json: string): unknown => {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Reads a verdict: one JSON object with exactly the 13 codes as integers 0..100 and the nonce of this very call.
+ * A missing score is never zero: whatever does not fit is unusable, with a reason that quotes nothing.
+ */
+export const verdictFrom = (content: string, nonce: string): Verdict => {
+  if (content.trim() === '') return unusable('empty answer');
+  const json = unwrapped(content);
+  const answer = v.safeParse(AnyObject, parsed(json));
+  if (!answer.success) return unusable('not one JSON object');
+  const given = CATEGORIES.map(({ code }) => answer.output[code]);
+  const scores = given.filter(isScore);
+  if (scores.length !== CATEGORIES.length) return unusable('a score is missing or is no integer from 0 to 100');
+  if (answer.output.nonce !== nonce) return unusable('wrong nonce');
+  if (Object.keys(answer.output).length !== KEYS) return unusable('a key too many');
+  if (repeatsKeys(json)) return unusable('a key stands twice');
+  return { kind: 'scores', scores: scores.map((score) => score / 100) };
+};
