@@ -1,0 +1,103 @@
+const median = (values) => {
+  const sorted = values.filter((value) => Number.isFinite(value)).sort((left, right) => left - right);
+  const middle = sorted.length / 2;
+  if (sorted.length === 0) return undefined;
+  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
+};
+
+const fixed = (value, digits) => (value === undefined ? '-' : value.toFixed(digits));
+
+/** A Markdown table with aligned columns: the first to the left, numbers to the right. */
+const table = (header, lines) => {
+  const widths = header.map((name, column) => Math.max(3, name.length, ...lines.map((line) => line[column].length)));
+  const row = (cells) =>
+    `| ${cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join(' | ')} |`;
+  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  return [row(header), row(rule), ...lines.map(row)].join('\n');
+};
+
+/** Medians over the rounds of one row at one concurrency. */
+const summary = (runs) => ({
+  requestsPerSecond: median(runs.map((run) => run.requestsPerSecond)),
+  p50Ms: median(runs.map((run) => run.p50Ms)),
+  p99Ms: median(runs.map((run) => run.p99Ms)),
+});
+
+const runsOf = (row, concurrency) => row?.runs.filter((run) => run.concurrency === concurrency) ?? [];
+
+const speedTable = (rows, concurrency) => {
+  const direct = summary(
+    runsOf(
+      rows.find((row) => row.name === 'direct'),
+      concurrency,
+    ),
+  ).p50Ms;
+  const lines = rows.map((row) => {
+    const { requestsPerSecond, p50Ms, p99Ms } = summary(runsOf(row, concurrency));
+    const hasAdded = row.name !== 'direct' && direct !== undefined && p50Ms !== undefined;
+    const added = hasAdded ? p50Ms - direct : undefined;
+    return [row.name, fixed(requestsPerSecond, 0), fixed(p50Ms, 3), fixed(p99Ms, 2), fixed(added, 3)];
+  });
+  return table([`concurrency ${concurrency}`, 'req/s', 'p50 ms', 'p99 ms', 'added p50 ms'], lines);
+};
+
+/** Rounds are paired: each ratio is taken within one round, then the median of those. */
+const ratio = (rows, [over, under], concurrency) => {
+  const denominators = runsOf(
+    rows.find((row) => row.name === under),
+    concurrency,
+  );
+  const pairs = runsOf(
+    rows.find((row) => row.name === over),
+    concurrency,
+  ).map((run) => {
+    const other = denominators.find((candidate) => candidate.round === run.round);
+    return other === undefined ? Number.NaN : run.requestsPerSecond / other.requestsPerSecond;
+  });
+  return median(pairs);
+};
+
+const RATIOS = [
+  ['gateway', 'floor'],
+  ['gateway', 'portkey'],
+  ['cached', 'gateway'],
+];
+
+const ratioTable = (rows, concurrencies) => {
+  const lines = RATIOS.map((pair) => [
+    pair.join(' / '),
+    ...concurrencies.map((concurrency) => fixed(ratio(rows, pair, concurrency), 2)),
+  ]);
+  return table(['req/s, times', ...concurrencies.map((concurrency) => `c=${concurrency}`)], lines);
+};
+
+const processTable = (rows) => {
+  const lines = rows.map((row) => [
+    row.name,
+    fixed(row.residentMb, 0),
+    fixed(median(row.startsMs), 0),
+    row.name === 'direct' ? '-' : fixed(median(row.runs.map((run) => run.backendCalls / run.sent)), 2),
+    String(row.failures.count),
+  ]);
+  return table(['process', 'RSS MB after load', 'start ms', 'backend calls/request', 'wrong answers'], lines);
+};
+
+const notes = (rows) =>
+  rows.flatMap((row) => [
+    ...(row.missing === undefined ? [] : [`${row.name}: not measured to the end, ${row.missing}`]),
+    ...(row.failures.count === 0
+      ? []
+      : [
+          `${row.name}: do not use these figures, wrong answers: ${row.failures.count}, the first: ${row.failures.first}`,
+        ]),
+  ]);
+
+/** The whole report as text; medians everywhere. */
+export const reportText = ({ title, concurrencies, rows }) =>
+  [
+    title,
+    ...concurrencies.map((concurrency) => speedTable(rows, concurrency)),
+    ratioTable(rows, concurrencies),
+    processTable(rows),
+    ...notes(rows),
+  ].join('\n\n');

@@ -1,0 +1,28 @@
+// Prints what a verdict costs in tokens, counted with the tokenizer of gpt-oss (o200k) from npm. Compares, never gates.
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { OUR_POLICY } from '../src/gateway/policy.ts';
+import { BOUNDARIES, DEFINITIONS, INSTRUCTION } from '../src/gateway/policy-text.ts';
+import { systemPrompt, userPrompt } from '../src/gateway/prompt.ts';
+import { CATEGORIES } from '../src/gateway/taxonomy.ts';
+
+const count = (text) => encode(text).length;
+const nonce = '482913057261';
+const verdictOf = (keyOf, score) =>
+  JSON.stringify({ ...Object.fromEntries(CATEGORIES.map((category) => [keyOf(category), score])), nonce });
+
+const policy = [INSTRUCTION, ...Object.entries(DEFINITIONS).map(([code, text]) => `${code}: ${text}`), BOUNDARIES].join(
+  '\n',
+);
+const system = systemPrompt(OUR_POLICY);
+const around = userPrompt({ text: '', part: 1, parts: 1 }, nonce, false);
+const rows = [
+  ['policy text and definitions', count(policy)],
+  ['system message (policy, names, output rule)', count(system)],
+  ['user message around the text', count(around)],
+  ['prompt without the text', count(system) + count(around)],
+  ['verdict, all scores of one digit', count(verdictOf(({ code }) => code, 0))],
+  ['verdict, all scores of two digits', count(verdictOf(({ code }) => code, 85))],
+  ['verdict, all scores of three digits', count(verdictOf(({ code }) => code, 100))],
+  ['the same verdict under full category names', count(verdictOf(({ name }) => name, 0))],
+];
+for (const [name, tokens] of rows) console.log(`${String(tokens).padStart(6)}  ${name}`);

@@ -1,0 +1,1 @@
+export { Response } from '@whatwg-node/fetch';

@@ -1,0 +1,50 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, Server as NetServer } from 'node:net';
+import { createServerAdapter } from '@whatwg-node/server';
+import type { Handler } from '../core/handler.ts';
+
+export type ServeNeeds = { readonly host: string; readonly port: number };
+
+export type RunningServer = {
+  readonly address: string;
+  /** Takes no new connections, lets what runs finish within `limitMs`, then closes what is left. */
+  readonly stop: (limitMs: number) => Promise<void>;
+};
+
+/** Connections that are kept alive get this long to send one more request and learn that they are closed after it. */
+const LAME_DUCK_MS = 500;
+
+const addressOf = ({ address, port, family }: AddressInfo): string =>
+  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+
+const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref());
+
+/**
+ * Serves a handler over Node's HTTP. The handler must not reject: what it throws would be shown with its stack.
+ * Rejects with Node's own error when the port cannot be had.
+ */
+export const serveNode = (handler: Handler, { host, port }: ServeNeeds): Promise<RunningServer> => {
+  // No `fetchAPI`: the adapter's own Request is lazy and several times cheaper than the global one.
+  const adapter = createServerAdapter(handler);
+  let isStopping = false;
+  const server = createServer((message, reply) => {
+    if (isStopping) reply.shouldKeepAlive = false;
+    return adapter(message, reply);
+  });
+  const stop = async (limitMs: number): Promise<void> => {
+    isStopping = true;
+    // http's own close() resets connections that are kept alive and idle for just this instant.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+    const lameDuck = delay(LAME_DUCK_MS).then(() => server.closeIdleConnections());
+    await Promise.race([Promise.all([closed, lameDuck]), delay(limitMs)]);
+    server.closeAllConnections();
+  };
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') return reject(new Error('No TCP address'));
+      resolve({ address: addressOf(address), stop });
+    });
+  });
+};

@@ -1,0 +1,76 @@
+import { realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, type Variables } from '../core/config.ts';
+import type { Handler } from '../core/handler.ts';
+import type { Log } from '../core/log.ts';
+import { createLineWriter } from './line-writer.ts';
+import { type RunningServer, serveNode } from './node-serve.ts';
+
+/** A service that is built and can be served. */
+export type Service = {
+  readonly handler: Handler;
+  readonly host: string;
+  readonly port: number;
+  readonly log: Log;
+  /** Lets go of what the service holds outside: pools, shared state. */
+  readonly close: () => Promise<void>;
+};
+
+/** What a service is given by the process it runs in. */
+export type ProcessSide = {
+  readonly variables: Variables;
+  readonly writeLine: (line: string) => void;
+  readonly isStopping: () => boolean;
+};
+
+const STOP_LIMIT_MS = 10_000;
+const CLOSE_LIMIT_MS = 1000;
+
+/** Whether the file at `url` was started as the program, also through a link. */
+export const isMain = (url: string): boolean => {
+  const started = process.argv[1];
+  return started !== undefined && realpathSync(started) === fileURLToPath(url);
+};
+
+/** The lines that tell why a start failed: each names what is wrong and what is expected, none a value that may be secret. */
+const complaintsOf = (error: unknown): readonly string[] => {
+  if (error instanceof ConfigError) return error.problems;
+  const { code, address, port } =
+    error instanceof Error ? (error as NodeJS.ErrnoException & Partial<Record<'address' | 'port', unknown>>) : {};
+  if (code === 'EADDRINUSE') return [`PORT: port ${port} on ${address} is in use; set PORT to a free one`];
+  if (code === 'EACCES') return [`PORT: port ${port} may not be used by this user; set PORT to 1024 or above`];
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return ['HOST: expected an address of this machine, such as 127.0.0.1 or 0.0.0.0'];
+  return [`start failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
+};
+
+const serve = ({ handler, host, port }: Service): Promise<RunningServer> => serveNode(handler, { host, port });
+
+/**
+ * Runs a service until a signal ends it: SIGTERM or SIGINT stops accepting, lets what runs finish and exits 0; a second
+ * one exits at once. A start that fails prints why, a line a problem, and exits 1.
+ */
+export const runService = async (name: string, build: (side: ProcessSide) => Promise<Service>): Promise<void> => {
+  const lines = createLineWriter();
+  let isStopping = false;
+  try {
+    const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
+    const server = await serve(service);
+    service.log('info', 'listening', { address: server.address });
+    const stop = async (signal: string): Promise<void> => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      service.log('info', 'stopping', { signal });
+      await server.stop(STOP_LIMIT_MS);
+      await Promise.race([service.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_LIMIT_MS))]);
+      service.log('info', 'stopped');
+      lines.flush();
+      process.exit(0);
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+  } catch (error) {
+    lines.flush();
+    for (const complaint of complaintsOf(error)) process.stderr.write(`gatehouse ${name}: ${complaint}\n`);
+    process.exit(1);
+  }
+};

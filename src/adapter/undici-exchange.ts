@@ -1,0 +1,101 @@
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import type { Variables } from '../core/config.ts';
+import { type Exchange, ExchangeError, type Received } from '../llm/exchange.ts';
+
+const HEADERS_TIMEOUT_MS = 0;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+const codeOf = (error: Error): string =>
+  'code' in error && typeof error.code === 'string' && /^\w{1,64}$/.test(error.code) ? error.code : 'CONNECTION_FAILED';
+
+const headerFrom = (headers: Readonly<Record<string, string | string[] | undefined>>) => (name: string) => {
+  const value = headers[name];
+  return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
+};
+
+type Settle = { readonly resolve: (received: Received) => void; readonly reject: (error: unknown) => void };
+
+/** Collects one answer, bounded. undici's own Request and Readable objects cost more than the call itself. */
+const collector = (
+  limitBytes: number,
+  signal: AbortSignal,
+  { resolve, reject }: Settle,
+): Dispatcher.DispatchHandler => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let status = 0;
+  let headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  let controller: Dispatcher.DispatchController | undefined;
+  // The caller must not wait for a connection that is still being made: it is told at once.
+  const leave = () => {
+    reject(signal.reason);
+    controller?.abort(new Error('The caller left'));
+  };
+  signal.addEventListener('abort', leave, { once: true });
+  return {
+    onRequestStart(started) {
+      controller = started;
+      if (signal.aborted) leave();
+    },
+    onResponseStart(_controller, statusCode, responseHeaders) {
+      status = statusCode;
+      headers = responseHeaders;
+    },
+    onResponseData(_controller, chunk) {
+      bytes += chunk.byteLength;
+      if (bytes > limitBytes) controller?.abort(new ExchangeError('ANSWER_TOO_LARGE'));
+      else chunks.push(chunk);
+    },
+    onResponseEnd() {
+      signal.removeEventListener('abort', leave);
+      resolve({ status, header: headerFrom(headers), text: Buffer.concat(chunks).toString('utf8') });
+    },
+    onResponseError(_controller, error) {
+      signal.removeEventListener('abort', leave);
+      reject(error instanceof ExchangeError ? error : new ExchangeError(codeOf(error)));
+    },
+  };
+};
+
+export type ProxySettings = { readonly httpProxy?: string; readonly httpsProxy?: string; readonly noProxy?: string };
+
+const dispatcherFor = ({ httpProxy, httpsProxy, noProxy }: ProxySettings): Dispatcher => {
+  const limits = { headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: 0, connect: { timeout: CONNECT_TIMEOUT_MS } };
+  if (httpProxy === undefined && httpsProxy === undefined) return new Agent(limits);
+  return new EnvHttpProxyAgent({
+    ...limits,
+    ...(httpProxy === undefined ? {} : { httpProxy }),
+    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+    ...(noProxy === undefined ? {} : { noProxy }),
+  });
+};
+
+export type NodeExchange = { readonly exchange: Exchange; readonly close: () => Promise<void> };
+
+/** An exchange over undici's connection pools, through the proxies when there are any. Deadlines are the caller's. */
+export const createNodeExchange = (proxies: ProxySettings): NodeExchange => {
+  const dispatcher = dispatcherFor(proxies);
+  return {
+    exchange: ({ method, url, headers, body, signal, limitBytes }) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        const { origin, pathname, search } = new URL(url);
+        dispatcher.dispatch(
+          { origin, path: pathname + search, method, headers, ...(body === undefined ? {} : { body }) },
+          collector(limitBytes, signal, { resolve, reject }),
+        );
+      }),
+    close: () => dispatcher.close(),
+  };
+};
+
+/** The proxy variables that the field has agreed on, in either case. */
+export const proxiesFrom = (variables: Variables): ProxySettings => {
+  const first = (name: string): string | undefined => variables[name] || variables[name.toLowerCase()] || undefined;
+  const [httpProxy, httpsProxy, noProxy] = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].map(first);
+  return {
+    ...(httpProxy === undefined ? {} : { httpProxy }),
+    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+    ...(noProxy === undefined ? {} : { noProxy }),
+  };
+};

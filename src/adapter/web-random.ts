@@ -1,0 +1,34 @@
+import type { BackendKey } from '../llm/key-pool.ts';
+
+const ID_BYTES = 18;
+const NONCE_DIGITS = 12n;
+
+/** 144 random bits as 36 hexadecimal digits. Every runtime of ours has Web Crypto. */
+export const newId = (): string => hexOf(crypto.getRandomValues(new Uint8Array(ID_BYTES)));
+
+/** Twelve digits: models copy digits faithfully, and tokenizers pack three of them into a token. */
+export const newNonce = (): string => {
+  const [bits = 0n] = crypto.getRandomValues(new BigUint64Array(1));
+  return String(bits % 10n ** NONCE_DIGITS).padStart(Number(NONCE_DIGITS), '0');
+};
+
+const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** SHA-256 in hexadecimal digits. Slower than a runtime's own hash, but there is one everywhere. */
+export const webDigest = async (text: string): Promise<string> =>
+  hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));
+
+const FINGERPRINT_CHARS = 8;
+
+/** What logs and metrics may show of a key: enough to tell keys apart, too little to be one. */
+export const fingerprintOf = async (secret: string): Promise<string> =>
+  secret === '' ? 'none' : (await webDigest(secret)).slice(0, FINGERPRINT_CHARS);
+
+/** Keys of a pool from their secrets. A backend that wants no key gets one place in the pool with an empty secret. */
+export const backendKeys = (secrets: readonly string[]): Promise<BackendKey[]> =>
+  Promise.all(
+    (secrets.length === 0 ? [''] : secrets).map(async (secret) => ({
+      secret,
+      fingerprint: await fingerprintOf(secret),
+    })),
+  );

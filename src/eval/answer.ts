@@ -1,0 +1,61 @@
+import * as v from 'valibot';
+import { CATEGORIES } from './category.ts';
+import { Scores, type Verdict } from './result.ts';
+
+/** What came back for one text. An error may say how long to wait before it is worth another try. */
+export type Answer =
+  | { readonly kind: 'verdict'; readonly verdict: Verdict }
+  | { readonly kind: 'error'; readonly code: string; readonly retryAfterMs?: number };
+
+/** The wait where a gateway asks for one and does not say how long. */
+const DEFAULT_WAIT_MS = 1000;
+/** A longer wait is an error at once: a later run will do it. */
+const LONGEST_WAIT_MS = 120_000;
+
+const Moderation = v.object({
+  results: v.strictTuple([
+    v.object({
+      flagged: v.boolean(),
+      categories: v.object(v.entriesFromList(CATEGORIES, v.boolean())),
+      category_scores: Scores,
+    }),
+  ]),
+});
+
+const ErrorBody = v.object({ error: v.object({ code: v.nullish(v.string()), message: v.nullish(v.string()) }) });
+
+const jsonFrom = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Reads a 200. One result with all 13 categories that agrees with itself, or nothing: what is missing is never clean. */
+export const verdictFrom = (text: string): Verdict | undefined => {
+  const parsed = v.safeParse(Moderation, jsonFrom(text));
+  if (!parsed.success) return undefined;
+  const [{ flagged, categories, category_scores: scores }] = parsed.output.results;
+  const positive = CATEGORIES.filter((category) => categories[category]);
+  return flagged === positive.length > 0 ? { scores, categories: positive } : undefined;
+};
+
+/** What an error body of OpenAI's shape says: a code fit for a results file, and a message fit for a terminal. */
+export const errorFrom = (text: string): { readonly code?: string; readonly message?: string } => {
+  const parsed = v.safeParse(ErrorBody, jsonFrom(text));
+  if (!parsed.success) return {};
+  const { code, message } = parsed.output.error;
+  return {
+    ...(code && /^[\w.-]{1,64}$/.test(code) ? { code } : {}),
+    ...(message ? { message: message.replace(/\p{C}+/gu, ' ').slice(0, 300) } : {}),
+  };
+};
+
+/** The wait a 429 or 503 asks for, in seconds or as a date; nothing when it is too long to sit out. */
+export const waitFrom = (retryAfter: string | null, nowMs: number): number | undefined => {
+  const text = retryAfter?.trim() ?? '';
+  const waitMs = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  if (Number.isNaN(waitMs)) return DEFAULT_WAIT_MS;
+  return waitMs > LONGEST_WAIT_MS ? undefined : Math.max(0, waitMs);
+};

@@ -1,0 +1,71 @@
+import * as v from 'valibot';
+import { CATEGORIES } from './category.ts';
+import { EvalProblem } from './eval-problem.ts';
+
+export const Scores = v.object(v.entriesFromList(CATEGORIES, v.pipe(v.number(), v.minValue(0), v.maxValue(1))));
+export type Scores = v.InferOutput<typeof Scores>;
+
+/** What the gateway said about one text: all 13 scores, and the categories it flagged. */
+export type Verdict = { readonly scores: Scores; readonly categories: readonly (typeof CATEGORIES)[number][] };
+
+const base = { id: v.string(), hash: v.string(), ms: v.number() };
+
+const Judged = v.object({
+  ...base,
+  status: v.literal('judged'),
+  flagged: v.boolean(),
+  categories: v.array(v.picklist(CATEGORIES)),
+  scores: Scores,
+});
+const Failed = v.object({ ...base, status: v.literal('error'), code: v.string() });
+const Result = v.variant('status', [Judged, Failed]);
+
+/** One line of the results file. It holds no text: `hash` stands for text and model. */
+export type Judged = Readonly<v.InferOutput<typeof Judged>>;
+export type Failed = Readonly<v.InferOutput<typeof Failed>>;
+export type Result = Judged | Failed;
+
+/** How every line of ours begins; a file whose torn end begins otherwise is not ours to cut. */
+const OPENING = '{"id":';
+
+/** One line of the results file, with its line break. */
+export const lineFrom = ({ id, ...rest }: Result): string => `${JSON.stringify({ id, ...rest })}\n`;
+
+const resultFrom = (line: string): Result | undefined => {
+  try {
+    const result = v.safeParse(Result, JSON.parse(line));
+    return result.success ? result.output : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const notOurs = (file: string, line: number) =>
+  new EvalProblem(`${file} line ${line}: expected a result of an earlier run; give another --out or remove the file`);
+
+/** What an earlier run left: verdicts by hash, and how much of the file is whole. */
+export type Earlier = { readonly judged: ReadonlyMap<string, Judged>; readonly wholeBytes: number };
+
+/**
+ * Reads a results file. Errors are left out, so that they are tried again; a last line torn in the writing is left out
+ * too. Anything that is no result is an `EvalProblem`: the file may be somebody's.
+ */
+export const earlierFrom = (text: string, file: string): Earlier => {
+  const lines = text.split('\n');
+  const torn = lines.pop() ?? '';
+  const judged = new Map<string, Judged>();
+  for (const [index, line] of lines.entries()) {
+    const result = resultFrom(line);
+    if (result === undefined) throw notOurs(file, index + 1);
+    if (result.status === 'judged') judged.set(result.hash, result);
+  }
+  if (!torn.startsWith(OPENING.slice(0, torn.length))) throw notOurs(file, lines.length + 1);
+  const whole = text.slice(0, text.length - torn.length);
+  return { judged, wholeBytes: new TextEncoder().encode(whole).length };
+};
+
+/** Stands for a text as judged by a model, so that an edited row is judged again and nobody can read the text. */
+export const hashOf = async (text: string, model: string): Promise<string> => {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${model}\0${text}`));
+  return [...new Uint8Array(digest).subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+};

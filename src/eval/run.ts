@@ -1,0 +1,99 @@
+import type { Clock } from '../core/clock.ts';
+import type { Answer } from './answer.ts';
+import type { Ask } from './ask.ts';
+import type { Item } from './labels.ts';
+import type { Result } from './result.ts';
+
+export type HashedItem = Item & { readonly hash: string };
+export type Finished = { readonly item: HashedItem; readonly result: Result };
+
+export type RunNeeds = {
+  readonly ask: Ask;
+  readonly clock: Clock;
+  readonly concurrency: number;
+  /** Aborted, nothing new is asked and what is asked already is waited for. */
+  readonly signal: AbortSignal;
+};
+
+const TRIES = 3;
+
+/** Ends early, and without an error, when the signal aborts. */
+const pause = (clock: Clock, waitMs: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(waitMs, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+
+const resultFrom = ({ id, hash }: HashedItem, answer: Answer, spentMs: number): Result => {
+  const ms = Math.round(spentMs * 10) / 10;
+  if (answer.kind === 'error') return { id, hash, status: 'error', code: answer.code, ms };
+  const { categories, scores } = answer.verdict;
+  return { id, hash, status: 'judged', flagged: categories.length > 0, categories: [...categories], scores, ms };
+};
+
+/** Judges one item at a time; a wait that one item is told to make holds back all of them. */
+const createJudge = ({ ask, clock, signal }: RunNeeds, halt: AbortSignal) => {
+  let restsUntilMs = 0;
+  const rest = async (): Promise<void> => {
+    while (restsUntilMs > clock.now() && !signal.aborted && !halt.aborted) {
+      await pause(clock, restsUntilMs - clock.now(), AbortSignal.any([signal, halt]));
+    }
+  };
+  return async (item: HashedItem): Promise<Result | undefined> => {
+    let result: Result | undefined;
+    for (let attempt = 1; attempt <= TRIES; attempt++) {
+      await rest();
+      if (signal.aborted || halt.aborted) break;
+      const startedAt = clock.now();
+      const answer = await ask(item.text, halt);
+      result = resultFrom(item, answer, clock.now() - startedAt);
+      if (answer.kind === 'verdict' || answer.retryAfterMs === undefined) break;
+      restsUntilMs = Math.max(restsUntilMs, clock.now() + answer.retryAfterMs);
+    }
+    return result;
+  };
+};
+
+type Settled = { readonly item: HashedItem; readonly result?: Result | undefined; readonly error?: unknown };
+
+/**
+ * Yields results as they come, so many at a time and in no order. Rejects with what `ask` or `items` rejects with, and
+ * ends what is still being asked when it stops early for any reason but its signal.
+ */
+export async function* runItems(items: AsyncIterable<HashedItem>, needs: RunNeeds): AsyncGenerator<Finished> {
+  const halt = new AbortController();
+  const judge = createJudge(needs, halt.signal);
+  const source = items[Symbol.asyncIterator]();
+  // Failures become values: a rejection that nobody waits for yet would end everything.
+  const settled = (item: HashedItem): Promise<Settled> =>
+    judge(item).then(
+      (result) => ({ item, result }),
+      (error) => ({ item, error }),
+    );
+  const running = new Map<HashedItem, Promise<Settled>>();
+  let hasMore = true;
+  try {
+    for (;;) {
+      while (hasMore && running.size < needs.concurrency && !needs.signal.aborted) {
+        const next = await source.next();
+        if (next.done) hasMore = false;
+        else running.set(next.value, settled(next.value));
+      }
+      if (running.size === 0) return;
+      const { item, result, error } = await Promise.race(running.values());
+      running.delete(item);
+      if (error !== undefined) throw error;
+      if (result !== undefined) yield { item, result };
+    }
+  } finally {
+    halt.abort();
+    await Promise.all(running.values());
+    await source.return?.();
+  }
+}

@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util';
+import { FileProblem, openResultsFile, readIfThere, readTable, readText } from '../adapter/eval-files.ts';
+import { createBar, createLines } from '../adapter/eval-progress.ts';
+import { systemClock } from '../adapter/system-clock.ts';
+import type { Clock } from '../core/clock.ts';
+import { ConfigError } from '../core/config.ts';
+import { createAsk } from '../eval/ask.ts';
+import { choicesFrom } from '../eval/choice.ts';
+import { EvalProblem } from '../eval/eval-problem.ts';
+import { type Evaluation, evaluate } from '../eval/evaluate.ts';
+import { FLAGS, givenFrom, HELP } from '../eval/flags.ts';
+import { type Options, optionsFrom } from '../eval/options.ts';
+import { reportJson, reportText } from '../eval/report.ts';
+import { earlierFrom } from '../eval/result.ts';
+import { jsonRows, tableRows } from '../eval/row.ts';
+
+/** Monotonic and finer than a millisecond, for latencies. */
+const clock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() };
+
+const TYPES = Object.fromEntries(
+  FLAGS.map(({ name, value }) => [name, { type: value === undefined ? 'boolean' : 'string' } as const]),
+);
+
+const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Evaluation> => {
+  const { file, out, labels, textField, idField, isFresh } = options;
+  const { stderr } = process;
+  // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
+  const found = earlierFrom((await readIfThere(out)) ?? '', out);
+  const earlier = isFresh ? earlierFrom('', out) : found;
+  return evaluate({
+    ...options,
+    rows: () => (/\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file)),
+    fields: { textField, idField, choices: labels && choicesFrom(labels) },
+    earlier: earlier.judged,
+    openResults: () => openResultsFile(out, earlier.wholeBytes),
+    ask: createAsk({ ...options, fetcher: fetch, clock }),
+    clock,
+    signal,
+    progress: stderr.isTTY ? createBar(stderr) : createLines((line) => stderr.write(line), clock),
+  });
+};
+
+const report = async (options: Options): Promise<number> => {
+  const stop = new AbortController();
+  // Taken once: a second signal meets nobody and ends the program at once.
+  const interrupt = () => {
+    process.stderr.write('\nfinishing what has been asked; once more to stop at once\n');
+    stop.abort();
+  };
+  process.once('SIGINT', interrupt);
+  process.once('SIGTERM', interrupt);
+  try {
+    const evaluation = await evaluateFile(options, stop.signal);
+    const { file, model, url } = options;
+    process.stdout.write((options.asJson ? reportJson : reportText)(evaluation, { file, model, url }));
+    return evaluation.interrupted ? 130 : evaluation.errors.count > 0 ? 2 : 0;
+  } finally {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  }
+};
+
+/** Runs `gatehouse eval` and answers with its exit code. Only a bug makes it reject. */
+export const runEval = async (words: readonly string[]): Promise<number> => {
+  try {
+    const { tokens } = parseArgs({
+      args: [...words],
+      options: TYPES,
+      strict: false,
+      allowPositionals: true,
+      tokens: true,
+    });
+    const given = givenFrom(tokens);
+    if (given['--help'] !== undefined) {
+      process.stdout.write(HELP);
+      return 0;
+    }
+    return await report(optionsFrom({ '--key': process.env.MODERATION_API_KEY, ...given }));
+  } catch (error) {
+    if (!(error instanceof EvalProblem || error instanceof ConfigError || error instanceof FileProblem)) throw error;
+    for (const problem of error instanceof ConfigError ? error.problems : [error.message]) {
+      process.stderr.write(`gatehouse eval: ${problem}\n`);
+    }
+    return 1;
+  }
+};

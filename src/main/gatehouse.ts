@@ -1,0 +1,58 @@
+import { VERSION } from './version.ts';
+
+const HELP = `gatehouse ${VERSION}: stands in front of large language models and decides what passes
+
+Usage: gatehouse <command> [options]
+
+  gateway   the moderation gateway: POST /v1/moderations in OpenAI's shape, judged by a chat model
+  eval      runs a labelled file through a running gateway and prints how well it judges
+  demo      a gateway with a toy judge on this machine, to see the whole path without a model
+
+Each command explains itself with --help. Settings come from environment variables; .env.example lists them.
+`;
+
+const GATEWAY_HELP = `gatehouse gateway: the moderation gateway
+
+It is configured by environment variables. The ones to start with:
+
+  MODERATION_API_KEYS   keys that clients may use, separated by commas (APP_ENV=development makes one if none is set)
+  BACKEND_API_KEYS      keys of the cloud backend (https://ollama.com), separated by commas; or
+  BACKEND_BASE_URL      http://host:port of your own Ollama, vLLM, llama.cpp or SGLang server
+  MODERATION_MODELS     JSON, which chat model judges for which alias, such as {"moderation-fast":"gpt-oss:20b"}
+  APP_ENV               development | production (default development)
+  HOST, PORT            where to listen (default 0.0.0.0, 8000)
+
+Then: curl http://127.0.0.1:8000/v1/moderations -H "Authorization: Bearer <gateway key>" \\
+        -H "Content-Type: application/json" -d '{"input":"some text"}'
+
+All settings: docs/moderation-gateway.md
+`;
+
+const wantsHelp = (words: readonly string[]): boolean => words.some((word) => word === '--help' || word === '-h');
+
+const refuse = (complaint: string): void => {
+  process.stderr.write(`gatehouse: ${complaint}\n`);
+  process.exitCode = 1;
+};
+
+// Each command is a bundle of its own beside this one, so that a start loads only what it runs.
+const runGateway = async (words: readonly string[]): Promise<void> => {
+  if (wantsHelp(words)) process.stdout.write(GATEWAY_HELP);
+  else if (words.length > 0)
+    refuse(`gateway takes no arguments, only environment variables; see gatehouse gateway --help`);
+  else await (await import('./gateway.node.ts')).main();
+};
+
+const run = async ([command, ...words]: readonly string[]): Promise<void> => {
+  if (command === 'gateway') return runGateway(words);
+  if (command === 'eval') {
+    process.exitCode = await (await import('./eval.ts')).runEval(words);
+    return;
+  }
+  if (command === 'demo') return (await import('./demo.ts')).runDemo(words);
+  if (command === '--version' || command === '-v') process.stdout.write(`${VERSION}\n`);
+  else if (command === undefined || wantsHelp([command])) process.stdout.write(HELP);
+  else refuse('unknown command, expected gateway, eval or demo; see gatehouse --help');
+};
+
+await run(process.argv.slice(2));

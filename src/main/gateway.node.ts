@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import { findBackend } from '../adapter/backend-finder.ts';
+import { nodeDigest } from '../adapter/node-digest.ts';
+import { isMain, type ProcessSide, runService, type Service } from '../adapter/node-service.ts';
+import { createPrometheusMeter } from '../adapter/prometheus.ts';
+import { createRedisState } from '../adapter/redis-state.ts';
+import { systemClock } from '../adapter/system-clock.ts';
+import { createNodeExchange, proxiesFrom } from '../adapter/undici-exchange.ts';
+import { backendKeys, newId, newNonce } from '../adapter/web-random.ts';
+import { ConfigError } from '../core/config.ts';
+import { createLog } from '../core/log.ts';
+import { createGateway } from '../gateway/app.ts';
+import { readGatewayConfig } from '../gateway/config.ts';
+import { OUR_POLICY, policyFrom } from '../gateway/policy.ts';
+import { VERSION } from './version.ts';
+
+export { createGateway };
+
+const readPolicy = async (file: string | undefined) => {
+  if (file === undefined) return OUR_POLICY;
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new ConfigError([`MODERATION_POLICY_FILE: expected a file that can be read, and this one cannot: ${file}`]);
+  });
+  return policyFrom(text);
+};
+
+/** For development without a key: made for this run and shown once, outside the log. */
+const keyForThisRun = (): string => {
+  const key = `dev-${newId()}`;
+  process.stderr.write(`gatehouse gateway: no MODERATION_API_KEY is set; the key of this run is ${key}\n`);
+  return key;
+};
+
+const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise<Service> => {
+  const config = readGatewayConfig(variables);
+  const { settings, models } = config;
+  const policy = await readPolicy(settings.MODERATION_POLICY_FILE);
+  const { exchange, close } = createNodeExchange(proxiesFrom(variables));
+  const backend = await findBackend(config, exchange);
+  const log = createLog({ level: settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: writeLine });
+  const meter = createPrometheusMeter({ version: VERSION });
+  const shared = settings.REDIS_URL === undefined ? undefined : createRedisState({ url: settings.REDIS_URL, log });
+  const handler = createGateway({
+    settings,
+    gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [keyForThisRun()],
+    backend: { ...backend, keys: await backendKeys(backend.keys) },
+    models,
+    policy,
+    exchange,
+    clock: systemClock,
+    digest: nodeDigest,
+    newId,
+    newNonce,
+    log,
+    meter,
+    version: VERSION,
+    isStopping,
+    ...(shared === undefined ? {} : { shared }),
+  });
+  log('info', 'starting', {
+    version: VERSION,
+    backend: backend.kind,
+    address: backend.baseUrl,
+    count: backend.keys.length,
+  });
+  return {
+    handler,
+    host: settings.HOST,
+    port: settings.PORT,
+    log,
+    async close() {
+      await Promise.all([close(), shared?.close()]);
+    },
+  };
+};
+
+/** Starts the gateway as this process's service. */
+export const main = (): Promise<void> => runService('gateway', build);
+
+if (isMain(import.meta.url)) await main();

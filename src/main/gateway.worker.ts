@@ -1,0 +1,42 @@
+import { findBackend } from '../adapter/backend-finder.ts';
+import { systemClock } from '../adapter/system-clock.ts';
+import { backendKeys, newId, newNonce, webDigest } from '../adapter/web-random.ts';
+import { workerModule } from '../adapter/worker.ts';
+import { ConfigError, type Variables } from '../core/config.ts';
+import type { Handler } from '../core/handler.ts';
+import { createLog } from '../core/log.ts';
+import { createGateway } from '../gateway/app.ts';
+import { readGatewayConfig } from '../gateway/config.ts';
+import { SILENT_METER } from '../gateway/meter.ts';
+import { OUR_POLICY } from '../gateway/policy.ts';
+import { exchangeOverFetch } from '../llm/exchange.ts';
+import { VERSION } from './version.ts';
+
+const NOT_HERE = ['REDIS_URL', 'MODERATION_POLICY_FILE'];
+
+const build = async (variables: Variables): Promise<Handler> => {
+  const config = readGatewayConfig(variables);
+  const stray = NOT_HERE.filter((name) => (variables[name] ?? '') !== '');
+  if (stray.length > 0)
+    throw new ConfigError(stray.map((name) => `${name}: not available in this runtime, expected none`));
+  if (config.gatewayKeys.length === 0)
+    throw new ConfigError(['MODERATION_API_KEYS: expected at least one gateway key']);
+  const exchange = exchangeOverFetch((...sent) => fetch(...sent));
+  const backend = await findBackend(config, exchange);
+  return createGateway({
+    ...config,
+    backend: { ...backend, keys: await backendKeys(backend.keys) },
+    policy: OUR_POLICY,
+    exchange,
+    clock: systemClock,
+    digest: webDigest,
+    newId,
+    newNonce,
+    log: createLog({ level: config.settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: console.error }),
+    meter: SILENT_METER,
+    version: VERSION,
+    isStopping: () => false,
+  });
+};
+
+export default workerModule(build);
