@@ -46,7 +46,9 @@ const precomputed = {
   name: 'precomputed',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]package\.json$/, namespace: 'file' }, ({ path }) =>
-      path === resolve('package.json') ? { contents: JSON.stringify({ version: manifest.version }), loader: 'json' } : undefined,
+      path === resolve('package.json')
+        ? { contents: JSON.stringify({ version: manifest.version }), loader: 'json' }
+        : undefined,
     );
     onLoad({ filter: /[\\/]src[\\/]gateway[\\/]openapi\.ts$/ }, async ({ path }) => {
       const { openApiOf } = await import(path);
@@ -114,7 +116,12 @@ const programs = [
 rmSync('dist', { recursive: true, force: true });
 const results = await Promise.all(
   programs.map(async ({ out, options, isCommand }) => {
-    const { metafile } = await build({ ...shared, ...options, plugins: [precomputed, siblings], outfile: `dist/${out}` });
+    const { metafile } = await build({
+      ...shared,
+      ...options,
+      plugins: [precomputed, siblings],
+      outfile: `dist/${out}`,
+    });
     if (isCommand) chmodSync(`dist/${out}`, 0o755);
     const bytes = Object.values(metafile.outputs)[0].bytes;
     return { line: `dist/${out}  ${(bytes / 1024).toFixed(1)} KB`, problems: problemsOf(out, metafile) };

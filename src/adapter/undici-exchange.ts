@@ -59,15 +59,11 @@ const collector = (
 
 export type ProxySettings = { readonly httpProxy?: string; readonly httpsProxy?: string; readonly noProxy?: string };
 
-const dispatcherFor = ({ httpProxy, httpsProxy, noProxy }: ProxySettings): Dispatcher => {
+const dispatcherFor = ({ httpProxy = '', httpsProxy = '', noProxy = '' }: ProxySettings): Dispatcher => {
   const limits = { headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: 0, connect: { timeout: CONNECT_TIMEOUT_MS } };
-  if (httpProxy === undefined && httpsProxy === undefined) return new Agent(limits);
-  return new EnvHttpProxyAgent({
-    ...limits,
-    ...(httpProxy === undefined ? {} : { httpProxy }),
-    ...(httpsProxy === undefined ? {} : { httpsProxy }),
-    ...(noProxy === undefined ? {} : { noProxy }),
-  });
+  if (httpProxy === '' && httpsProxy === '') return new Agent(limits);
+  // What is left out would be read from the process's environment; an empty word means none.
+  return new EnvHttpProxyAgent({ ...limits, httpProxy, httpsProxy, noProxy });
 };
 
 export type NodeExchange = { readonly exchange: Exchange; readonly close: () => Promise<void> };
@@ -75,13 +71,23 @@ export type NodeExchange = { readonly exchange: Exchange; readonly close: () => 
 /** An exchange over undici's connection pools, through the proxies when there are any. Deadlines are the caller's. */
 export const createNodeExchange = (proxies: ProxySettings): NodeExchange => {
   const dispatcher = dispatcherFor(proxies);
+  // A gateway asks at a handful of addresses, and taking one apart anew for every call is not free.
+  const targets = new Map<string, { readonly origin: string; readonly path: string }>();
+  const targetOf = (url: string) => {
+    const known = targets.get(url);
+    if (known !== undefined) return known;
+    const { origin, pathname, search } = new URL(url);
+    const target = { origin, path: pathname + search };
+    targets.set(url, target);
+    return target;
+  };
   return {
     exchange: ({ method, url, headers, body, signal, limitBytes }) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
-        const { origin, pathname, search } = new URL(url);
         dispatcher.dispatch(
-          { origin, path: pathname + search, method, headers, ...(body === undefined ? {} : { body }) },
+          // A copy of the headers: on the way to a proxy undici writes a host into them.
+          { ...targetOf(url), method, headers: { ...headers }, ...(body === undefined ? {} : { body }) },
           collector(limitBytes, signal, { resolve, reject }),
         );
       }),

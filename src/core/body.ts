@@ -42,11 +42,17 @@ const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
   return whole;
 };
 
+/** The length that frames the body; with a transfer encoding, or in any other form than digits, it frames nothing. */
+const declaredBytes = (headers: Headers): number | undefined => {
+  const text = headers.get('content-length') ?? '';
+  return /^\d+$/.test(text) && !headers.has('transfer-encoding') ? Number(text) : undefined;
+};
+
 const readBytes = async (request: Request, limitBytes: number): Promise<Uint8Array> => {
-  const declared = request.headers.get('content-length');
+  const declared = declaredBytes(request.headers);
   // Refusing before the body is touched is the one way in which every client is sure to read the answer.
-  if (declared !== null && Number(declared) > limitBytes) throw tooLarge(limitBytes);
-  if (declared !== null && Number(declared) <= limitBytes) return new Uint8Array(await request.arrayBuffer());
+  if (declared !== undefined && declared > limitBytes) throw tooLarge(limitBytes);
+  if (declared !== undefined) return new Uint8Array(await request.arrayBuffer());
   return request.body === null ? new Uint8Array() : joined(await readChunks(request.body, limitBytes));
 };
 

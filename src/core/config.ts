@@ -14,6 +14,10 @@ export class ConfigError extends Error {
   }
 }
 
+/** Stands in where a schema has no words of its own, because valibot's quote the value. */
+const expectation = ({ received, expected, type }: v.BaseIssue<unknown>): string =>
+  `expected ${received === 'undefined' ? 'a value' : (expected ?? type)}`;
+
 /** Reads variables through a schema. An empty text counts as not set, as compose files leave it. All problems at once. */
 export const readVariables = <Schema extends v.GenericSchema>(
   schema: Schema,
@@ -22,7 +26,7 @@ export const readVariables = <Schema extends v.GenericSchema>(
   const given = Object.fromEntries(
     Object.entries(variables).filter(([, text]) => text !== undefined && text.trim() !== ''),
   );
-  const result = v.safeParse(schema, given);
+  const result = v.safeParse(schema, given, { message: expectation });
   if (result.success) return result.output;
   throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'configuration'}: ${issue.message}`));
 };

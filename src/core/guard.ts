@@ -25,16 +25,33 @@ const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 const failureOf = (error: unknown): { reply: Response; fault: string; reason?: string } => {
   if (!(error instanceof Fault)) {
-    const name = error instanceof Error ? error.name : typeof error;
-    return { reply: replyToBug(), fault: 'bug', reason: `${name} at ${placeOf(error)}` };
+    return { reply: replyToBug(), fault: 'bug', reason: whereabouts(error) };
   }
   const { detail } = error;
   return { reply: replyTo(detail), fault: detail.kind, ...('reason' in detail ? { reason: detail.reason } : {}) };
 };
 
-/** Where a bug was thrown. Its message is left out: it may quote what a user or a backend said. */
-const placeOf = (error: unknown): string =>
-  (error instanceof Error ? /\n\s+at (.+)/.exec(error.stack ?? '')?.[1] : undefined) ?? 'an unknown place';
+/** Where a bug was thrown. Its message, which opens the stack, is left out: it may quote what a user or a backend said. */
+const placeOf = (error: unknown): string => {
+  const { message, stack = '' } = error instanceof Error ? error : { message: '' };
+  const start = stack.indexOf(message);
+  const frames = start === -1 ? '' : stack.slice(start + message.length);
+  return /\n\s+at (.+)/.exec(frames)?.[1] ?? 'an unknown place';
+};
+
+const whereabouts = (bug: unknown): string => `${bug instanceof Error ? bug.name : typeof bug} at ${placeOf(bug)}`;
+
+/** A redirect or a fetched answer has headers that cannot be changed, so those are answered with a copy. */
+const withRequestId = (response: Response, requestId: string): Response => {
+  try {
+    response.headers.set('x-request-id', requestId);
+    return response;
+  } catch {
+    const copy = new Response(response.body, { status: response.status, headers: response.headers });
+    copy.headers.set('x-request-id', requestId);
+    return copy;
+  }
+};
 
 /**
  * The outermost layer of every service: turns whatever is thrown into an answer, gives each answer its `x-request-id`
@@ -49,19 +66,17 @@ export const guard =
     let failure: ReturnType<typeof failureOf> | undefined;
     let response: Response;
     try {
-      response = await handler(request);
+      response = withRequestId(await handler(request), requestId);
     } catch (error) {
       failure = failureOf(error);
-      response = failure.reply;
+      response = withRequestId(failure.reply, requestId);
     }
-    response.headers.set('x-request-id', requestId);
     const answered: Answered = {
       method: request.method,
       route: routeOf(request),
       status: response.status,
       durationMs: clock.now() - startedAt,
     };
-    onAnswered?.(answered);
     const { fault, reason } = failure ?? {};
     const level = fault === 'bug' ? 'error' : fault === undefined || response.status < 500 ? 'info' : 'warn';
     log(level, 'request-answered', {
@@ -70,5 +85,10 @@ export const guard =
       ...(fault === undefined ? {} : { fault }),
       ...(reason === undefined ? {} : { reason }),
     });
+    try {
+      onAnswered?.(answered);
+    } catch (error) {
+      log('error', 'answer-not-counted', { requestId, reason: whereabouts(error) });
+    }
     return response;
   };

@@ -14,12 +14,13 @@ type ErrorBody = {
 };
 type ErrorHeaders = Readonly<Record<string, string>>;
 
-/** Cuts a message so that the whole body stays within its limit in bytes. */
-const fitted = (body: ErrorBody): string => {
-  const text = JSON.stringify({ error: body });
+/** Cuts a message so that the whole body stays within its limit in bytes, as long as its other members do. */
+const fitted = (body: ErrorBody, chars = body.message.length): string => {
+  const message = chars < body.message.length ? `${body.message.slice(0, chars).toWellFormed()}...` : body.message;
+  const text = JSON.stringify({ error: { ...body, message } });
   const excess = new TextEncoder().encode(text).length - BODY_LIMIT_BYTES;
-  if (excess <= 0) return text;
-  return fitted({ ...body, message: `${body.message.slice(0, Math.max(0, body.message.length - excess - 4))}...` });
+  // No character takes more than six bytes, so this cuts away no more than must go.
+  return excess <= 0 || chars === 0 ? text : fitted(body, Math.max(0, chars - Math.ceil(excess / 6)));
 };
 
 const problem = (status: number, body: ErrorBody, headers: ErrorHeaders = {}): Response =>

@@ -40,21 +40,19 @@ const withoutBody = async (reply: Response | Promise<Response>): Promise<Respons
  */
 export const createRoutes = (table: RouteTable, hintFor: (path: string) => string): Routes => {
   const router = IttyRouter();
+  const patterns = Object.keys(table);
   for (const [pattern, methods] of Object.entries(table)) {
     const allow = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     router.all(pattern, (request: Request & { params?: Record<string, string> }) => {
       const isHead = request.method === 'HEAD';
-      const handle = methods[isHead ? 'GET' : request.method];
+      const method = isHead ? 'GET' : request.method;
+      // Some runtimes let any word through as a method, `constructor` too.
+      const handle = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (handle === undefined) throw new Fault({ kind: 'method-not-allowed', allow });
       const reply = handle(request, decoded(request.params));
       return isHead ? withoutBody(reply) : reply;
     });
   }
-  const plain = new Set(Object.keys(table).filter((pattern) => !pattern.includes(':')));
-  const prefixes = Object.keys(table).flatMap((pattern) => {
-    const colon = pattern.indexOf(':');
-    return colon === -1 ? [] : [{ prefix: pattern.slice(0, colon), pattern }];
-  });
   return {
     async handler(request) {
       const response: unknown = await router.fetch(request);
@@ -63,7 +61,7 @@ export const createRoutes = (table: RouteTable, hintFor: (path: string) => strin
     },
     routeOf(request) {
       const path = pathOf(request.url);
-      return plain.has(path) ? path : (prefixes.find(({ prefix }) => path.startsWith(prefix))?.pattern ?? 'other');
+      return patterns[router.routes.findIndex(([, matcher]) => matcher.test(path))] ?? 'other';
     },
   };
 };

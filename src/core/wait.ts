@@ -38,7 +38,8 @@ export const createDeadline = (clock: Clock, limitMs: number, client?: AbortSign
 export const untilAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);
-    if (signal.aborted) return leave();
-    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    // Too late to matter, a rejection must still be heard: unheard it would end the process.
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
   });

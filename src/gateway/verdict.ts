@@ -1,12 +1,10 @@
-import * as v from 'valibot';
+import { isRecord } from '../core/record.ts';
 import { CATEGORIES, type Scores } from './taxonomy.ts';
 
 /** A judge's answer, read: whole scores, or the reason why there is no verdict in it. */
 export type Verdict =
   | { readonly kind: 'scores'; readonly scores: Scores }
   | { readonly kind: 'unusable'; readonly reason: string };
-
-const AnyObject = v.record(v.string(), v.unknown());
 
 const isScore = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 100;
@@ -41,13 +39,12 @@ const parsed = (json: string): unknown => {
 export const verdictFrom = (content: string, nonce: string): Verdict => {
   if (content.trim() === '') return unusable('empty answer');
   const json = unwrapped(content);
-  const answer = v.safeParse(AnyObject, parsed(json));
-  if (!answer.success) return unusable('not one JSON object');
-  const given = CATEGORIES.map(({ code }) => answer.output[code]);
-  const scores = given.filter(isScore);
+  const answer = parsed(json);
+  if (!isRecord(answer)) return unusable('not one JSON object');
+  const scores = CATEGORIES.map(({ code }) => answer[code]).filter(isScore);
   if (scores.length !== CATEGORIES.length) return unusable('a score is missing or is no integer from 0 to 100');
-  if (answer.output.nonce !== nonce) return unusable('wrong nonce');
-  if (Object.keys(answer.output).length !== KEYS) return unusable('a key too many');
+  if (answer.nonce !== nonce) return unusable('wrong nonce');
+  if (Object.keys(answer).length !== KEYS) return unusable('a key too many');
   if (repeatsKeys(json)) return unusable('a key stands twice');
   return { kind: 'scores', scores: scores.map((score) => score / 100) };
 };

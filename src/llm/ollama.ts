@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import type { ChatCall, ChatReply, Dialect } from './dialect.ts';
+import { createJsonMemo } from './json-memo.ts';
 import { isSameModel } from './model-name.ts';
 import { parseJson } from './parse-json.ts';
 
 const Answer = v.object({
   error: v.optional(v.unknown()),
   model: v.optional(v.string()),
-  message: v.object({ content: v.nullish(v.string(), '') }),
+  message: v.object({ content: v.nullish(v.string(), ''), tool_calls: v.nullish(v.array(v.unknown())) }),
   done: v.boolean(),
   done_reason: v.optional(v.string()),
   prompt_eval_count: v.optional(v.number(), 0),
@@ -15,21 +16,27 @@ const Answer = v.object({
 const ErrorAnswer = v.object({ error: v.unknown() });
 const Tags = v.object({ models: v.array(v.object({ name: v.string() })) });
 
-const bodyOf = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatCall): string =>
-  JSON.stringify({
+const systemJson = createJsonMemo<string>();
+const schemaJson = createJsonMemo<object>();
+
+const bodyOf = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatCall): string => {
+  const asked = JSON.stringify({
+    role: 'user',
+    content: user,
+    ...(image === undefined ? {} : { images: [image.base64] }),
+  });
+  const settings = JSON.stringify({
     model,
-    messages: [
-      { role: 'system', content: system },
-      { role: 'user', content: user, ...(image === undefined ? {} : { images: [image.base64] }) },
-    ],
     stream: false,
     // Both default to true and would cut the policy or the text away without a word.
     truncate: false,
     shift: false,
     ...(think === undefined ? {} : { think }),
-    ...(schema === undefined ? {} : { format: schema }),
     options: { temperature: 0, num_ctx: contextTokens, num_predict: outputTokens },
   });
+  const messages = `[{"role":"system","content":${systemJson(system)}},${asked}]`;
+  return `${settings.slice(0, -1)},"messages":${messages}${schema === undefined ? '' : `,"format":${schemaJson(schema)}`}}`;
+};
 
 const replyFrom = (text: string, model: string): ChatReply => {
   const answer = parseJson(Answer, text);
@@ -41,6 +48,7 @@ const replyFrom = (text: string, model: string): ChatReply => {
   if (answer.error != null) return { kind: 'error', text };
   // An empty history is answered with `done_reason: load`: a loaded model, not a verdict.
   if (!answer.done || answer.done_reason !== 'stop') return { kind: 'unusable', reason: 'the answer was cut off' };
+  if (answer.message.tool_calls?.length) return { kind: 'unusable', reason: 'the model called a tool' };
   if (answer.model !== undefined && !isSameModel(model, answer.model)) {
     return { kind: 'unusable', reason: 'another model answered' };
   }

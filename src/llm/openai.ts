@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { ChatCall, ChatReply, Dialect, Think } from './dialect.ts';
+import { createJsonMemo } from './json-memo.ts';
 import { isSameModel } from './model-name.ts';
 import { parseJson } from './parse-json.ts';
 
@@ -32,23 +33,24 @@ const thinkingOf = (think: Think | undefined): object => {
   return typeof think === 'string' ? { reasoning_effort: think } : { chat_template_kwargs: { enable_thinking: think } };
 };
 
-const bodyOf = (call: ChatCall): string =>
-  JSON.stringify({
+const systemJson = createJsonMemo<string>();
+const schemaJson = createJsonMemo<object>();
+
+const responseFormat = (schema: object): string =>
+  `,"response_format":{"type":"json_schema","json_schema":{"name":"verdict","strict":true,"schema":${schemaJson(schema)}}}`;
+
+const bodyOf = (call: ChatCall): string => {
+  const settings = JSON.stringify({
     model: call.model,
-    messages: [
-      { role: 'system', content: call.system },
-      { role: 'user', content: contentOf(call) },
-    ],
     stream: false,
     temperature: 0,
     max_tokens: call.outputTokens,
     ...thinkingOf(call.think),
-    ...(call.schema === undefined
-      ? {}
-      : {
-          response_format: { type: 'json_schema', json_schema: { name: 'verdict', strict: true, schema: call.schema } },
-        }),
   });
+  const asked = JSON.stringify({ role: 'user', content: contentOf(call) });
+  const messages = `[{"role":"system","content":${systemJson(call.system)}},${asked}]`;
+  return `${settings.slice(0, -1)},"messages":${messages}${call.schema === undefined ? '' : responseFormat(call.schema)}}`;
+};
 
 const replyFrom = (text: string, model: string): ChatReply => {
   const answer = parseJson(Answer, text);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createLog } from '../../src/core/log.ts';
 import type { Handler } from '../../src/core/handler.ts';
+import { createLog } from '../../src/core/log.ts';
 import { createGateway, type GatewayNeeds } from '../../src/gateway/app.ts';
 import { readGatewayConfig } from '../../src/gateway/config.ts';
 import { SILENT_METER } from '../../src/gateway/meter.ts';
@@ -42,8 +42,25 @@ export const verdictJson = (nonce: string, scores: Readonly<Record<string, unkno
 export const saying = (sent: Sent, content: string | null): Received => {
   const { model } = JSON.parse(sent.body ?? '{}') as { model: string };
   return sent.url.endsWith('/api/chat')
-    ? received(200, JSON.stringify({ model, message: { role: 'assistant', content }, done: true, done_reason: 'stop', prompt_eval_count: 900, eval_count: 70 }))
-    : received(200, JSON.stringify({ model, choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }], usage: { prompt_tokens: 900, completion_tokens: 70 } }));
+    ? received(
+        200,
+        JSON.stringify({
+          model,
+          message: { role: 'assistant', content },
+          done: true,
+          done_reason: 'stop',
+          prompt_eval_count: 900,
+          eval_count: 70,
+        }),
+      )
+    : received(
+        200,
+        JSON.stringify({
+          model,
+          choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }],
+          usage: { prompt_tokens: 900, completion_tokens: 70 },
+        }),
+      );
 };
 
 /** A judge that always finds the same. */
@@ -87,7 +104,10 @@ export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: Worl
     ...config,
     backend: {
       ...config.backend,
-      keys: secrets.map((secret) => ({ secret, fingerprint: createHash('sha256').update(secret).digest('hex').slice(0, 8) })),
+      keys: secrets.map((secret) => ({
+        secret,
+        fingerprint: createHash('sha256').update(secret).digest('hex').slice(0, 8),
+      })),
     },
     policy: OUR_POLICY,
     exchange,
