@@ -49,6 +49,11 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
   const { link, clock, channel, prefix, replica } = needs;
   const adopters: ((rest: SharedRest) => void)[] = [];
   const untold = new Map<string, { readonly change: KeyChange; readonly at: number }>();
+  /** For each load under way, the keys of which there has been news since it began. */
+  const loads = new Set<Set<string>>();
+  const noteNews = (fingerprint: string): void => {
+    for (const news of loads) news.add(fingerprint);
+  };
 
   const tell = async (change: KeyChange): Promise<void> => {
     const { fingerprint, state, strikes, reason = 'burst' } = change;
@@ -56,6 +61,7 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
     const message: RestMessage = { from: replica, fingerprint, reason, restMs, strikes };
     const entry = { change, at: clock.now() };
     untold.set(fingerprint, entry);
+    noteNews(fingerprint);
     const told = await link.ask((redis) =>
       redis.eval(TELL, 2, prefix + fingerprint, channel, restMs, fingerprint, JSON.stringify(message)),
     );
@@ -67,19 +73,23 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
     for (const take of adopters) take({ fingerprint, reason, restMs, strikes });
   };
 
-  const load = async (fingerprint: string): Promise<void> => {
+  const load = async (fingerprint: string, news: ReadonlySet<string>): Promise<void> => {
     const key = prefix + fingerprint;
     const [text, leftMs = 0] = await Promise.all([
       link.ask((redis) => redis.get(key)),
       link.ask((redis) => redis.pttl(key)),
     ]);
     const rest = typeof text === 'string' ? parseJson(RestMessage, text) : undefined;
-    // Without a life time (-1) it is none of ours; its own rests this replica knows.
-    if (rest?.fingerprint === fingerprint && rest.from !== replica && leftMs > 0) adopt({ ...rest, restMs: leftMs });
+    // Without a life time (-1) it is none of ours; its own rests this replica knows; and news may have told of its end.
+    if (rest?.fingerprint !== fingerprint || rest.from === replica || leftMs <= 0 || news.has(fingerprint)) return;
+    adopt({ ...rest, restMs: leftMs });
   };
   const loadAll = async (): Promise<void> => {
+    const news = new Set<string>();
+    loads.add(news);
     const fingerprints = (await link.ask((redis) => redis.smembers(channel))) ?? [];
-    await Promise.all(fingerprints.map(load));
+    await Promise.all(fingerprints.map((fingerprint) => load(fingerprint, news)));
+    loads.delete(news);
   };
 
   const tellUntold = async (): Promise<void> => {
@@ -98,7 +108,9 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
   });
   link.onMessage((text) => {
     const rest = parseJson(RestMessage, text);
-    if (rest !== undefined && rest.from !== replica) adopt(rest);
+    if (rest === undefined || rest.from === replica) return;
+    noteNews(rest.fingerprint);
+    adopt(rest);
   });
 
   return {

@@ -52,7 +52,7 @@ export const createRedisLink = ({ url, log, clock, channel, trialKey }: RedisLin
   const both = [commands, messages];
   const upListeners: (() => void)[] = [];
   let state: 'new' | 'up' | 'lost' | 'closed' = 'new';
-  let upSince = Number.NEGATIVE_INFINITY;
+  let returnedAt = Number.NEGATIVE_INFINITY;
   let relapses = 0;
   let isLooking = false;
   let cancelLook = (): void => {};
@@ -66,16 +66,18 @@ export const createRedisLink = ({ url, log, clock, channel, trialKey }: RedisLin
 
   const lose = (error: unknown): void => {
     if (state === 'lost' || state === 'closed') return;
-    relapses = clock.now() - upSince < CALM_AFTER_MS ? relapses + 1 : 0;
+    relapses = clock.now() - returnedAt < CALM_AFTER_MS ? relapses + 1 : 0;
     state = 'lost';
     log('warn', 'shared-state-lost', { reason: redisCodeOf(error) });
     schedule();
   };
   const recover = (): void => {
     if (state === 'up' || state === 'closed') return;
-    if (state === 'lost') log('info', 'shared-state-back');
+    if (state === 'lost') {
+      log('info', 'shared-state-back');
+      returnedAt = clock.now();
+    }
     state = 'up';
-    upSince = clock.now();
     for (const listener of upListeners) listener();
   };
 

@@ -47,9 +47,10 @@ const withRequestId = (response: Response, requestId: string): Response => {
     response.headers.set('x-request-id', requestId);
     return response;
   } catch {
-    const copy = new Response(response.body, { status: response.status, headers: response.headers });
-    copy.headers.set('x-request-id', requestId);
-    return copy;
+    // Spread, because what is no response at all must fail here and not become an empty one.
+    const headers = new Headers([...response.headers]);
+    headers.set('x-request-id', requestId);
+    return new Response(response.body, { status: response.status, headers });
   }
 };
 

@@ -86,7 +86,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     gate,
     clock,
     system,
-    contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS),
+    contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS, policy),
     newNonce: needs.newNonce,
     hedgeAfterMs: settings.HEDGE_AFTER_MS,
     onUnusable(model, reason) {
@@ -115,6 +115,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     rateLimit: shared?.rateLimit(settings.RATE_LIMIT_RPM, localRateLimit) ?? localRateLimit,
     meter,
     newId: needs.newId,
+    digest: needs.digest,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodyLimitBytes: settings.MAX_BODY_BYTES,
     limits: { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS },

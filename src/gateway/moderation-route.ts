@@ -22,6 +22,7 @@ export type ModerationRouteNeeds = {
   readonly rateLimit: RateLimit;
   readonly meter: Meter;
   readonly newId: () => string;
+  readonly digest: (text: string) => string | Promise<string>;
   readonly deadlineMs: number;
   readonly bodyLimitBytes: number;
   readonly limits: InputLimits;
@@ -45,6 +46,8 @@ export const authorise = (request: Request, gatewayKeys: readonly string[]): num
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   const { clock, gatewayKeys, models, policy, moderate, rateLimit, meter } = needs;
+  // Replicas may list their keys in another order, so a place in the list would not tell keys apart in a shared count.
+  const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
   const read = async (request: Request, deadline: Deadline): Promise<Asked> => {
     const { model = DEFAULT_ALIAS, input } = readEnvelope(
@@ -72,8 +75,8 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   };
 
   return async (request: Request): Promise<Response> => {
-    const keyIndex = authorise(request, gatewayKeys);
-    const retryAfterMs = await rateLimit(String(keyIndex));
+    const keyId = await keyIds[authorise(request, gatewayKeys)];
+    const retryAfterMs = await rateLimit(keyId ?? '');
     if (retryAfterMs > 0) throw new Fault({ kind: 'rate-limited', retryAfterMs });
     const deadline = createDeadline(clock, deadlineMsFor(request.headers, needs.deadlineMs), request.signal);
     try {

@@ -65,5 +65,7 @@ const PROMPT_TOKENS = 4096;
 export const OUTPUT_TOKENS = 4096;
 
 /** The context that holds the prompt, a whole window of the densest script and the answer. Constant, as a change makes a local Ollama load the model again. */
-export const contextTokensFor = (windowChars: number): number =>
-  windowChars * TOKENS_PER_CHAR_LIMIT + PROMPT_TOKENS + OUTPUT_TOKENS;
+export const contextTokensFor = (windowChars: number, { categories }: Policy): number => {
+  const guidanceChars = categories.reduce((sum, { guidance = '' }) => sum + guidance.length, 0);
+  return (windowChars + guidanceChars) * TOKENS_PER_CHAR_LIMIT + PROMPT_TOKENS + OUTPUT_TOKENS;
+};

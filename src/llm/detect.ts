@@ -34,7 +34,8 @@ export const detectDialect = async ({
     }
   };
   const version = await ask('/api/version');
-  if (version === undefined) return undefined;
+  // A host in trouble may turn out to be Ollama, whose other dialect cuts long prompts without a word.
+  if (version === undefined || version.status === 429 || version.status >= 500) return undefined;
   if (version.status === 200 && parseJson(OllamaVersion, version.text) !== undefined) return ollama;
   const models = await ask(openai.modelsPath);
   // A server that wants another key still shows by its refusal that it has the path.
@@ -51,16 +52,27 @@ export type DialectChoice = {
 /** A dialect that was configured: there is nothing to ask. */
 export const fixedDialect = (dialect: Dialect): DialectChoice => ({ current: async () => dialect, forget() {} });
 
-/** A dialect found by asking. What was not found is asked for again by the next caller. */
+/** A dialect found by asking. What was not found is asked for again by the next caller, and so is a question that failed. */
 export const askedDialect = (ask: () => Promise<Dialect | undefined>): DialectChoice => {
   let known: Promise<Dialect | undefined> | undefined;
+  const forget = (asked: Promise<Dialect | undefined>): void => {
+    if (known === asked) known = undefined;
+  };
   return {
     current() {
-      known ??= ask().then((dialect) => {
-        if (dialect === undefined) known = undefined;
-        return dialect;
-      });
-      return known;
+      if (known !== undefined) return known;
+      const asked = ask().then(
+        (dialect) => {
+          if (dialect === undefined) forget(asked);
+          return dialect;
+        },
+        (error: unknown) => {
+          forget(asked);
+          throw error;
+        },
+      );
+      known = asked;
+      return asked;
     },
     forget() {
       known = undefined;

@@ -9,6 +9,9 @@ const LINE_BREAK = /\r\n|[\r\v\f\x85\u2028\u2029]/g;
 // Sorting a long stack of marks into canonical order takes quadratic time; a joiner ends the stack for the sorter.
 const TALL_STACK = /\p{M}{30}/gu;
 
+// Two Arabic ligatures unfold to whole sentences, 18 characters for one: a text of them would cost as much as a book.
+const FOLDABLE = /[^\ufdfa\ufdfb]+/g;
+
 /** True when the text is printable ASCII, tabs and line feeds: nothing in it can be invisible or a look-alike. */
 export const isPlain = (text: string): boolean => PLAIN.test(text);
 
@@ -20,7 +23,7 @@ export const normalise = (text: string): string => {
     .replace(LINE_BREAK, '\n')
     .replace(UNSEEN, '')
     .replace(TALL_STACK, '$&\u034f')
-    .normalize('NFKC')
+    .replace(FOLDABLE, (part) => part.normalize('NFKC'))
     .replace(UNSEEN, '')
     .replaceAll('\u2800', ' ');
 };

@@ -62,6 +62,7 @@ export const revealed = (text: string): string | undefined => {
     if (next === view || next === seen) break;
     view = next;
   }
+  if (view === text) return undefined;
   const final = normalise(view);
   return final === seen ? undefined : final;
 };

@@ -1,5 +1,5 @@
 // No language has these words: English ones spelt from the end.
-const HINT = /\b(?:htiw|uoy|ruoy|woh|tahw|ekam|taht|siht|morf|evah|lliw|llik|bmob|eht)\b/i;
+const HINT = /\b(?:htiw|r?uoy|woh|tah[tw]|ekam|siht|morf|evah|lli[wk]|bmob|eht)\b/i;
 const WORD =
   /\b(?:eht|dna|rof|htiw|uoy|ruoy|woh|tahw|ekam|taht|siht|morf|evah|lliw|llik|bmob|fo|ot|ni|ta|si|em|nac|meht|tuohtiw)\b/gi;
 const LEAST_WORDS = 2;

@@ -3,6 +3,12 @@ import { baseOf, textIn } from './payload.ts';
 const BASE = baseOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567');
 const RUN = /[A-Z2-7]{16,}(?:\n[A-Z2-7]+)*={0,6}/gi;
 
+// Long words alone are no hint, and looking for them everywhere is slow.
+const CAPITALS = /[A-Z2-7]{4}/;
+const DIGIT_INSIDE = /[a-z][2-7][a-z]/;
+
 /** Base32 in either case, also wrapped into lines. */
 export const base32 = (text: string): string =>
-  text.replace(RUN, (run) => textIn(run.replace(/[\n=]+/g, '').toUpperCase(), BASE) ?? run);
+  CAPITALS.test(text) || DIGIT_INSIDE.test(text)
+    ? text.replace(RUN, (run) => textIn(run.replace(/[\n=]+/g, '').toUpperCase(), BASE) ?? run)
+    : text;

@@ -12,34 +12,33 @@ const substituted = (text: string, alphabet: Alphabet): string =>
     return String.fromCharCode((code & 96) + (alphabet[code & 31] ?? 0));
   });
 
-/** Less usual pairs than this pull a passage towards noise. Any natural language stays above it on average. */
-const NOISE_LEVEL = 6.6;
-const LEAST_NOISE = 12;
+/** Pairs below this level pull a passage towards noise: ten times the level, for whole numbers are added faster. */
+const NOISE_LEVEL = 66;
+const LEAST_NOISE = 120;
 const SAMPLE_CHARS = 4000;
 
 type Passage = { readonly from: number; readonly to: number };
 
 /** The passage that looks least like words, from word edge to word edge, when there is one worth a try. */
 const strangest = (text: string): Passage | undefined => {
-  let best = LEAST_NOISE;
   let passage: Passage | undefined;
+  let most = LEAST_NOISE;
   let noise = 0;
   let from = 0;
-  let edge = 0;
+  let wordStart = 0;
   let previous = 0;
   for (let index = 0; index <= text.length; index++) {
     const letter = letterAt(text, index);
-    if (previous === 0) edge = index;
-    if (previous + letter > 0) {
-      if (noise <= 0) {
-        noise = 0;
-        from = edge;
-      }
-      noise += NOISE_LEVEL - pairLevel(previous, letter);
-      if (noise > best && letter === 0) {
-        best = noise;
-        passage = { from, to: index };
-      }
+    if (previous === 0) wordStart = index;
+    if (previous + letter === 0) continue;
+    if (noise <= 0) {
+      noise = 0;
+      from = wordStart;
+    }
+    noise += NOISE_LEVEL - 10 * pairLevel(previous, letter);
+    if (letter === 0 && noise > most) {
+      most = noise;
+      passage = { from, to: index };
     }
     previous = letter;
   }

@@ -13,6 +13,8 @@ export const PLAIN: Alphabet = Uint8Array.from({ length: LETTERS + 1 }, (_, lett
 
 /** 1..26 for a letter of either case, 0 for everything else. */
 export const letterAt = (text: string, index: number): number => {
+  // Past the end there is an edge. Asking there for a character gives NaN, which slows the whole loop down.
+  if (index >= text.length) return 0;
   const letter = (text.charCodeAt(index) | 32) - 96;
   return letter >= 1 && letter <= LETTERS ? letter : 0;
 };

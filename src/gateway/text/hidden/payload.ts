@@ -8,9 +8,6 @@ export const baseOf = (alphabet: string): Base => {
   return { values, bits: Math.log2(alphabet.length) };
 };
 
-const strict = new TextDecoder('utf-8', { fatal: true });
-const lenient = new TextDecoder();
-
 const bytesOf = (digits: string, { values, bits }: Base): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array((digits.length * bits) >> 3);
   let held = 0;
@@ -38,32 +35,57 @@ const isVaried = (text: string): boolean => new Set(text.slice(0, 200)).size >= 
 const isText = (text: string): boolean =>
   isVaried(text) && shareWithout(text, /[\p{Cc}\p{Co}\p{Cn}]+/gu) >= 0.9 && letterShare(text) >= 0.6;
 
+/** How many bytes the UTF-8 character at `index` takes, or 0 when there is none. */
+const charBytesAt = (bytes: Uint8Array, index: number): number => {
+  const first = bytes[index] ?? 0xff;
+  if (first < 0x80) return 1;
+  const size = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  for (let next = 1; next < size; next++) {
+    if (((bytes[index + next] ?? 0) & 0xc0) !== 0x80) return 0;
+  }
+  return size;
+};
+
+/** Where the valid UTF-8 that starts at `from` ends. */
+const endOfText = (bytes: Uint8Array, from: number): number => {
+  let end = from;
+  for (let size = charBytesAt(bytes, end); size > 0; size = charBytesAt(bytes, end)) end += size;
+  return end;
+};
+
+const decoder = new TextDecoder();
+
 /** The text that bytes spell, when they spell one: valid UTF-8, or UTF-16 of Latin letters, and mostly letters. */
 export const textFrom = (bytes: Uint8Array<ArrayBuffer>): string | undefined => {
-  const solid = bytes.filter((byte) => byte !== 0);
-  try {
-    const text = strict.decode(solid.length < bytes.length * 0.7 ? solid : bytes);
-    return isText(text) ? text : undefined;
-  } catch {
-    return undefined;
-  }
+  // A decoder that throws on invalid bytes would cost more than all the rest: most runs are no text.
+  const solid = bytes.includes(0) ? bytes.filter((byte) => byte !== 0) : bytes;
+  const whole = solid.length < bytes.length * 0.7 ? solid : bytes;
+  if (endOfText(whole, 0) < whole.length) return undefined;
+  const text = decoder.decode(whole);
+  return isText(text) ? text : undefined;
 };
 
 // Random bytes almost never hold so long a stretch of letters.
-const STRETCH_CHARS = 12;
-const stretchesIn = (bytes: Uint8Array<ArrayBuffer>): string =>
-  lenient
-    .decode(bytes)
-    .split(/[^\P{Cc}\t\n\r]+|\ufffd+/u)
-    .filter((piece) => piece.length >= STRETCH_CHARS && isVaried(piece) && letterShare(piece) >= 0.85)
-    .join(' ');
+const STRETCH_BYTES = 12;
+const stretchesIn = (bytes: Uint8Array<ArrayBuffer>): string => {
+  const stretches: string[] = [];
+  for (let index = 0; index < bytes.length; index++) {
+    const from = index;
+    index = endOfText(bytes, from);
+    if (index - from < STRETCH_BYTES) continue;
+    for (const stretch of decoder.decode(bytes.subarray(from, index)).split(/[^\P{Cc}\n]+/u)) {
+      if (stretch.length >= STRETCH_BYTES && isVaried(stretch) && letterShare(stretch) >= 0.85) stretches.push(stretch);
+    }
+  }
+  return stretches.join(' ');
+};
 
 /** The text that a run of digits spells, whole or, if other characters are glued to it, in part. */
 export const textIn = (digits: string, base: Base): string | undefined => {
   const whole = textFrom(bytesOf(digits, base));
-  if (whole !== undefined) return whole;
-  for (let phase = 0; phase < 8 && phase * base.bits < 24; phase++) {
-    const stretches = stretchesIn(bytesOf(digits.slice(phase), base));
+  if (whole !== undefined || digits.length * base.bits < STRETCH_BYTES * 8) return whole;
+  for (let phase = 0; phase === 0 || (phase * base.bits) % 8 > 0; phase++) {
+    const stretches = stretchesIn(bytesOf(phase === 0 ? digits : digits.slice(phase), base));
     if (stretches !== '') return stretches;
   }
   return undefined;

@@ -1,3 +1,4 @@
+import { isPlain } from '../normalise.ts';
 import { fluency } from './english.ts';
 
 const LETTER = '[\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Arabic}\\p{Script=Hebrew}]';
@@ -7,6 +8,8 @@ const RUN = new RegExp(
   'gu',
 );
 const GAP = new RegExp(`${NO_WORD}+`, 'gu');
+// Three in a row, looked for where looking is quick.
+const HINT = /(?:^|[^A-Za-z\d])[A-Za-z][^A-Za-z\d]{1,4}[A-Za-z][^A-Za-z\d]{1,4}[A-Za-z](?![A-Za-z\d])/;
 // In Chinese a character is a word: blanks hide nothing there, but other signs between characters do.
 const IDEOGRAPHS = /\p{Script=Han}(?:[._*~|+#-]\p{Script=Han}){3,}/gu;
 // Long rows count even when they spell no words: they may hold another code.
@@ -30,4 +33,6 @@ const joined = (run: string): string => {
 
 /** Single letters kept apart by blanks or signs, joined to words; a rarer gap marks the end of a word. */
 export const spaced = (text: string): string =>
-  text.replace(RUN, joined).replace(IDEOGRAPHS, (run) => run.replace(/[^\p{Script=Han}]/gu, ''));
+  isPlain(text) && !HINT.test(text)
+    ? text
+    : text.replace(RUN, joined).replace(IDEOGRAPHS, (run) => run.replace(/[^\p{Script=Han}]/gu, ''));
