@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import type { Variables } from '../core/config.ts';
+import { ConfigError, type Variables } from '../core/config.ts';
 import { type Exchange, ExchangeError, type Received } from '../llm/exchange.ts';
 
 const HEADERS_TIMEOUT_MS = 0;
@@ -95,13 +95,24 @@ export const createNodeExchange = (proxies: ProxySettings): NodeExchange => {
   };
 };
 
-/** The proxy variables that the field has agreed on, in either case. */
+/** A proxy's address; a bare `host:port` is taken as HTTP, as curl does. Its value stays out of the complaint: it may hold a password. */
+const proxyAddress = (name: string, text: string): string => {
+  const address = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(address)) throw new ConfigError([`${name}: expected an address such as http://proxy.example:3128`]);
+  return address;
+};
+
+/** The proxy variables that the field has agreed on, in either case. Throws a `ConfigError` for what is no address. */
 export const proxiesFrom = (variables: Variables): ProxySettings => {
-  const first = (name: string): string | undefined => variables[name] || variables[name.toLowerCase()] || undefined;
-  const [httpProxy, httpsProxy, noProxy] = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].map(first);
+  const first = (name: string): string => (variables[name] || variables[name.toLowerCase()] || '').trim();
+  const [httpProxy = '', httpsProxy = ''] = ['HTTP_PROXY', 'HTTPS_PROXY'].map((name) => {
+    const text = first(name);
+    return text === '' ? '' : proxyAddress(name, text);
+  });
+  const noProxy = first('NO_PROXY');
   return {
-    ...(httpProxy === undefined ? {} : { httpProxy }),
-    ...(httpsProxy === undefined ? {} : { httpsProxy }),
-    ...(noProxy === undefined ? {} : { noProxy }),
+    ...(httpProxy === '' ? {} : { httpProxy }),
+    ...(httpsProxy === '' ? {} : { httpsProxy }),
+    ...(noProxy === '' ? {} : { noProxy }),
   };
 };

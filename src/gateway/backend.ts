@@ -35,14 +35,22 @@ export type Backend = {
 const BREAKER_LIMITS = { failures: 5, restMs: 2000, longestRestMs: 30_000 };
 const DETECT_LIMIT_MS = 5000;
 
-const dialectFor = ({ dialect, baseUrl, exchange, clock, log }: BackendNeeds, key: BackendKey): DialectChoice => {
+const dialectFor = (
+  { dialect, baseUrl, exchange, clock, log }: BackendNeeds,
+  usableKey: () => BackendKey,
+): DialectChoice => {
   if (dialect === 'ollama') return fixedDialect(ollama);
   if (dialect === 'openai') return fixedDialect(openai);
   return askedDialect(async () => {
     const deadline = createDeadline(clock, DETECT_LIMIT_MS);
     try {
-      const found = await detectDialect({ baseUrl, exchange, headers: headersFor(key), signal: deadline.signal });
-      log(found === undefined ? 'warn' : 'info', 'backend-dialect', { state: found?.name ?? 'unknown' });
+      const found = await detectDialect({
+        baseUrl,
+        exchange,
+        headers: headersFor(usableKey()),
+        signal: deadline.signal,
+      });
+      log(found?.isCertain ? 'info' : 'warn', 'backend-dialect', { state: found?.dialect.name ?? 'unknown' });
       return found;
     } catch {
       return undefined;
@@ -65,12 +73,12 @@ export const createBackend = (needs: BackendNeeds): Backend => {
   const breaker = createBreaker(clock.now, BREAKER_LIMITS, ({ state, restMs }) =>
     log('warn', 'backend-breaker', { state, restMs }),
   );
-  const dialect = dialectFor(needs, firstKey);
-  const failover = createFailover({ baseUrl, dialect, exchange, now: clock.now, clock, pool, onAttempt });
   const usableKey = (): BackendKey => {
     const usable = pool.statuses().find(({ state }) => state !== 'cooling');
     return keys.find(({ fingerprint }) => fingerprint === usable?.fingerprint) ?? firstKey;
   };
+  const dialect = dialectFor(needs, usableKey);
+  const failover = createFailover({ baseUrl, dialect, exchange, now: clock.now, clock, pool, onAttempt });
   return {
     upstream: createUpstream(failover, breaker, clock),
     pool,

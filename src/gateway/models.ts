@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { ConfigError } from '../core/config.ts';
+import { ConfigError, expectation } from '../core/config.ts';
 import { nearestName } from '../core/nearest.ts';
+import { isRecord } from '../core/record.ts';
 import type { Think } from '../llm/dialect.ts';
 import { isGptOss } from '../llm/model-name.ts';
 
@@ -24,11 +25,11 @@ const AliasEntry = v.object({
   vision: v.optional(v.boolean('expected true or false'), false),
   think: v.optional(ThinkSetting),
 });
-const ALIAS_RULE = 'expected 1 to 100 of A-Z a-z 0-9 . _ : / -';
-const AliasName = v.pipe(v.string(), v.regex(/^[\w.:/-]{1,100}$/, ALIAS_RULE));
-const AliasTable = v.record(AliasName, v.unknown(), 'expected a JSON object of aliases');
+const ALIAS = /^[\w.:/-]{1,100}$/;
+const ALIAS_RULE = 'expected aliases of 1 to 100 of A-Z a-z 0-9 . _ : / -';
 
 type Entry = v.InferOutput<typeof AliasEntry>;
+type Issues = readonly v.InferIssue<typeof AliasEntry>[];
 
 const DEFAULTS: Readonly<Record<string, Entry>> = {
   'moderation-fast': { model: 'gpt-oss:20b', vision: false },
@@ -42,25 +43,31 @@ const aliasOf = (alias: string, { model, vision, think }: Entry): ModelAlias => 
   return { alias, model, vision, ...(level === undefined ? {} : { think: level }) };
 };
 
-const problem = (where: string, rule: string): ConfigError => new ConfigError([`MODERATION_MODELS: ${where}${rule}`]);
+const problem = (where: string, rule: string): string => `MODERATION_MODELS: ${where}${rule}`;
+const ONE_OBJECT = problem('', 'expected a JSON object, alias to model name or to {"model", "vision", "think"}');
 
-const entryOf = (alias: string, value: unknown): Entry => {
-  const given = typeof value === 'string' ? { model: value } : value;
-  const parsed = v.safeParse(AliasEntry, given);
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    throw problem(`${[alias, v.getDotPath(issue)].filter((part) => part !== null).join('.')}: `, issue.message);
-  }
+const problemsOf = (alias: string, given: unknown, { issues = [] }: { readonly issues?: Issues }): string[] => {
+  const wrong = issues.map((issue) =>
+    problem(`${[alias, v.getDotPath(issue)].filter((part) => part !== null).join('.')}: `, issue.message),
+  );
   const known = Object.keys(AliasEntry.entries);
-  const stray = Object.keys(Object(given)).find((name) => !known.includes(name));
-  if (stray !== undefined) {
-    throw problem(
+  const stray = Object.keys(isRecord(given) ? given : {}).filter((name) => !known.includes(name));
+  const unknown = stray.map((name) =>
+    problem(
       `${alias}: `,
-      `unknown name ${JSON.stringify(stray)}, the nearest known one is "${nearestName(stray, known)}"`,
-    );
-  }
+      `unknown name ${JSON.stringify(name)}, the nearest known one is "${nearestName(name, known)}"`,
+    ),
+  );
+  return [...wrong, ...unknown];
+};
+
+const entryFrom = (alias: string, value: unknown, problems: string[]): Entry | undefined => {
+  const given = typeof value === 'string' ? { model: value } : value;
+  const parsed = v.safeParse(AliasEntry, given, { message: expectation });
+  problems.push(...problemsOf(alias, given, parsed));
+  if (!parsed.success) return undefined;
   if (isGptOss(parsed.output.model) && typeof parsed.output.think === 'boolean') {
-    throw problem(`${alias}.think: `, 'gpt-oss always thinks, expected "low", "medium" or "high"');
+    problems.push(problem(`${alias}.think: `, 'gpt-oss always thinks, expected "low", "medium" or "high"'));
   }
   return parsed.output;
 };
@@ -70,19 +77,22 @@ const tableFrom = (text: string): Readonly<Record<string, unknown>> => {
   try {
     value = JSON.parse(text);
   } catch {
-    throw problem('', 'expected a JSON object, alias to model name or to {"model", "vision", "think"}');
+    throw new ConfigError([ONE_OBJECT]);
   }
-  const parsed = v.safeParse(AliasTable, value);
-  if (!parsed.success) throw problem('', parsed.issues[0].message);
-  return parsed.output;
+  if (!isRecord(value)) throw new ConfigError([ONE_OBJECT]);
+  if (!Object.keys(value).every((alias) => ALIAS.test(alias))) throw new ConfigError([problem('', ALIAS_RULE)]);
+  return value;
 };
 
-/** The aliases in force: `MODERATION_MODELS` merged over the defaults. Throws a `ConfigError` that names what is wrong. */
+/** The aliases in force: `MODERATION_MODELS` merged over the defaults. Throws a `ConfigError` with all that is wrong. */
 export const modelAliases = (text: string | undefined): ReadonlyMap<string, ModelAlias> => {
-  const given = Object.entries(text === undefined ? {} : tableFrom(text)).map(
-    ([alias, value]) => [alias, entryOf(alias, value)] as const,
-  );
-  const entries = new Map([...Object.entries(DEFAULTS), ...given]);
+  const problems: string[] = [];
+  const entries = new Map(Object.entries(DEFAULTS));
+  for (const [alias, value] of Object.entries(text === undefined ? {} : tableFrom(text))) {
+    const entry = entryFrom(alias, value, problems);
+    if (entry !== undefined) entries.set(alias, entry);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
   const fast = entries.get('moderation-fast');
   if (fast !== undefined && !entries.has(DEFAULT_ALIAS)) entries.set(DEFAULT_ALIAS, fast);
   return new Map([...entries].map(([alias, entry]) => [alias, aliasOf(alias, entry)]));

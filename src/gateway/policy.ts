@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { ConfigError } from '../core/config.ts';
+import { ConfigError, expectation } from '../core/config.ts';
 import { nearestName } from '../core/nearest.ts';
+import { isRecord } from '../core/record.ts';
 import { POLICY_VERSION } from './policy-text.ts';
 import { CATEGORIES, CATEGORY_NAMES } from './taxonomy.ts';
 
@@ -26,15 +27,13 @@ const Entry = v.object({
   threshold: v.optional(v.pipe(v.number(thresholdRule), v.minValue(0, thresholdRule), v.maxValue(1, thresholdRule))),
   guidance: v.optional(v.pipe(v.string(guidanceRule), v.maxLength(GUIDANCE_LIMIT_CHARS, guidanceRule))),
 });
-const ObjectOf = (rule: string) => v.record(v.string(), v.unknown(), rule);
 const PolicyFile = v.object({
   version: v.pipe(v.string(versionRule), v.regex(/^[\w.+-]{1,64}$/, versionRule)),
   categories: v.optional(v.record(v.string(), Entry, 'expected an object of categories'), {}),
 });
 
 const unknownNames = (value: unknown, known: readonly string[], where: string): string[] => {
-  const parsed = v.safeParse(ObjectOf(''), value);
-  const names = parsed.success ? Object.keys(parsed.output) : [];
+  const names = isRecord(value) ? Object.keys(value) : [];
   return names
     .filter((name) => !known.includes(name))
     .map(
@@ -43,22 +42,25 @@ const unknownNames = (value: unknown, known: readonly string[], where: string): 
     );
 };
 
-const unknownNamesIn = (file: Readonly<Record<string, unknown>>): string[] => {
-  const categories = v.safeParse(ObjectOf(''), file.categories);
-  return [
-    ...unknownNames(file, ['version', 'categories'], 'top level'),
-    ...unknownNames(file.categories, CATEGORY_NAMES, 'categories'),
-    ...Object.entries(categories.success ? categories.output : {}).flatMap(([name, entry]) =>
-      unknownNames(entry, ['threshold', 'guidance'], `categories.${name}`),
-    ),
-  ];
-};
+const unknownNamesIn = (file: Readonly<Record<string, unknown>>): string[] => [
+  ...unknownNames(file, ['version', 'categories'], 'top level'),
+  ...unknownNames(file.categories, CATEGORY_NAMES, 'categories'),
+  ...Object.entries(isRecord(file.categories) ? file.categories : {}).flatMap(([name, entry]) =>
+    unknownNames(entry, ['threshold', 'guidance'], `categories.${name}`),
+  ),
+];
 
 const jsonObject = (text: string): Readonly<Record<string, unknown>> => {
+  const value = parsedJson(text);
+  if (isRecord(value)) return value;
+  throw new ConfigError(['MODERATION_POLICY_FILE: expected a JSON object with "version" and "categories"']);
+};
+
+const parsedJson = (text: string): unknown => {
   try {
-    return v.parse(ObjectOf('expected an object'), JSON.parse(text));
+    return JSON.parse(text);
   } catch {
-    throw new ConfigError(['MODERATION_POLICY_FILE: expected a JSON object with "version" and "categories"']);
+    return undefined;
   }
 };
 
@@ -66,7 +68,7 @@ const jsonObject = (text: string): Readonly<Record<string, unknown>> => {
 export const policyFrom = (text: string): Policy => {
   const file = jsonObject(text);
   const unknown = unknownNamesIn(file);
-  const parsed = v.safeParse(PolicyFile, file);
+  const parsed = v.safeParse(PolicyFile, file, { message: expectation });
   const wrong = (parsed.issues ?? []).map((issue) => `${v.getDotPath(issue) ?? 'top level'}: ${issue.message}`);
   const problems = [...unknown, ...wrong].map((problem) => `MODERATION_POLICY_FILE: ${problem}`);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);

@@ -36,6 +36,8 @@ export const askHealth = async (
     dialect.forget();
     return down(`the backend is not reached (${error.code})`);
   }
+  // Another server may have moved in behind the address; a gateway that is not ready hears of it nowhere else.
+  if (received.status === 404) dialect.forget();
   if (received.status === 401 || received.status === 403)
     return down(`the backend refuses its key (HTTP ${received.status})`);
   if (received.status !== 200) return down(`the backend answers HTTP ${received.status}`);

@@ -15,16 +15,23 @@ export type DetectNeeds = {
   readonly signal: AbortSignal;
 };
 
+/** A dialect, and whether the server showed it. What is only supposed serves one call and is not remembered. */
+export type Detected = { readonly dialect: Dialect; readonly isCertain: boolean };
+
+/** The door is shut to this key, or to everyone for now: the server behind it may be any. */
+const isShut = (status: number): boolean => status === 401 || status === 403 || status === 429;
+
 /**
  * Asks a self-hosted server which dialect it speaks. Ollama serves both, so its own is looked for first: only there
- * can the cutting of long prompts be turned off. Nothing when the server is not reached or is neither.
+ * can the cutting of long prompts be turned off. Where the key is refused Ollama is supposed: the call will be refused
+ * as well, and nothing is cut if not. Nothing when the server is not reached or is neither.
  */
 export const detectDialect = async ({
   baseUrl,
   exchange,
   headers,
   signal,
-}: DetectNeeds): Promise<Dialect | undefined> => {
+}: DetectNeeds): Promise<Detected | undefined> => {
   const ask = async (path: string) => {
     try {
       return await exchange({ method: 'GET', url: baseUrl + path, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
@@ -35,12 +42,15 @@ export const detectDialect = async ({
   };
   const version = await ask('/api/version');
   // A host in trouble may turn out to be Ollama, whose other dialect cuts long prompts without a word.
-  if (version === undefined || version.status === 429 || version.status >= 500) return undefined;
-  if (version.status === 200 && parseJson(OllamaVersion, version.text) !== undefined) return ollama;
+  if (version === undefined || version.status >= 500) return undefined;
+  if (isShut(version.status)) return { dialect: ollama, isCertain: false };
+  const isOllama = version.status === 200 && parseJson(OllamaVersion, version.text) !== undefined;
+  if (isOllama) return { dialect: ollama, isCertain: true };
   const models = await ask(openai.modelsPath);
+  if (models === undefined) return undefined;
   // A server that wants another key still shows by its refusal that it has the path.
-  const hasPath = models?.status === 401 || models?.status === 403;
-  return hasPath || (models?.status === 200 && openai.modelsFrom(models.text) !== undefined) ? openai : undefined;
+  const isOpenAi = isShut(models.status) || (models.status === 200 && openai.modelsFrom(models.text) !== undefined);
+  return isOpenAi ? { dialect: openai, isCertain: true } : undefined;
 };
 
 /** The dialect in force: `current` asks once for all callers, so it takes nobody's signal; `forget` has it asked again after a failure. */
@@ -52,8 +62,8 @@ export type DialectChoice = {
 /** A dialect that was configured: there is nothing to ask. */
 export const fixedDialect = (dialect: Dialect): DialectChoice => ({ current: async () => dialect, forget() {} });
 
-/** A dialect found by asking. What was not found is asked for again by the next caller, and so is a question that failed. */
-export const askedDialect = (ask: () => Promise<Dialect | undefined>): DialectChoice => {
+/** A dialect found by asking. What is not certain is asked for again by the next caller, and so is a question that failed. */
+export const askedDialect = (ask: () => Promise<Detected | undefined>): DialectChoice => {
   let known: Promise<Dialect | undefined> | undefined;
   const forget = (asked: Promise<Dialect | undefined>): void => {
     if (known === asked) known = undefined;
@@ -62,9 +72,9 @@ export const askedDialect = (ask: () => Promise<Dialect | undefined>): DialectCh
     current() {
       if (known !== undefined) return known;
       const asked = ask().then(
-        (dialect) => {
-          if (dialect === undefined) forget(asked);
-          return dialect;
+        (detected) => {
+          if (!detected?.isCertain) forget(asked);
+          return detected?.dialect;
         },
         (error: unknown) => {
           forget(asked);

@@ -13,7 +13,7 @@ import type { BackendKey } from './key-pool.ts';
 export type Upstream = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer>;
 
 /** A caller in more of a hurry than this says nothing about the host by leaving. */
-const HANG_MS = 10_000;
+const HANG_MS = 8000;
 
 const LEFT_ALONE = new Fault({
   kind: 'backend-error',

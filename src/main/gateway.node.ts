@@ -3,12 +3,11 @@ import { findBackend } from '../adapter/backend-finder.ts';
 import { nodeDigest } from '../adapter/node-digest.ts';
 import { isMain, type ProcessSide, runService, type Service } from '../adapter/node-service.ts';
 import { createPrometheusMeter } from '../adapter/prometheus.ts';
-import { createRedisState } from '../adapter/redis-state.ts';
 import { systemClock } from '../adapter/system-clock.ts';
 import { createNodeExchange, proxiesFrom } from '../adapter/undici-exchange.ts';
 import { backendKeys, newId, newNonce } from '../adapter/web-random.ts';
 import { ConfigError } from '../core/config.ts';
-import { createLog } from '../core/log.ts';
+import { createLog, type Log } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { readGatewayConfig } from '../gateway/config.ts';
 import { OUR_POLICY, policyFrom } from '../gateway/policy.ts';
@@ -31,6 +30,13 @@ const keyForThisRun = (): string => {
   return key;
 };
 
+/** The client library is a third of the bundle: it is only loaded where there is a Redis. */
+const sharedStateAt = async (url: string | undefined, log: Log) => {
+  if (url === undefined) return undefined;
+  const { createRedisState } = await import('../adapter/redis-state.ts');
+  return createRedisState({ url, log });
+};
+
 const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise<Service> => {
   const config = readGatewayConfig(variables);
   const { settings, models } = config;
@@ -38,8 +44,8 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
   const { exchange, close } = createNodeExchange(proxiesFrom(variables));
   const backend = await findBackend(config, exchange);
   const log = createLog({ level: settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: writeLine });
-  const meter = createPrometheusMeter({ version: VERSION });
-  const shared = settings.REDIS_URL === undefined ? undefined : createRedisState({ url: settings.REDIS_URL, log });
+  const shared = await sharedStateAt(settings.REDIS_URL, log);
+  const meter = createPrometheusMeter({ version: VERSION, isSharedStateUp: shared?.isUp });
   const handler = createGateway({
     settings,
     gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [keyForThisRun()],

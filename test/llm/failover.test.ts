@@ -1,0 +1,441 @@
+import * as assert from 'uvu/assert';
+import { Fault } from '../../src/core/fault.ts';
+import { attemptLimitMs, type ChatAnswer, type GaveUp } from '../../src/llm/failover.ts';
+import { describe, rejection } from '../check.ts';
+import { createBackendWorld, detailOf, failing, GOOD } from './backend-world.ts';
+import { type Answer, CANARY, ollamaAnswer, reset, type Step } from './scripted-exchange.ts';
+
+const QUOTA = `{"error":"you (${CANARY}) have reached your weekly usage limit"}`;
+
+/** Every way in which a key is refused, with the rest it earns. */
+const REFUSALS: readonly (readonly [string, Step, number])[] = [
+  ['401', failing(401, 'unauthorized\n'), 600_000],
+  ['403', failing(403), 600_000],
+  ['402', failing(402), 900_000],
+  ['429', failing(429), 5_000],
+  ['429 with Retry-After', failing(429, '', { 'retry-after': '42' }), 42_000],
+  ['429 with quota words', failing(429, QUOTA, { 'retry-after': '1' }), 900_000],
+  ['200 with a quota error', failing(200, QUOTA), 900_000],
+];
+/** Every failure that another key may mend, with whether it speaks against the host. */
+const FAILURES: readonly (readonly [string, Step, boolean])[] = [
+  ...[408, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, failing(status), true] as const),
+  ['HTTP 404', failing(404), false],
+  ['no whole answer (ECONNRESET)', reset(), true],
+  ['no whole answer (ECONNREFUSED)', reset('ECONNREFUSED'), true],
+  ['no whole answer (ENOTFOUND)', reset('ENOTFOUND'), true],
+  ['an error under HTTP 200', failing(200), true],
+];
+const REJECTIONS = [301, 302, 400, 405, 409, 413, 415, 422] as const;
+const UNUSABLE: readonly Answer[] = [
+  { text: '' },
+  { text: `<html>${CANARY}</html>` },
+  { text: ollamaAnswer({ done_reason: 'length' }) },
+  { text: ollamaAnswer({ model: 'other' }) },
+];
+
+const answerOf = (result: ChatAnswer | GaveUp): ChatAnswer => {
+  if (result.kind !== 'answer') throw new Error(`Gave up: ${JSON.stringify(result)}`);
+  return result;
+};
+const surrenderOf = (result: ChatAnswer | GaveUp): GaveUp => {
+  if (result.kind !== 'gave-up') throw new Error(`Answered: ${JSON.stringify(result)}`);
+  return result;
+};
+const saysVerdict = (result: ChatAnswer | GaveUp): boolean => {
+  const { outcome } = answerOf(result);
+  return outcome.kind === 'answered' && outcome.reply.kind === 'said' && outcome.reply.content === 'the verdict';
+};
+const fails = (step: Step) => () => step;
+
+describe('a question over several keys', (check) => {
+  check('is answered by the first key, and the next question by the next', async () => {
+    const world = createBackendWorld({ keys: 'abc', script: fails(GOOD) });
+    for (let index = 0; index < 7; index++) assert.ok(saysVerdict(await world.ask()));
+    assert.is(world.order(), 'abcabca');
+    assert.is(world.clock.pending(), 0);
+  });
+
+  for (const [name, step, restMs] of REFUSALS) {
+    check(`moves on and rests the key after ${name}`, async () => {
+      const world = createBackendWorld({ keys: 'abc', script: [step, step, GOOD, GOOD] });
+      const result = answerOf(await world.ask());
+      assert.ok(saysVerdict(result));
+      assert.is(result.key.fingerprint, 'c');
+      assert.equal(world.states(), ['cooling', 'cooling', 'active']);
+      await world.ask();
+      assert.is(world.order(), 'abcc');
+    });
+
+    check(`tells the exact wait when ${name} was every key's answer`, async () => {
+      for (const keys of ['a', 'abc']) {
+        const world = createBackendWorld({ keys, script: fails(step) });
+        const { fault, isHostTrouble } = surrenderOf(await world.ask());
+        assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: restMs });
+        assert.is(isHostTrouble, false);
+        assert.is(world.order(), keys);
+        assert.ok(world.states().every((state) => state === 'cooling'));
+        await world.clock.advance(restMs - 1);
+        assert.equal(surrenderOf(await world.ask()).fault.detail, { kind: 'no-backend-key', retryAfterMs: 1 });
+        assert.is(world.order(), keys);
+      }
+    });
+  }
+
+  for (const [name, step, isHostTrouble] of FAILURES) {
+    check(`moves on and rests no key after "${name}"`, async () => {
+      const world = createBackendWorld({ keys: 'abc', script: [step, step, GOOD] });
+      assert.ok(saysVerdict(await world.ask()));
+      assert.is(world.order(), 'abc');
+      assert.equal(world.states(), ['active', 'active', 'active']);
+    });
+
+    check(`is given up when every key ends in "${name}"`, async () => {
+      for (const keys of ['a', 'abc']) {
+        const world = createBackendWorld({ keys, script: fails(step) });
+        const surrender = surrenderOf(await world.ask());
+        assert.equal(surrender.fault.detail, { kind: 'backend-error', reason: name });
+        assert.is(surrender.isHostTrouble, isHostTrouble);
+        assert.is(world.order(), keys);
+        assert.ok(world.states().every((state) => state === 'active'));
+      }
+    });
+  }
+
+  check('that is not wanted itself is put to no other key', async () => {
+    for (const status of REJECTIONS) {
+      const world = createBackendWorld({ keys: 'abc', script: [failing(status)] });
+      const { outcome } = answerOf(await world.ask());
+      assert.equal(outcome, { kind: 'rejected', reason: `HTTP ${status}` });
+      assert.is(world.order(), 'a');
+      assert.equal(world.states(), ['active', 'active', 'active']);
+    }
+  });
+
+  check('with an unusable answer goes back to its caller, who knows how to repair it', async () => {
+    for (const step of UNUSABLE) {
+      const world = createBackendWorld({ keys: 'abc', script: [step] });
+      const { outcome, key } = answerOf(await world.ask());
+      assert.ok(outcome.kind === 'answered' && outcome.reply.kind === 'unusable');
+      assert.is(key, world.key('a'));
+      assert.is(world.order(), 'a');
+    }
+  });
+
+  check('speaks of the failure, not of the refusals around it', async () => {
+    for (const script of [
+      [failing(500), failing(401), failing(429)],
+      [failing(401), failing(500), failing(429)],
+      [failing(401), failing(429), failing(500)],
+    ]) {
+      const surrender = surrenderOf(await createBackendWorld({ keys: 'abc', script }).ask());
+      assert.equal(surrender.fault.detail, { kind: 'backend-error', reason: 'HTTP 500' });
+    }
+  });
+
+  check('passes over keys that rest', async () => {
+    const world = createBackendWorld({ keys: 'abc', script: [failing(401), GOOD, GOOD, GOOD, GOOD] });
+    for (let index = 0; index < 4; index++) await world.ask();
+    assert.is(world.order(), 'abcbc');
+  });
+
+  check('hides no bug, and lets go of the key', async () => {
+    const bug = new TypeError('a bug');
+    const world = createBackendWorld({ keys: 'ab', script: [failing(429), GOOD, bug] });
+    await world.ask();
+    await world.clock.advance(5_000);
+    assert.is(await rejection(world.ask()), bug);
+    assert.equal(world.states(), ['half-open', 'active']);
+    assert.is(world.clock.pending(), 0);
+  });
+});
+
+describe('a second question to repair the first', (check) => {
+  check('goes to another key than the one to avoid', async () => {
+    const world = createBackendWorld({ keys: 'abc', script: fails(GOOD) });
+    await world.ask(undefined, undefined, world.key('a'));
+    await world.ask(undefined, undefined, world.key('c'));
+    assert.is(world.order(), 'ba');
+  });
+
+  check('goes to the key to avoid when there is no other', async () => {
+    const alone = createBackendWorld({ keys: 'a', script: [GOOD] });
+    assert.ok(saysVerdict(await alone.ask(undefined, undefined, alone.key('a'))));
+    const world = createBackendWorld({ keys: 'ab', script: [failing(401), GOOD, GOOD] });
+    await world.ask();
+    assert.ok(saysVerdict(await world.ask(undefined, undefined, world.key('b'))));
+    assert.is(world.order(), 'abb');
+  });
+
+  check('goes to the key to avoid last, after all others failed', async () => {
+    const world = createBackendWorld({ keys: 'abc', script: [failing(500), failing(429), GOOD] });
+    assert.ok(saysVerdict(await world.ask(undefined, undefined, world.key('a'))));
+    assert.is(world.order(), 'bca');
+  });
+});
+
+describe('a key that was refused', (check) => {
+  check('is active again only after a finished answer', async () => {
+    for (const step of [...UNUSABLE, failing(500), failing(404), failing(400), failing(302), failing(200), reset()]) {
+      const world = createBackendWorld({ script: [failing(429), step, GOOD] });
+      await world.ask();
+      await world.clock.advance(5_000);
+      await world.ask();
+      assert.equal(world.states(), ['half-open'], JSON.stringify(step));
+      await world.ask();
+      assert.equal(world.states(), ['active']);
+    }
+  });
+
+  check('rests longer when it is refused again', async () => {
+    const world = createBackendWorld({ script: fails(failing(429)) });
+    for (const restMs of [5_000, 10_000, 20_000]) {
+      const { fault } = surrenderOf(await world.ask());
+      assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: restMs });
+      await world.clock.advance(restMs);
+    }
+  });
+
+  check('is tried by one question while another waits for what becomes of it', async () => {
+    const probe = Promise.withResolvers<Answer>();
+    const world = createBackendWorld({ script: [failing(429), probe.promise, GOOD] });
+    await world.ask();
+    await world.clock.advance(5_000);
+    const first = world.ask();
+    const second = world.ask();
+    await world.clock.advance(100);
+    assert.equal(world.states(), ['probing']);
+    assert.is(world.order(), 'aa');
+    probe.resolve(GOOD);
+    assert.ok(saysVerdict(await first));
+    assert.ok(saysVerdict(await second));
+    assert.is(world.order(), 'aaa');
+  });
+
+  check('that is refused in the trial sends those who waited away with its new rest', async () => {
+    const probe = Promise.withResolvers<Answer>();
+    const world = createBackendWorld({ script: [failing(429), probe.promise] });
+    await world.ask();
+    await world.clock.advance(5_000);
+    const asked = [world.ask(), world.ask(), world.ask()];
+    await world.clock.advance(0);
+    probe.resolve(failing(429));
+    for (const { fault } of (await Promise.all(asked)).map(surrenderOf)) {
+      assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: 10_000 });
+    }
+    assert.is(world.order(), 'aa');
+  });
+
+  check('whose trial was left alone is tried by the next who waited', async () => {
+    const world = createBackendWorld({ script: [failing(429), 'silence', GOOD] });
+    await world.ask();
+    await world.clock.advance(5_000);
+    const client = new AbortController();
+    const left = rejection(world.ask(undefined, client.signal));
+    const second = world.ask();
+    await world.clock.advance(100);
+    client.abort();
+    assert.is(detailOf(await left).kind, 'client-left');
+    assert.ok(saysVerdict(await second));
+    assert.equal(world.states(), ['active']);
+  });
+
+  check('is waited for only as long as the deadline and the client want', async () => {
+    const world = createBackendWorld({ script: [failing(429), 'silence'] });
+    await world.ask();
+    await world.clock.advance(5_000);
+    const client = new AbortController();
+    const probing = rejection(world.ask());
+    const hurried = rejection(world.ask(3_000));
+    const leaving = rejection(world.ask(undefined, client.signal));
+    await world.clock.advance(0);
+    client.abort();
+    assert.is(detailOf(await leaving).kind, 'client-left');
+    await world.clock.advance(3_000);
+    assert.is(detailOf(await hurried).kind, 'backend-timeout');
+    assert.is(world.order(), 'aa');
+    assert.equal(world.states(), ['probing']);
+    await world.clock.advance(22_000);
+    assert.is(detailOf(await probing).kind, 'backend-timeout');
+    assert.equal(world.states(), ['half-open']);
+    assert.is(world.clock.pending(), 0);
+  });
+
+  check('is waited for by a question that failed with all the others', async () => {
+    const probe = Promise.withResolvers<Answer>();
+    const world = createBackendWorld({
+      keys: 'ab',
+      script: (_sent, index) => [failing(429), GOOD, probe.promise, failing(500), GOOD][index] ?? GOOD,
+    });
+    await world.ask();
+    await world.clock.advance(5_000);
+    const first = world.ask();
+    const second = world.ask();
+    await world.clock.advance(100);
+    assert.is(world.order(), 'abab');
+    probe.resolve(GOOD);
+    assert.ok(saysVerdict(await first));
+    assert.ok(saysVerdict(await second));
+    assert.is(world.order(), 'ababa');
+  });
+});
+
+describe('the time for one call', (check) => {
+  check('is all that is left when there is no other key, and leaves some when there is', () => {
+    for (const remainingMs of [0, 1, 5_000, 25_000]) assert.is(attemptLimitMs(remainingMs, false), remainingMs);
+    assert.is(attemptLimitMs(25_000, true), 15_000);
+    assert.is(attemptLimitMs(14_000, true), 8_400);
+    assert.is(attemptLimitMs(10_000, true), 8_000);
+    assert.is(attemptLimitMs(8_000, true), 8_000);
+    assert.is(attemptLimitMs(3_000, true), 3_000);
+    assert.is(attemptLimitMs(0, true), 0);
+  });
+
+  check('ends a call that hangs, and the next key answers', async () => {
+    const world = createBackendWorld({ keys: 'ab', script: ['silence', GOOD] });
+    const asked = world.ask();
+    await world.clock.advance(14_999);
+    assert.is(world.order(), 'a');
+    await world.clock.advance(1);
+    assert.ok(saysVerdict(await asked));
+    assert.equal(world.ends(), ['aborted', 'answered']);
+    assert.equal(world.states(), ['active', 'active']);
+    assert.is(world.clock.pending(), 0);
+  });
+
+  check('leaves some for a key that may be back', async () => {
+    const world = createBackendWorld({ keys: 'ab', script: [failing(429), GOOD, 'silence', GOOD] });
+    await world.ask();
+    await world.clock.advance(5_000);
+    assert.equal(world.states(), ['half-open', 'active']);
+    const asked = world.ask(undefined, undefined, world.key('a'));
+    await world.clock.advance(15_000);
+    assert.ok(saysVerdict(await asked));
+    assert.is(world.order(), 'abba');
+  });
+
+  check('is shared by keys that all hang, and never outlasts the deadline', async () => {
+    const world = createBackendWorld({ keys: 'abc', script: fails('silence') });
+    const asked = rejection(world.ask());
+    await world.clock.advance(24_999);
+    assert.equal(world.ends(), ['aborted', 'aborted', 'running']);
+    await world.clock.advance(1);
+    assert.is(detailOf(await asked).kind, 'backend-timeout');
+    assert.equal(world.ends(), ['aborted', 'aborted', 'aborted']);
+    assert.equal(
+      world.facts.map(({ kind, key, durationMs }) => [kind, key, durationMs]),
+      [
+        ['hung', 'a', 15_000],
+        ['hung', 'b', 8_000],
+        ['hung', 'c', 2_000],
+      ],
+    );
+    assert.is(world.clock.pending(), 0);
+  });
+
+  check('is a timeout when one key hung and the rest refused', async () => {
+    const world = createBackendWorld({ keys: 'ab', script: ['silence', failing(401)] });
+    const asked = world.ask();
+    await world.clock.advance(15_000);
+    const { fault, isHostTrouble } = surrenderOf(await asked);
+    assert.is(fault.detail.kind, 'backend-timeout');
+    assert.is(isHostTrouble, true);
+    assert.is(world.clock.pending(), 0);
+  });
+
+  check('is the whole deadline for an only key', async () => {
+    const world = createBackendWorld({ script: ['silence'] });
+    const asked = rejection(world.ask(9_000));
+    await world.clock.advance(8_999);
+    assert.equal(world.ends(), ['running']);
+    await world.clock.advance(1);
+    assert.is(detailOf(await asked).kind, 'backend-timeout');
+    assert.equal(world.ends(), ['aborted']);
+    assert.equal(world.states(), ['active']);
+    assert.equal(world.facts, [{ kind: 'hung', key: 'a', model: 'gpt-oss:20b', durationMs: 9_000 }]);
+  });
+
+  check('of a deadline that is over is none, and takes no key its turn', async () => {
+    const world = createBackendWorld({ keys: 'ab', script: [GOOD] });
+    const ended = AbortSignal.abort();
+    assert.is(detailOf(await rejection(world.ask(1_000, ended))).kind, 'client-left');
+    assert.is(world.order(), '');
+    assert.is(world.clock.pending(), 0);
+    await world.ask();
+    assert.is(world.order(), 'a');
+  });
+});
+
+describe('a client that leaves', (check) => {
+  check('ends the call that runs for it, and asks no other key', async () => {
+    for (const script of [['silence'], [failing(500), 'silence'], ['silence']] as const) {
+      const world = createBackendWorld({ keys: 'abc', script });
+      const client = new AbortController();
+      const asked = rejection(world.ask(undefined, client.signal));
+      await world.clock.advance(100);
+      client.abort();
+      assert.is(detailOf(await asked).kind, 'client-left');
+      await world.clock.advance(30_000);
+      assert.is(world.calls.length, script.length);
+      assert.is(world.ends().at(-1), 'aborted');
+      assert.equal(world.states(), ['active', 'active', 'active']);
+      assert.is(world.clock.pending(), 0);
+      assert.not.ok(world.facts.some(({ kind }) => kind === 'hung'));
+    }
+  });
+
+  check('gives the key back that it was trying', async () => {
+    const world = createBackendWorld({ script: [failing(429), 'silence', GOOD] });
+    await world.ask();
+    await world.clock.advance(5_000);
+    const client = new AbortController();
+    const asked = rejection(world.ask(undefined, client.signal));
+    await world.clock.advance(1);
+    assert.equal(world.states(), ['probing']);
+    client.abort();
+    await asked;
+    assert.equal(world.states(), ['half-open']);
+    assert.ok(saysVerdict(await world.ask()));
+  });
+});
+
+describe('what is told of each call', (check) => {
+  check('is its end, key, model, time and, of a failure, the reason', async () => {
+    const slow = Promise.withResolvers<Answer>();
+    const script = [failing(429), failing(500), failing(404), reset(), slow.promise];
+    const world = createBackendWorld({ keys: 'abcde', script });
+    const asked = world.ask();
+    await world.clock.advance(1_234);
+    slow.resolve(GOOD);
+    await asked;
+    const model = 'gpt-oss:20b';
+    assert.equal(world.facts, [
+      { kind: 'refused', key: 'a', model, durationMs: 0 },
+      { kind: 'failed', key: 'b', model, durationMs: 0, reason: 'HTTP 500' },
+      { kind: 'failed', key: 'c', model, durationMs: 0, reason: 'HTTP 404' },
+      { kind: 'failed', key: 'd', model, durationMs: 0, reason: 'no whole answer (ECONNRESET)' },
+      { kind: 'answered', key: 'e', model, durationMs: 1_234 },
+    ]);
+  });
+
+  check('quotes neither the backend nor a key', async () => {
+    const steps: readonly Step[] = [
+      ...REFUSALS.map(([, step]) => step),
+      ...FAILURES.map(([, step]) => step),
+      ...REJECTIONS.map((status) => failing(status, CANARY)),
+      ...UNUSABLE,
+      failing(200, ollamaAnswer({ error: CANARY })),
+      { text: ollamaAnswer({ model: CANARY, done_reason: CANARY }) },
+    ];
+    for (const step of steps) {
+      const world = createBackendWorld({ keys: 'ab', script: fails(step) });
+      const result = await world.ask();
+      const { fault, ...rest } = result.kind === 'gave-up' ? result : { ...result, key: '', fault: undefined };
+      const said = JSON.stringify([rest, fault?.detail, fault?.message, fault?.cause]) + world.traces();
+      assert.not.match(said, CANARY);
+      assert.not.match(said, 'secret-');
+      assert.not.match(said, 'backend.test');
+    }
+    assert.instance(surrenderOf(await createBackendWorld({ script: [failing(500)] }).ask()).fault, Fault);
+  });
+});
