@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../core/handler.ts';
 
@@ -17,8 +17,6 @@ const LAME_DUCK_MS = 500;
 const addressOf = ({ address, port, family }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
-const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref());
-
 /**
  * Serves a handler over Node's HTTP. The handler must not reject: what it throws would be shown with its stack.
  * Rejects with Node's own error when the port cannot be had.
@@ -27,17 +25,29 @@ export const serveNode = (handler: Handler, { host, port }: ServeNeeds): Promise
   // No `fetchAPI`: the adapter's own Request is lazy and several times cheaper than the global one.
   const adapter = createServerAdapter(handler);
   let isStopping = false;
+  /** Every connection, with the last answer that was begun on it. */
+  const connections = new Map<Socket, ServerResponse | undefined>();
   const server = createServer((message, reply) => {
     if (isStopping) reply.shouldKeepAlive = false;
+    connections.set(message.socket, reply);
     return adapter(message, reply);
   });
+  server.on('connection', (socket) => {
+    connections.set(socket, undefined);
+    socket.once('close', () => connections.delete(socket));
+  });
+  const closeUnused = (): void => {
+    server.closeIdleConnections();
+    // Those that were opened in advance count as busy until their first byte.
+    for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
+  };
   const stop = async (limitMs: number): Promise<void> => {
     isStopping = true;
+    for (const reply of connections.values()) if (reply !== undefined) reply.shouldKeepAlive = false;
+    const timers = [setTimeout(closeUnused, LAME_DUCK_MS), setTimeout(() => server.closeAllConnections(), limitMs)];
     // http's own close() resets connections that are kept alive and idle for just this instant.
-    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-    const lameDuck = delay(LAME_DUCK_MS).then(() => server.closeIdleConnections());
-    await Promise.race([Promise.all([closed, lameDuck]), delay(limitMs)]);
-    server.closeAllConnections();
+    await new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+    for (const timer of timers) clearTimeout(timer);
   };
   return new Promise((resolve, reject) => {
     server.once('error', reject);

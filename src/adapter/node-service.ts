@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, type Variables } from '../core/config.ts';
 import type { Handler } from '../core/handler.ts';
@@ -25,11 +25,14 @@ export type ProcessSide = {
 
 const STOP_LIMIT_MS = 10_000;
 const CLOSE_LIMIT_MS = 1000;
+/** One Ctrl-C can arrive twice, from the terminal and from the program that started this one: within this time it counts once. */
+const ECHO_MS = 300;
 
 /** Whether the file at `url` was started as the program, also through a link. */
 export const isMain = (url: string): boolean => {
-  const started = process.argv[1];
-  return started !== undefined && realpathSync(started) === fileURLToPath(url);
+  const [, started] = process.argv;
+  // What stands there need not be a file: it is any word when the program was given as a text.
+  return started !== undefined && existsSync(started) && realpathSync(started) === fileURLToPath(url);
 };
 
 /** The lines that tell why a start failed: each names what is wrong and what is expected, none a value that may be secret. */
@@ -57,9 +60,16 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
     const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
     const server = await serve(service);
     service.log('info', 'listening', { address: server.address });
+    // For a program that started this one with a channel to it, and waits.
+    process.send?.({ event: 'listening', address: server.address });
+    let stoppedAt = 0;
     const stop = async (signal: string): Promise<void> => {
-      if (isStopping) process.exit(1);
+      if (isStopping) {
+        if (performance.now() - stoppedAt > ECHO_MS) process.exit(1);
+        return;
+      }
       isStopping = true;
+      stoppedAt = performance.now();
       service.log('info', 'stopping', { signal });
       await server.stop(STOP_LIMIT_MS);
       await Promise.race([service.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_LIMIT_MS))]);

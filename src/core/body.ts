@@ -90,6 +90,6 @@ export const readJson = async (request: Request, limitBytes: number, signal: Abo
 export type Issue = { readonly path: string; readonly expected: string };
 
 export const issueOf = (issue: v.BaseIssue<unknown>): Issue => ({
-  path: v.getDotPath(issue)?.replace(/\.(\d+)/g, '[$1]') ?? '',
+  path: v.getDotPath(issue)?.replace(/(?:^|\.)(\d+)(?=\.|$)/g, '[$1]') ?? '',
   expected: issue.expected ?? issue.type,
 });

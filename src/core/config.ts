@@ -15,7 +15,7 @@ export class ConfigError extends Error {
 }
 
 /** Stands in where a schema has no words of its own, because valibot's quote the value. */
-const expectation = ({ received, expected, type }: v.BaseIssue<unknown>): string =>
+export const expectation = ({ received, expected, type }: v.BaseIssue<unknown>): string =>
   `expected ${received === 'undefined' ? 'a value' : (expected ?? type)}`;
 
 /** Reads variables through a schema. An empty text counts as not set, as compose files leave it. All problems at once. */

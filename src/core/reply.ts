@@ -16,10 +16,10 @@ type ErrorHeaders = Readonly<Record<string, string>>;
 
 /** Cuts a message so that the whole body stays within its limit in bytes, as long as its other members do. */
 const fitted = (body: ErrorBody, chars = body.message.length): string => {
-  const message = chars < body.message.length ? `${body.message.slice(0, chars).toWellFormed()}...` : body.message;
+  const message = chars < body.message.length ? `${body.message.slice(0, chars)}...` : body.message;
   const text = JSON.stringify({ error: { ...body, message } });
   const excess = new TextEncoder().encode(text).length - BODY_LIMIT_BYTES;
-  // No character takes more than six bytes, so this cuts away no more than must go.
+  // No UTF-16 unit takes more than six bytes, so no more is cut than must go. Half a pair takes six, so no cut ends in one.
   return excess <= 0 || chars === 0 ? text : fitted(body, Math.max(0, chars - Math.ceil(excess / 6)));
 };
 

@@ -27,6 +27,8 @@ const ErrorBody = v.object({ error: v.object({ message: v.string() }) });
 
 /** Ollama has a bare sentence where OpenAI has an object. */
 const inOllamaShape = async (reply: Response): Promise<Response> => {
+  // Who has left is answered without a body.
+  if (reply.body === null) return reply;
   const { error } = v.parse(ErrorBody, await reply.json());
   return new Response(JSON.stringify({ error: error.message }), { status: reply.status, headers: reply.headers });
 };

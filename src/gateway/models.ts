@@ -46,7 +46,7 @@ const aliasOf = (alias: string, { model, vision, think }: Entry): ModelAlias => 
 const problem = (where: string, rule: string): string => `MODERATION_MODELS: ${where}${rule}`;
 const ONE_OBJECT = problem('', 'expected a JSON object, alias to model name or to {"model", "vision", "think"}');
 
-const problemsOf = (alias: string, given: unknown, { issues = [] }: { readonly issues?: Issues }): string[] => {
+const problemsOf = (alias: string, given: unknown, issues: Issues = []): string[] => {
   const wrong = issues.map((issue) =>
     problem(`${[alias, v.getDotPath(issue)].filter((part) => part !== null).join('.')}: `, issue.message),
   );
@@ -64,7 +64,7 @@ const problemsOf = (alias: string, given: unknown, { issues = [] }: { readonly i
 const entryFrom = (alias: string, value: unknown, problems: string[]): Entry | undefined => {
   const given = typeof value === 'string' ? { model: value } : value;
   const parsed = v.safeParse(AliasEntry, given, { message: expectation });
-  problems.push(...problemsOf(alias, given, parsed));
+  problems.push(...problemsOf(alias, given, parsed.issues));
   if (!parsed.success) return undefined;
   if (isGptOss(parsed.output.model) && typeof parsed.output.think === 'boolean') {
     problems.push(problem(`${alias}.think: `, 'gpt-oss always thinks, expected "low", "medium" or "high"'));

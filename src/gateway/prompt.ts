@@ -47,7 +47,7 @@ const subjectOf = ({ part, parts, image }: Excerpt): string =>
 /** The text between marker lines that carry the nonce, and the policy's rules again after it. */
 export const userPrompt = (excerpt: Excerpt, nonce: string, isRepair: boolean): string => {
   // The markers' own brackets are broken in the text, so that no line of it can even look like a marker.
-  const data = excerpt.text.replaceAll('[[', '[ [');
+  const data = excerpt.text.replaceAll(/\[(?=\[)/g, '[ ');
   const repair = isRepair ? 'An earlier answer was not valid. Write the JSON object and nothing else.\n' : '';
   return `Judge ${subjectOf(excerpt)} between the two marker lines with the number ${nonce}.
 [[text ${nonce}]]

@@ -24,6 +24,12 @@ const unusable = (reason: string): Verdict => ({ kind: 'unusable', reason });
 /** JSON.parse keeps the last of two equal keys in silence, so a verdict could carry a second, milder score. */
 const repeatsKeys = (json: string): boolean => json.match(/"\s*:/g)?.length !== KEYS;
 
+/**
+ * JSON.parse makes the integer 1 of `1.0` and of `0.99999999999999999`: a judge's certainty on a scale of 0 to 1 would
+ * become a hundredth.
+ */
+const writesIntegers = (json: string): boolean => json.match(/:\s*\d+\s*[,}]/g)?.length === CATEGORIES.length;
+
 const parsed = (json: string): unknown => {
   try {
     return JSON.parse(json);
@@ -43,6 +49,7 @@ export const verdictFrom = (content: string, nonce: string): Verdict => {
   if (!isRecord(answer)) return unusable('not one JSON object');
   const scores = CATEGORIES.map(({ code }) => answer[code]).filter(isScore);
   if (scores.length !== CATEGORIES.length) return unusable('a score is missing or is no integer from 0 to 100');
+  if (!writesIntegers(json)) return unusable('a score is not written as an integer');
   if (answer.nonce !== nonce) return unusable('wrong nonce');
   if (Object.keys(answer).length !== KEYS) return unusable('a key too many');
   if (repeatsKeys(json)) return unusable('a key stands twice');

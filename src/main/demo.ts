@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { serveNode } from '../adapter/node-serve.ts';
 import { newId } from '../adapter/web-random.ts';
+import { isRecord } from '../core/record.ts';
 import { JUDGE_MODEL } from '../demo/judge.ts';
 import { createJudge } from '../demo/judge-server.ts';
 import { DEMO_HELP, demoBanner } from '../demo/words.ts';
@@ -11,7 +12,10 @@ const DEFAULT_PORT = '8000';
 const ALIASES = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest'];
 const STOP_LIMIT_MS = 2000;
 
-/** Starts the toy judge on loopback and a gateway in a process of its own that has it as its self-hosted backend. */
+/**
+ * Starts the toy judge on loopback and a gateway in a process of its own that has it as its self-hosted backend. What to
+ * try is told once the gateway listens; one that does not start has said why itself.
+ */
 export const runDemo = async (words: readonly string[]): Promise<void> => {
   if (words.length > 0) {
     process.stdout.write(DEMO_HELP);
@@ -19,23 +23,28 @@ export const runDemo = async (words: readonly string[]): Promise<void> => {
     return;
   }
   const judge = await serveNode(createJudge(), { host: LOOPBACK, port: 0 });
-  const port = process.env.PORT ?? DEFAULT_PORT;
-  const key = process.env.MODERATION_API_KEY ?? `demo-${newId().slice(0, 12)}`;
-  process.stdout.write(
-    demoBanner({ address: `http://${LOOPBACK}:${port}`, judge: judge.address, key, model: JUDGE_MODEL }),
-  );
+  const key = process.env.MODERATION_API_KEY || `demo-${newId().slice(0, 12)}`;
   const gateway = spawn(process.execPath, [fileURLToPath(new URL('./gateway.js', import.meta.url))], {
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: {
+      // The banner comes first, and what to try is not lost among log lines.
+      LOG_LEVEL: 'warn',
+      PORT: DEFAULT_PORT,
       ...process.env,
       HOST: LOOPBACK,
-      PORT: port,
+      // No proxy leads to this machine.
+      NO_PROXY: LOOPBACK,
       APP_ENV: 'development',
       MODERATION_API_KEY: key,
       BACKEND_BASE_URL: judge.address,
       BACKEND_API_KEYS: '',
       MODERATION_MODELS: JSON.stringify(Object.fromEntries(ALIASES.map((alias) => [alias, JUDGE_MODEL]))),
     },
+  });
+  gateway.on('message', (message) => {
+    const address = isRecord(message) ? message.address : undefined;
+    if (typeof address !== 'string') return;
+    process.stdout.write(demoBanner({ address, judge: judge.address, key, model: JUDGE_MODEL }));
   });
   // A terminal sends Ctrl-C to both; a plain kill reaches only this process, which passes it on.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => gateway.kill('SIGTERM'));

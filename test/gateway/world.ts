@@ -29,6 +29,8 @@ export const userMessageOf = ({ body = '' }: Sent): string => {
 };
 export const systemMessageOf = ({ body = '' }: Sent): string =>
   (JSON.parse(body) as { messages: { content: string }[] }).messages[0]?.content ?? '';
+/** The backend key that a call went out with. */
+export const keyOf = ({ headers }: Sent): string => headers.authorization?.replace('Bearer ', '') ?? 'no key';
 export const nonceOf = (sent: Sent): string => /\[\[text (\d{12})\]\]/.exec(userMessageOf(sent))?.[1] ?? 'no nonce';
 /** The text that the judge was shown, between its markers. */
 export const shownTextOf = (sent: Sent): string =>
@@ -77,6 +79,8 @@ export type World = {
   readonly logged: readonly string[];
   /** Asks for a moderation with the right key. */
   readonly ask: (body: unknown, headers?: Readonly<Record<string, string>>, signal?: AbortSignal) => Promise<Response>;
+  /** Asks for a path with the right key, unless `headers` hold another. */
+  readonly visit: (path: string, method?: string, headers?: Readonly<Record<string, string>>) => Promise<Response>;
 };
 
 export type WorldSettings = {
@@ -130,7 +134,14 @@ export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: Worl
         ...(signal === undefined ? {} : { signal }),
       }),
     );
-  return { app, clock, calls, logged, ask };
+  const visit: World['visit'] = (path, method = 'GET', headers = {}) =>
+    app(
+      new Request(`http://gateway.test${path}`, {
+        method,
+        headers: { authorization: `Bearer ${GATEWAY_KEY}`, ...headers },
+      }),
+    );
+  return { app, clock, calls, logged, ask, visit };
 };
 
 const untilGone = <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> =>

@@ -4,7 +4,7 @@ const BASE = baseOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567');
 const RUN = /[A-Z2-7]{16,}(?:\n[A-Z2-7]+)*={0,6}/gi;
 
 // Long words alone are no hint, and looking for them everywhere is slow.
-const CAPITALS = /[A-Z2-7]{4}/;
+const CAPITALS = /[A-Z2-7]{3}/;
 const DIGIT_INSIDE = /[a-z][2-7][a-z]/;
 
 /** Base32 in either case, also wrapped into lines. */

@@ -1,14 +1,17 @@
 import { baseOf, textIn } from './payload.ts';
 
 const BASE = baseOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
-// Words have no capital or digit inside, so that only what has one is looked at.
-const HINT = /[a-z][A-Z\d]|\d[A-Za-z]/g;
-const RUN = /[\w+/-]{2,}(?:\n[\w+/-]{2,})*={0,2}/y;
+// Words have no capital or digit after a small letter, so that only what has one is looked at.
+const HINT = /[a-z\d][A-Z\d]/g;
+const RUN = /[\w+/-]+(?:\n[\w+/-]+)*={0,2}/y;
 const LEAST_CHARS = 8;
 const SURE_CHARS = 16;
 
 const decoded = (run: string): string => {
-  const digits = run.replace(/[\n=]+/g, '').replaceAll('-', '+').replaceAll('_', '/');
+  const digits = run
+    .replace(/[\n=]+/g, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/');
   if (run.length < LEAST_CHARS && !run.endsWith('=')) return run;
   const text = textIn(digits, BASE);
   if (text === undefined) return run;

@@ -2,6 +2,7 @@ import { fluency } from './english.ts';
 import { baseOf, letterShare, textIn } from './payload.ts';
 
 const BINARY = baseOf('01');
+const HINT = /[01]{7}|\d\d[ ,;\n]{1,2}\d\d/;
 const BITS = /(?:0b)?[01]{8}(?:[ ,\n]{0,2}(?:0b)?[01]{8}){2,}/g;
 const DECIMALS = /(?<!\d)\d{2,3}(?:[ ,;\n]{1,2}\d{2,3}){5,}(?!\d)/g;
 
@@ -16,4 +17,4 @@ const fromDecimals = (run: string): string => {
 
 /** Characters as binary or decimal numbers. Rows of decimal numbers are common, so theirs must read like words. */
 export const charCodes = (text: string): string =>
-  /\d\d/.test(text) ? text.replace(BITS, fromBits).replace(DECIMALS, fromDecimals) : text;
+  HINT.test(text) ? text.replace(BITS, fromBits).replace(DECIMALS, fromDecimals) : text;

@@ -16,6 +16,8 @@ const substituted = (text: string, alphabet: Alphabet): string =>
 const NOISE_LEVEL = 66;
 const LEAST_NOISE = 120;
 const SAMPLE_CHARS = 4000;
+const LEAST_LETTERS = 10;
+const SURE_LETTERS = 24;
 
 type Passage = { readonly from: number; readonly to: number };
 
@@ -47,6 +49,9 @@ const strangest = (text: string): Passage | undefined => {
 
 const deciphered = (passage: string): string | undefined => {
   const sample = passage.slice(0, SAMPLE_CHARS);
+  const letters = sample.replace(/[^A-Za-z]+/g, '').length;
+  // Ids and words of other alphabets leave stray letters between what is none.
+  if (letters < LEAST_LETTERS || letters < sample.replace(/\s+/g, '').length * 0.8) return undefined;
   const before = fluency(sample);
   let best = { level: 0, alphabet: PLAIN };
   for (const alphabet of ALPHABETS) {
@@ -55,7 +60,8 @@ const deciphered = (passage: string): string | undefined => {
   }
   if (best.level < 6.4 || best.level < before + 0.8) return undefined;
   const text = substituted(passage, best.alphabet);
-  return commonShare(text) >= 0.15 || (best.level >= 7 && passage.length >= 24) ? text : undefined;
+  const isSure = letters >= SURE_LETTERS && best.level >= 7 && best.level >= before + 1.5;
+  return isSure || commonShare(text) >= 0.2 ? text : undefined;
 };
 
 const byLine = (passage: string): string =>

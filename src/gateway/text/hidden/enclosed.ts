@@ -4,17 +4,17 @@ const DISC_OR_SQUARE = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]/gu;
 const WORD =
   /(?=[A-Za-z]{0,2}[\u{1f150}-\u{1f189}])[A-Za-z\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]{3}|[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}](?: [\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]){2}/u;
 const INDICATORS = /[\u{1f1e6}-\u{1f1ff}](?: ?[\u{1f1e6}-\u{1f1ff}])*/gu;
-// The second letters that make a flag, by the first.
-const FLAGS =
-  /^(?:A[C-GILMOQ-UWXZ]|B[ABD-JL-OQ-TVWYZ]|C[ACDF-IK-RU-Z]|D[EGJKMOZ]|E[ACEGHR-U]|F[I-KMOR]|G[ABD-ILMNP-UWY]|H[KMNRTU]|I[CDEL-OQ-T]|J[EMOP]|K[EGHIMNPRWYZ]|L[A-CIKR-VY]|M[AC-HK-Z]|N[ACE-GILOPRUZ]|OM|P[AE-HK-NR-TWY]|QA|R[EOSUW]|S[A-EG-ORSTVX-Z]|T[ACDF-HJ-OR-TVWZ]|U[AGMNSYZ]|V[ACEGINU]|W[FS]|XK|Y[ET]|Z[AMW])*$/;
-
 const letters = (chars: string, first: number): string =>
   chars.replace(/[\u{1f150}-\u{1f1ff}]/gu, (char) =>
     String.fromCharCode(97 + (((char.codePointAt(0) ?? 0) - first) % 32)),
   );
 
-const isNoFlags = (run: string): boolean =>
-  run.length > 5 && !FLAGS.test(letters(run, 0x1f1e6).replaceAll(' ', '').toUpperCase());
+/** Ordinary flags are pairs that name a region; the runtime knows which do. */
+const isNoFlags = (run: string): boolean => {
+  const pairs = letters(run, 0x1f1e6).replaceAll(' ', '').toUpperCase().match(/../g) ?? [];
+  const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+  return run.length > 5 && !pairs.every((pair) => regions.of(pair));
+};
 
 /** White letters on black discs and squares, and flag letters that form no flags. NFKC leaves these three as they are. */
 export const enclosed = (text: string): string => {

@@ -11,12 +11,14 @@ export type Alphabet = Uint8Array;
 /** Letters that stand for themselves. */
 export const PLAIN: Alphabet = Uint8Array.from({ length: LETTERS + 1 }, (_, letter) => letter);
 
-/** 1..26 for a letter of either case, 0 for everything else. */
+const letterOfCode = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z]/.test(String.fromCharCode(code)) ? code & 31 : 0,
+);
+
+/** 1..26 for a letter of either case, 0 for everything else and past the end. */
 export const letterAt = (text: string, index: number): number => {
-  // Past the end there is an edge. Asking there for a character gives NaN, which slows the whole loop down.
-  if (index >= text.length) return 0;
-  const letter = (text.charCodeAt(index) | 32) - 96;
-  return letter >= 1 && letter <= LETTERS ? letter : 0;
+  const code = index < text.length ? text.charCodeAt(index) : 0;
+  return code < 128 ? (letterOfCode[code] ?? 0) : 0;
 };
 
 /** How usual two neighbouring letters are, 0..9. */
@@ -39,13 +41,14 @@ export const fluency = (text: string, alphabet: Alphabet = PLAIN): number => {
 };
 
 const COMMON = new Set(
-  'a about after all an and any are as at be bomb but by can could do drugs for from get give gun have he her him his how i if in is it kill like make me my not of on one or out people she so that the their them then there they this to up use want was we what when where who will with without would you your'.split(
+  'about all and any are as at be bomb but by can do drugs for from get give gun have he her him his how if in is it kill like make me my not of on one or out people she so that the their them they this to up use want was we what when where who will with would you your'.split(
     ' ',
   ),
 );
 
-/** The share of a text's words that are among the commonest of English. */
+/** The share of a text's letters that stand in the commonest English words; single letters prove nothing. */
 export const commonShare = (text: string): number => {
   const words = text.toLowerCase().match(/[a-z]+/g) ?? [];
-  return words.length === 0 ? 0 : words.filter((word) => COMMON.has(word)).length / words.length;
+  const lettersIn = (some: readonly string[]): number => some.join('').length;
+  return lettersIn(words.filter((word) => word.length > 1 && COMMON.has(word))) / Math.max(1, lettersIn(words));
 };

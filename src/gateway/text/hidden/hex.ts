@@ -2,8 +2,8 @@ import { fluency } from './english.ts';
 import { baseOf, letterShare, textIn } from './payload.ts';
 
 const BASE = baseOf('0123456789abcdef');
-// A byte of a letter or a space begins with one of these.
-const HINT = /[2-7][\da-f]/i;
+// Bytes of letters and spaces begin with 2 to 7.
+const HINT = /[2-7][\dA-Fa-f][ ,:;\n-]{0,2}(?:0x)?[2-7][\dA-Fa-f]/;
 const RUN = /(?:0x)?[\da-f]{2}(?:[ ,:;\n-]{0,2}(?:0x)?[\da-f]{2}){7,}/gi;
 
 const decoded = (run: string): string => {

@@ -2,17 +2,19 @@ import { baseOf, textFrom, textIn } from './payload.ts';
 import { zeroWidth } from './zero-width.ts';
 
 const HINT = /[\ufe00-\ufe0f\u{e0020}-\u{e01ef}]/u;
-// The first branch keeps the flags of England, Scotland and Wales, the only ones written with tag characters.
-const TAGS =
-  /\u{1f3f4}\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}|[\u{e0020}-\u{e007f}]+/gu;
+const TAGS = /\u{1f3f4}?[\u{e0020}-\u{e007f}]+/gu;
+// England, Scotland and Wales: the only flags written with tag characters.
+const FLAG = /^\u{1f3f4}gb(?:eng|sct|wls)\x7f$/u;
 const SELECTOR = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
 const LEAST_SELECTORS = 3;
 const NIBBLES = baseOf('0123456789abcdef');
 
 const codeOf = (char: string): number => char.codePointAt(0) ?? 0;
 
-const fromTags = (run: string): string =>
-  codeOf(run) === 0x1f3f4 ? run : [...run].map((tag) => String.fromCharCode(codeOf(tag) & 0x7f)).join('');
+const fromTags = (run: string): string => {
+  const text = run.replace(/[\u{e0020}-\u{e007f}]/gu, (tag) => String.fromCharCode(codeOf(tag) & 0x7f));
+  return FLAG.test(text) ? run : text;
+};
 
 const byteOf = (selector: string): number => {
   const code = codeOf(selector);

@@ -2,15 +2,16 @@ import { fluency } from './english.ts';
 
 const HINT = /[a-z][013457@$!]+[a-z]/i;
 // Addresses come first, to be passed over whole.
-const TOKEN = /[a-z]{2,9}:\/\/\S+|[\w.+-]+@[\w-]+\.\S+|[a-z\d@$!]{2,}/gi;
+const TOKEN = /[a-z]{2,9}:\/\/\S+|[\w.+-]{1,64}@[\w-]{1,64}\.\S+|[a-z\d@$!]{2,}/gi;
 const SIGN = /[013457@$!]/g;
 const LETTER_OF: ReadonlyMap<string, string> = new Map(
   [...'013457@$!'].map((sign, index) => [sign, 'oieastasi'.charAt(index)]),
 );
 
 // What only looks like it: codes and formulas (H1N1, CH3OH), hexadecimal ids, numbers with units, log4j, l10n, handles.
-const ORDINARY = /^(?:[\da-f]{6,}|(?:\d+[a-z]{1,3})+|[a-z]1[01][a-z]|.*4j.*|@\w+)$/i;
-const FORMULA = /^(?:(?:[A-Z]\d{1,2}){2,}|[CHNOS3457]+)$/;
+const ORDINARY =
+  /^(?:[\da-f]{6,}|(?:\d+[a-z]{1,3})+|[a-z]1[01][a-z]|[a-z]+\d+k|.*4j.*|ipv4\w*|@\w+|\w+@(?:latest|next)|.*!!.*)$/i;
+const FORMULA = /^(?:(?:[A-Z]\d{1,2}){2,}|[CHNOS3457]+|.*![A-Z].*|.*[a-z\d][A-Z][a-z].*)$/;
 const SURE = /[b-df-hj-np-tv-z][0134@!][b-df-hj-np-tv-z]|[a-z][013457@$!]+[a-z]+[013457@$!]/i;
 const WORD_LEVEL = 5.7;
 

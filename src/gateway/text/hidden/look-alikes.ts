@@ -1,7 +1,7 @@
 // Letters that pass for the Latin one each group begins with: Cyrillic, Greek, Armenian, Cherokee, Canadian syllabics, phonetic
 // small capitals, currency signs.
 const GROUPS =
-  'aаАαΑɑᴀᎪᗩ₳ bвВьβΒʙᏴᗷ฿ cсСϲϹᴄᏟᑕ₵ dԁᴅᎠᗪժ eеЕёЁєЄεΕᴇᎬҽ fғҒϝꜰᖴքƒ₣ gɡԍɢᏀց hнНһҺΗʜᎻᕼհ iіІїЇιΙɪᎥ jјЈϳᴊᎫᒍ kкКκΚᴋᏦҚқ₭ lӏӀʟᏞᒪ mмМΜᴍᎷᗰ₥ nпиηΝɴոᑎ₦ oоОοΟσᴏօՕөӨᗝ pрРρΡᴘᏢᑭ₱ qԛԚǫզᑫ rгяЯʀᎡᖇ sѕЅꜱᏚᔕ₴ tтТτΤᴛᎢ₮ uυμᴜսՍᑌц vνѵѴᴠᏙᐯ wԝԜωᴡᏔᗯш₩ xхХχΧ᙭ҳ yуУγΥʏүҮᎽч zᴢΖᏃ';
+  'aаАαΑɑᴀᎪᗩ₳ bвВьβΒʙᏴᗷ฿ cсСϲϹᴄᏟᑕ₵ dԁᴅᎠᗪժ eеЕёЁєЄεΕᴇᎬҽɆ fғҒϝꜰᖴք₣ gɡԍɢᏀց₲ hнНһҺΗʜᎻᕼհⱧ iіІїЇιΙɪᎥ jјЈϳᴊᎫᒍ kкКκΚᴋᏦҚқ₭ lӏӀʟᏞᒪⱠ mмМΜᴍᎷᗰ₥ nпиηΝɴոᑎ₦ oоОοΟσᴏօՕөӨᗝ pрРρΡᴘᏢᑭ₱ qԛԚǫզᑫ rгяЯʀᎡᖇⱤ sѕЅꜱᏚᔕ₴ tтТτΤᴛᎢ₮ uυμᴜսՍᑌцɄ vνѵѴᴠᏙᐯ wԝԜωᴡᏔᗯш₩ xхХχΧ᙭ҳӾ yуУγΥʏүҮᎽчɎ zᴢΖᏃⱫ';
 const latinOf: ReadonlyMap<string, string> = new Map(
   GROUPS.split(' ').flatMap((group) => [...group].map((char) => [char, group.charAt(0)] as const)),
 );
@@ -9,9 +9,8 @@ const latinOf: ReadonlyMap<string, string> = new Map(
 const LATIN_TWINS = 'aceopxyikmtAaBCEHKMOPTX';
 const CYRILLIC_TWINS = 'асеорхуікмтАаВСЕНКМОРТХ';
 
-const FOREIGN = new RegExp(`[${GROUPS.replace(/[a-z ]/g, '')}]`);
 const WORD = /[\p{L}\p{M}₳฿₵₣₭₥₦₱₴₮₩]+/gu;
-const ALL_LATIN_LIKE = new RegExp(`^[A-Za-z${GROUPS}]+$`);
+const ALL_LATIN_LIKE = new RegExp(`^[A-Za-zĐđŁłØø${GROUPS}]+$`);
 const CYRILLIC = /[Ѐ-ԯ]/;
 const GREEK = /[Ͱ-Ͽ]/;
 const PHONETIC = /[ʙɢʜɪʟɴʀʏɑɡ]/;
@@ -28,9 +27,10 @@ const isGreekDisguise = (word: string): boolean => {
   return /[a-z]/.test(rest) && /[A-Za-z][Ͱ-Ͽ]+[A-Za-z]|[A-Za-z]{4}/.test(rest);
 };
 
-const isMixed = (word: string): boolean =>
-  ALL_LATIN_LIKE.test(word) &&
-  (OTHER.test(word) || Number(/[A-Za-z]/.test(word)) + Number(CYRILLIC.test(word)) + Number(GREEK.test(word)) > 1);
+const isOfTwoScripts = (text: string): boolean =>
+  OTHER.test(text) || Number(/[A-Za-z]/.test(text)) + Number(CYRILLIC.test(text)) + Number(GREEK.test(text)) > 1;
+
+const isMixed = (word: string): boolean => isOfTwoScripts(word) && ALL_LATIN_LIKE.test(word);
 
 const isDisguised = (word: string): boolean => {
   if (word.length < 3 || !isMixed(word)) return false;
@@ -62,12 +62,14 @@ const wholeWords = (text: string, least: number): string => {
 
 /** Latin words with look-alikes in them, in Latin letters; Cyrillic ones with Latin letters in them, in Cyrillic. */
 export const lookAlikes = (text: string): string => {
-  if (!FOREIGN.test(text)) return text;
+  if (!PHONETIC.test(text) && !isOfTwoScripts(text)) return text;
   const isFound =
     (text.match(WORD) ?? []).some(isDisguised) ||
-    (text.replace(PHONETIC_SPAN, ' ').match(WORD) ?? []).some(isSmallCapitals);
+    (PHONETIC.test(text) && (text.replace(PHONETIC_SPAN, ' ').match(WORD) ?? []).some(isSmallCapitals));
   const latin = isFound
-    ? text.replace(WORD, (word) => (isMixed(word) || isSmallCapitals(word) || [...word].length === 1 ? latinised(word) : word))
+    ? text.replace(WORD, (word) =>
+        isMixed(word) || isSmallCapitals(word) || [...word].length === 1 ? latinised(word) : word,
+      )
     : text;
   return wholeWords(latin.replace(WORD, cyrillised), isFound ? 1 : 3);
 };

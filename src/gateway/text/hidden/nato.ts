@@ -7,9 +7,11 @@ const EACH = new RegExp(`(${WORD})([\\s,.;:/|_-]*)`, 'gi');
 
 /** Four and more words of the spelling alphabet in a row, as the letters they stand for. */
 export const nato = (text: string): string =>
-  !HINT.test(text) ? text : text.replace(RUN, (run) =>
-    run.replace(
-      EACH,
-      (_, word: string, gap: string) => word.slice(0, 1).toLowerCase() + (/[/|\n]|\s{2}/.test(gap) ? ' ' : ''),
-    ),
-  );
+  !HINT.test(text)
+    ? text
+    : text.replace(RUN, (run) =>
+        run.replace(
+          EACH,
+          (_, word: string, gap: string) => word.slice(0, 1).toLowerCase() + (/[/|\n]|\s{2}/.test(gap) ? ' ' : ''),
+        ),
+      );

@@ -1,0 +1,127 @@
+import * as assert from 'uvu/assert';
+import type { Sent } from '../../src/llm/exchange.ts';
+import { describe } from '../check.ts';
+import { eachCategory, errorOf, resultsOf } from './read-answer.ts';
+import { gatewayOver, judging, shownTextOf, userMessageOf } from './world.ts';
+
+const BASE64 = 'iVBORw0KGgo=';
+const PNG = `data:image/png;base64,${BASE64}`;
+const text = (words: string) => ({ type: 'text', text: words });
+const image = (url = PNG) => ({ type: 'image_url', image_url: { url } });
+
+const MODERATION_MODELS = JSON.stringify({ 'with-eyes': { model: 'gemma4:31b', vision: true } });
+const IMAGE_CATEGORIES = {
+  'self-harm': ['image'],
+  'self-harm/intent': ['image'],
+  'self-harm/instructions': ['image'],
+  sexual: ['image'],
+  violence: ['image'],
+  'violence/graphic': ['image'],
+};
+const seeing = (variables: Readonly<Record<string, string>> = {}) =>
+  gatewayOver(judging({ VI: 60 }), { variables: { MODERATION_MODELS, ...variables } });
+const lastMessageOf = ({ body = '' }: Sent | { body?: string }): unknown =>
+  (JSON.parse(body) as { messages: unknown[] }).messages.at(-1);
+
+describe('an image', (check) => {
+  check('goes to Ollama as base64 beside the text', async () => {
+    const { ask, calls } = seeing();
+    const [result] = await resultsOf(await ask({ model: 'with-eyes', input: [text('look at this'), image()] }));
+    const [call] = calls;
+    if (call === undefined) throw new Error('Expected a call');
+    assert.is(calls.length, 1);
+    assert.is(shownTextOf(call), 'look at this');
+    assert.match(userMessageOf(call), 'the attached image');
+    assert.equal((lastMessageOf(call) as { images: unknown }).images, [BASE64]);
+    assert.is(result?.flagged, true);
+  });
+
+  check('goes to an OpenAI-style server as a data URL beside the text', async () => {
+    const { ask, calls } = seeing({ BACKEND_BASE_URL: 'http://b.test', BACKEND_DIALECT: 'openai' });
+    await resultsOf(await ask({ model: 'with-eyes', input: [image(), text('look at this')] }));
+    const [call] = calls;
+    if (call === undefined) throw new Error('Expected a call');
+    const { content } = lastMessageOf(call) as { content: unknown[] };
+    assert.equal(content, [
+      { type: 'text', text: userMessageOf(call) },
+      { type: 'image_url', image_url: { url: PNG } },
+    ]);
+    assert.is(shownTextOf(call), 'look at this');
+  });
+
+  check('shows in the applied input types of the categories that take images', async () => {
+    const { ask } = seeing();
+    const [alone] = await resultsOf(await ask({ model: 'with-eyes', input: [image()] }));
+    assert.equal(alone?.category_applied_input_types, eachCategory<string[]>([], IMAGE_CATEGORIES));
+    const [both] = await resultsOf(await ask({ model: 'with-eyes', input: [text('a'), image()] }));
+    const withText = Object.fromEntries(Object.keys(IMAGE_CATEGORIES).map((name) => [name, ['text', 'image']]));
+    assert.equal(both?.category_applied_input_types, eachCategory<string[]>(['text'], withText));
+  });
+
+  check('beside invisible text is judged as an image alone', async () => {
+    const { ask } = seeing();
+    const [result] = await resultsOf(await ask({ model: 'with-eyes', input: [text('\u200b '), image()] }));
+    assert.equal(result?.category_applied_input_types, eachCategory<string[]>([], IMAGE_CATEGORIES));
+  });
+
+  check('is looked at once when the text is long', async () => {
+    const { ask, calls } = seeing({ MODERATION_WINDOW_CHARS: '500' });
+    await resultsOf(await ask({ model: 'with-eyes', input: [text('word '.repeat(300)), image()] }));
+    assert.ok(calls.length > 2);
+    assert.is(calls.filter(({ body = '' }) => body.includes(BASE64)).length, 1);
+  });
+
+  check('makes another verdict of the same text', async () => {
+    const { ask, calls } = seeing();
+    await ask({ model: 'with-eyes', input: [text('same')] });
+    await ask({ model: 'with-eyes', input: [text('same'), image()] });
+    await ask({ model: 'with-eyes', input: [text('same'), image('data:image/png;base64,AAAA')] });
+    await ask({ model: 'with-eyes', input: [text('same'), image('data:image/jpeg;base64,AAAA')] });
+    assert.is(calls.length, 4);
+    await ask({ model: 'with-eyes', input: [text('same'), image()] });
+    assert.is(calls.length, 4);
+  });
+});
+
+const REFUSED: readonly (readonly [name: string, model: string, input: unknown, code: string, param: string])[] = [
+  ['for an alias without vision', 'moderation-fast', [text('a'), image()], 'image_unsupported', 'input[1]'],
+  ['when there are two', 'with-eyes', [image(), image()], 'too_many_images', 'input'],
+  ['by http', 'with-eyes', [image('http://a.test/a.png')], 'image_url_unsupported', 'input[0].image_url.url'],
+  [
+    'by https',
+    'with-eyes',
+    [text('a'), image('https://a.test/a.png')],
+    'image_url_unsupported',
+    'input[1].image_url.url',
+  ],
+  ['from a file', 'with-eyes', [image('file:///etc/passwd')], 'image_url_unsupported', 'input[0].image_url.url'],
+  ['as SVG', 'with-eyes', [image('data:image/svg+xml;base64,AAAA')], 'image_url_unsupported', 'input[0].image_url.url'],
+  [
+    'that is no image',
+    'with-eyes',
+    [image('data:text/html;base64,AAAA')],
+    'image_url_unsupported',
+    'input[0].image_url.url',
+  ],
+  ['without base64', 'with-eyes', [image('data:image/png,AAAA')], 'image_url_unsupported', 'input[0].image_url.url'],
+  ['that is empty', 'with-eyes', [image('data:image/png;base64,')], 'image_url_unsupported', 'input[0].image_url.url'],
+  ['that ends in words', 'with-eyes', [image(`${PNG}" and more`)], 'image_url_unsupported', 'input[0].image_url.url'],
+  ['without a URL', 'with-eyes', [{ type: 'image_url', image_url: {} }], 'invalid_type', 'input[0].image_url.url'],
+  ['as a bare URL', 'with-eyes', [{ type: 'image_url', image_url: PNG }], 'invalid_type', 'input[0].image_url'],
+];
+
+describe('an image is refused', (check) => {
+  for (const [name, model, input, code, param] of REFUSED) {
+    check(`${name} as ${code}`, async () => {
+      const { ask, calls } = seeing();
+      const error = await errorOf(await ask({ model, input }));
+      assert.equal([error.status, error.code, error.param], [400, code, param]);
+      assert.is(calls.length, 0);
+    });
+  }
+  check('never by taking a data URL in a text for one', async () => {
+    const { ask, calls } = seeing();
+    await resultsOf(await ask({ model: 'with-eyes', input: `{"type":"image_url","image_url":{"url":"${PNG}"}}` }));
+    assert.ok(calls.every((sent) => (lastMessageOf(sent) as { images?: unknown }).images === undefined));
+  });
+});

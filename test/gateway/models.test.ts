@@ -1,0 +1,123 @@
+import * as assert from 'uvu/assert';
+import { ConfigError } from '../../src/core/config.ts';
+import { modelAliases } from '../../src/gateway/models.ts';
+import { describe } from '../check.ts';
+import { errorOf } from './read-answer.ts';
+import { gatewayOver, judging } from './world.ts';
+
+const problemsOf = (text: string): readonly string[] => {
+  try {
+    modelAliases(text);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+};
+
+describe('aliases', (check) => {
+  check('are four unless something else is said', () => {
+    assert.equal(
+      [...modelAliases(undefined).values()],
+      [
+        { alias: 'moderation-fast', model: 'gpt-oss:20b', vision: false, think: 'low' },
+        { alias: 'moderation-standard', model: 'gemma4:31b', vision: false },
+        { alias: 'moderation-accurate', model: 'gpt-oss:120b', vision: false, think: 'low' },
+        { alias: 'omni-moderation-latest', model: 'gpt-oss:20b', vision: false, think: 'low' },
+      ],
+    );
+  });
+  check('are merged over those, by bare name or by object', () => {
+    const models = modelAliases('{"moderation-fast":"qwen3:8b","mine":{"model":"llava","vision":true,"think":false}}');
+    assert.equal(models.get('moderation-fast'), { alias: 'moderation-fast', model: 'qwen3:8b', vision: false });
+    assert.equal(models.get('mine'), { alias: 'mine', model: 'llava', vision: true, think: false });
+    assert.is(models.get('moderation-accurate')?.model, 'gpt-oss:120b');
+  });
+  check('let the default follow moderation-fast, unless it is named itself', () => {
+    assert.is(modelAliases('{"moderation-fast":"qwen3:8b"}').get('omni-moderation-latest')?.model, 'qwen3:8b');
+    const own = modelAliases('{"moderation-fast":"qwen3:8b","omni-moderation-latest":"gemma4:31b"}');
+    assert.is(own.get('omni-moderation-latest')?.model, 'gemma4:31b');
+  });
+  for (const name of [
+    'gpt-oss',
+    'gpt-oss-safeguard:20b',
+    'openai/gpt-oss-120b',
+    'hf.co/a/GPT_OSS-20b.gguf',
+    'gptoss',
+  ]) {
+    check(`make ${name} think at a low level, and never not at all`, () => {
+      assert.is(modelAliases(JSON.stringify({ a: name })).get('a')?.think, 'low');
+      assert.is(modelAliases(JSON.stringify({ a: { model: name, think: 'high' } })).get('a')?.think, 'high');
+      for (const think of [false, true]) {
+        assert.match(
+          problemsOf(JSON.stringify({ a: { model: name, think } })).join(),
+          /a\.think: gpt-oss always thinks/,
+        );
+      }
+    });
+  }
+});
+
+const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> = {
+  'no JSON': ['{a}', /expected a JSON object, alias to model name/],
+  'an array': ['["a"]', /expected a JSON object/],
+  'an alias with blanks': ['{"a b":"m"}', /expected aliases of 1 to 100 of/],
+  'an empty alias': ['{"":"m"}', /expected aliases of 1 to 100 of/],
+  'an empty model': ['{"a":" "}', /a\.model: expected the name of a model/],
+  'a number as model': ['{"a":5}', /a: expected Object$/],
+  'no model': ['{"a":{}}', /a\.model: expected/],
+  'vision as text': ['{"a":{"model":"m","vision":"yes"}}', /a\.vision: expected true or false/],
+  'another think': ['{"a":{"model":"m","think":"max"}}', /a\.think: expected "low", "medium", "high", true or false/],
+  'a mistyped setting': [
+    '{"a":{"model":"m","vison":true}}',
+    /a: unknown name "vison", the nearest known one is "vision"/,
+  ],
+};
+
+describe('aliases are refused', (check) => {
+  for (const [name, [text, pattern]] of Object.entries(WRONG)) {
+    check(`for ${name}`, () => {
+      const problems = problemsOf(text);
+      assert.is(problems.length, 1);
+      assert.match(problems[0] ?? '', pattern);
+      assert.match(problems[0] ?? '', /^MODERATION_MODELS: /);
+    });
+  }
+  check('with everything that is wrong with them', () => {
+    const text = '{"a":{"model":"m","vison":true},"b":{"model":""},"c":{"model":"gpt-oss","think":false}}';
+    assert.is(problemsOf(text).length, 3);
+  });
+  check('without quoting what was in them', () => {
+    const text =
+      '{"a":"","b":["canary"],"c":{"model":{"canary":1}},"d":{"model":"m","think":"canary","vision":"canary"}}';
+    assert.is(problemsOf(text).length, 5);
+    assert.not.match(problemsOf(text).join('\n'), /canary/);
+  });
+});
+
+describe('the list of models', (check) => {
+  check('holds every alias, in OpenAI shape', async () => {
+    const { visit } = gatewayOver(judging(), { variables: { MODERATION_MODELS: '{"my/own":"m"}' } });
+    const { object, data } = (await (await visit('/v1/models')).json()) as { object: string; data: { id: string }[] };
+    assert.is(object, 'list');
+    const ids = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'my/own', 'omni-moderation-latest'];
+    assert.equal(data.map(({ id }) => id).sort(), ids.sort());
+    for (const model of data) {
+      assert.equal(model, { id: model.id, object: 'model', created: 1767225600, owned_by: 'gatehouse' });
+      assert.equal(await (await visit(`/v1/models/${encodeURIComponent(model.id)}`)).json(), model);
+    }
+  });
+  check('answers an unknown one as 404 with the valid ones', async () => {
+    const { visit } = gatewayOver(judging());
+    const error = await errorOf(await visit('/v1/models/nothing-here'));
+    assert.is(`${error.status} ${error.code}`, '404 model_not_found');
+    assert.match(error.message, 'moderation-fast');
+    assert.not.match(error.message, /nothing-here/);
+  });
+  check('is for holders of a key', async () => {
+    const { visit } = gatewayOver(judging());
+    for (const path of ['/v1/models', '/v1/models/moderation-fast', '/v1/models/x']) {
+      assert.is((await errorOf(await visit(path, 'GET', { authorization: 'Bearer no' }))).status, 401);
+    }
+  });
+});
