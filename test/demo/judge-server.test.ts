@@ -211,7 +211,7 @@ describe('demo judge', (check) => {
     });
     const init: RequestInit & { duplex: 'half' } = { method: 'POST', body, duplex: 'half' };
     const response = await judge(new Request('http://judge/api/chat', init));
-    assert.is(response.status, 500);
+    assert.is(response.status, 499);
     assert.not.match(await response.text(), /secret/);
   });
   check('needs no content type and refuses one that is not JSON', async () => {
