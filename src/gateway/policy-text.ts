@@ -1,6 +1,6 @@
 import type { CategoryCode } from './taxonomy.ts';
 
-/** Changes with every word below: operators see it in `x-moderation-policy`, and cached verdicts of another version are not used. */
+/** Changes with every word below: operators see it in `x-moderation-policy`. The cache goes by the words themselves. */
 export const POLICY_VERSION = '2026-11-21';
 
 /** Who the judge is and how it scores: stands before the definitions. */

@@ -1,6 +1,6 @@
 /**
- * The 13 categories of OpenAI's moderation API, in its order, each with the code the judge answers with: full names
- * would triple the tokens of a verdict. `images` says where OpenAI's API lists images as an input type.
+ * The 13 categories of OpenAI's moderation API, in its order, each with the code the judge answers with: under full
+ * names a verdict takes a third more tokens, and writing them is most of the wait. `images` says where OpenAI's API lists images as an input type.
  * Source: https://developers.openai.com/api/docs/guides/moderation
  */
 export const CATEGORIES = [

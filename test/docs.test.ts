@@ -1,0 +1,217 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import * as assert from 'uvu/assert';
+import * as v from 'valibot';
+import { createPrometheusMeter } from '../src/adapter/prometheus.ts';
+import { proxiesFrom } from '../src/adapter/undici-exchange.ts';
+import type { FaultDetail } from '../src/core/fault.ts';
+import { replyTo, replyToBug } from '../src/core/reply.ts';
+import { GatewayVariables } from '../src/gateway/config.ts';
+import { OUR_POLICY } from '../src/gateway/policy.ts';
+import { contextTokensFor } from '../src/gateway/prompt.ts';
+import { windowsOf } from '../src/gateway/text/windows.ts';
+import { describe } from './check.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const PAGE = read('docs/moderation-gateway.md');
+const EXAMPLE = read('.env.example');
+
+const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
+/** Every variable of the gateway with its default, `none` where there is nothing. */
+const DEFAULTS: readonly string[] = [
+  ...Object.entries(GatewayVariables.entries).map(([name, schema]) => `${name}=${v.getDefault(schema) || 'none'}`),
+  ...PROXIES.map((name) => `${name}=none`),
+].sort();
+const NAMES = DEFAULTS.map((line) => line.split('=')[0]);
+
+/** The rows of every table of the page whose first cell is a variable, as `NAME=default`. */
+const tableOfVariables = (): string[] =>
+  [...PAGE.matchAll(/^\| `([A-Z][A-Z0-9_]+)` \| (?:`([^`]*)`|(none)) \|/gm)].map(
+    ([, name, value, none]) => `${name}=${value ?? none}`,
+  );
+
+const SETTING = /^#?([A-Z][A-Z0-9_]*)=/;
+
+/** The settings of the example file, each with the default that the comment right above it tells. */
+const exampleVariables = (): string[] => {
+  const lines = EXAMPLE.split('\n');
+  return lines.flatMap((line, index) => {
+    const name = SETTING.exec(line)?.[1];
+    const told = /^# .*Default: (\S+)$/.exec(lines[index - 1] ?? '')?.[1];
+    return name === undefined ? [] : [`${name}=${told}`];
+  });
+};
+
+/** One fault of each kind: the compiler asks for the next one here. */
+const FAULTS: { readonly [Kind in FaultDetail['kind']]: Extract<FaultDetail, { readonly kind: Kind }> } = {
+  unauthorized: { kind: 'unauthorized' },
+  'bad-input': { kind: 'bad-input', code: 'invalid_json', param: null, message: '' },
+  'model-not-found': { kind: 'model-not-found', valid: [] },
+  'not-found': { kind: 'not-found', hint: '' },
+  'method-not-allowed': { kind: 'method-not-allowed', allow: [] },
+  'body-too-large': { kind: 'body-too-large', limitBytes: 1 },
+  'body-too-slow': { kind: 'body-too-slow' },
+  'unsupported-media-type': { kind: 'unsupported-media-type' },
+  'rate-limited': { kind: 'rate-limited', retryAfterMs: 1 },
+  overloaded: { kind: 'overloaded', retryAfterMs: 1 },
+  'no-backend-key': { kind: 'no-backend-key', retryAfterMs: 1 },
+  'backend-error': { kind: 'backend-error', reason: '' },
+  'backend-unusable': { kind: 'backend-unusable', reason: '' },
+  'backend-timeout': { kind: 'backend-timeout' },
+  'client-left': { kind: 'client-left' },
+};
+
+/** Error rows of the page: `status code`. A status without a body has the code `none`. */
+const errorRows = (): string[] =>
+  [...PAGE.matchAll(/^\| ([45]\d\d) \| (?:`([a-z_]+)`|none) \|/gm)].map(
+    ([, status, code]) => `${status} ${code ?? 'none'}`,
+  );
+
+const rowOf = async (reply: Response): Promise<string> => {
+  const text = await reply.text();
+  return `${reply.status} ${text === '' ? 'none' : (JSON.parse(text) as { error: { code: string } }).error.code}`;
+};
+
+/** Codes of bad input stand where the input is read. */
+const badInputCodes = (): string[] =>
+  ['src/core/body.ts', 'src/gateway/request.ts'].flatMap((file) =>
+    [...read(file).matchAll(/(?:\bbad\(\s*|\bcode: )'([a-z_]+)'/g)].map(([, code]) => `400 ${code}`),
+  );
+
+const unique = (words: readonly string[]): string[] => [...new Set(words)].sort();
+
+describe('the settings in the docs', (check) => {
+  check('are those that the gateway reads, with their defaults', () => {
+    assert.equal(tableOfVariables().sort(), DEFAULTS);
+  });
+  check('are those of .env.example, with the same defaults', () => {
+    assert.equal(exampleVariables().sort(), DEFAULTS);
+  });
+  check('hold every proxy variable that is obeyed', () => {
+    const proxy = 'http://proxy.test:3128';
+    for (const name of PROXIES) assert.equal(Object.values(proxiesFrom({ [name]: proxy })), [proxy]);
+  });
+  check('tell the context that Ollama is asked for, and the calls of a long text', () => {
+    const rows = [...PAGE.matchAll(/^\| (\d+) \| (\d+) \| (\d+) \|$/gm)].map((row) => row.slice(1).map(Number));
+    const ours = rows.map(([window = 0]) => [
+      window,
+      contextTokensFor(window, OUR_POLICY),
+      windowsOf('a'.repeat(100_000), window).length,
+    ]);
+    assert.ok(rows.length > 2);
+    assert.equal(rows, ours);
+  });
+  check('name no variable of another name anywhere', () => {
+    const named = [PAGE, EXAMPLE, read('README.md'), read('CHANGELOG.md')].flatMap((text) => [
+      ...text.matchAll(/\b(?:MODERATION|BACKEND|CACHE|MAX|REDIS|RATE|REQUEST|HEDGE)_[A-Z_]+\b/g),
+    ]);
+    assert.equal(
+      unique(named.map(([name]) => name)).filter((name) => !NAMES.includes(name)),
+      [],
+    );
+  });
+});
+
+describe('.env.example', (check) => {
+  check('has nothing behind a value, which docker would take for a part of it', () => {
+    const lines = EXAMPLE.split('\n').filter((line) => SETTING.test(line));
+    assert.ok(lines.length > 20);
+    assert.equal(
+      lines.filter((line) => /\s/.test(line)),
+      [],
+    );
+  });
+  check('has no quotes around a value, which docker would keep', () => {
+    assert.equal(
+      EXAMPLE.split('\n').filter((line) => SETTING.test(line) && /=['"]/.test(line)),
+      [],
+    );
+  });
+  check('has nothing but comments and settings in it', () => {
+    const odd = EXAMPLE.split('\n').filter((line) => line !== '' && !/^# /.test(line) && !SETTING.test(line));
+    assert.equal(odd, []);
+  });
+});
+
+describe('the errors in the docs', (check) => {
+  check('are those that the service answers with, under their status', async () => {
+    const replies = await Promise.all([...Object.values(FAULTS).map(replyTo), replyToBug()].map(rowOf));
+    // The one answer that is made before there is a service.
+    const misconfigured = /code: '(misconfigured)'/.exec(read('src/adapter/worker.ts'))?.[1];
+    assert.equal(unique(errorRows()), unique([...replies, ...badInputCodes(), `500 ${misconfigured}`]));
+  });
+  check('find the codes of bad input', () => assert.ok(unique(badInputCodes()).length >= 9));
+});
+
+describe('the metrics in the docs', (check) => {
+  check('are those that the gateway exports', async () => {
+    const meter = createPrometheusMeter({ version: '0', isSharedStateUp: () => true });
+    const exported = [...((await meter.text()) ?? '').matchAll(/^# TYPE (gatehouse_\w+)/gm)].map(
+      ([, name = '']) => name,
+    );
+    const listed = [...PAGE.matchAll(/^\| `(gatehouse_\w+)` \|/gm)].map(([, name = '']) => name);
+    assert.ok(exported.length > 10);
+    assert.equal(listed.toSorted(), exported.toSorted());
+  });
+  check('are named nowhere by another name', () => {
+    const files = ['README.md', 'ARCHITECTURE.md', 'docs/moderation-gateway.md', ...decisions()];
+    const listed = new Set([...PAGE.matchAll(/^\| `(gatehouse_\w+)` \|/gm)].map(([, name]) => name));
+    const named = files.flatMap((file) => [...read(file).matchAll(/\bgatehouse_\w+/g)].map(([name]) => name));
+    assert.equal(
+      unique(named).filter((name) => !listed.has(name)),
+      [],
+    );
+  });
+});
+
+const decisions = (): string[] =>
+  readdirSync(join(ROOT, 'docs/decisions'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/decisions/${name}`);
+
+/** GitHub's own way from a heading to its anchor. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+const anchorsIn = (text: string): string[] =>
+  [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+
+/** Relative links that lead to nothing: no such file, or no such heading in it. */
+const brokenLinksIn = (file: string): string[] =>
+  [...read(file).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .filter((target) => {
+      const [path = '', anchor] = target.split('#');
+      const found = path === '' ? file : join(dirname(file), path);
+      if (!existsSync(join(ROOT, found))) return true;
+      return anchor !== undefined && !anchorsIn(read(found)).includes(anchor);
+    });
+
+describe('the docs', (check) => {
+  for (const file of [
+    'README.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'docs/moderation-gateway.md',
+    ...decisions(),
+  ]) {
+    check(`${file} has no relative link that leads nowhere`, () => assert.equal(brokenLinksIn(file), []));
+  }
+  check('have links to find', () => {
+    assert.ok([...read('README.md').matchAll(/\]\([^)]+\.md\)/g)].length > 0);
+    assert.ok([...PAGE.matchAll(/\]\(#[^)]+\)/g)].length > 10);
+  });
+  check('keep a decision to a name with its date and to three parts', () => {
+    for (const file of decisions()) {
+      assert.match(file, /\/\d{4}-\d\d-\d\d-[a-z0-9.-]+\.md$/);
+      const parts = [...read(file).matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+      assert.equal(parts, ['Context', 'Decision', 'Consequences'], file);
+    }
+  });
+});
