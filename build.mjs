@@ -48,7 +48,11 @@ const undiciParts = {
     onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'parts' }));
     onLoad({ filter: /./, namespace: 'parts' }, () => ({
       resolveDir: import.meta.dirname,
-      contents: `export { default as Agent } from 'undici/lib/dispatcher/agent.js';
+      // The index also gives its dispatchers their methods, and the way to a proxy needs one of them.
+      contents: `import connect from 'undici/lib/api/api-connect.js';
+        import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+        Dispatcher.prototype.connect = connect;
+        export { default as Agent } from 'undici/lib/dispatcher/agent.js';
         export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js';`,
     }));
   },

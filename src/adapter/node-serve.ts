@@ -1,7 +1,8 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../core/handler.ts';
+import { systemClock } from './system-clock.ts';
 
 export type ServeNeeds = { readonly host: string; readonly port: number };
 
@@ -14,6 +15,28 @@ export type RunningServer = {
 /** Connections that are kept alive get this long to send one more request and learn that they are closed after it. */
 const LAME_DUCK_MS = 500;
 
+/** What the adapter hands on beside the request, under names of its own. */
+type NodeSide = { readonly req: IncomingMessage; readonly res: ServerResponse };
+
+/** How long the rest of a body that was refused may take to arrive on a connection that is closed after it. */
+const ARRIVAL_LIMIT_MS = 2000;
+
+/**
+ * Closing a connection whose body is unread resets it, and the sender loses the answer. Where the connection is kept,
+ * Node itself reads on after the answer.
+ */
+const arrivalOf = async (message: IncomingMessage, reply: ServerResponse): Promise<void> => {
+  if (message.complete || message.destroyed || reply.shouldKeepAlive) return;
+  await new Promise<void>((resolve) => {
+    const cancel = systemClock.after(ARRIVAL_LIMIT_MS, resolve);
+    message.once('close', () => {
+      cancel();
+      resolve();
+    });
+    message.resume();
+  });
+};
+
 const addressOf = ({ address, port, family }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
@@ -23,7 +46,11 @@ const addressOf = ({ address, port, family }: AddressInfo): string =>
  */
 export const serveNode = (handler: Handler, { host, port }: ServeNeeds): Promise<RunningServer> => {
   // No `fetchAPI`: the adapter's own Request is lazy and several times cheaper than the global one.
-  const adapter = createServerAdapter(handler);
+  const adapter = createServerAdapter<NodeSide>(async (request, { req, res }) => {
+    const answer = await handler(request);
+    await arrivalOf(req, res);
+    return answer;
+  });
   let isStopping = false;
   /** Every connection, with the last answer that was begun on it. */
   const connections = new Map<Socket, ServerResponse | undefined>();

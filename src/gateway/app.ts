@@ -56,6 +56,10 @@ export type GatewayNeeds = {
 /** Calls that may wait for each one that runs: enough for a burst, little enough that waiting still ends in an answer. */
 const WAITING_PER_RUNNING = 4;
 
+/** The calls that the largest request allowed can need: two views of each input, and windows of a whole body. */
+const callsOfOneRequest = ({ MAX_INPUTS, MAX_BODY_BYTES, MODERATION_WINDOW_CHARS }: GatewaySettings): number =>
+  2 * (MAX_INPUTS + Math.ceil((2 * MAX_BODY_BYTES) / MODERATION_WINDOW_CHARS));
+
 const hintFor = (path: string): string =>
   path.startsWith('/v1/v1')
     ? 'The path holds /v1 twice: the base URL must not end in /v1, the client adds it'
@@ -78,7 +82,8 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     onKeyChange: (change) => shared?.coolDowns.publish(change),
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
-  const gate = createGate(settings.MAX_CONCURRENCY, settings.MAX_CONCURRENCY * WAITING_PER_RUNNING);
+  const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, callsOfOneRequest(settings));
+  const gate = createGate(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
   const judge = createJudge({

@@ -54,7 +54,16 @@ export const GatewayVariables = v.object({
   ),
 });
 
+/** What must fit together: it is checked even when other variables are wrong by themselves. */
+const KeyVariables = v.pick(GatewayVariables, [
+  'APP_ENV',
+  'MODERATION_API_KEY',
+  'MODERATION_API_KEYS',
+  'BACKEND_API_KEYS',
+]);
+
 export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;
+type KeySettings = v.InferOutput<typeof KeyVariables>;
 
 /** Where verdicts come from. Secrets stay in here until they are made into keys of the pool. */
 export type BackendSettings = {
@@ -95,18 +104,29 @@ const settled = <T>(read: () => T, problems: string[]): T | undefined => {
   }
 };
 
+const gatewayKeysOf = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
+  unique([...MODERATION_API_KEY, ...MODERATION_API_KEYS]);
+
+const misfitsOf = (settings: KeySettings): string[] => {
+  const gatewayKeys = gatewayKeysOf(settings);
+  const problems: string[] = [];
+  if (settings.APP_ENV === 'production' && gatewayKeys.length === 0) {
+    problems.push('MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production');
+  }
+  if (settings.BACKEND_API_KEYS.some((key) => gatewayKeys.includes(key))) {
+    problems.push('BACKEND_API_KEYS: expected none of the gateway keys, clients must never hold a backend key');
+  }
+  return problems;
+};
+
 /** The gateway's configuration from its variables. Throws one `ConfigError` with every problem in it. */
 export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   const problems: string[] = [];
   const settings = settled(() => readVariables(GatewayVariables, variables), problems);
   const models = settled(() => modelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
-  const gatewayKeys = unique([...(settings?.MODERATION_API_KEY ?? []), ...(settings?.MODERATION_API_KEYS ?? [])]);
-  if (settings?.APP_ENV === 'production' && gatewayKeys.length === 0) {
-    problems.push('MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production');
-  }
-  if (settings?.BACKEND_API_KEYS.some((key) => gatewayKeys.includes(key))) {
-    problems.push('BACKEND_API_KEYS: expected none of the gateway keys, clients must never hold a backend key');
-  }
+  // What is wrong with these by themselves has been told above.
+  const keys = settled(() => readVariables(KeyVariables, variables), []);
+  problems.push(...(keys === undefined ? [] : misfitsOf(keys)));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
-  return { settings, gatewayKeys, backend: backendOf(settings), models };
+  return { settings, gatewayKeys: gatewayKeysOf(settings), backend: backendOf(settings), models };
 };

@@ -35,7 +35,7 @@ export const hedged = <T>(
         },
         (error: unknown) => {
           running -= 1;
-          firstError ??= error;
+          if (!isSecond) firstError = error;
           if (running > 0) return;
           end();
           reject(deadline.signal.aborted ? deadline.signal.reason : firstError);

@@ -48,7 +48,9 @@ const subjectOf = ({ part, parts, image }: Excerpt): string =>
 export const userPrompt = (excerpt: Excerpt, nonce: string, isRepair: boolean): string => {
   // The markers' own brackets are broken in the text, so that no line of it can even look like a marker.
   const data = excerpt.text.replaceAll(/\[(?=\[)/g, '[ ');
-  const repair = isRepair ? 'An earlier answer was not valid. Write the JSON object and nothing else.\n' : '';
+  const repair = isRepair
+    ? 'An earlier answer was not valid. Write the JSON object and nothing else, with scores from 0 to 100.\n'
+    : '';
   return `Judge ${subjectOf(excerpt)} between the two marker lines with the number ${nonce}.
 [[text ${nonce}]]
 ${data}

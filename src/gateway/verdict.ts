@@ -21,14 +21,21 @@ const unwrapped = (content: string): string => {
 
 const unusable = (reason: string): Verdict => ({ kind: 'unusable', reason });
 
-/** JSON.parse keeps the last of two equal keys in silence, so a verdict could carry a second, milder score. */
-const repeatsKeys = (json: string): boolean => json.match(/"\s*:/g)?.length !== KEYS;
+/** Counted in the text: JSON.parse keeps the last of two equal keys in silence, so a second, milder score could stand for the first. */
+const hasOtherKeys = (json: string): boolean => json.match(/"\s*:/g)?.length !== KEYS;
 
 /**
  * JSON.parse makes the integer 1 of `1.0` and of `0.99999999999999999`: a judge's certainty on a scale of 0 to 1 would
  * become a hundredth.
  */
 const writesIntegers = (json: string): boolean => json.match(/:\s*\d+\s*[,}]/g)?.length === CATEGORIES.length;
+
+/**
+ * Nothing but zeros and ones, and a one among them: that is how a judge answers yes and no, or on a scale of 0 to 1.
+ * Read as hundredths, its certainty would be an all-clear.
+ */
+const isOnAnotherScale = (scores: readonly number[]): boolean =>
+  scores.includes(1) && scores.every((score) => score <= 1);
 
 const parsed = (json: string): unknown => {
   try {
@@ -50,8 +57,8 @@ export const verdictFrom = (content: string, nonce: string): Verdict => {
   const scores = CATEGORIES.map(({ code }) => answer[code]).filter(isScore);
   if (scores.length !== CATEGORIES.length) return unusable('a score is missing or is no integer from 0 to 100');
   if (!writesIntegers(json)) return unusable('a score is not written as an integer');
+  if (isOnAnotherScale(scores)) return unusable('the scores are on a scale of 0 to 1');
   if (answer.nonce !== nonce) return unusable('wrong nonce');
-  if (Object.keys(answer).length !== KEYS) return unusable('a key too many');
-  if (repeatsKeys(json)) return unusable('a key stands twice');
+  if (hasOtherKeys(json)) return unusable('a key too many, or one that stands twice');
   return { kind: 'scores', scores: scores.map((score) => score / 100) };
 };

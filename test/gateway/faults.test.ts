@@ -147,7 +147,7 @@ describe('a crowd', (check) => {
         await gone.promise;
         return judging()(sent);
       },
-      { variables: { MAX_CONCURRENCY: '1' } },
+      { variables: { MAX_CONCURRENCY: '1', MAX_INPUTS: '1', MAX_BODY_BYTES: '1024' } },
     );
     const waiting = [1, 2, 3, 4, 5].map((number) => ask({ input: `text ${number}` }));
     await clock.advance(0);
@@ -156,6 +156,15 @@ describe('a crowd', (check) => {
     assert.is(calls.length, 1);
     gone.resolve();
     for (const answer of waiting) await resultsOf(await answer);
+  });
+});
+
+describe('the largest request', (check) => {
+  check('fits into the queue, however few calls may run at once', async () => {
+    const { ask, calls } = gatewayOver(judging(), { variables: { MAX_CONCURRENCY: '1' } });
+    const input = Array.from({ length: 32 }, (_, index) => `text ${index}`);
+    assert.is((await resultsOf(await ask({ input }))).length, 32);
+    assert.is(calls.length, 32);
   });
 });
 

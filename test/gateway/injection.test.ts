@@ -178,7 +178,7 @@ describe('a text that is hard to parse', (check) => {
       const startedAt = performance.now();
       const { ask, calls } = gatewayOver(judging());
       await resultsOf(await ask({ input }));
-      assert.ok(performance.now() - startedAt < 3000, `${Math.round(performance.now() - startedAt)} ms`);
+      assert.ok(performance.now() - startedAt < 5000, `${Math.round(performance.now() - startedAt)} ms`);
       assert.ok(calls.length >= 1 && calls.length <= 12, `${calls.length} calls`);
     });
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
 import { OUR_POLICY, policyFrom } from '../../src/gateway/policy.ts';
@@ -96,6 +97,16 @@ const WRONG: Readonly<Record<string, readonly [text: string, ...problems: RegExp
     /sexual\.threshold: expected/,
   ],
 };
+
+describe('our policy', (check) => {
+  check('has a version that changes with its words', async () => {
+    const { ask, calls } = gatewayOver(judging());
+    await ask({ input: 'some text' });
+    const digest = createHash('sha256').update(systemMessageOf(calls[0]!)).digest('hex').slice(0, 16);
+    // Other words? Then raise POLICY_VERSION, and write both down here.
+    assert.equal([OUR_POLICY.version, digest], ['2026-11-21', '4719844874d35b9e']);
+  });
+});
 
 describe('a policy file is refused', (check) => {
   for (const [name, [text, ...expected]] of Object.entries(WRONG)) {

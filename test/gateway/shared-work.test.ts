@@ -65,16 +65,15 @@ describe('shared work', (check) => {
     assert.is(begun[0]?.signal.aborted, true);
     assert.match(String(begun[0]?.signal.reason), 'left too');
   });
-  check('that is being given up is joined by nobody', async () => {
-    const { begun, join } = workUnderWay();
+  check('that is being given up is joined by nobody, however long that takes', async () => {
+    const work = createSharedWork<string>();
+    const slow = Promise.withResolvers<string>();
     const leaver = new AbortController();
-    const leaving = rejection(join(leaver.signal));
+    const leaving = rejection(work.join('key', leaver.signal, () => slow.promise));
     leaver.abort(new Error('left'));
     await leaving;
-    const next = join();
-    assert.is(begun.length, 2);
-    begun[1]?.end.resolve('done');
-    assert.is(await next, 'done');
+    assert.is(await work.join('key', HERE, async () => 'done anew'), 'done anew');
+    slow.reject(new Error('given up'));
   });
   check('is not begun for a caller that has left already', async () => {
     const { begun, join } = workUnderWay();

@@ -42,6 +42,7 @@ const SCORE_LITERALS = [
 export const UNUSABLE_CONTENTS: Readonly<Record<string, Said>> = {
   ...Object.fromEntries(CATEGORIES.map(({ code }) => [`no ${code}`, without(code)])),
   ...Object.fromEntries(SCORE_LITERALS.map((literal) => [`a score of ${literal}`, scored(literal)])),
+  'yes and no as ones and zeros': (nonce) => verdictJson(nonce, { HA: 1, HAT: 1 }),
   'an extra key': (nonce) => verdictJson(nonce, { reason: BACKEND_CANARY }),
   'flagged: false beside the scores': (nonce) => verdictJson(nonce, { flagged: false }),
   'a key in another case': (nonce) => verdictJson(nonce, { hr: 0 }),

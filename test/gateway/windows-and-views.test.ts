@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert';
+import { policyFrom } from '../../src/gateway/policy.ts';
+import { CATEGORY_NAMES } from '../../src/gateway/taxonomy.ts';
 import type { Sent } from '../../src/llm/exchange.ts';
 import { describe } from '../check.ts';
 import { HARMFUL, HIDDEN } from './attacks.ts';
@@ -9,6 +11,13 @@ const SENTENCE = 'The river was calm and the boats lay still in the morning sun.
 const lines = (chars: number): string => SENTENCE.repeat(Math.ceil(chars / SENTENCE.length)).slice(0, chars);
 const honest: Answer = (sent) => judging(/kill you/.test(shownTextOf(sent)) ? { VI: 90 } : { HR: 10 })(sent);
 const partOf = (sent: Sent): string => /^Judge (.+?) between/.exec(userMessageOf(sent))?.[1] ?? '';
+/** As much guidance as a policy file may hold. */
+const longPolicy = policyFrom(
+  JSON.stringify({
+    version: 'long',
+    categories: Object.fromEntries(CATEGORY_NAMES.map((name) => [name, { guidance: '规则很长。'.repeat(100) }])),
+  }),
+);
 const numbersOf = (sent: Sent): { num_ctx: number; num_predict: number } =>
   (JSON.parse(sent.body ?? '') as { options: { num_ctx: number; num_predict: number } }).options;
 
@@ -91,14 +100,18 @@ describe('a long text', (check) => {
 
   check('is asked about with a context that holds the densest window and the answer', async () => {
     for (const chars of [500, 24_000]) {
-      const { ask, calls } = gatewayOver(honest, { variables: { MODERATION_WINDOW_CHARS: String(chars) } });
+      const { ask, calls } = gatewayOver(honest, {
+        variables: { MODERATION_WINDOW_CHARS: String(chars) },
+        needs: { policy: longPolicy },
+      });
       const input = '𓀀'.repeat(chars / 2);
       await ask({ input });
       const { num_ctx, num_predict } = numbersOf(calls[0]!);
       const { messages } = JSON.parse(calls[0]?.body ?? '') as { messages: { content: string }[] };
       const promptBytes = new TextEncoder().encode(messages.map(({ content }) => content).join('')).length;
-      // No token is less than a byte of the text; English prose takes at least three bytes a token.
-      const promptTokens = new TextEncoder().encode(input).length + (promptBytes - input.length * 2) / 3;
+      // No token is less than a byte of the text or the guidance; our own English takes at least three bytes a token.
+      const denseBytes = new TextEncoder().encode(input).length + 13 * 1500;
+      const promptTokens = denseBytes + (promptBytes - denseBytes) / 3;
       assert.ok(num_ctx >= promptTokens + num_predict, `${num_ctx} for ${promptTokens} and ${num_predict}`);
     }
   });

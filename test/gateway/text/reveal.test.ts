@@ -45,12 +45,17 @@ describe('revealed', (check) => {
     assert.is(revealed('&#1073;&#1086;&#1084;&#1073;&#1072;'), 'бомба');
     assert.is(revealed('{"a":"\\u70b8\\u5f39\\u5236\\u9020"}'), '{"a":"炸弹制造"}');
   });
+  check('takes bytes with many control characters for no text', () => {
+    assert.is(revealed(base64('abc\x01def\x02'.repeat(6))), undefined);
+  });
   check('gives what it shows back normalised', () => {
     assert.is(revealed(base64('ｂｏｍｂ \u200bａｔ ｈｏｍｅ ｎｏｗ')), 'bomb at home now');
   });
   check('goes on after a decoy that decodes to nothing', () => {
     const decoy = 'zxqj vkwp '.repeat(20);
     assert.ok(shown(`${decoy}\n${rotated(MARKER, 13)}`).includes(MARKER));
+    const between = 'This is an honest sentence that only stands between two others.';
+    assert.ok(shown(`${decoy}\n${between}\n${rotated(MARKER, 13)}`).includes(MARKER));
     assert.ok(shown(`aB3dE5gH1jK2mN4pQ6 ${base64(MARKER)}`).includes(MARKER));
   });
   check('does not count control characters or marks of ordinary writing as hiding', () => {

@@ -71,5 +71,5 @@ export const lookAlikes = (text: string): string => {
         isMixed(word) || isSmallCapitals(word) || [...word].length === 1 ? latinised(word) : word,
       )
     : text;
-  return wholeWords(latin.replace(WORD, cyrillised), isFound ? 1 : 3);
+  return wholeWords(CYRILLIC.test(latin) ? latin.replace(WORD, cyrillised) : latin, isFound ? 1 : 3);
 };

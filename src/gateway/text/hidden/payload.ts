@@ -68,16 +68,18 @@ export const textFrom = (bytes: Uint8Array<ArrayBuffer>): string | undefined => 
   return isText(text) ? text : undefined;
 };
 
-// Random bytes almost never hold so long a stretch of letters.
+// Random bytes almost never hold so long a stretch of letters; many random bytes might hold one of 12.
 const STRETCH_BYTES = 12;
+const LONG_STRETCH_BYTES = 18;
 const stretchesIn = (bytes: Uint8Array<ArrayBuffer>): string => {
   const stretches: string[] = [];
+  const least = bytes.length < 1000 ? STRETCH_BYTES : LONG_STRETCH_BYTES;
   for (let index = 0; index < bytes.length; index++) {
     const from = index;
     index = endOfText(bytes, from);
-    if (index - from < STRETCH_BYTES) continue;
+    if (index - from < least) continue;
     for (const stretch of decoder.decode(bytes.subarray(from, index)).split(/[^\P{Cc}\n]+/u)) {
-      if (stretch.length >= STRETCH_BYTES && isVaried(stretch) && letterShare(stretch) >= 0.85) stretches.push(stretch);
+      if (stretch.length >= least && isVaried(stretch) && letterShare(stretch) >= 0.85) stretches.push(stretch);
     }
   }
   return stretches.join(' ');
