@@ -78,6 +78,8 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
       process.exit(0);
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+    // The program that started this one is gone, however it ended.
+    process.on('disconnect', () => void stop('disconnect'));
   } catch (error) {
     lines.flush();
     for (const complaint of complaintsOf(error)) process.stderr.write(`gatehouse ${name}: ${complaint}\n`);

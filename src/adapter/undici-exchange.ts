@@ -97,8 +97,9 @@ export const createNodeExchange = (proxies: ProxySettings): NodeExchange => {
 
 /** A proxy's address; a bare `host:port` is taken as HTTP, as curl does. Its value stays out of the complaint: it may hold a password. */
 const proxyAddress = (name: string, text: string): string => {
-  const address = /^https?:\/\//i.test(text) ? text : `http://${text}`;
-  if (!URL.canParse(address)) throw new ConfigError([`${name}: expected an address such as http://proxy.example:3128`]);
+  const address = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (!/^https?:/i.test(address) || !URL.canParse(address))
+    throw new ConfigError([`${name}: expected an address such as http://proxy.example:3128`]);
   return address;
 };
 

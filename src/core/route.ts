@@ -20,6 +20,14 @@ const pathOf = (url: string): string => {
   return start === -1 ? '/' : url.slice(start, query === -1 ? undefined : query);
 };
 
+/** A Host header can be such that no URL comes of it, and the router needs one. */
+const NO_ADDRESS = new Fault({
+  kind: 'bad-input',
+  code: 'invalid_address',
+  param: null,
+  message: 'The Host header and the path make no address',
+});
+
 const decoded = (params: Readonly<Record<string, string>> = {}): Record<string, string> => {
   try {
     return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]));
@@ -55,7 +63,9 @@ export const createRoutes = (table: RouteTable, hintFor: (path: string) => strin
   }
   return {
     async handler(request) {
-      const response: unknown = await router.fetch(request);
+      const response: unknown = await router.fetch(request).catch((error: unknown) => {
+        throw URL.canParse(request.url) ? error : NO_ADDRESS;
+      });
       if (response !== undefined) return response as Response;
       throw new Fault({ kind: 'not-found', hint: hintFor(pathOf(request.url)) });
     },

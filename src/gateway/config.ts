@@ -50,7 +50,11 @@ export const GatewayVariables = v.object({
   CACHE_TTL_SECONDS: v.optional(WholeNumber(0, 31_536_000), '3600'),
   HEDGE_AFTER_MS: v.optional(WholeNumber(0, 600_000), '0'),
   REDIS_URL: v.optional(
-    v.pipe(v.string(), v.trim(), v.regex(/^rediss?:\/\//, 'expected redis://host:port or rediss://...')),
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.check((text) => /^rediss?:\/\//.test(text) && URL.canParse(text), 'expected redis://host:port or rediss://...'),
+    ),
   ),
 });
 

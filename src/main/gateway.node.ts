@@ -18,7 +18,7 @@ export { createGateway };
 const readPolicy = async (file: string | undefined) => {
   if (file === undefined) return OUR_POLICY;
   const text = await readFile(file, 'utf8').catch(() => {
-    throw new ConfigError([`MODERATION_POLICY_FILE: expected a file that can be read, and this one cannot: ${file}`]);
+    throw new ConfigError(['MODERATION_POLICY_FILE: expected the path of a file that can be read']);
   });
   return policyFrom(text);
 };

@@ -246,4 +246,13 @@ describe('the proxy variables', (check) => {
     assert.equal(proxiesFrom({ HTTP_PROXY: '', http_proxy: 'http://a' }), { httpProxy: 'http://a' });
     assert.equal(proxiesFrom({ ALL_PROXY: 'http://a', Http_Proxy: 'http://a' }), {});
   });
+  check('are taken as HTTP without a scheme, and refused by name without their value otherwise', () => {
+    assert.equal(proxiesFrom({ HTTPS_PROXY: ' proxy.test:3128 ' }), { httpsProxy: 'http://proxy.test:3128' });
+    for (const address of ['socks5://user:canary@a:1', 'http://user:canary@', 'http://a:canary']) {
+      assert.throws(
+        () => proxiesFrom({ HTTPS_PROXY: address }),
+        (error: Error) => error.message.startsWith('HTTPS_PROXY: expected') && !error.message.includes('canary'),
+      );
+    }
+  });
 });

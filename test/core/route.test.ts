@@ -79,6 +79,16 @@ describe('a route', (check) => {
     });
   });
 
+  check('refuses a request whose Host makes no address, and takes it for no bug', async () => {
+    const { handler } = createRoutes({ '/': { GET: () => new Response() } }, () => 'no such path');
+    const request = { method: 'GET', url: 'http://[/', headers: new Headers() } as Request;
+    const thrown = await rejection(handler(request));
+    assert.equal(thrown instanceof Fault && [thrown.detail.kind, 'code' in thrown.detail && thrown.detail.code], [
+      'bad-input',
+      'invalid_address',
+    ]);
+  });
+
   check('lets what its handler throws through as it is', async () => {
     assert.match(String(await rejection(handler(asking('/broken')))), /Error: sync/);
     assert.equal(await faultOf(asking('/broken', 'POST')), { kind: 'backend-timeout' });
