@@ -75,7 +75,7 @@ const rowOf = async (reply: Response): Promise<string> => {
 
 /** Codes of bad input stand where the input is read. */
 const badInputCodes = (): string[] =>
-  ['src/core/body.ts', 'src/gateway/request.ts'].flatMap((file) =>
+  ['src/core/body.ts', 'src/core/route.ts', 'src/gateway/request.ts'].flatMap((file) =>
     [...read(file).matchAll(/(?:\bbad\(\s*|\bcode: )'([a-z_]+)'/g)].map(([, code]) => `400 ${code}`),
   );
 
