@@ -22,6 +22,7 @@ export type LogFields = {
   readonly version?: string;
   readonly signal?: string;
   readonly count?: number;
+  readonly setting?: string;
 };
 
 /** Writes one JSON line per event; lines below the chosen level are dropped. */

@@ -11,6 +11,7 @@ const distance = (left: string, right: string): number => {
   return row.at(-1) ?? 0;
 };
 
-/** The known name that a mistyped one was most likely meant to be. */
+/** The known name that a mistyped one was most likely meant to be: one that it begins, or else the fewest changes away. */
 export const nearestName = (name: string, known: readonly string[]): string | undefined =>
+  known.find((candidate) => name !== '' && candidate.startsWith(name)) ??
   known.toSorted((left, right) => distance(name, left) - distance(name, right))[0];

@@ -29,7 +29,7 @@ A text that is flagged:
 A text that is clean:
   ${curl(facts, 'How do I kill a zombie process?')}
 
-For a real judge, start "gatehouse gateway" with one of
+For a real judge, run "npm start" (where the package is installed: "gatehouse gateway") with one of
   BACKEND_API_KEYS=<keys of https://ollama.com>          the cloud
   BACKEND_BASE_URL=http://<host>:<port>                  your own Ollama, vLLM, llama.cpp or SGLang server
 and MODERATION_API_KEYS=<keys for your clients>. Ctrl-C ends the demo.

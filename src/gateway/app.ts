@@ -60,10 +60,14 @@ const WAITING_PER_RUNNING = 4;
 const callsOfOneRequest = ({ MAX_INPUTS, MAX_BODY_BYTES, MODERATION_WINDOW_CHARS }: GatewaySettings): number =>
   2 * (MAX_INPUTS + Math.ceil((2 * MAX_BODY_BYTES) / MODERATION_WINDOW_CHARS));
 
-const hintFor = (path: string): string =>
-  path.startsWith('/v1/v1')
-    ? 'The path holds /v1 twice: the base URL must not end in /v1, the client adds it'
-    : 'No such path. This service answers POST /v1/moderations and GET /v1/models, /health, /ready, /metrics, /openapi.json';
+const hintFor = (path: string): string => {
+  if (path.startsWith('/v1/v1'))
+    return 'The path holds /v1 twice: the base URL must not end in /v1, the client adds it';
+  if (path.startsWith('//')) return 'The path begins with two slashes: the base URL must not end in one';
+  if (path === '/moderations' || path === '/models')
+    return 'The path lacks /v1: for this client the base URL must end in /v1';
+  return 'No such path. This service answers POST /v1/moderations and GET /v1/models, /health, /ready, /metrics, /openapi.json';
+};
 
 /** The moderation gateway, from its needs to a handler. Building it does no I/O. */
 export const createGateway = (needs: GatewayNeeds): Handler => {
@@ -129,8 +133,14 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     clock,
     isStopping: needs.isStopping,
     hasUsableKey: () => backend.pool.waitMs() === 0 || backend.pool.probeEnd() !== undefined,
+    isLeftAlone: () => backend.breaker.status().state === 'open',
     askBackend: backend.askHealth,
     models,
+    onChange({ reasons, missing }) {
+      const reason = [...reasons, ...missing.map((alias) => `no model for ${alias}`)].join('; ');
+      if (reason === '') log('info', 'ready');
+      else log('warn', reasons.length === 0 ? 'ready' : 'not-ready', { reason });
+    },
   });
   meter.watch(() => ({
     keys: backend.pool.statuses(),
@@ -147,8 +157,9 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     '/ready': {
       async GET() {
         const { reasons, missing } = await readiness();
-        if (reasons.length > 0) return json(503, { status: 'not ready', reasons });
-        return json(200, missing.length === 0 ? { status: 'ready' } : { status: 'ready', missing_models_for: missing });
+        const lacks = missing.length === 0 ? {} : { missing_models_for: missing };
+        if (reasons.length > 0) return json(503, { status: 'not ready', reasons, ...lacks });
+        return json(200, { status: 'ready', ...lacks });
       },
     },
     '/metrics': {

@@ -5,7 +5,7 @@ import { headersFor } from '../llm/attempt.ts';
 import { askHealth, type BackendHealth } from '../llm/backend-health.ts';
 import { type Breaker, createBreaker } from '../llm/breaker.ts';
 import { askedDialect, type DialectChoice, detectDialect, fixedDialect } from '../llm/detect.ts';
-import type { Exchange } from '../llm/exchange.ts';
+import { type Exchange, ExchangeError } from '../llm/exchange.ts';
 import { type AttemptFacts, createFailover } from '../llm/failover.ts';
 import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '../llm/key-pool.ts';
 import { ollama } from '../llm/ollama.ts';
@@ -52,8 +52,10 @@ const dialectFor = (
       });
       log(found?.isCertain ? 'info' : 'warn', 'backend-dialect', { state: found?.dialect.name ?? 'unknown' });
       return found;
-    } catch {
-      return undefined;
+    } catch (error) {
+      const { code } = error instanceof ExchangeError ? error : new ExchangeError('TIMEOUT');
+      log('warn', 'backend-dialect', { state: 'unknown', reason: code });
+      throw new ExchangeError(code);
     } finally {
       deadline.clear();
     }

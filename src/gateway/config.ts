@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { CommaList, ConfigError, OneOf, readVariables, type Variables, WholeNumber } from '../core/config.ts';
 import { LOG_LEVELS } from '../core/log.ts';
+import { nearestName } from '../core/nearest.ts';
 import { DIALECT_NAMES } from '../llm/dialect.ts';
 import { type ModelAlias, modelAliases } from './models.ts';
 
@@ -24,6 +25,9 @@ const BaseUrl = v.pipe(
   v.check(isBaseUrl, URL_RULE),
   v.transform((text) => text.replace(/\/+$/, '').replace(/\/(?:v1|api)$/, '')),
 );
+
+/** What variables of ours begin with. Others may belong to anyone. */
+const OUR_NAMES = /^(?:MODERATION|BACKEND|CACHE|HEDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY))_?/;
 
 /** Every variable of the gateway, by name. `docs` are made from it, `readVariables` obeys it. */
 export const GatewayVariables = v.object({
@@ -65,6 +69,13 @@ const KeyVariables = v.pick(GatewayVariables, [
   'MODERATION_API_KEYS',
   'BACKEND_API_KEYS',
 ]);
+
+/** Names that look like ours and are none, each with the nearest of ours: most likely a setting that has no effect. */
+export const strangersIn = (variables: Variables): ReadonlyMap<string, string> => {
+  const known = Object.keys(GatewayVariables.entries);
+  const strangers = Object.keys(variables).filter((name) => OUR_NAMES.test(name) && !known.includes(name));
+  return new Map(strangers.map((name) => [name, nearestName(name, known) ?? '']));
+};
 
 export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;
 type KeySettings = v.InferOutput<typeof KeyVariables>;

@@ -44,7 +44,10 @@ const aliasOf = (alias: string, { model, vision, think }: Entry): ModelAlias => 
 };
 
 const problem = (where: string, rule: string): string => `MODERATION_MODELS: ${where}${rule}`;
-const ONE_OBJECT = problem('', 'expected a JSON object, alias to model name or to {"model", "vision", "think"}');
+const ONE_OBJECT = problem(
+  '',
+  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "vision", "think"}',
+);
 
 const problemsOf = (alias: string, given: unknown, issues: Issues = []): string[] => {
   const wrong = issues.map((issue) =>

@@ -32,7 +32,8 @@ export const ErrorAnswer = v.object({
 const Model = v.object({ id: v.string(), object: v.literal('model'), created: v.number(), owned_by: v.string() });
 const ModelList = v.object({ object: v.literal('list'), data: v.array(Model) });
 const Health = v.object({ status: v.literal('ok'), service: v.string(), version: v.string() });
-const Ready = v.object({ status: v.string(), reasons: v.optional(v.array(v.string())) });
+const Names = v.optional(v.array(v.string()));
+const Ready = v.object({ status: v.string(), reasons: Names, missing_models_for: Names });
 
 /** Named schemas, so that each stands in the text once. */
 const COMPONENTS = {

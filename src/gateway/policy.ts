@@ -53,7 +53,9 @@ const unknownNamesIn = (file: Readonly<Record<string, unknown>>): string[] => [
 const jsonObject = (text: string): Readonly<Record<string, unknown>> => {
   const value = parsedJson(text);
   if (isRecord(value)) return value;
-  throw new ConfigError(['MODERATION_POLICY_FILE: expected a JSON object with "version" and "categories"']);
+  throw new ConfigError([
+    'MODERATION_POLICY_FILE: expected a JSON object, whole and without comments, with "version" and "categories"',
+  ]);
 };
 
 const parsedJson = (text: string): unknown => {

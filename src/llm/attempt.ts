@@ -1,7 +1,7 @@
 import { Fault } from '../core/fault.ts';
 import { untilAborted } from '../core/wait.ts';
 import type { DialectChoice } from './detect.ts';
-import type { ChatCall, ChatReply } from './dialect.ts';
+import type { ChatCall, ChatReply, Dialect } from './dialect.ts';
 import { type Exchange, ExchangeError, type Received } from './exchange.ts';
 import type { BackendKey, Refusal } from './key-pool.ts';
 import { refusalOf } from './refusal.ts';
@@ -36,7 +36,7 @@ export const headersFor = (key: BackendKey): Record<string, string> => ({
 });
 
 const failureOf = (status: number): Attempt => {
-  const reason = `HTTP ${status}`;
+  const reason = status === 404 ? 'HTTP 404, as for a model that it does not have' : `HTTP ${status}`;
   if (status >= 500 || status === 408) return hostTrouble(reason);
   return status === 404 ? { kind: 'failed', reason, isHostTrouble: false } : { kind: 'rejected', reason };
 };
@@ -47,10 +47,11 @@ export const attemptChat = async (
   call: ChatCall,
   { key, signal }: { readonly key: BackendKey; readonly signal: AbortSignal },
 ): Promise<Attempt> => {
-  const spoken = await untilAborted(dialect.current(), signal);
-  if (spoken === undefined) return hostTrouble('it answers neither like Ollama nor like OpenAI');
+  let spoken: Dialect | undefined;
   let received: Received;
   try {
+    spoken = await untilAborted(dialect.current(), signal);
+    if (spoken === undefined) return hostTrouble('it answers neither like Ollama nor like OpenAI');
     received = await exchange({
       method: 'POST',
       url: baseUrl + spoken.chatPath,

@@ -1,6 +1,7 @@
 import { untilAborted } from '../core/wait.ts';
 import { headersFor } from './attempt.ts';
 import type { DialectChoice } from './detect.ts';
+import type { Dialect } from './dialect.ts';
 import { type Exchange, ExchangeError, type Received } from './exchange.ts';
 import type { BackendKey } from './key-pool.ts';
 
@@ -25,10 +26,11 @@ export const askHealth = async (
   key: BackendKey,
   signal: AbortSignal,
 ): Promise<BackendHealth> => {
-  const spoken = await untilAborted(dialect.current(), signal);
-  if (spoken === undefined) return down('the backend is not reached, or answers neither like Ollama nor like OpenAI');
+  let spoken: Dialect | undefined;
   let received: Received;
   try {
+    spoken = await untilAborted(dialect.current(), signal);
+    if (spoken === undefined) return down('the backend answers neither like Ollama nor like OpenAI');
     const url = baseUrl + spoken.modelsPath;
     received = await exchange({ method: 'GET', url, headers: headersFor(key), signal, limitBytes: ANSWER_LIMIT_BYTES });
   } catch (error) {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Dialect } from './dialect.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, ExchangeError } from './exchange.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
 import { parseJson } from './parse-json.ts';
@@ -24,7 +24,7 @@ const isShut = (status: number): boolean => status === 401 || status === 403 || 
 /**
  * Asks a self-hosted server which dialect it speaks. Ollama serves both, so its own is looked for first: only there
  * can the cutting of long prompts be turned off. Where the key is refused Ollama is supposed: the call will be refused
- * as well, and nothing is cut if not. Nothing when the server is not reached or is neither.
+ * as well, and nothing is cut if not. Nothing when the server is neither; an `ExchangeError` when it is not reached.
  */
 export const detectDialect = async ({
   baseUrl,
@@ -32,22 +32,15 @@ export const detectDialect = async ({
   headers,
   signal,
 }: DetectNeeds): Promise<Detected | undefined> => {
-  const ask = async (path: string) => {
-    try {
-      return await exchange({ method: 'GET', url: baseUrl + path, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
-    } catch {
-      signal.throwIfAborted();
-      return undefined;
-    }
-  };
+  const ask = (path: string) =>
+    exchange({ method: 'GET', url: baseUrl + path, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
   const version = await ask('/api/version');
   // A host in trouble may turn out to be Ollama, whose other dialect cuts long prompts without a word.
-  if (version === undefined || version.status >= 500) return undefined;
+  if (version.status >= 500) throw new ExchangeError(`HTTP_${version.status}`);
   if (isShut(version.status)) return { dialect: ollama, isCertain: false };
   const isOllama = version.status === 200 && parseJson(OllamaVersion, version.text) !== undefined;
   if (isOllama) return { dialect: ollama, isCertain: true };
   const models = await ask(openai.modelsPath);
-  if (models === undefined) return undefined;
   // A server that wants another key still shows by its refusal that it has the path.
   const isOpenAi = isShut(models.status) || (models.status === 200 && openai.modelsFrom(models.text) !== undefined);
   return isOpenAi ? { dialect: openai, isCertain: true } : undefined;
@@ -55,6 +48,7 @@ export const detectDialect = async ({
 
 /** The dialect in force: `current` asks once for all callers, so it takes nobody's signal; `forget` has it asked again after a failure. */
 export type DialectChoice = {
+  /** Rejects with an `ExchangeError` when the server that should tell is not reached. */
   readonly current: () => Promise<Dialect | undefined>;
   readonly forget: () => void;
 };

@@ -9,7 +9,7 @@ import { backendKeys, newId, newNonce } from '../adapter/web-random.ts';
 import { ConfigError } from '../core/config.ts';
 import { createLog, type Log } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
-import { readGatewayConfig } from '../gateway/config.ts';
+import { readGatewayConfig, strangersIn } from '../gateway/config.ts';
 import { OUR_POLICY, policyFrom } from '../gateway/policy.ts';
 import { VERSION } from './version.ts';
 
@@ -69,6 +69,11 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     address: backend.baseUrl,
     count: backend.keys.length,
   });
+  for (const [setting, nearest] of strangersIn(variables)) {
+    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
+  }
+  // One look at the backend at once, whose outcome is logged: the operator should hear of it before the first user does.
+  void handler(new Request('http://localhost/ready'));
   return {
     handler,
     host: settings.HOST,

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
-import { GatewayVariables, readGatewayConfig } from '../../src/gateway/config.ts';
+import { GatewayVariables, readGatewayConfig, strangersIn } from '../../src/gateway/config.ts';
 import { describe } from '../check.ts';
 
 const BASE = { MODERATION_API_KEYS: 'gateway-key-1', BACKEND_API_KEYS: 'backend-key-1' };
@@ -167,4 +167,30 @@ describe('a key that is both a gateway key and a backend key', (check) => {
       assert.not.match(problems[0] ?? '', /shared-secret-key/);
     });
   }
+});
+
+describe('a variable that only looks like ours', (check) => {
+  check('is told, with the one that was meant', () => {
+    const strangers = strangersIn({
+      BACKEND_API_KEY: 'canary',
+      RATE_LIMIT: '5',
+      MODERATION_POLICY: 'x',
+      PATH: '/',
+      PORT: '1',
+    });
+    assert.equal(
+      [...strangers],
+      [
+        ['BACKEND_API_KEY', 'BACKEND_API_KEYS'],
+        ['RATE_LIMIT', 'RATE_LIMIT_RPM'],
+        ['MODERATION_POLICY', 'MODERATION_POLICY_FILE'],
+      ],
+    );
+  });
+  check('is none of those that are known', () => {
+    assert.equal(
+      [...strangersIn(Object.fromEntries(Object.keys(GatewayVariables.entries).map((name) => [name, '1'])))],
+      [],
+    );
+  });
 });

@@ -59,7 +59,7 @@ describe('aliases', (check) => {
 });
 
 const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> = {
-  'no JSON': ['{a}', /expected a JSON object, alias to model name/],
+  'no JSON': ['{a}', /expected a JSON object, whole and without quotes around it: alias to model name/],
   'an array': ['["a"]', /expected a JSON object/],
   'an alias with blanks': ['{"a b":"m"}', /expected aliases of 1 to 100 of/],
   'an empty alias': ['{"":"m"}', /expected aliases of 1 to 100 of/],

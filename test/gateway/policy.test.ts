@@ -65,8 +65,8 @@ describe('a policy file', (check) => {
 });
 
 const WRONG: Readonly<Record<string, readonly [text: string, ...problems: RegExp[]]>> = {
-  'no JSON': ['{', /expected a JSON object with "version"/],
-  'an array': ['[]', /expected a JSON object with "version"/],
+  'no JSON': ['{', /expected a JSON object, whole and without comments, with "version"/],
+  'an array': ['[]', /expected a JSON object, whole/],
   'no version': ['{}', /version: /],
   'an odd version': ['{"version":"a b"}', /version: expected 1 to 64/],
   'a long version': [JSON.stringify({ version: 'v'.repeat(65) }), /version: expected 1 to 64/],

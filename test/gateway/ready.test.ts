@@ -54,6 +54,40 @@ describe('readiness', (check) => {
     assert.is(answer.status, 'ready');
   });
 
+  check('names the models that none of them is, and their aliases', async () => {
+    const answer = await readyOver(() => tags([])).ready();
+    assert.match(answer.reasons?.[0] ?? '', 'gpt-oss:20b, gemma4:31b, gpt-oss:120b');
+    assert.is(answer.missing_models_for?.length, 4);
+  });
+  check('ends while the breaker is open, without asking', async () => {
+    const { ready, ask, asked } = readyOver(() => tags(ALL));
+    for (let index = 0; index < 5; index++) await ask({ input: 'a' });
+    assert.equal(await ready(), { status: 'not ready', reasons: ['the backend failed several times in a row'] });
+    assert.is(asked(), 0);
+  });
+  check('is logged when it changes, and not each time it is asked for', async () => {
+    let listed = ['gpt-oss:20b'];
+    const { ready, clock, logged } = readyOver(() => tags(listed));
+    const told = () => logged.map((line) => JSON.parse(line)).filter(({ event }) => /ready$/.test(event));
+    await ready();
+    await ready();
+    assert.equal(
+      told().map(({ level, event }) => [level, event]),
+      [['warn', 'ready']],
+    );
+    assert.match(told()[0].reason, 'no model for moderation-accurate');
+    listed = [];
+    await clock.advance(5000);
+    await ready();
+    listed = ALL;
+    await clock.advance(5000);
+    await ready();
+    assert.equal(
+      told().map(({ level, event }) => `${level} ${event}`),
+      ['warn ready', 'warn not-ready', 'info ready'],
+    );
+  });
+
   const REASONS: Readonly<Record<string, readonly [listing: () => Received, reason: RegExp]>> = {
     'no model is there': [() => tags(['llama3:8b']), /none of the models that the aliases need/],
     'the list is empty': [() => tags([]), /none of the models/],

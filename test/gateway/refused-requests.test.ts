@@ -208,10 +208,22 @@ describe('a path', (check) => {
   });
   check('that is unknown is 404 with what there is', async () => {
     const { visit } = gatewayOver(judging());
-    for (const path of ['/', '/v1', '/v1/chat/completions', '/moderations', '/v1/moderations/x', '/v1/Moderations']) {
+    for (const path of ['/', '/v1', '/v1/chat/completions', '/v1/moderations/x', '/v1/Moderations']) {
       const error = await errorOf(await visit(path));
       assert.is(`${error.status} ${error.code}`, '404 not_found', path);
       assert.match(error.message, 'POST /v1/moderations');
+    }
+  });
+  check('that a wrong base URL makes is 404 with how to mend it', async () => {
+    const { visit } = gatewayOver(judging());
+    for (const [path, hint] of [
+      ['/v1/v1/moderations', 'must not end in /v1'],
+      ['//v1/moderations', 'must not end in one'],
+      ['/moderations', 'must end in /v1'],
+    ] as const) {
+      const error = await errorOf(await visit(path));
+      assert.is(`${error.status} ${error.code}`, '404 not_found', path);
+      assert.match(error.message, hint);
     }
   });
   check('asked with a wrong method is 405 with the right ones', async () => {

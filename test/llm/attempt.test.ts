@@ -120,13 +120,26 @@ describe('one call with one key', (check) => {
     }
   });
 
+  check('fails by trouble of the host when the server that should tell its dialect is not reached', async () => {
+    const choice = { current: () => Promise.reject(reset('ECONNREFUSED')), forget() {} };
+    assert.equal(await outcomeOf(GOOD, choice), {
+      kind: 'failed',
+      reason: 'no whole answer (ECONNREFUSED)',
+      isHostTrouble: true,
+    });
+  });
+
   check('fails by trouble of the host, but not by a model that is missing', async () => {
     for (const status of [408, 500, 501, 502, 503, 504, 520, 529, 599]) {
       assert.equal(await outcomeOf(failing(status)), trouble(`HTTP ${status}`));
       assert.equal(await outcomeOf(failing(status, '<html>usage limit reached</html>')), trouble(`HTTP ${status}`));
     }
     const missing = failing(404, '{"error":"model not found"}');
-    assert.equal(await outcomeOf(missing), { kind: 'failed', reason: 'HTTP 404', isHostTrouble: false });
+    assert.equal(await outcomeOf(missing), {
+      kind: 'failed',
+      reason: 'HTTP 404, as for a model that it does not have',
+      isHostTrouble: false,
+    });
     assert.equal(await outcomeOf(reset('ECONNREFUSED')), trouble('no whole answer (ECONNREFUSED)'));
     assert.equal(await outcomeOf({ text: '{"error":"out of memory"}' }), trouble('an error under HTTP 200'));
   });

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { askHealth, type BackendHealth } from '../../src/llm/backend-health.ts';
 import { askedDialect, type DialectChoice, fixedDialect } from '../../src/llm/detect.ts';
+import { ExchangeError } from '../../src/llm/exchange.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
 import { describe, rejection } from '../check.ts';
@@ -66,8 +67,15 @@ describe('the health of a backend', (check) => {
 
   check('is bad where no dialect is spoken, and nothing is asked then', async () => {
     const { answer, calls } = await health(TAGS, { current: async () => undefined, forget() {} });
-    const reason = 'the backend is not reached, or answers neither like Ollama nor like OpenAI';
+    const reason = 'the backend answers neither like Ollama nor like OpenAI';
     assert.equal(answer, down(reason));
+    assert.is(calls.length, 0);
+  });
+
+  check('is bad, with the reason, where the server that should tell its dialect is not reached', async () => {
+    const current = () => Promise.reject(new ExchangeError('ECONNREFUSED'));
+    const { answer, calls } = await health(TAGS, { current, forget() {} });
+    assert.equal(answer, down('the backend is not reached (ECONNREFUSED)'));
     assert.is(calls.length, 0);
   });
 

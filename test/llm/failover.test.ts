@@ -20,7 +20,7 @@ const REFUSALS: readonly (readonly [string, Step, number])[] = [
 /** Every failure that another key may mend, with whether it speaks against the host. */
 const FAILURES: readonly (readonly [string, Step, boolean])[] = [
   ...[408, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, failing(status), true] as const),
-  ['HTTP 404', failing(404), false],
+  ['HTTP 404, as for a model that it does not have', failing(404), false],
   ['no whole answer (ECONNRESET)', reset(), true],
   ['no whole answer (ECONNREFUSED)', reset('ECONNREFUSED'), true],
   ['no whole answer (ENOTFOUND)', reset('ENOTFOUND'), true],
@@ -412,7 +412,7 @@ describe('what is told of each call', (check) => {
     assert.equal(world.facts, [
       { kind: 'refused', key: 'a', model, durationMs: 0 },
       { kind: 'failed', key: 'b', model, durationMs: 0, reason: 'HTTP 500' },
-      { kind: 'failed', key: 'c', model, durationMs: 0, reason: 'HTTP 404' },
+      { kind: 'failed', key: 'c', model, durationMs: 0, reason: 'HTTP 404, as for a model that it does not have' },
       { kind: 'failed', key: 'd', model, durationMs: 0, reason: 'no whole answer (ECONNRESET)' },
       { kind: 'answered', key: 'e', model, durationMs: 1_234 },
     ]);
