@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, createReadStream, ftruncateSync, openSync } 
 import { readFile } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
-import type { ResultsFile } from '../eval/evaluate.ts';
+import type { ResultsFile } from '../eval/held-results.ts';
 import type { TableRecord } from '../eval/row.ts';
 
 /** A file that cannot be read or written, or whose bytes are not what its name says. */

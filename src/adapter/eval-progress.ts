@@ -9,15 +9,15 @@ const LINE_EVERY_MS = 5000;
 /** A bar that redraws itself, for a terminal only. */
 export const createBar = (stream: WriteStream): Progress => {
   const bar = new SingleBar({
-    format: '{bar} {value}/{total}, {errors}, {eta_formatted} to go',
+    format: '{bar} {value}/{total}, errors: {errors}, {eta_formatted} to go',
     stream,
     clearOnComplete: true,
     barCompleteChar: '#',
     barIncompleteChar: '.',
   });
   return {
-    start: (total, done) => bar.start(total, done, { errors: counted(0, 'error') }),
-    advance: (done, errors) => bar.update(done, { errors: counted(errors, 'error') }),
+    start: (total, done) => bar.start(total, done, { errors: 0 }),
+    advance: (done, errors) => bar.update(done, { errors }),
     stop: () => bar.stop(),
   };
 };

@@ -8,7 +8,6 @@ export type PrometheusNeeds = {
   readonly isSharedStateUp?: (() => boolean) | undefined;
 };
 
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
 const KEY_STATES: readonly KeyStatus['state'][] = ['active', 'cooling', 'half-open', 'probing'];
 /** From a cached verdict to a deadline at its end: fine where answers from memory lie, and around a model's seconds. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30];
@@ -107,9 +106,7 @@ export const createPrometheusMeter = ({ version, isSharedStateUp }: PrometheusNe
   let read: (() => Readings) | undefined;
 
   return {
-    answered({ method: called, route, status: code, durationMs }) {
-      // Node lets any token through as a method: whoever calls could make labels without end.
-      const method = METHODS.has(called) ? called : 'other';
+    answered({ method, route, status: code, durationMs }) {
       requests(`${method} ${code} ${route}`, 1, () => ({ method, route, status: String(code) }));
       requestTime(route, durationMs);
     },

@@ -6,6 +6,7 @@ import { replyTo, replyToBug } from './reply.ts';
 
 /** What is known about a request once it has been answered; `route` is a path of ours or `other`, never a caller's text. */
 export type Answered = {
+  /** A method of HTTP, or `other`. */
   readonly method: string;
   readonly route: string;
   readonly status: number;
@@ -19,6 +20,9 @@ export type GuardNeeds = {
   readonly routeOf: (request: Request) => string;
   readonly onAnswered?: (answered: Answered) => void;
 };
+
+/** Some runtimes let any word through as a method, and a caller's words belong in no log. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
 
 /** Anything longer or odder could forge log lines or headers. */
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -73,7 +77,7 @@ export const guard =
       response = withRequestId(failure.reply, requestId);
     }
     const answered: Answered = {
-      method: request.method,
+      method: METHODS.has(request.method) ? request.method : 'other',
       route: routeOf(request),
       status: response.status,
       durationMs: clock.now() - startedAt,

@@ -16,7 +16,9 @@ export const createDeadline = (clock: Clock, limitMs: number, client?: AbortSign
   const controller = new AbortController();
   const endsAt = clock.now() + limitMs;
   const cancelTimer = clock.after(limitMs, () => controller.abort(new Fault({ kind: 'backend-timeout' })));
-  const leave = () => controller.abort(new Fault({ kind: 'client-left' }));
+  // Work that is shared is left for its callers' reasons: a deadline of theirs is no departure.
+  const leave = () =>
+    controller.abort(client?.reason instanceof Fault ? client.reason : new Fault({ kind: 'client-left' }));
   if (client?.aborted) leave();
   else client?.addEventListener('abort', leave, { once: true });
   const clear = () => {

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { CATEGORIES } from './category.ts';
+import type { Gateway } from './gateway.ts';
 import { Scores, type Verdict } from './result.ts';
 
-/** What came back for one text. An error may say how long to wait before it is worth another try. */
+/** What came back for one text, or that nothing did. An error may say how long to wait before another try. */
 export type Answer =
-  | { readonly kind: 'verdict'; readonly verdict: Verdict }
-  | { readonly kind: 'error'; readonly code: string; readonly retryAfterMs?: number };
+  | { readonly kind: 'verdict'; readonly verdict: Verdict; readonly gateway: Gateway }
+  | { readonly kind: 'error'; readonly code: string; readonly retryAfterMs?: number; readonly isUnreachable?: true };
 
 /** The wait where a gateway asks for one and does not say how long. */
 const DEFAULT_WAIT_MS = 1000;

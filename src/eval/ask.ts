@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { type Answer, errorFrom, verdictFrom, waitFrom } from './answer.ts';
 import { EvalProblem } from './eval-problem.ts';
+import { gatewayFrom } from './gateway.ts';
 
 /** Asks for one verdict. It rejects only with an `EvalProblem`, for what would fail every other text too. */
 export type Ask = (text: string, signal: AbortSignal) => Promise<Answer>;
@@ -50,7 +51,8 @@ export const createAsk = ({ url, key, model, timeoutMs, fetcher, clock }: AskNee
     if (response.status !== 200) return refusalFrom(response, received);
     hasAnswered = true;
     const verdict = verdictFrom(received);
-    return verdict === undefined ? { kind: 'error', code: 'unusable_answer' } : { kind: 'verdict', verdict };
+    if (verdict === undefined) return { kind: 'error', code: 'unusable_answer' };
+    return { kind: 'verdict', verdict, gateway: gatewayFrom(url, response.headers) };
   };
 
   return async (text, signal) => {
@@ -64,7 +66,7 @@ export const createAsk = ({ url, key, model, timeoutMs, fetcher, clock }: AskNee
       if (!hasAnswered && !signal.aborted) {
         throw new EvalProblem(`Cannot reach ${address}: ${codeOf(error)}; is a gateway running there? See --url`);
       }
-      return { kind: 'error', code: codeOf(error) };
+      return { kind: 'error', code: codeOf(error), isUnreachable: true };
     } finally {
       clear();
     }

@@ -1,6 +1,8 @@
 import { EvalProblem } from './eval-problem.ts';
+import { createOneGateway, type Gateway, type OneGateway } from './gateway.ts';
+import { holdResults, type ResultsFile } from './held-results.ts';
 import { type Fields, itemFrom } from './labels.ts';
-import { hashOf, type Judged, lineFrom } from './result.ts';
+import { hashOf, type Judged } from './result.ts';
 import type { Row } from './row.ts';
 import { type HashedItem, type RunNeeds, runItems } from './run.ts';
 import { createTally, type Summary } from './tally.ts';
@@ -12,17 +14,15 @@ export type Progress = {
   readonly stop: () => void;
 };
 
-/** Where results are kept; `append` returns once a line would outlive us. */
-export type ResultsFile = { readonly append: (line: string) => void; readonly close: () => void };
-
 export type EvaluateNeeds = RunNeeds & {
   /** Reads the file from its start; it is read twice. */
   readonly rows: () => AsyncIterable<Row>;
   readonly fields: Fields;
   readonly model: string;
+  readonly url: string;
   readonly limit: number;
   readonly earlier: ReadonlyMap<string, Judged>;
-  /** Opened once the file has been found good, so that a bad one neither makes nor clears a results file. */
+  /** Opened at the first verdict, so that a bad file, address or key neither makes nor clears a results file. */
   readonly openResults: () => ResultsFile;
   readonly progress: Progress;
 };
@@ -32,10 +32,15 @@ export type Evaluation = Summary & {
   readonly rows: number;
   /** Judged in earlier runs and not asked again. */
   readonly reused: number;
-  /** Left over because the run was interrupted. */
+  /** Left over because the run was interrupted or gave up. */
   readonly notReached: number;
   readonly interrupted: boolean;
-};
+  /** Nothing listened any more. */
+  readonly gaveUp: boolean;
+} & Pick<Gateway, 'backendModel' | 'policy'>;
+
+/** So many connections that fail one after the other mean that the gateway is gone. */
+const MOST_UNREACHABLE = 20;
 
 async function* itemsOf({ rows, fields, model, limit }: EvaluateNeeds): AsyncGenerator<HashedItem> {
   let count = 0;
@@ -51,41 +56,70 @@ async function* unjudged(needs: EvaluateNeeds): AsyncGenerator<HashedItem> {
   for await (const item of itemsOf(needs)) if (!needs.earlier.has(item.hash)) yield item;
 }
 
+/** Asks for an old verdict once more, which counts nowhere: it shows whether the gateway is still what it was. */
+const askAgain = async (item: HashedItem, gateway: OneGateway, needs: EvaluateNeeds): Promise<void> => {
+  const items = async function* () {
+    yield item;
+  };
+  for await (const { answer } of runItems(items(), needs)) {
+    if (answer.kind === 'verdict') gateway.add(answer.gateway);
+    else {
+      throw new EvalProblem(
+        `${needs.url}: no new verdict to compare the earlier results with (${answer.code}); try again`,
+      );
+    }
+  }
+};
+
 /**
  * Judges what earlier runs have not and sums up both. The whole file is read first, so that a bad row or a file without
  * labels costs no calls. Nothing of it is held but numbers.
  */
 export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
   const tally = createTally();
+  const gateway = createOneGateway();
+  let again: HashedItem | undefined;
   let rows = 0;
   let reused = 0;
   let labelled = 0;
-  for await (const { known, hash } of itemsOf(needs)) {
+  for await (const item of itemsOf(needs)) {
+    const { known, hash } = item;
     rows += 1;
     if (known.size > 0) labelled += 1;
     const judged = needs.earlier.get(hash);
     if (judged === undefined) continue;
     reused += 1;
+    gateway.add(judged.gateway);
+    again ??= item;
     tally.add(known, judged);
   }
   if (rows === 0) throw new EvalProblem('--file: expected at least one row');
   if (labelled === 0) throw new EvalProblem('--file: expected labels, found none in any row; see --labels');
 
-  const results = needs.openResults();
+  const results = holdResults(needs.openResults);
   let done = reused;
   let errors = 0;
+  let unreachable = 0;
   needs.progress.start(rows, done);
   try {
-    for await (const { item, result } of runItems(unjudged(needs), needs)) {
-      results.append(lineFrom(result));
+    for await (const { item, answer, result } of runItems(unjudged(needs), needs)) {
+      // Before anything is written or counted: what two gateways said must not be mixed.
+      if (answer.kind === 'verdict') gateway.add(answer.gateway);
+      results.add(result);
       tally.add(item.known, result);
       done += 1;
       if (result.status === 'error') errors += 1;
       needs.progress.advance(done, errors);
+      unreachable = answer.kind === 'error' && answer.isUnreachable ? unreachable + 1 : 0;
+      if (unreachable === MOST_UNREACHABLE) break;
     }
   } finally {
     needs.progress.stop();
     results.close();
   }
-  return { rows, reused, notReached: rows - done, interrupted: needs.signal.aborted, ...tally.summary() };
+  const gaveUp = unreachable === MOST_UNREACHABLE;
+  if (again !== undefined && !gaveUp && done - errors === reused) await askAgain(again, gateway, needs);
+  const { backendModel = null, policy = null } = gateway.known() ?? {};
+  const interrupted = needs.signal.aborted;
+  return { backendModel, policy, rows, reused, notReached: rows - done, interrupted, gaveUp, ...tally.summary() };
 };

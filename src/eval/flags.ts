@@ -41,8 +41,10 @@ const usageOf = ({ name, value, help }: Flag): string =>
 export const HELP = `gatehouse eval --file data.jsonl [options]
 
 Sends a labelled file through a running gateway and prints precision, recall, F1 and
-AUPRC per category and overall. A run that was stopped goes on where it stopped; rows
-that ended in an error are tried again. Results hold scores and hashes, never texts.
+average precision (AUPRC) per category and overall. A run that was stopped goes on where
+it stopped; rows that ended in an error are tried again. Results hold scores and hashes,
+never texts; those of another --url are not used, and the run ends when the backend
+model or policy is no longer the one that judged them.
 
 ${FLAGS.map(usageOf).join('\n')}
 

@@ -1,8 +1,10 @@
 import { CATEGORIES } from './category.ts';
+import { counted } from './counted.ts';
 import type { Evaluation } from './evaluate.ts';
+import { setupText } from './gateway.ts';
 import type { Figures } from './score.ts';
 
-/** What a report is about. */
+/** What a report is about; `model` is the alias that was asked for. */
 export type Subject = { readonly file: string; readonly model: string; readonly url: string };
 
 const HEAD = ['', 'known', 'positive', 'TP', 'FP', 'FN', 'TN', 'precision', 'recall', 'F1', 'AUPRC'];
@@ -49,9 +51,12 @@ const tableOf = ({ overall, categories }: Evaluation): readonly string[] => {
   return [...lines, '', `no labels for: ${labelled.length === 0 ? 'single categories' : rest.join(', ')}`];
 };
 
-const warningsOf = ({ rows, errors, interrupted, notReached }: Evaluation): readonly string[] => [
+const warningsOf = ({ rows, errors, interrupted, gaveUp, notReached }: Evaluation): readonly string[] => [
   ...(interrupted
     ? [`INTERRUPTED: ${notReached} of ${rows} rows were not reached; the same command goes on from here`]
+    : []),
+  ...(gaveUp
+    ? [`STOPPED: nothing answers any more, ${notReached} of ${rows} rows were not reached; the same command goes on`]
     : []),
   ...(errors.count > 0
     ? [
@@ -66,8 +71,8 @@ export const reportText = (evaluation: Evaluation, { file, model, url }: Subject
   const { rows, judged, reused, errors, flagged, latencyMs } = evaluation;
   const warnings = warningsOf(evaluation);
   return [
-    `${file} judged by ${model} at ${url}`,
-    `${rows} rows, ${judged} judged${reused > 0 ? ` (${reused} of them in earlier runs)` : ''}, ${errors.count} errors`,
+    `${file} judged by ${model} at ${url}: ${setupText(evaluation)}`,
+    `${counted(rows, 'row')}, ${judged} judged${reused > 0 ? ` (${reused} of them in earlier runs)` : ''}, ${counted(errors.count, 'error')}`,
     ...(warnings.length > 0 ? ['', ...warnings] : []),
     '',
     ...tableOf(evaluation),

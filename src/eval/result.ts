@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { CATEGORIES } from './category.ts';
 import { EvalProblem } from './eval-problem.ts';
+import { Gateway } from './gateway.ts';
 
 export const Scores = v.object(v.entriesFromList(CATEGORIES, v.pipe(v.number(), v.minValue(0), v.maxValue(1))));
 export type Scores = v.InferOutput<typeof Scores>;
@@ -10,15 +11,18 @@ export type Verdict = { readonly scores: Scores; readonly categories: readonly (
 
 const base = { id: v.string(), hash: v.string(), ms: v.number() };
 
-const Judged = v.object({
+const judgedBase = {
   ...base,
   status: v.literal('judged'),
   flagged: v.boolean(),
   categories: v.array(v.picklist(CATEGORIES)),
   scores: Scores,
-});
+};
+const Judged = v.object({ ...judgedBase, gateway: Gateway });
+/** Files of an earlier version do not say who judged: ours, but of no use. */
+const Nameless = v.object(judgedBase);
 const Failed = v.object({ ...base, status: v.literal('error'), code: v.string() });
-const Result = v.variant('status', [Judged, Failed]);
+const Line = v.union([Judged, Nameless, Failed]);
 
 /** One line of the results file. It holds no text: `hash` stands for text and model. */
 export type Judged = Readonly<v.InferOutput<typeof Judged>>;
@@ -31,9 +35,9 @@ const OPENING = '{"id":';
 /** One line of the results file, with its line break. */
 export const lineFrom = ({ id, ...rest }: Result): string => `${JSON.stringify({ id, ...rest })}\n`;
 
-const resultFrom = (line: string): Result | undefined => {
+const resultFrom = (line: string): v.InferOutput<typeof Line> | undefined => {
   try {
-    const result = v.safeParse(Result, JSON.parse(line));
+    const result = v.safeParse(Line, JSON.parse(line));
     return result.success ? result.output : undefined;
   } catch {
     return undefined;
@@ -43,25 +47,32 @@ const resultFrom = (line: string): Result | undefined => {
 const notOurs = (file: string, line: number) =>
   new EvalProblem(`${file} line ${line}: expected a result of an earlier run; give another --out or remove the file`);
 
-/** What an earlier run left: verdicts by hash, and how much of the file is whole. */
-export type Earlier = { readonly judged: ReadonlyMap<string, Judged>; readonly wholeBytes: number };
+/** What an earlier run left: verdicts of this gateway by hash, how many are of others, and how much is whole. */
+export type Earlier = {
+  readonly judged: ReadonlyMap<string, Judged>;
+  readonly unused: number;
+  readonly wholeBytes: number;
+};
 
 /**
  * Reads a results file. Errors are left out, so that they are tried again; a last line torn in the writing is left out
  * too. Anything that is no result is an `EvalProblem`: the file may be somebody's.
  */
-export const earlierFrom = (text: string, file: string): Earlier => {
+export const earlierFrom = (text: string, file: string, url: string): Earlier => {
   const lines = text.split('\n');
   const torn = lines.pop() ?? '';
   const judged = new Map<string, Judged>();
+  let unused = 0;
   for (const [index, line] of lines.entries()) {
     const result = resultFrom(line);
     if (result === undefined) throw notOurs(file, index + 1);
-    if (result.status === 'judged') judged.set(result.hash, result);
+    if (result.status === 'error') continue;
+    if ('gateway' in result && result.gateway.url === url) judged.set(result.hash, result);
+    else unused += 1;
   }
   if (!torn.startsWith(OPENING.slice(0, torn.length))) throw notOurs(file, lines.length + 1);
   const whole = text.slice(0, text.length - torn.length);
-  return { judged, wholeBytes: new TextEncoder().encode(whole).length };
+  return { judged, unused, wholeBytes: new TextEncoder().encode(whole).length };
 };
 
 /** Stands for a text as judged by a model, so that an edited row is judged again and nobody can read the text. */

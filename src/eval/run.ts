@@ -5,7 +5,7 @@ import type { Item } from './labels.ts';
 import type { Result } from './result.ts';
 
 export type HashedItem = Item & { readonly hash: string };
-export type Finished = { readonly item: HashedItem; readonly result: Result };
+export type Finished = { readonly item: HashedItem; readonly answer: Answer; readonly result: Result };
 
 export type RunNeeds = {
   readonly ask: Ask;
@@ -33,8 +33,10 @@ const pause = (clock: Clock, waitMs: number, signal: AbortSignal): Promise<void>
 const resultFrom = ({ id, hash }: HashedItem, answer: Answer, spentMs: number): Result => {
   const ms = Math.round(spentMs * 10) / 10;
   if (answer.kind === 'error') return { id, hash, status: 'error', code: answer.code, ms };
-  const { categories, scores } = answer.verdict;
-  return { id, hash, status: 'judged', flagged: categories.length > 0, categories: [...categories], scores, ms };
+  const { gateway, verdict } = answer;
+  const categories = [...verdict.categories];
+  const { scores } = verdict;
+  return { id, hash, status: 'judged', flagged: categories.length > 0, categories, scores, ms, gateway };
 };
 
 /** Judges one item at a time; a wait that one item is told to make holds back all of them. */
@@ -45,22 +47,22 @@ const createJudge = ({ ask, clock, signal }: RunNeeds, halt: AbortSignal) => {
       await pause(clock, restsUntilMs - clock.now(), AbortSignal.any([signal, halt]));
     }
   };
-  return async (item: HashedItem): Promise<Result | undefined> => {
-    let result: Result | undefined;
+  return async (item: HashedItem): Promise<Finished | undefined> => {
+    let finished: Finished | undefined;
     for (let attempt = 1; attempt <= TRIES; attempt++) {
       await rest();
       if (signal.aborted || halt.aborted) break;
       const startedAt = clock.now();
       const answer = await ask(item.text, halt);
-      result = resultFrom(item, answer, clock.now() - startedAt);
+      finished = { item, answer, result: resultFrom(item, answer, clock.now() - startedAt) };
       if (answer.kind === 'verdict' || answer.retryAfterMs === undefined) break;
       restsUntilMs = Math.max(restsUntilMs, clock.now() + answer.retryAfterMs);
     }
-    return result;
+    return finished;
   };
 };
 
-type Settled = { readonly item: HashedItem; readonly result?: Result | undefined; readonly error?: unknown };
+type Settled = { readonly item: HashedItem; readonly finished?: Finished | undefined; readonly error?: unknown };
 
 /**
  * Yields results as they come, so many at a time and in no order. Rejects with what `ask` or `items` rejects with, and
@@ -73,7 +75,7 @@ export async function* runItems(items: AsyncIterable<HashedItem>, needs: RunNeed
   // Failures become values: a rejection that nobody waits for yet would end everything.
   const settled = (item: HashedItem): Promise<Settled> =>
     judge(item).then(
-      (result) => ({ item, result }),
+      (finished) => ({ item, finished }),
       (error) => ({ item, error }),
     );
   const running = new Map<HashedItem, Promise<Settled>>();
@@ -86,10 +88,10 @@ export async function* runItems(items: AsyncIterable<HashedItem>, needs: RunNeed
         else running.set(next.value, settled(next.value));
       }
       if (running.size === 0) return;
-      const { item, result, error } = await Promise.race(running.values());
+      const { item, finished, error } = await Promise.race(running.values());
       running.delete(item);
       if (error !== undefined) throw error;
-      if (result !== undefined) yield { item, result };
+      if (finished !== undefined) yield finished;
     }
   } finally {
     halt.abort();

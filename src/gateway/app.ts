@@ -58,7 +58,8 @@ const WAITING_PER_RUNNING = 4;
 
 /** The calls that the largest request allowed can need: two views of each input, and windows of a whole body. */
 const callsOfOneRequest = ({ MAX_INPUTS, MAX_BODY_BYTES, MODERATION_WINDOW_CHARS }: GatewaySettings): number =>
-  2 * (MAX_INPUTS + Math.ceil((2 * MAX_BODY_BYTES) / MODERATION_WINDOW_CHARS));
+  // Windows overlap by a tenth at most.
+  2 * (MAX_INPUTS + Math.ceil((2 * MAX_BODY_BYTES) / (0.9 * MODERATION_WINDOW_CHARS)));
 
 const hintFor = (path: string): string => {
   if (path.startsWith('/v1/v1'))

@@ -17,8 +17,8 @@ export type ModelAlias = {
 export const DEFAULT_ALIAS = 'omni-moderation-latest';
 
 const THINK_RULE = 'expected "low", "medium", "high", true or false';
-const NAME_RULE = 'expected the name of a model';
-const Name = v.pipe(v.string(NAME_RULE), v.trim(), v.minLength(1, NAME_RULE), v.maxLength(200, NAME_RULE));
+const NAME_RULE = 'expected the name of a model: 1 to 200 printable ASCII characters without blanks';
+const Name = v.pipe(v.string(NAME_RULE), v.trim(), v.regex(/^[\x21-\x7e]{1,200}$/, NAME_RULE));
 const ThinkSetting = v.union([v.picklist(['low', 'medium', 'high']), v.boolean()], THINK_RULE);
 const AliasEntry = v.object({
   model: Name,

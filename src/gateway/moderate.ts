@@ -1,9 +1,10 @@
 import type { Clock } from '../core/clock.ts';
+import { Fault } from '../core/fault.ts';
 import { createDeadline, type Deadline } from '../core/wait.ts';
 import type { VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
 import type { ModelAlias } from './models.ts';
-import type { Excerpt } from './prompt.ts';
+import { type Excerpt, userPrompt } from './prompt.ts';
 import type { Image, Item } from './request.ts';
 import { createSharedWork } from './shared-work.ts';
 import { type Scores, worstOf } from './taxonomy.ts';
@@ -48,7 +49,9 @@ const excerptsOf = (views: readonly string[], windowChars: number, image: Image 
 export const createModerate = (needs: ModerateNeeds): Moderate => {
   const { judge, cache, shared, clock, windowChars, deadlineMs, digest } = needs;
   const work = createSharedWork<Judged>();
-  const settings = [needs.system, NORMALISER_VERSION, String(windowChars)].join('\0');
+  // Whatever the judge reads besides the text, and how the text is made ready for it: other words, other verdicts.
+  const words = userPrompt({ text: '', part: 1, parts: 1 }, '', false);
+  const settings = [needs.system, words, NORMALISER_VERSION, String(windowChars)].join('\0');
   let settingsDigest: string | Promise<string> | undefined;
 
   const keyOf = async (
@@ -83,12 +86,20 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
     const key = await keyOf(views, image, alias);
     const kept = cache.find(key);
     if (kept !== undefined) return { scores: kept, isCached: true };
-    return work.join(key, signal, async (workSignal) => {
+    const join = () => work.join(key, signal, judgeOrFind);
+    const judgeOrFind = async (workSignal: AbortSignal): Promise<Judged> => {
       const known = await shared?.find(key);
       const scores = known ?? (await judgeAll(excerptsOf(views, windowChars, image), alias, workSignal));
       cache.keep(key, scores);
       if (known === undefined) shared?.keep(key, scores);
       return { scores, isCached: known !== undefined };
-    });
+    };
+    try {
+      return await join();
+    } catch (error) {
+      // Work that was joined late ends with the time of whoever began it. This caller has time left for work of its own.
+      if (signal.aborted || !(error instanceof Fault && error.detail.kind === 'backend-timeout')) throw error;
+      return join();
+    }
   };
 };

@@ -59,12 +59,12 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   };
 
   const answer = ({ alias, items }: Asked, judged: readonly Judged[]): Response => {
-    const results = items.flatMap((item, index) => {
-      const { scores, isCached } = judged[index] ?? {};
-      if (scores === undefined || isCached === undefined) return [];
-      const result = resultOf(scores, policy, item);
-      meter.verdict({ alias: alias.alias, isFlagged: result.flagged, isCached });
-      return [result];
+    const results = items.map((item, index) => {
+      const verdict = judged[index];
+      if (verdict === undefined) throw new TypeError('An item without a verdict');
+      const result = resultOf(verdict.scores, policy, item);
+      meter.verdict({ alias: alias.alias, isFlagged: result.flagged, isCached: verdict.isCached });
+      return result;
     });
     const body = { id: `modr-${needs.newId()}`, model: alias.alias, results };
     return json(200, body, {

@@ -37,17 +37,22 @@ const parsed = <Schema extends v.GenericSchema>(schema: Schema, value: unknown, 
   );
 };
 
-const textItem = (text: string, param: string, { chars }: InputLimits): Item => {
+const boundedItem = (text: string, param: string, { chars }: InputLimits): Item => {
   if (text.length > chars) throw bad('input_too_long', param, `Expected at most ${chars} characters at ${param}`);
-  if (isBlank(text)) throw bad('empty_input', param, `Expected visible text at ${param}`);
   return { text };
+};
+
+const textItem = (text: string, param: string, limits: InputLimits): Item => {
+  const item = boundedItem(text, param, limits);
+  if (isBlank(text)) throw bad('empty_input', param, `Expected visible text at ${param}`);
+  return item;
 };
 
 const DATA_URL = /^data:(image\/(?:png|jpeg|webp|gif));base64,([A-Za-z0-9+/]+={0,2})$/;
 
 const imageFrom = (url: string, param: string): Image => {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
-  if (mediaType !== undefined && base64 !== undefined) return { mediaType, base64 };
+  if (mediaType !== undefined && base64 !== undefined && base64.length % 4 === 0) return { mediaType, base64 };
   const message = `Expected a data URL with a base64 PNG, JPEG, WebP or GIF at ${param}; images are not fetched`;
   throw bad('image_url_unsupported', param, message);
 };
@@ -63,8 +68,8 @@ const partsItem = (value: unknown, hasVision: boolean, limits: InputLimits): Ite
   if (image === undefined) return textItem(text, 'input', limits);
   if (!hasVision) throw bad('image_unsupported', `input[${image.index}]`, 'This model judges no images');
   if (images.length > 1) throw bad('too_many_images', 'input', 'Expected at most one image');
-  const item = isBlank(text) ? { text: '' } : textItem(text, 'input', limits);
-  return { ...item, image: imageFrom(image.url, `input[${image.index}].image_url.url`) };
+  // As it came, even if nothing of it is visible: a message may hide in what is not.
+  return { ...boundedItem(text, 'input', limits), image: imageFrom(image.url, `input[${image.index}].image_url.url`) };
 };
 
 const isPart = (value: unknown): boolean => typeof value === 'object' && value !== null;

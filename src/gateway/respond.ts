@@ -1,6 +1,7 @@
 import type { Policy } from './policy.ts';
 import type { Item } from './request.ts';
 import type { Scores } from './taxonomy.ts';
+import { isBlank } from './text/normalise.ts';
 
 export type ModerationResult = {
   readonly flagged: boolean;
@@ -11,23 +12,24 @@ export type ModerationResult = {
   readonly category_applied_input_types: Readonly<Record<string, readonly string[]>>;
 };
 
-const inputTypesOf = ({ text, image }: Item, takesImages: boolean): string[] => [
-  ...(text === '' ? [] : ['text']),
-  ...(image !== undefined && takesImages ? ['image'] : []),
-];
+const inputTypesOf = ({ text, image }: Item) => {
+  const texts = isBlank(text) ? [] : ['text'];
+  return { textOnly: texts, withImage: image === undefined ? texts : [...texts, 'image'] };
+};
 
 /** One item's result in OpenAI's shape: always all 13 categories. */
 export const resultOf = (scores: Scores, { categories }: Policy, item: Item): ModerationResult => {
   const flags: Record<string, boolean> = {};
   const numbers: Record<string, number> = {};
   const types: Record<string, readonly string[]> = {};
+  const { textOnly, withImage } = inputTypesOf(item);
   let flagged = false;
   for (const [index, { name, threshold, images }] of categories.entries()) {
     const score = scores[index];
     if (score === undefined) throw new TypeError(`No score for ${name}`);
     numbers[name] = score;
     flags[name] = score >= threshold;
-    types[name] = inputTypesOf(item, images);
+    types[name] = images ? withImage : textOnly;
     flagged ||= score >= threshold;
   }
   return { flagged, categories: flags, category_scores: numbers, scores: numbers, category_applied_input_types: types };

@@ -5,6 +5,8 @@ import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
 import { parseJson } from './parse-json.ts';
 
+/** Who owns the models in the list that Ollama gives in its other dialect. */
+const OllamaModels = v.object({ data: v.pipe(v.array(v.object({ owned_by: v.literal('library') })), v.minLength(1)) });
 const OllamaVersion = v.object({ version: v.string() });
 const ANSWER_LIMIT_BYTES = 1_048_576;
 
@@ -41,6 +43,10 @@ export const detectDialect = async ({
   const isOllama = version.status === 200 && parseJson(OllamaVersion, version.text) !== undefined;
   if (isOllama) return { dialect: ollama, isCertain: true };
   const models = await ask(openai.modelsPath);
+  // Asked this way it cuts long prompts without a word, so that a verdict may be on half a text.
+  if (models.status === 200 && parseJson(OllamaModels, models.text) !== undefined) {
+    throw new ExchangeError('OLLAMA_WITHOUT_ITS_API');
+  }
   // A server that wants another key still shows by its refusal that it has the path.
   const isOpenAi = isShut(models.status) || (models.status === 200 && openai.modelsFrom(models.text) !== undefined);
   return isOpenAi ? { dialect: openai, isCertain: true } : undefined;

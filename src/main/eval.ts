@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts';
 import { ConfigError } from '../core/config.ts';
 import { createAsk } from '../eval/ask.ts';
 import { choicesFrom } from '../eval/choice.ts';
+import { counted } from '../eval/counted.ts';
 import { EvalProblem } from '../eval/eval-problem.ts';
 import { type Evaluation, evaluate } from '../eval/evaluate.ts';
 import { FLAGS, givenFrom, HELP } from '../eval/flags.ts';
@@ -22,11 +23,14 @@ const TYPES = Object.fromEntries(
 );
 
 const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Evaluation> => {
-  const { file, out, labels, textField, idField, isFresh } = options;
+  const { file, url, out, labels, textField, idField, isFresh } = options;
   const { stderr } = process;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
-  const found = earlierFrom((await readIfThere(out)) ?? '', out);
-  const earlier = isFresh ? earlierFrom('', out) : found;
+  const found = earlierFrom((await readIfThere(out)) ?? '', out, url);
+  const earlier = isFresh ? earlierFrom('', out, url) : found;
+  if (earlier.unused > 0) {
+    stderr.write(`${counted(earlier.unused, 'result')} in ${out} not used: of another --url, or of an older version\n`);
+  }
   return evaluate({
     ...options,
     rows: () => (/\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file)),

@@ -229,6 +229,17 @@ describe('a fault', (check) => {
 });
 
 describe('the line about a request', (check) => {
+  check('calls every method that a caller made up by one name', async () => {
+    const seen: string[] = [];
+    const { app, lines } = guarding(
+      async () => new Response(),
+      ({ method }) => seen.push(method),
+    );
+    for (const method of [CANARY, 'constructor', 'get']) await app({ ...askingRaw(''), method } as Request);
+    assert.equal(seen, ['other', 'other', 'other']);
+    assert.not.match(lines.join(''), CANARY);
+  });
+
   check('is one, with method, route, status and duration, and without path, query or headers', async () => {
     const { app, clock, lines, logged } = guarding(async () => {
       await clock.advance(250);

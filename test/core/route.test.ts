@@ -89,6 +89,27 @@ describe('a route', (check) => {
     ]);
   });
 
+  check('is not led to another path by a Host with a path in it', async () => {
+    const { handler } = createRoutes({ '/metrics': { GET: () => new Response() } }, () => 'no such path');
+    for (const host of ['x/metrics?', 'x#', 'user@x', 'x\\y', 'x y']) {
+      const request = {
+        method: 'GET',
+        url: `http://${host}/health`,
+        headers: { get: () => host },
+      } as unknown as Request;
+      const thrown = await rejection(handler(request));
+      assert.is(thrown instanceof Fault && 'code' in thrown.detail && thrown.detail.code, 'invalid_address', host);
+    }
+  });
+
+  check('takes no time over a query, however long', async () => {
+    const { handler } = createRoutes({ '/health': { GET: () => new Response() } }, () => 'no such path');
+    const request = new Request(`http://x.test/health?${'a=1&'.repeat(50_000)}`);
+    const startedAt = performance.now();
+    assert.is((await handler(request)).status, 200);
+    assert.ok(performance.now() - startedAt < 200);
+  });
+
   check('lets what its handler throws through as it is', async () => {
     assert.match(String(await rejection(handler(asking('/broken')))), /Error: sync/);
     assert.equal(await faultOf(asking('/broken', 'POST')), { kind: 'backend-timeout' });

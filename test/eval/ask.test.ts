@@ -45,6 +45,19 @@ describe('asking a gateway', (check) => {
     assert.is(new Headers(calls[0]?.init.headers).get('authorization'), `Bearer ${KEY}`);
   });
 
+  check('a verdict says who gave it, as far as the gateway says it', async () => {
+    const gatewayOf = async (headers: Record<string, string>) => {
+      const answer = await answering(() => Response.json(moderationOf(), { headers })).ask();
+      return answer.kind === 'verdict' && answer.gateway;
+    };
+    assert.equal(await gatewayOf({ 'x-moderation-backend-model': 'big', 'x-moderation-policy': '7' }), {
+      url: 'http://gate',
+      backendModel: 'big',
+      policy: '7',
+    });
+    assert.equal(await gatewayOf({}), { url: 'http://gate', backendModel: null, policy: null });
+  });
+
   check('an answer that lacks anything is an error, never clean', async () => {
     const whole = moderationOf();
     const [result] = whole.results;
@@ -111,7 +124,7 @@ describe('asking a gateway', (check) => {
     assert.match(await message(answering(fail).ask()), 'Cannot reach http://gate/v1/moderations: ECONNREFUSED');
     const { ask } = answering(no(500), fail);
     await ask();
-    assert.equal(await ask(), { kind: 'error', code: 'ECONNREFUSED' });
+    assert.equal(await ask(), { kind: 'error', code: 'ECONNREFUSED', isUnreachable: true });
   });
 
   check('a 404 ends the run until something has answered, with what the gateway says about it', async () => {

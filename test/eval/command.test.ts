@@ -131,5 +131,6 @@ describe('gatehouse eval', (check) => {
     const { code, stdout } = await start('--help').ended;
     assert.is(code, 0);
     assert.match(stdout, 'gatehouse eval --file data.jsonl');
+    assert.match(stdout, 'average precision (AUPRC)');
   });
 });

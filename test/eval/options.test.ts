@@ -110,6 +110,6 @@ describe('progress without a terminal', (check) => {
     clock.advance(4999);
     progress.advance(6, 1);
     progress.stop();
-    assert.equal(lines, ['4 of 10, 1 errors\n']);
+    assert.equal(lines, ['4 of 10, 1 error\n']);
   });
 });

@@ -7,7 +7,15 @@ import { judgedOf } from './world.ts';
 
 const SUBJECT = { file: 'data.jsonl', model: 'm', url: 'http://gate' };
 const known = (labels: Partial<Record<Label, boolean>>) => new Map(Object.entries(labels) as [Label, boolean][]);
-const counts = { rows: 4, reused: 0, notReached: 0, interrupted: false };
+const counts = {
+  rows: 4,
+  reused: 0,
+  notReached: 0,
+  interrupted: false,
+  gaveUp: false,
+  backendModel: 'big',
+  policy: '7',
+};
 
 /** Four rows: one right, one missed, one without a label for hate, one error. */
 const sample = () => {
@@ -83,6 +91,19 @@ describe('the report', (check) => {
       ['data.jsonl', 'm', 4, 3, true],
     );
     assert.is(parsed.errors.byCode['502 bad'], 1);
+  });
+
+  check('the head names file, alias, address, backend model and policy', () => {
+    const [head, rows] = reportText({ ...counts, ...sample() }, SUBJECT).split('\n');
+    assert.is(head, 'data.jsonl judged by m at http://gate: backend model big, policy 7');
+    assert.is(rows, '4 rows, 3 judged, 1 error');
+    assert.match(reportText({ ...counts, policy: null, ...sample() }, SUBJECT), 'policy not named');
+    assert.match(reportText({ ...counts, ...createTally().summary() }, SUBJECT), '0 judged, 0 errors');
+  });
+
+  check('a run that gave up says so and how much is left', () => {
+    const text = reportText({ ...counts, gaveUp: true, notReached: 2, ...sample() }, SUBJECT);
+    assert.match(text, 'STOPPED: nothing answers any more, 2 of 4 rows were not reached');
   });
 
   check('an interrupted run says so and how much is left', () => {

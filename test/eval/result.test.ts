@@ -8,20 +8,29 @@ const failed = (hash: string): Result => ({ id: '2', hash, status: 'error', code
 
 describe('results of earlier runs', (check) => {
   check('verdicts are found again by hash; errors are not, so they are tried again', () => {
-    const { judged: found } = earlierFrom(lineFrom(judged('a')) + lineFrom(failed('b')), 'out');
+    const { judged: found } = earlierFrom(lineFrom(judged('a')) + lineFrom(failed('b')), 'out', 'http://gate');
     assert.equal([...found.keys()], ['a']);
     assert.equal(found.get('a'), judged('a'));
   });
 
+  check('a verdict of another gateway, or of none that is named, is not used', () => {
+    const other = { ...judged('b'), gateway: { url: 'http://other', backendModel: 'big-model', policy: '1' } };
+    const { gateway: _, ...nameless } = { ...judgedOf(), hash: 'c' };
+    const text = `${lineFrom(judged('a'))}${lineFrom({ ...other, hash: 'a' })}${lineFrom(other)}${JSON.stringify(nameless)}\n`;
+    const { judged: found, unused } = earlierFrom(text, 'out', 'http://gate');
+    assert.equal([...found], [['a', judged('a')]]);
+    assert.is(unused, 3);
+  });
+
   check('an error after a verdict does not undo the verdict', () => {
-    assert.ok(earlierFrom(lineFrom(judged('a')) + lineFrom(failed('a')), 'out').judged.has('a'));
+    assert.ok(earlierFrom(lineFrom(judged('a')) + lineFrom(failed('a')), 'out', 'http://gate').judged.has('a'));
   });
 
   check('a last line torn anywhere is cut off and the rest is kept', () => {
     const whole = lineFrom(judged('a'));
     const last = lineFrom(judged('b'));
     for (let cut = 0; cut < last.length; cut++) {
-      const { judged: found, wholeBytes } = earlierFrom(whole + last.slice(0, cut), 'out');
+      const { judged: found, wholeBytes } = earlierFrom(whole + last.slice(0, cut), 'out', 'http://gate');
       assert.equal([...found.keys()], ['a']);
       assert.is(wholeBytes, Buffer.byteLength(whole));
     }
@@ -29,7 +38,10 @@ describe('results of earlier runs', (check) => {
 
   check('a file that holds anything else is not touched', () => {
     const wants = (text: string, line: number) =>
-      assert.throws(() => earlierFrom(text, 'out'), `out line ${line}: expected a result of an earlier run`);
+      assert.throws(
+        () => earlierFrom(text, 'out', 'http://gate'),
+        `out line ${line}: expected a result of an earlier run`,
+      );
     wants('{"text":"a row of the data"}\n', 1);
     wants(`${lineFrom(judged('a'))}notes\n`, 2);
     wants('notes without a line break', 1);

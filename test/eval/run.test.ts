@@ -3,9 +3,9 @@ import type { Answer } from '../../src/eval/answer.ts';
 import type { Ask } from '../../src/eval/ask.ts';
 import { type Finished, runItems } from '../../src/eval/run.ts';
 import { describe, rejection } from '../check.ts';
-import { createManualClock, gather, itemOf, scoresOf, settle, stream } from './world.ts';
+import { createManualClock, GATEWAY, gather, itemOf, scoresOf, settle, stream } from './world.ts';
 
-const clean: Answer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] } };
+const clean: Answer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] }, gateway: GATEWAY };
 const busy: Answer = { kind: 'error', code: '429', retryAfterMs: 5000 };
 
 /** A world in which each question waits until it is answered by hand. */

@@ -12,6 +12,8 @@ export const scoresOf = (some: Partial<Scores> = {}): Scores => ({
   ...some,
 });
 
+export const GATEWAY = { url: 'http://gate', backendModel: 'big-model', policy: '1' };
+
 /** An answer of OpenAI's shape: what scores 0.5 or more is flagged. */
 export const moderationOf = (some: Partial<Scores> = {}) => {
   const scores = scoresOf(some);
@@ -23,7 +25,16 @@ export const moderationOf = (some: Partial<Scores> = {}) => {
 export const judgedOf = (some: Partial<Scores> = {}, ms = 1): Judged => {
   const scores = scoresOf(some);
   const categories: Category[] = CATEGORIES.filter((category) => scores[category] >= 0.5);
-  return { id: '1', hash: 'h', status: 'judged', flagged: categories.length > 0, categories, scores, ms };
+  return {
+    id: '1',
+    hash: 'h',
+    status: 'judged',
+    flagged: categories.length > 0,
+    categories,
+    scores,
+    ms,
+    gateway: GATEWAY,
+  };
 };
 
 export const itemOf = (text: string): HashedItem => ({

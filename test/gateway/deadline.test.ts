@@ -99,3 +99,18 @@ describe('the time a request may take', (check) => {
     assert.is(clock.pending(), 0);
   });
 });
+
+describe('a caller who joins work late', (check) => {
+  check('gets the rest of its own time, not that of whoever began', async () => {
+    let isSilent = true;
+    const { ask, clock } = gatewayOver((sent) => (isSilent ? new Promise(() => {}) : judging()(sent)));
+    const first = ask({ input: 'same' });
+    await clock.advance(24_900);
+    const second = ask({ input: 'same' });
+    await clock.advance(0);
+    isSilent = false;
+    await clock.advance(100);
+    assert.is((await first).status, 504);
+    assert.is((await second).status, 200);
+  });
+});

@@ -129,6 +129,27 @@ describe('a host that fails again and again', (check) => {
     await resultsOf(await ask({ input: 'a' }));
     assert.is(calls.length, 16);
   });
+  check('is left alone when it hangs, for as long as callers are ready to wait', async () => {
+    const { ask, calls, clock, logged } = gatewayOver(() => new Promise(() => {}));
+    for (let index = 0; index < 5; index++) {
+      const asked = ask({ input: `text ${index}` });
+      await clock.advance(25_000);
+      assert.is((await asked).status, 504);
+    }
+    const sent = calls.length;
+    assert.is((await ask({ input: 'another' })).status, 502);
+    assert.is(calls.length, sent);
+    assert.ok(logged.some((line) => line.includes('"state":"hung"')));
+  });
+  check('is not blamed for callers in a hurry', async () => {
+    const { ask, calls, clock } = gatewayOver(() => new Promise(() => {}));
+    for (let index = 0; index < 6; index++) {
+      const asked = ask({ input: `text ${index}` }, { 'x-request-timeout-ms': '1000' });
+      await clock.advance(1000);
+      assert.is((await asked).status, 504);
+    }
+    assert.is(calls.length, 6);
+  });
   check('still gives the verdicts that are known', async () => {
     let isDown = false;
     const { ask } = gatewayOver((sent) => (isDown ? FAULTS['500']!.answer(sent) : judging()(sent)));
@@ -165,6 +186,14 @@ describe('the largest request', (check) => {
     const input = Array.from({ length: 32 }, (_, index) => `text ${index}`);
     assert.is((await resultsOf(await ask({ input }))).length, 32);
     assert.is(calls.length, 32);
+  });
+});
+
+describe('the largest body', (check) => {
+  check('of windows that overlap fits into the queue as well', async () => {
+    const variables = { MAX_CONCURRENCY: '1', MODERATION_WINDOW_CHARS: '2000', MAX_INPUT_CHARS: '1040000' };
+    const { ask } = gatewayOver(judging(), { variables });
+    assert.is((await resultsOf(await ask({ input: 'word '.repeat(208_000) }))).length, 1);
   });
 });
 

@@ -63,6 +63,11 @@ const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> 
   'an array': ['["a"]', /expected a JSON object/],
   'an alias with blanks': ['{"a b":"m"}', /expected aliases of 1 to 100 of/],
   'an empty alias': ['{"":"m"}', /expected aliases of 1 to 100 of/],
+  'a model that no header could carry': [
+    '{"a":"模型:1"}',
+    /a: expected the name of a model|a\.model: expected the name of a model/,
+  ],
+  'a model with a line break': ['{"a":"bad\\nname"}', /expected the name of a model/],
   'an empty model': ['{"a":" "}', /a\.model: expected the name of a model/],
   'a number as model': ['{"a":5}', /a: expected Object$/],
   'no model': ['{"a":{}}', /a\.model: expected/],

@@ -45,6 +45,12 @@ describe('the dialect of a self-hosted server', (check) => {
     for (const code of [401, 403, 429]) assert.is((await detect({ '/v1/models': status(code) })).name, 'openai');
   });
 
+  check('is refused where an Ollama shows only its other dialect, in which it cuts long prompts', async () => {
+    const models = { text: '{"object":"list","data":[{"id":"gpt-oss:20b","object":"model","owned_by":"library"}]}' };
+    const thrown = await rejection(detect({ '/v1/models': models }));
+    assert.is(thrown instanceof ExchangeError && thrown.code, 'OLLAMA_WITHOUT_ITS_API');
+  });
+
   check('is supposed to be Ollama where the door is shut: the refusal will be seen, and nothing is cut', async () => {
     for (const code of [401, 403, 429]) {
       const { name, isCertain, paths } = await detect({ '/api/version': status(code), '/v1/models': MODELS });

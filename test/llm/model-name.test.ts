@@ -37,6 +37,8 @@ describe("a model's name", (check) => {
       ['llama3', 'llama3.1:8b'],
       ['llama3', 'llama31'],
       ['qwen', 'qwen3:8b'],
+      ['qwen3', 'qwen3:0.6b'],
+      ['llama3', 'llama3-guard:8b'],
       ['模型-甲', '模型-乙'],
     ] as const;
     for (const [asked, answered] of pairs) assert.not.ok(isSameModel(asked, answered), `${asked} by ${answered}`);
