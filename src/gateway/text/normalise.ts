@@ -1,13 +1,14 @@
 /** Part of every cache key: raise it whenever `normalise` or any decoder answers differently than before. */
-export const NORMALISER_VERSION = '1';
+export const NORMALISER_VERSION = '2';
 
 const PLAIN = /^[\n\t\x20-\x7e]*$/;
 // Everything Unicode calls default-ignorable (zero width, fillers, variation selectors, tags, bidi controls), annotation
 // marks, noncharacters and the control characters that do not break a line.
 const UNSEEN = /[\p{DI}\p{NChar}\ufff9-\ufffb]|[^\P{Cc}\n\t]/gu;
 const LINE_BREAK = /\r\n|[\r\v\f\x85\u2028\u2029]/g;
-// Sorting a long stack of marks into canonical order takes quadratic time; a joiner ends the stack for the sorter.
-const TALL_STACK = /\p{M}{30}/gu;
+// Sorting a long stack of marks into canonical order takes quadratic time; a joiner ends the stack for the sorter. The two
+// half-width sound marks are letters that fold into marks.
+const TALL_STACK = /[\p{M}\uff9e\uff9f]{30}/gu;
 
 // Two Arabic ligatures unfold to whole sentences, 18 characters for one: a text of them would cost as much as a book.
 const FOLDABLE = /[^\ufdfa\ufdfb]+/g;

@@ -4,7 +4,8 @@ import { revealed } from './reveal.ts';
 
 /** What the judge is to read, worst verdict wins: the text as seen, and only if something was hidden in it, that too. */
 export const viewsOf = (text: string): readonly string[] => {
-  const second = revealed(text);
-  const views = second === undefined ? [normalise(text)] : [normalise(text), second];
+  const seen = normalise(text);
+  const second = revealed(text, seen);
+  const views = second === undefined ? [seen] : [seen, second];
   return views.map(neutralise);
 };

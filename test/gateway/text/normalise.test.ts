@@ -16,7 +16,7 @@ describe('normalise', (check) => {
     const text = 'How to bake bread:\n\t1. Flour & water <b>~</b>';
     assert.is(normalise(text), text);
   });
-  check('has a version', () => assert.is(NORMALISER_VERSION, '1'));
+  check('has a version', () => assert.is(NORMALISER_VERSION, '2'));
   for (const code of INVISIBLE) {
     check(`removes U+${code.toString(16).padStart(4, '0').toUpperCase()}`, () => {
       assert.is(normalise(`b${point(code)}omb`), 'bomb');
@@ -35,6 +35,13 @@ describe('normalise', (check) => {
   check('replaces lone surrogates and keeps pairs', () => {
     assert.is(normalise('a\ud800b\udc00c😀'), 'a\ufffdb\ufffdc😀');
   });
+  for (const sign of ['\uff9e', '\uff9f', '\u0e33', '\u0eb3']) {
+    check(`takes linear time on marks amid U+${sign.charCodeAt(0).toString(16).toUpperCase()}`, () => {
+      const startedAt = performance.now();
+      normalise(`\u0316${sign}\u0300`.repeat(33_000));
+      assert.ok(performance.now() - startedAt < 1000);
+    });
+  }
   check('does not let one ligature become a sentence', () => {
     assert.is(normalise('\ufdfa'.repeat(1000)).length, 1000);
   });

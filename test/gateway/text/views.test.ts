@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { enclosed } from '../../../src/gateway/text/hidden/enclosed.ts';
 import { viewsOf } from '../../../src/gateway/text/views.ts';
 import { describe } from '../../check.ts';
 import { base64, DISGUISES } from './disguises.ts';
@@ -113,6 +114,11 @@ const HEAVY: Readonly<Record<string, string>> = {
   'random zero-width signs': noisy(['\u200b', '\u200c', '\u200d', '\u2060']),
   'one turned letter before many plain ones': `ǝ${filled('o')}é`,
   'a letter and an address sign far apart': `a1b ${filled('a')}@`,
+  'tall stacks of marks': filled(`a${'\u0316\u0300'.repeat(16_000)}`),
+  'a tall stack of Hebrew marks after piled ones': `${'a\u0316\u0300'.repeat(3)}${filled('\u05b0\u0591')}`,
+  'marks amid half-width sound marks': filled('\u0300\uff9e'),
+  'base64 of one character': base64('a'.repeat(75_000)),
+  'percent escapes of no text': filled('%ff%41'),
   'every disguise, over and over': filled(Object.values(DISGUISES).join('\n')),
 };
 // An honest 100,000 characters take 5 to 50 ms; something quadratic takes seconds. The gap leaves room for slow machines.
@@ -136,6 +142,13 @@ describe('viewsOf', (check) => {
     const startedAt = performance.now();
     viewsOf('Café — привет 你好 ǝʇ ᴀ β 🇩🇪 😀\u200d é x é x é x a b c d e 12 34 %41 &#65; 0x41 aB3 ABC1 alpha eht');
     assert.ok(performance.now() - startedAt < 250);
+  });
+  check('takes no long time on 300,000 flag letters, alone or in flags', () => {
+    for (const text of ['🇦b'.repeat(300_000), '🇩🇪🇫🇷b'.repeat(75_000)]) {
+      const startedAt = performance.now();
+      enclosed(text);
+      assert.ok(performance.now() - startedAt < LIMIT_MS);
+    }
   });
   for (const [name, text] of Object.entries(HEAVY)) {
     check(`takes linear time on 100,000 characters of ${name}`, () => {

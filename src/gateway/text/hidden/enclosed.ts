@@ -9,11 +9,18 @@ const letters = (chars: string, first: number): string =>
     String.fromCharCode(97 + (((char.codePointAt(0) ?? 0) - first) % 32)),
   );
 
+let regions: Intl.DisplayNames | undefined;
+const isRegion = (pair: string): boolean => {
+  // Costs as much as reading a page: made once, and only for texts that have such letters.
+  regions ??= new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+  return regions.of(pair) !== undefined;
+};
+
 /** Ordinary flags are pairs that name a region; the runtime knows which do. */
 const isNoFlags = (run: string): boolean => {
+  if (run.length <= 5) return false;
   const pairs = letters(run, 0x1f1e6).replaceAll(' ', '').toUpperCase().match(/../g) ?? [];
-  const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-  return run.length > 5 && !pairs.every((pair) => regions.of(pair));
+  return !pairs.every(isRegion);
 };
 
 /** White letters on black discs and squares, and flag letters that form no flags. NFKC leaves these three as they are. */

@@ -30,7 +30,13 @@ const shareWithout = (text: string, pattern: RegExp): number => text.replace(pat
 export const letterShare = (text: string): number => shareWithout(text, /[^\p{L}\p{M}\p{Cf}\s]+/gu);
 
 // Three different characters at least, or card numbers such as 5555... would spell a row of U.
-const isVaried = (text: string): boolean => new Set(text.slice(0, 200)).size >= 3;
+const isVaried = (text: string): boolean => {
+  const seen = new Set<string>();
+  for (const char of text) {
+    if (seen.add(char).size >= 3) return true;
+  }
+  return false;
+};
 
 const isText = (text: string): boolean =>
   isVaried(text) &&
