@@ -51,6 +51,8 @@ export type GatewayNeeds = {
   readonly version: string;
   readonly isStopping: () => boolean;
   readonly shared?: SharedState;
+  /** Is handed the look at the backend that `/ready` takes, for a first one before anybody asks. Its outcome is logged. */
+  readonly onBuilt?: (look: () => Promise<unknown>) => void;
 };
 
 /** Calls that may wait for each one that runs: enough for a burst, little enough that waiting still ends in an answer. */
@@ -143,6 +145,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       else log('warn', reasons.length === 0 ? 'ready' : 'not-ready', { reason });
     },
   });
+  needs.onBuilt?.(readiness);
   meter.watch(() => ({
     keys: backend.pool.statuses(),
     breaker: backend.breaker.status(),

@@ -61,6 +61,8 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     meter,
     version: VERSION,
     isStopping,
+    // The operator should hear of a backend that is not there before the first user does. A bug in it shows at /ready.
+    onBuilt: (look) => void look().catch(() => {}),
     ...(shared === undefined ? {} : { shared }),
   });
   log('info', 'starting', {
@@ -72,8 +74,6 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
   for (const [setting, nearest] of strangersIn(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }
-  // One look at the backend at once, whose outcome is logged: the operator should hear of it before the first user does.
-  void handler(new Request('http://localhost/ready'));
   return {
     handler,
     host: settings.HOST,
