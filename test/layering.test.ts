@@ -34,7 +34,6 @@ const ONLY_IN: Readonly<Record<string, string>> = {
   '@whatwg-node/fetch': 'src/adapter/node-response.ts',
   undici: 'src/adapter/undici-exchange.ts',
   'prom-client': 'src/adapter/prometheus.ts',
-  ioredis: 'src/adapter/redis-link.ts',
   'csv-parse': 'src/adapter/eval-files.ts',
   'cli-progress': 'src/adapter/eval-progress.ts',
 };
