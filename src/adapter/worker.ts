@@ -71,7 +71,11 @@ export const workerModule = (build: (variables: Variables) => Promise<Handler>):
   return {
     async fetch(request, bindings) {
       try {
-        built ??= build(variablesOf(bindings));
+        built ??= build(variablesOf(bindings)).catch((error: unknown) => {
+          // What was missing, such as a server on this machine, may be there at the next request.
+          built = undefined;
+          throw error;
+        });
         const handler = await built;
         const answer = await handler(request);
         await arrivalOf(request);
