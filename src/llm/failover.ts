@@ -33,6 +33,14 @@ export type GaveUp = { readonly kind: 'gave-up'; readonly fault: Fault; readonly
 /** One question over as many keys as it takes, each at most once. `avoid` is taken only if no other key is left. */
 export type Failover = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer | GaveUp>;
 
+/** One call with one key. With other keys left it may not use up all of its caller's time. */
+type Try = {
+  readonly call: ChatCall;
+  readonly lease: Lease;
+  readonly deadline: Deadline;
+  readonly mayMoveOn: boolean;
+};
+
 /** With other keys left, one call may use most of the time but not all of it, and never less than a slow model needs. */
 const ATTEMPT_SHARE = 0.6;
 const SLOW_MODEL_MS = 8000;
@@ -67,12 +75,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
   };
 
   /** One call that may end before its caller's deadline does; then it hung. */
-  const attempt = async (
-    call: ChatCall,
-    lease: Lease,
-    deadline: Deadline,
-    mayMoveOn: boolean,
-  ): Promise<Attempt | 'hung'> => {
+  const attempt = async ({ call, lease, deadline, mayMoveOn }: Try): Promise<Attempt | 'hung'> => {
     const { key } = lease;
     if (!mayMoveOn) return attemptChat(needs, call, { key, signal: deadline.signal });
     const limit = createDeadline(clock, attemptLimitMs(deadline.remainingMs(), true), deadline.signal);
@@ -87,12 +90,8 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
     }
   };
 
-  const timed = async (
-    call: ChatCall,
-    lease: Lease,
-    deadline: Deadline,
-    mayMoveOn: boolean,
-  ): Promise<Attempt | 'hung'> => {
+  const timed = async (one: Try): Promise<Attempt | 'hung'> => {
+    const { call, lease } = one;
     const startedAt = clock.now();
     const tell = (kind: AttemptFacts['kind'], reason?: string) =>
       onAttempt({
@@ -103,7 +102,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
         ...(reason === undefined ? {} : { reason }),
       });
     try {
-      const outcome = await attempt(call, lease, deadline, mayMoveOn);
+      const outcome = await attempt(one);
       if (outcome === 'hung') tell('hung');
       else tell(outcome.kind, 'reason' in outcome ? outcome.reason : undefined);
       return outcome;
@@ -129,7 +128,8 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
       }
       const { key } = lease;
       tried.add(key);
-      const outcome = await timed(call, lease, deadline, isLeft(tried, ['active', 'half-open']));
+      const mayMoveOn = isLeft(tried, ['active', 'half-open']);
+      const outcome = await timed({ call, lease, deadline, mayMoveOn });
       if (outcome === 'hung') {
         lease.release();
         last = { kind: 'gave-up', fault: new Fault({ kind: 'backend-timeout' }), isHostTrouble: true };
