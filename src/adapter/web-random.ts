@@ -31,7 +31,7 @@ export const webDigest = async (text: string): Promise<string> =>
 const FINGERPRINT_CHARS = 8;
 
 /** What logs and metrics may show of a key: enough to tell keys apart, too little to be one. */
-export const fingerprintOf = async (secret: string): Promise<string> =>
+const fingerprintOf = async (secret: string): Promise<string> =>
   secret === '' ? 'none' : (await webDigest(secret)).slice(0, FINGERPRINT_CHARS);
 
 /** Keys of a pool from their secrets. A backend that wants no key gets one place in the pool with an empty secret. */

@@ -42,7 +42,7 @@ export type GatewayNeeds = {
   readonly exchange: Exchange;
   readonly clock: Clock;
   readonly digest: (text: string) => string | Promise<string>;
-  /** Unguessable and unique, letters and digits. */
+  /** Unguessable and unique, fit for a header. */
   readonly newId: () => string;
   /** Twelve digits that nobody can guess. */
   readonly newNonce: () => string;

@@ -19,7 +19,6 @@ export type Image = { readonly mediaType: string; readonly base64: string };
 /** One thing to judge: it gets one result. */
 export type Item = { readonly text: string; readonly image?: Image };
 export type InputLimits = { readonly inputs: number; readonly chars: number };
-export type Asked = { readonly model: string | undefined; readonly items: readonly Item[] };
 
 const bad = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });
@@ -74,7 +73,8 @@ const partsItem = (value: unknown, hasVision: boolean, limits: InputLimits): Ite
 
 const isPart = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-const itemsFrom = (input: unknown, hasVision: boolean, limits: InputLimits): readonly Item[] => {
+/** The things to judge, within the limits. Faults name the parameter and never quote it. */
+export const readItems = (input: unknown, hasVision: boolean, limits: InputLimits): readonly Item[] => {
   if (typeof input === 'string') return [textItem(input, 'input', limits)];
   if (!Array.isArray(input))
     throw bad('invalid_type', 'input', 'Expected a string, an array of strings or an array of parts at input');
@@ -91,6 +91,3 @@ export const readEnvelope = (body: unknown): { readonly model: string | undefine
     throw bad('missing_input', 'input', 'Expected input: a string, an array of strings or an array of parts');
   return { model: model ?? undefined, input };
 };
-
-/** The things to judge, within the limits. Faults name the parameter and never quote it. */
-export const readItems = itemsFrom;
