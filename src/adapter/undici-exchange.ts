@@ -4,6 +4,8 @@ import { type Exchange, ExchangeError, type Received } from '../llm/exchange.ts'
 
 const HEADERS_TIMEOUT_MS = 0;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Enough for every address of a few backends; a service whose addresses hold ids must not gather them for ever. */
+const TARGETS_KEPT = 64;
 
 const codeOf = (error: Error): string =>
   'code' in error && typeof error.code === 'string' && /^\w{1,64}$/.test(error.code) ? error.code : 'CONNECTION_FAILED';
@@ -78,6 +80,7 @@ export const createNodeExchange = (proxies: ProxySettings): NodeExchange => {
     if (known !== undefined) return known;
     const { origin, pathname, search } = new URL(url);
     const target = { origin, path: pathname + search };
+    if (targets.size >= TARGETS_KEPT) targets.clear();
     targets.set(url, target);
     return target;
   };

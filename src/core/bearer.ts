@@ -1,8 +1,8 @@
 /** Longer tokens than this are refused unread, so that comparing costs a bounded amount of work. */
 const TOKEN_LIMIT_CHARS = 512;
 
-/** Takes time that depends only on the offered token, so that answers tell nothing about the key. */
-const isSame = (offered: string, key: string): boolean => {
+/** Whether a secret was offered. Takes time that depends only on what was offered, so answers tell nothing of the key. */
+export const isSameSecret = (offered: string, key: string): boolean => {
   let difference = offered.length ^ key.length;
   for (let index = 0; index < offered.length; index++) {
     difference |= offered.charCodeAt(index) ^ key.charCodeAt(index % key.length);
@@ -22,7 +22,7 @@ export const keyIndexOf = (request: Request, keys: readonly string[]): number =>
   if (offered === undefined) return -1;
   let found = -1;
   for (const [index, key] of keys.entries()) {
-    if (isSame(offered, key)) found = index;
+    if (isSameSecret(offered, key)) found = index;
   }
   return found;
 };

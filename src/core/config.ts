@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { nearestName } from './nearest.ts';
 
 /** What a process was given to configure it: names and texts. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -58,3 +59,26 @@ export const CommaList = v.pipe(
       .filter((item) => item !== ''),
   ),
 );
+
+/** Runs a reader and adds what its `ConfigError` holds to `problems`, so that one start tells them all. */
+export const collecting = <T>(read: () => T, problems: string[]): T | undefined => {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
+};
+
+/** Variables that are named like a service's own and are none, each with the nearest known name. */
+export const strangersAmong = (
+  variables: Variables,
+  ours: RegExp,
+  known: readonly string[],
+): ReadonlyMap<string, string> =>
+  new Map(
+    Object.keys(variables)
+      .filter((name) => ours.test(name) && !known.includes(name))
+      .map((name) => [name, nearestName(name, known) ?? '']),
+  );

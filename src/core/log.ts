@@ -23,6 +23,11 @@ export type LogFields = {
   readonly signal?: string;
   readonly count?: number;
   readonly setting?: string;
+  readonly tool?: string;
+  readonly subject?: number;
+  readonly amount?: string;
+  readonly reference?: string;
+  readonly outcome?: string;
 };
 
 /** Writes one JSON line per event; lines below the chosen level are dropped. */

@@ -10,7 +10,7 @@ import type { BackendKey, KeyChange, SharedRest } from '../llm/key-pool.ts';
 import { createBackend } from './backend.ts';
 import { createVerdictCache } from './cache.ts';
 import type { BackendSettings, GatewaySettings } from './config.ts';
-import { createGate } from './gate.ts';
+import { createGate } from '../core/gate.ts';
 import { createJudge } from './judge.ts';
 import type { Meter } from './meter.ts';
 import type { ModelAlias } from './models.ts';

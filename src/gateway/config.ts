@@ -1,7 +1,15 @@
 import * as v from 'valibot';
-import { CommaList, ConfigError, OneOf, readVariables, type Variables, WholeNumber } from '../core/config.ts';
+import {
+  CommaList,
+  ConfigError,
+  collecting,
+  OneOf,
+  readVariables,
+  strangersAmong,
+  type Variables,
+  WholeNumber,
+} from '../core/config.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import { nearestName } from '../core/nearest.ts';
 import { DIALECT_NAMES } from '../llm/dialect.ts';
 import { type ModelAlias, modelAliases } from './models.ts';
 
@@ -71,11 +79,8 @@ const KeyVariables = v.pick(GatewayVariables, [
 ]);
 
 /** Names that look like ours and are none, each with the nearest of ours: most likely a setting that has no effect. */
-export const strangersIn = (variables: Variables): ReadonlyMap<string, string> => {
-  const known = Object.keys(GatewayVariables.entries);
-  const strangers = Object.keys(variables).filter((name) => OUR_NAMES.test(name) && !known.includes(name));
-  return new Map(strangers.map((name) => [name, nearestName(name, known) ?? '']));
-};
+export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
+  strangersAmong(variables, OUR_NAMES, Object.keys(GatewayVariables.entries));
 
 export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;
 type KeySettings = v.InferOutput<typeof KeyVariables>;
@@ -108,17 +113,6 @@ const backendOf = (settings: GatewaySettings): BackendSettings | undefined => {
   return { kind: 'cloud', baseUrl: settings.BACKEND_CLOUD_URL, keys, dialect };
 };
 
-/** Runs each reader and collects every problem, so that one start tells them all. */
-const settled = <T>(read: () => T, problems: string[]): T | undefined => {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    problems.push(...error.problems);
-    return undefined;
-  }
-};
-
 const gatewayKeysOf = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
   unique([...MODERATION_API_KEY, ...MODERATION_API_KEYS]);
 
@@ -137,10 +131,10 @@ const misfitsOf = (settings: KeySettings): string[] => {
 /** The gateway's configuration from its variables. Throws one `ConfigError` with every problem in it. */
 export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   const problems: string[] = [];
-  const settings = settled(() => readVariables(GatewayVariables, variables), problems);
-  const models = settled(() => modelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
+  const settings = collecting(() => readVariables(GatewayVariables, variables), problems);
+  const models = collecting(() => modelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
   // What is wrong with these by themselves has been told above.
-  const keys = settled(() => readVariables(KeyVariables, variables), []);
+  const keys = collecting(() => readVariables(KeyVariables, variables), []);
   problems.push(...(keys === undefined ? [] : misfitsOf(keys)));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
   return { settings, gatewayKeys: gatewayKeysOf(settings), backend: backendOf(settings), models };

@@ -5,7 +5,7 @@ import type { ChatCall } from '../llm/dialect.ts';
 import type { ChatAnswer } from '../llm/failover.ts';
 import type { BackendKey } from '../llm/key-pool.ts';
 import type { Upstream } from '../llm/upstream.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from '../core/gate.ts';
 import { hedged } from './hedge.ts';
 import type { ModelAlias } from './models.ts';
 import { type Excerpt, OUTPUT_TOKENS, userPrompt, VERDICT_SCHEMA } from './prompt.ts';

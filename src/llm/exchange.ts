@@ -1,6 +1,6 @@
 /** One HTTP exchange with a backend, whole: LLM verdicts are small, so bodies are read to their end within a bound. */
 export type Sent = {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
-import { createGate } from '../../src/gateway/gate.ts';
+import { createGate } from '../../src/core/gate.ts';
 import { describe, rejection } from '../check.ts';
 import { outcomeOf } from './read-answer.ts';
 import { gatewayOver, judging } from './world.ts';

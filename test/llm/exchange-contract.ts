@@ -64,7 +64,8 @@ const bodyOf = async (message: IncomingMessage): Promise<string> => {
 };
 
 /** What every way of sending has to keep, whatever it is made of. */
-export const exchangeContract = (check: Check, open: () => OpenExchange): void => {
+/** `repeated` is what may be sent over a connection that was used before. */
+export const exchangeContract = (check: Check, open: () => OpenExchange, repeated = post): void => {
   const using = async (body: (exchange: Exchange) => Promise<void>): Promise<void> => {
     const { exchange, close } = open();
     try {
@@ -125,7 +126,7 @@ export const exchangeContract = (check: Check, open: () => OpenExchange): void =
         void response.writeHead(Number(url?.slice(1))).end(url === '/204' ? undefined : `it is ${url}`),
       async (exchange, { url }) => {
         for (const status of [200, 206, 400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504]) {
-          const received = await exchange(post(`${url}/${status}`));
+          const received = await exchange(repeated(`${url}/${status}`));
           assert.equal([received.status, received.text], [status, `it is /${status}`]);
         }
         const empty = await exchange(get(`${url}/204`));
@@ -359,7 +360,7 @@ export const exchangeContract = (check: Check, open: () => OpenExchange): void =
       ({ url }, response) => void response.writeHead(Number(url?.slice(1)), { location: '/' }).end('x'.repeat(5_000)),
       async (exchange, { url, sockets }) => {
         for (const status of [200, 302, 401, 429, 500]) {
-          for (let index = 0; index < 10; index++) await exchange(post(`${url}/${status}`));
+          for (let index = 0; index < 10; index++) await exchange(repeated(`${url}/${status}`));
         }
         assert.ok(sockets.length <= 2, `${sockets.length} connections`);
       },

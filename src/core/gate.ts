@@ -1,4 +1,4 @@
-import { Fault } from '../core/fault.ts';
+import { Fault } from './fault.ts';
 
 /** Lets a bounded number in and a bounded number wait. */
 export type Gate = {
