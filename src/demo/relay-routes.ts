@@ -1,0 +1,83 @@
+/** What a route is given: the body as it came, because half of what is sent to a fake is sent to be looked at. */
+export type Call = {
+  readonly request: Request;
+  /** Path and query as they stood on the wire. */
+  readonly target: string;
+  readonly query: URLSearchParams;
+  /** The decoded path's `:id` and the like. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Answers as if all went well, and changes nothing. */
+  readonly isIgnored: boolean;
+};
+
+export type RelayRoute = (call: Call) => Response | Promise<Response>;
+
+/** `GET users/:id` to what answers it. What does not start with a slash is below the admin prefix. */
+export type RelayTable = Readonly<Record<string, RelayRoute>>;
+
+export type Found =
+  | {
+      readonly kind: 'route';
+      readonly pattern: string;
+      readonly route: RelayRoute;
+      readonly params: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'trailing-slash'; readonly location: string }
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'unknown' };
+
+export const ADMIN_PREFIX = '/api/v1/admin/';
+
+/** Splits a request target into its path, still escaped, and its query. The origin of an absolute one is dropped. */
+export const partsOf = (target: string): { readonly path: string; readonly search: string } => {
+  const local = target.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/#.*$/s, '');
+  const query = local.indexOf('?');
+  return query === -1 ? { path: local, search: '' } : { path: local.slice(0, query), search: local.slice(query) };
+};
+
+const decoded = (path: string): string | undefined => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+};
+
+const matcherOf = (path: string): RegExp =>
+  new RegExp(`^${path.replace(/[.+]/g, '\\$&').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`);
+
+/**
+ * Finds routes as the platform's router does: by the decoded path, so that `%2F` is a slash, without tidying it, and
+ * literal paths before those with parameters. A wrong method is an unknown path.
+ */
+export const createPaths = (table: RelayTable) => {
+  const entries = Object.entries(table).map(([pattern, route]) => {
+    const [method = '', place = ''] = pattern.split(' ');
+    const path = place.startsWith('/') ? place : ADMIN_PREFIX + place;
+    return { pattern, method, route, matcher: matcherOf(path), isLiteral: !path.includes(':') };
+  });
+  const ordered = [...entries.filter(({ isLiteral }) => isLiteral), ...entries.filter(({ isLiteral }) => !isLiteral)];
+  const entryFor = (method: string, path: string) =>
+    ordered.find((entry) => entry.method === method && entry.matcher.test(path));
+  return (method: string, target: string): Found => {
+    const { path: escaped, search } = partsOf(target);
+    const path = decoded(escaped);
+    if (path === undefined) return { kind: 'malformed' };
+    const entry = entryFor(method, path);
+    if (entry !== undefined) {
+      const params = { ...entry.matcher.exec(path)?.groups };
+      return { kind: 'route', pattern: entry.pattern, route: entry.route, params };
+    }
+    const isSlashed = path.endsWith('/') && entryFor(method, path.slice(0, -1)) !== undefined;
+    return isSlashed
+      ? { kind: 'trailing-slash', location: escaped.replace(/\/$|%2f$/i, '') + search }
+      : { kind: 'unknown' };
+  };
+};
+
+/** The id in a path, or undefined where the platform would say that it is none. */
+export const idIn = (params: Readonly<Record<string, string>>): number | undefined => {
+  const text = params.id ?? '';
+  return /^[+-]?\d{1,18}$/.test(text) ? Number(text) : undefined;
+};
