@@ -12,6 +12,9 @@ export type FaultDetail =
   | { readonly kind: 'body-too-slow' }
   | { readonly kind: 'unsupported-media-type' }
   | { readonly kind: 'rate-limited'; readonly retryAfterMs: number }
+  | { readonly kind: 'conflict'; readonly message: string }
+  /** The service is not ready to answer yet, or is about to end. */
+  | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterMs: number }
   | { readonly kind: 'overloaded'; readonly retryAfterMs: number }
   | { readonly kind: 'no-backend-key'; readonly retryAfterMs: number }
   | { readonly kind: 'backend-error'; readonly reason: string }

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { Fault } from './fault.ts';
+import { Fault, type FaultDetail } from './fault.ts';
 import type { Handler } from './handler.ts';
 import type { Log } from './log.ts';
 import { replyTo, replyToBug } from './reply.ts';
@@ -19,7 +19,14 @@ export type GuardNeeds = {
   readonly newRequestId: () => string;
   readonly routeOf: (request: Request) => string;
   readonly onAnswered?: (answered: Answered) => void;
+  /** How failures are answered; in OpenAI's shape unless the service has another face. */
+  readonly replies?: Replies;
 };
+
+/** The answers to failures that were expected, and to those that were not. */
+export type Replies = { readonly to: (detail: FaultDetail) => Response; readonly toBug: () => Response };
+
+const OPENAI_REPLIES: Replies = { to: replyTo, toBug: replyToBug };
 
 /** Some runtimes let any word through as a method, and a caller's words belong in no log. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
@@ -27,12 +34,12 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 /** Anything longer or odder could forge log lines or headers. */
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-const failureOf = (error: unknown): { reply: Response; fault: string; reason?: string } => {
+const failureOf = (error: unknown, replies: Replies): { reply: Response; fault: string; reason?: string } => {
   if (!(error instanceof Fault)) {
-    return { reply: replyToBug(), fault: 'bug', reason: whereabouts(error) };
+    return { reply: replies.toBug(), fault: 'bug', reason: whereabouts(error) };
   }
   const { detail } = error;
-  return { reply: replyTo(detail), fault: detail.kind, ...('reason' in detail ? { reason: detail.reason } : {}) };
+  return { reply: replies.to(detail), fault: detail.kind, ...('reason' in detail ? { reason: detail.reason } : {}) };
 };
 
 /** Where a bug was thrown. Its message, which opens the stack, is left out: it may quote what a user or a backend said. */
@@ -63,7 +70,10 @@ const withRequestId = (response: Response, requestId: string): Response => {
  * and writes one line about it. It never rejects.
  */
 export const guard =
-  (handler: Handler, { clock, log, newRequestId, routeOf, onAnswered }: GuardNeeds): Handler =>
+  (
+    handler: Handler,
+    { clock, log, newRequestId, routeOf, onAnswered, replies = OPENAI_REPLIES }: GuardNeeds,
+  ): Handler =>
   async (request) => {
     const startedAt = clock.now();
     const offeredId = request.headers.get('x-request-id');
@@ -73,7 +83,7 @@ export const guard =
     try {
       response = withRequestId(await handler(request), requestId);
     } catch (error) {
-      failure = failureOf(error);
+      failure = failureOf(error, replies);
       response = withRequestId(failure.reply, requestId);
     }
     const answered: Answered = {

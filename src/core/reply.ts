@@ -78,6 +78,10 @@ export const replyTo = (detail: FaultDetail): Response => {
         'This gateway key has used up its requests for now',
         retryAfter(detail.retryAfterMs),
       );
+    case 'conflict':
+      return refusal(409, 'conflict', detail.message);
+    case 'unavailable':
+      return trouble(503, 'unavailable', detail.message, retryAfter(detail.retryAfterMs));
     case 'overloaded':
       return trouble(
         503,

@@ -45,3 +45,18 @@ export const untilAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promi
     // Too late to matter, a rejection must still be heard: unheard it would end the process.
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
   });
+
+/** Waits, or rejects with the signal's reason as soon as it aborts. */
+export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const leave = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', leave);
+      resolve();
+    });
+    signal.addEventListener('abort', leave, { once: true });
+  });

@@ -88,6 +88,21 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     says: /requests/,
     headers: { 'retry-after': '9' },
   },
+  conflict: {
+    detail: { kind: 'conflict', message: 'The session is busy' },
+    status: 409,
+    code: 'conflict',
+    type: REFUSAL,
+    says: /busy/,
+  },
+  unavailable: {
+    detail: { kind: 'unavailable', message: 'The service is starting', retryAfterMs: 1_000 },
+    status: 503,
+    code: 'unavailable',
+    type: TROUBLE,
+    says: /starting/,
+    headers: { 'retry-after': '1' },
+  },
   overloaded: {
     detail: { kind: 'overloaded', retryAfterMs: 2_000 },
     status: 503,
