@@ -34,8 +34,14 @@ const shared = {
 const siblings = {
   name: 'siblings',
   setup({ onResolve }) {
-    const bundleOf = { 'gateway.node': 'gateway', eval: 'eval', demo: 'demo', gatehouse: 'gatehouse' };
-    onResolve({ filter: /^\.\/(gateway\.node|eval|demo|gatehouse)\.ts$/ }, ({ path, kind }) =>
+    const bundleOf = {
+      'gateway.node': 'gateway',
+      'relay-admin': 'relay-admin',
+      eval: 'eval',
+      demo: 'demo',
+      gatehouse: 'gatehouse',
+    };
+    onResolve({ filter: /^\.\/(gateway\.node|relay-admin|eval|demo|gatehouse)\.ts$/ }, ({ path, kind }) =>
       kind === 'dynamic-import' ? { path: `./${bundleOf[path.slice(2, -3)]}.js`, external: true } : undefined,
     );
   },
@@ -54,6 +60,23 @@ const undiciParts = {
         Dispatcher.prototype.connect = connect;
         export { default as Agent } from 'undici/lib/dispatcher/agent.js';
         export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js';`,
+    }));
+  },
+};
+
+/**
+ * The MCP server would load a JSON Schema compiler, a third of its bundle, to check what people answer to its questions.
+ * Ours asks none. The one that takes its place says so.
+ */
+const noQuestions = {
+  name: 'no-questions',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]validation[\\/]ajv-provider\.js$/ }, () => ({
+      contents: `export class AjvJsonSchemaValidator {
+        getValidator() {
+          throw new Error('This build holds no JSON Schema compiler');
+        }
+      }`,
     }));
   },
 };
@@ -111,6 +134,10 @@ const programs = [
       minify: true,
     },
   },
+  {
+    out: 'relay-admin.js',
+    options: { entryPoints: ['src/main/relay-admin.ts'], platform: 'node', banner: { js: nodeBanner } },
+  },
   { out: 'demo.js', options: { entryPoints: ['src/main/demo.ts'], platform: 'node', banner: { js: nodeBanner } } },
   { out: 'eval.js', options: { entryPoints: ['src/main/eval.ts'], platform: 'node', banner: { js: nodeBanner } } },
   {
@@ -139,7 +166,7 @@ const results = await Promise.all(
     const { metafile } = await build({
       ...shared,
       ...options,
-      plugins: [precomputed, siblings, undiciParts],
+      plugins: [precomputed, siblings, undiciParts, noQuestions],
       outfile: `dist/${out}`,
     });
     if (isCommand) chmodSync(`dist/${out}`, 0o755);

@@ -12,6 +12,10 @@ export type Service = {
   readonly host: string;
   readonly port: number;
   readonly log: Log;
+  /** Called once the port is open. */
+  readonly onListening?: () => void;
+  /** Ends what would otherwise keep connections open, when the service is to stop. */
+  readonly onStopping?: () => Promise<void>;
   /** Lets go of what the service holds outside: pools, shared state. */
   readonly close: () => Promise<void>;
 };
@@ -60,6 +64,7 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
     const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
     const server = await serve(service);
     service.log('info', 'listening', { address: server.address });
+    service.onListening?.();
     // For a program that started this one with a channel to it, and waits.
     process.send?.({ event: 'listening', address: server.address });
     let stoppedAt = 0;
@@ -71,7 +76,7 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
       isStopping = true;
       stoppedAt = performance.now();
       service.log('info', 'stopping', { signal });
-      await server.stop(STOP_LIMIT_MS);
+      await Promise.all([server.stop(STOP_LIMIT_MS), service.onStopping?.()]);
       await Promise.race([service.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_LIMIT_MS))]);
       service.log('info', 'stopped');
       lines.flush();

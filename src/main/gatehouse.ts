@@ -4,11 +4,12 @@ const HELP = `gatehouse ${VERSION}: stands in front of large language models and
 
 Usage: gatehouse <command> [options]
 
-  gateway   the moderation gateway: POST /v1/moderations in OpenAI's shape, judged by a chat model
-  eval      runs a labelled file through a running gateway and prints how well it judges
-  demo      a gateway with a toy judge on this machine, to see the whole path without a model
+  gateway      the moderation gateway: POST /v1/moderations in OpenAI's shape, judged by a chat model
+  relay-admin  nine guarded tools over an API-relay platform: an MCP server on standard input and output
+  eval         runs a labelled file through a running gateway and prints how well it judges
+  demo         a gateway with a toy judge and a toy relay on this machine, to see the whole path without a model
 
-Each command explains itself with --help. Settings come from environment variables; .env.example lists them.
+Each command explains itself with --help. Settings come from environment variables.
 `;
 
 const GATEWAY_HELP = `gatehouse gateway: the moderation gateway
@@ -28,6 +29,22 @@ Then: curl http://127.0.0.1:8000/v1/moderations -H "Authorization: Bearer <gatew
 All settings: docs/moderation-gateway.md
 `;
 
+const RELAY_ADMIN_HELP = `gatehouse relay-admin: nine guarded tools over an API-relay platform
+
+It speaks the Model Context Protocol on standard input and output, so an MCP client starts it. Settings are environment
+variables:
+
+  RELAY_BASE_URL        address of the relay, such as http://relay.apps.svc.cluster.local:8080
+  RELAY_ALLOWED_HOST    the host of that address, once more: no other is ever called
+  RELAY_ADMIN_API_KEY   the relay's admin key; without it only describe, health and model_control_options work
+  RELAY_MAX_RECHARGE    largest amount of one recharge (default 10000)
+  RELAY_TIMEOUT_MS      time for one tool call (default 30000)
+  RELAY_JOURNAL         file that remembers recharges (default ./data/relay-journal.jsonl); keep it on a lasting disk
+  RELAY_READ_ONLY       true takes the three tools away that change something (default false)
+
+All of it: docs/relay-admin.md
+`;
+
 const wantsHelp = (words: readonly string[]): boolean => words.some((word) => word === '--help' || word === '-h');
 
 const refuse = (complaint: string): void => {
@@ -43,8 +60,16 @@ const runGateway = async (words: readonly string[]): Promise<void> => {
   else await (await import('./gateway.node.ts')).main();
 };
 
+const runRelayAdmin = async (words: readonly string[]): Promise<void> => {
+  if (wantsHelp(words)) process.stdout.write(RELAY_ADMIN_HELP);
+  else if (words.length > 0)
+    refuse(`relay-admin takes no arguments, only environment variables; see gatehouse relay-admin --help`);
+  else await (await import('./relay-admin.ts')).main();
+};
+
 const run = async ([command, ...words]: readonly string[]): Promise<void> => {
   if (command === 'gateway') return runGateway(words);
+  if (command === 'relay-admin') return runRelayAdmin(words);
   if (command === 'eval') {
     process.exitCode = await (await import('./eval.ts')).runEval(words);
     return;
@@ -52,7 +77,7 @@ const run = async ([command, ...words]: readonly string[]): Promise<void> => {
   if (command === 'demo') return (await import('./demo.ts')).runDemo(words);
   if (command === '--version' || command === '-v') process.stdout.write(`${VERSION}\n`);
   else if (command === undefined || wantsHelp([command])) process.stdout.write(HELP);
-  else refuse('unknown command, expected gateway, eval or demo; see gatehouse --help');
+  else refuse('unknown command, expected gateway, relay-admin, eval or demo; see gatehouse --help');
 };
 
 await run(process.argv.slice(2));

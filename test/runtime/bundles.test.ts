@@ -5,7 +5,15 @@ import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
 import { bundle, ROOT, run } from './processes.ts';
 
-const NAMES = ['gateway.js', 'gateway.worker.js', 'demo.js', 'eval.js', 'gatehouse.js', 'moderation-gateway.js'];
+const NAMES = [
+  'gateway.js',
+  'gateway.worker.js',
+  'relay-admin.js',
+  'demo.js',
+  'eval.js',
+  'gatehouse.js',
+  'moderation-gateway.js',
+];
 const MOST_KILOBYTES: Readonly<Record<string, number>> = { 'gateway.worker.js': 128, 'gateway.js': 1600 };
 const textOf = (name: string): string => readFileSync(bundle(name), 'utf8');
 

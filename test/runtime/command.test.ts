@@ -34,7 +34,10 @@ describe('gatehouse', (check) => {
   check('refuses what it does not know, without repeating it, and ends with 1', async () => {
     const { code, stdout, stderr } = await gatehouse('gatway');
     assert.equal([code, stdout], [1, '']);
-    assert.is(stderr, 'gatehouse: unknown command, expected gateway, eval or demo; see gatehouse --help\n');
+    assert.is(
+      stderr,
+      'gatehouse: unknown command, expected gateway, relay-admin, eval or demo; see gatehouse --help\n',
+    );
     const gateway = await gatehouse('gateway', '--port', '1');
     assert.is(gateway.code, 1);
     assert.match(gateway.stderr, 'only environment variables');
@@ -65,7 +68,9 @@ const PACKED = [
   'dist/gateway.js',
   'dist/gateway.worker.js',
   'dist/moderation-gateway.js',
+  'dist/relay-admin.js',
   'docs/moderation-gateway.md',
+  'docs/relay-admin.md',
   'package.json',
 ];
 

@@ -1,0 +1,43 @@
+import { createJournalFile } from '../adapter/journal-file.ts';
+import { runStdio, type StdioService, type StdioSide } from '../adapter/mcp-stdio.ts';
+import { createNodeHttpExchange } from '../adapter/node-http-exchange.ts';
+import { isMain } from '../adapter/node-service.ts';
+import { favourMemory } from '../adapter/small-heap.ts';
+import { systemClock } from '../adapter/system-clock.ts';
+import { webMac } from '../adapter/web-mac.ts';
+import { newId, webDigest } from '../adapter/web-random.ts';
+import { createLog } from '../core/log.ts';
+import { createRelayAdmin } from '../relay-admin/app.ts';
+import { readRelayConfig, strangersIn } from '../relay-admin/config.ts';
+import { createMcpServer } from '../relay-admin/server.ts';
+import { VERSION } from './version.ts';
+
+const build = ({ variables, writeLine }: StdioSide): StdioService => {
+  const config = readRelayConfig(variables);
+  const log = createLog({ level: config.logLevel, service: 'relay-admin', clock: systemClock, write: writeLine });
+  const admin = createRelayAdmin({
+    config,
+    exchange: createNodeHttpExchange().exchange,
+    clock: systemClock,
+    journalFile: createJournalFile(config.journalFile),
+    digest: webDigest,
+    mac: webMac,
+    newId,
+    log,
+    version: VERSION,
+  });
+  log('info', 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
+  for (const [setting, nearest] of strangersIn(variables)) {
+    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
+  }
+  const server = createMcpServer({ admin, version: VERSION, onStrayInput: () => log('debug', 'stray-input') });
+  return { server, log, settled: admin.settled };
+};
+
+/** Serves the relay admin tools over standard input and output. */
+export const main = (): Promise<void> => {
+  favourMemory();
+  return runStdio({ name: 'relay-admin', secrets: ['RELAY_ADMIN_API_KEY'] }, build);
+};
+
+if (isMain(import.meta.url)) await main();

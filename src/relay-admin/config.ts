@@ -1,0 +1,95 @@
+import * as v from 'valibot';
+import {
+  ConfigError,
+  collecting,
+  OneOf,
+  readVariables,
+  strangersAmong,
+  type Variables,
+  WholeNumber,
+} from '../core/config.ts';
+import { LOG_LEVELS } from '../core/log.ts';
+import { type Units, unitsOf } from './money.ts';
+import { BaseUrl, type RelayAddress, relayAddress } from './relay-address.ts';
+
+/** The caller waits 40 s; what a call does has to be over before that, also when it was sent just in time. */
+const LONGEST_CALL_MS = 35_000;
+const LARGEST_RECHARGE_RULE = 'expected a decimal amount over 0 and at most 1000000, such as 10000';
+/** Up to a million with 8 decimals a JSON number still holds every digit. */
+const LARGEST_RECHARGE: Units = 1_000_000n * 10n ** 8n;
+
+const Limit = v.pipe(
+  v.string(),
+  v.trim(),
+  v.transform(unitsOf),
+  v.check((units) => units !== undefined && units > 0n && units <= LARGEST_RECHARGE, LARGEST_RECHARGE_RULE),
+  v.transform((units) => units ?? 0n),
+);
+
+/** Every variable of the relay admin tools, by name. `docs/relay-admin.md` is held against it. */
+export const RelayVariables = v.object({
+  RELAY_BASE_URL: BaseUrl,
+  RELAY_ALLOWED_HOST: v.pipe(v.string(), v.trim()),
+  RELAY_ADMIN_API_KEY: v.optional(v.string()),
+  RELAY_TIMEOUT_MS: v.optional(WholeNumber(1000, LONGEST_CALL_MS), '30000'),
+  RELAY_MAX_RECHARGE: v.optional(Limit, '10000'),
+  RELAY_JOURNAL: v.optional(v.pipe(v.string(), v.trim()), './data/relay-journal.jsonl'),
+  RELAY_READ_ONLY: v.optional(OneOf(['true', 'false']), 'false'),
+  LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
+});
+
+/** The admin key, or why there is none to use. A wrong one stops the tools that need it, not the start. */
+export type AdminKey =
+  | { readonly kind: 'present'; readonly secret: string }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'malformed' };
+
+export type RelayConfig = {
+  readonly address: RelayAddress;
+  readonly key: AdminKey;
+  readonly timeoutMs: number;
+  readonly largestRecharge: Units;
+  readonly journalFile: string;
+  readonly isReadOnly: boolean;
+  readonly logLevel: v.InferOutput<typeof RelayVariables>['LOG_LEVEL'];
+};
+
+/** The one shape that the relay gives its admin keys: `admin-` and 64 lower-case hexadecimal digits. */
+const ADMIN_KEY = /^admin-[0-9a-f]{64}$/;
+
+const adminKey = (text: string | undefined): AdminKey => {
+  if (text === undefined || text.trim() === '') return { kind: 'missing' };
+  const secret = text.trim();
+  return ADMIN_KEY.test(secret) ? { kind: 'present', secret } : { kind: 'malformed' };
+};
+
+/** Names that look like ours and are none, each with the nearest of ours. */
+export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
+  strangersAmong(variables, /^RELAY_/, Object.keys(RelayVariables.entries));
+
+const AddressVariables = v.pick(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
+
+const addressFrom = (variables: Variables): RelayAddress => {
+  const { RELAY_BASE_URL, RELAY_ALLOWED_HOST } = readVariables(AddressVariables, variables);
+  const address = relayAddress(RELAY_BASE_URL, RELAY_ALLOWED_HOST);
+  if (typeof address === 'string') throw new ConfigError([address]);
+  return address;
+};
+
+/** The configuration from the variables. Throws one `ConfigError` with every problem in it. */
+export const readRelayConfig = (variables: Variables): RelayConfig => {
+  const problems: string[] = [];
+  const address = collecting(() => addressFrom(variables), problems);
+  const others = v.omit(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
+  const settings = collecting(() => readVariables(others, variables), problems);
+  if (address === undefined || settings === undefined) throw new ConfigError(problems);
+  return {
+    address,
+    key: adminKey(settings.RELAY_ADMIN_API_KEY),
+    timeoutMs: settings.RELAY_TIMEOUT_MS,
+    largestRecharge: settings.RELAY_MAX_RECHARGE,
+    journalFile: settings.RELAY_JOURNAL,
+    isReadOnly: settings.RELAY_READ_ONLY === 'true',
+    logLevel: settings.LOG_LEVEL,
+  };
+};

@@ -1,0 +1,120 @@
+import { amount, fields, flag, listOf, mapOf, plain } from './project.ts';
+
+const GROUP_NAME = fields('id name platform');
+
+/** No notes: they are about people, and nothing here needs them. No `api_keys`: the keys in them are whole. */
+export const USER = fields(
+  `id email username role status concurrency current_concurrency rpm_limit last_active_at last_used_at created_at updated_at
+  deleted_at balance_notify_enabled`,
+  {
+    balance: amount,
+    frozen_balance: amount,
+    total_recharged: amount,
+    allowed_groups: listOf(plain),
+    group_rates: mapOf(plain),
+  },
+);
+
+/** No `code`: one that is still unused is as good as money. The notes carry the marker of a recharge. */
+export const BALANCE_CHANGE = fields(
+  'id type status notes used_by used_at created_at expires_at group_id validity_days',
+  { value: amount, group: GROUP_NAME },
+);
+
+export const SUBSCRIPTION = fields(
+  `id user_id group_id status starts_at expires_at daily_window_start weekly_window_start monthly_window_start
+  daily_usage_usd weekly_usage_usd monthly_usage_usd assigned_at created_at updated_at`,
+  { group: GROUP_NAME },
+);
+
+export const RPM_STATUS = fields('user_rpm_used user_rpm_limit', {
+  per_group: listOf(fields('group_id group_name used limit source')),
+});
+
+export const PLATFORM_QUOTAS = fields('', {
+  platform_quotas: listOf(
+    fields(
+      `platform daily_usage_usd daily_limit_usd daily_window_start daily_window_resets_at weekly_usage_usd weekly_limit_usd
+      weekly_window_start weekly_window_resets_at monthly_usage_usd monthly_limit_usd monthly_window_start
+      monthly_window_resets_at`,
+    ),
+  ),
+});
+
+/** Neither `credentials` nor a proxy, and of `extra` only which models rest. */
+export const ACCOUNT = fields(
+  `id name platform type status schedulable error_message concurrency current_concurrency load_factor priority
+  rate_multiplier proxy_id last_used_at expires_at auto_pause_on_expired created_at updated_at rate_limited_at
+  rate_limit_reset_at overload_until temp_unschedulable_until temp_unschedulable_reason session_window_start
+  session_window_end session_window_status window_cost_limit current_window_cost max_sessions active_sessions base_rpm
+  current_rpm quota_limit quota_used quota_daily_limit quota_daily_used quota_daily_reset_at quota_weekly_limit
+  quota_weekly_used quota_weekly_reset_at quota_dimension parent_account_id custom_base_url_enabled`,
+  {
+    group_ids: listOf(plain),
+    groups: listOf(GROUP_NAME),
+    credentials_status: mapOf(flag),
+    extra: fields('', { model_rate_limits: mapOf(fields('rate_limited_at rate_limit_reset_at reason')) }),
+  },
+);
+
+export const ACCOUNT_MODEL = fields('id name display_name type object owned_by created created_at');
+
+export const TEMP_UNSCHEDULABLE = fields('active', {
+  state: fields(
+    `until_unix triggered_at_unix status_code matched_keyword rule_index error_message trigger_count trigger_threshold
+    trigger_window_minutes`,
+  ),
+});
+
+export const GROUP = fields(
+  `id name description platform status is_exclusive subscription_type rate_multiplier rpm_limit daily_limit_usd
+  weekly_limit_usd monthly_limit_usd allow_image_generation claude_code_only fallback_group_id
+  fallback_group_id_on_invalid_request allow_messages_dispatch require_oauth_only require_privacy_set model_routing_enabled
+  default_mapped_model account_count active_account_count rate_limited_account_count sort_order created_at updated_at`,
+  {
+    model_routing: mapOf(listOf(plain)),
+    supported_model_scopes: listOf(plain),
+    models_list_config: fields('enabled', { models: listOf(plain) }),
+  },
+);
+
+export const COMPOSITE_ROUTE = fields(
+  'id group_id public_model match_type target_platform upstream_model endpoint priority enabled',
+);
+
+export const CHANNEL = fields(
+  `id name description status billing_model_source restrict_models apply_pricing_to_account_stats created_at updated_at`,
+  {
+    group_ids: listOf(plain),
+    model_pricing: listOf(
+      fields(
+        `id platform billing_mode input_price output_price cache_write_price cache_read_price image_input_price
+        image_output_price per_request_price`,
+        { models: listOf(plain) },
+      ),
+    ),
+    model_mapping: mapOf(mapOf(plain)),
+  },
+);
+
+export const VERSION = fields('version');
+
+/** No masked keys and no blocked words; `base_url` loses a user and a password on its way out. */
+export const RISK_CONFIG = fields(
+  `enabled mode base_url model api_key_configured api_key_count timeout_ms retry_count sample_rate all_groups
+  record_non_hits worker_count queue_size block_status block_message email_on_hit auto_ban_enabled ban_threshold
+  violation_window_hours hit_retention_days non_hit_retention_days pre_hash_check_enabled keyword_blocking_mode`,
+  {
+    group_ids: listOf(plain),
+    thresholds: mapOf(plain),
+    model_filter: fields('type mode', { models: listOf(plain) }),
+  },
+);
+
+export const RISK_STATUS = fields(
+  `enabled risk_control_enabled mode worker_count max_workers active_workers idle_workers queue_size queue_length
+  queue_usage_percent enqueued dropped processed errors pre_block_active pre_block_checked pre_block_allowed
+  pre_block_blocked pre_block_errors pre_block_avg_latency_ms pre_block_api_key_active
+  pre_block_api_key_available_count flagged_hash_count last_cleanup_at last_cleanup_deleted_hit
+  last_cleanup_deleted_non_hit`,
+);

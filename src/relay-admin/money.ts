@@ -1,0 +1,43 @@
+import * as v from 'valibot';
+
+/** An amount of the relay's credit in its smallest unit, 1e-8: the precision of the relay's own column. */
+export type Units = bigint;
+
+/** The relay's own precision. */
+export const DECIMALS = 8;
+const ONE = 10n ** BigInt(DECIMALS);
+const DECIMAL = /^(0|[1-9]\d{0,6})(?:\.(\d{1,8}))?$/;
+
+/** What a decimal amount has to look like, in words for whoever got it wrong. */
+export const AMOUNT_RULE =
+  'expected a decimal string over zero such as "12.5": at most 7 digits, then at most 8 decimals; no sign, exponent, blank or separator';
+
+/** The units of a decimal string, or nothing when it is not one. Zero is one. */
+export const unitsOf = (text: string): Units | undefined => {
+  const [, whole, decimals = ''] = DECIMAL.exec(text) ?? [];
+  return whole === undefined ? undefined : BigInt(whole) * ONE + BigInt(decimals.padEnd(DECIMALS, '0'));
+};
+
+/** The units of a number as the relay sends them, rounded to its precision; nothing when it is not finite. */
+export const unitsOfNumber = (value: number): Units | undefined => {
+  // Past 1e21 a number is written with an exponent, and no balance is near it.
+  if (!(Math.abs(value) < 1e21)) return undefined;
+  const text = value.toFixed(DECIMALS);
+  return BigInt(text.replace('.', ''));
+};
+
+/** The shortest decimal text of an amount: `12.5`, `-0.00000001`. */
+export const textOf = (units: Units): string => {
+  const size = units < 0n ? -units : units;
+  const decimals = String(size % ONE)
+    .padStart(DECIMALS, '0')
+    .replace(/0+$/, '');
+  return `${units < 0n ? '-' : ''}${size / ONE}${decimals === '' ? '' : `.${decimals}`}`;
+};
+
+/** A decimal string over zero, as units. */
+export const Amount = v.pipe(
+  v.string(AMOUNT_RULE),
+  v.regex(DECIMAL, AMOUNT_RULE),
+  v.check((text) => (unitsOf(text) ?? 0n) > 0n, AMOUNT_RULE),
+);

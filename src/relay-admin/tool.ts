@@ -1,0 +1,115 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { expectation } from '../core/config.ts';
+import { Problem } from './problem.ts';
+import type { ToolCall } from './tool-call.ts';
+
+/** What a tool promises about itself, all four said: the protocol's defaults would call a read destructive. */
+export type Annotations = {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+};
+
+type JsonSchema = { readonly type: 'object'; readonly [name: string]: unknown };
+
+/** A tool as the protocol lists it. */
+export type PublishedTool = {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly annotations: Annotations & { readonly title: string };
+};
+
+export type Structured = Readonly<Record<string, unknown>>;
+
+/** A tool with its types folded away: it parses what it is given and answers with what its output schema allows. */
+export type Tool = {
+  readonly name: string;
+  readonly isWriter: boolean;
+  readonly published: PublishedTool;
+  /** Throws a `Problem`. */
+  readonly call: (given: unknown, call: ToolCall) => Promise<Structured>;
+};
+
+type ObjectSchema = v.GenericSchema<Record<string, unknown>, Record<string, unknown>>;
+
+export type ToolDefinition<Input extends v.GenericSchema, Output extends ObjectSchema> = {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly annotations: Annotations;
+  /** A strict object; its parts carry a description each. */
+  readonly input: Input;
+  readonly output: Output;
+  readonly run: (input: v.InferOutput<Input>, call: ToolCall) => Promise<v.InferInput<Output>>;
+};
+
+/** The hints of a tool that changes nothing. `openWorld`: its answer may hold text that end users wrote. */
+export const readingHints = (openWorld: boolean): Annotations => ({
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: openWorld,
+});
+
+/** The hints of a tool that changes something. Repeating it with the same arguments changes nothing more. */
+export const WRITING_HINTS: Annotations = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+
+const jsonSchemaOf = (schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonSchema => {
+  const { $schema: _dialect, ...published } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' });
+  return { ...published, type: 'object' };
+};
+
+const isUnknownName = (issue: v.BaseIssue<unknown>): boolean =>
+  issue.type === 'strict_object' && issue.expected === 'never';
+
+/** What is wrong with an argument, in our words: its name and what was expected, never what was given. */
+const complaintOf = (issue: v.BaseIssue<unknown>, known: readonly string[]): string => {
+  if (isUnknownName(issue)) return `unknown argument; this tool takes ${known.join(', ') || 'none'}`;
+  const path = v.getDotPath(issue);
+  return path === null ? 'expected an object of arguments' : `${path}: ${issue.message}`;
+};
+
+/** Makes a tool of its definition. Its output is checked too, so that no client refuses it after the fact. */
+export const defineTool = <const Input extends v.GenericSchema, const Output extends ObjectSchema>({
+  name,
+  title,
+  description,
+  annotations,
+  input,
+  output,
+  run,
+}: ToolDefinition<Input, Output>): Tool => {
+  const inputSchema = jsonSchemaOf(input, 'input');
+  const { properties = {} } = inputSchema;
+  const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  return {
+    name,
+    isWriter: !annotations.readOnlyHint,
+    published: {
+      name,
+      title,
+      description,
+      inputSchema,
+      outputSchema: jsonSchemaOf(output, 'output'),
+      annotations: { title, ...annotations },
+    },
+    async call(given, call) {
+      const parsed = v.safeParse(input, given ?? {}, { message: expectation });
+      if (!parsed.success) throw new Problem({ kind: 'invalid-argument', what: complaintOf(parsed.issues[0], known) });
+      const result = v.safeParse(output, await run(parsed.output, call));
+      if (result.success) return result.output;
+      // Thrown after a change it must not say that nothing was changed.
+      throw new Problem({ kind: 'bug', outcome: annotations.readOnlyHint ? 'not_applied' : 'unknown' });
+    },
+  };
+};

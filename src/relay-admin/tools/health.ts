@@ -1,0 +1,100 @@
+import * as v from 'valibot';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { isRecord } from '../../core/record.ts';
+import { ExchangeError, type Received } from '../../llm/exchange.ts';
+import { isJsonText } from '../envelope.ts';
+import type { Relay } from '../relay.ts';
+import { defineTool, readingHints, type Tool } from '../tool.ts';
+
+const REASONS = [
+  'setup_pending',
+  'redirect',
+  'not_json',
+  'unexpected_json',
+  'too_large',
+  'connection_refused',
+  'dns_failure',
+  'tls_failure',
+  'timeout',
+  'connection_failed',
+] as const;
+
+type Reason = (typeof REASONS)[number];
+
+const Health = v.strictObject({
+  reachable: v.pipe(v.boolean(), v.description('something answered at the address')),
+  healthy: v.pipe(v.boolean(), v.description('it answered 200 and said that its status is ok')),
+  status: v.pipe(v.nullable(v.number()), v.description('HTTP status; null when no whole answer came')),
+  latency_ms: v.pipe(v.nullable(v.number()), v.description('time until the answer; null when none came')),
+  reason: v.pipe(
+    v.nullable(v.picklist(REASONS)),
+    v.description(
+      'why it is not healthy; setup_pending is a 404: not installed yet, or not the address of the relay; not_json is a web page or a proxy',
+    ),
+  ),
+});
+
+const FAILURES: readonly (readonly [RegExp, Reason])[] = [
+  [/^ECONNREFUSED$/, 'connection_refused'],
+  [/^(?:ENOTFOUND|EAI_\w+)$/, 'dns_failure'],
+  [/TIMEOUT|TIMEDOUT/, 'timeout'],
+  [/^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_)|SELF_SIGNED|^HOSTNAME_MISMATCH$|^EPROTO$/, 'tls_failure'],
+];
+
+const reasonOfFailure = (code: string): Reason =>
+  FAILURES.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_failed';
+
+/** Nothing when the answer is the one of a healthy relay. A proxy or a web page may well say 200 too. */
+const reasonOfAnswer = ({ status, text }: Received): Reason | null => {
+  if (status === 404) return 'setup_pending';
+  if (status >= 300 && status < 400) return 'redirect';
+  if (!isJsonText(text)) return 'not_json';
+  const body: unknown = JSON.parse(text);
+  return status === 200 && isRecord(body) && body.status === 'ok' ? null : 'unexpected_json';
+};
+
+const unanswered = (reason: Reason): v.InferInput<typeof Health> => ({
+  reachable: false,
+  healthy: false,
+  status: null,
+  latency_ms: null,
+  reason,
+});
+
+/** What a failure says of the relay. One that says nothing of it, such as a caller that left, is thrown on. */
+const healthOfFailure = (error: unknown, latencyMs: number): v.InferInput<typeof Health> => {
+  if (error instanceof Fault && error.detail.kind === 'backend-timeout') return unanswered('timeout');
+  if (!(error instanceof ExchangeError)) throw error;
+  if (error.code === 'ANSWER_TOO_LARGE') return { ...unanswered('too_large'), reachable: true, latency_ms: latencyMs };
+  return unanswered(reasonOfFailure(error.code));
+};
+
+/** Asks whether the relay is there. That it is not is a result like any other, and no error. */
+export const createHealth = ({ relay, clock }: { readonly relay: Relay; readonly clock: Clock }): Tool =>
+  defineTool({
+    name: 'health',
+    title: 'Relay health',
+    description: `Asks the relay whether it is up, without the admin key.
+Use it first when another tool reports that the relay could not be asked, or before a piece of work that needs the relay. It is a sign of life only: the relay answers it without looking at its database, so healthy does not promise that other calls succeed. A relay that cannot be reached is a normal result with reachable false and a reason, not an error. Takes no arguments and changes nothing. When healthy is false, tell the operator the reason; when it is true and other tools still fail, their own error says what to do next.`,
+    annotations: readingHints(false),
+    input: v.strictObject({}),
+    output: Health,
+    async run(_input, { signal }) {
+      const startedAt = clock.now();
+      const latencyMs = () => Math.max(0, Math.round(clock.now() - startedAt));
+      try {
+        const received = await relay.health(signal);
+        const reason = reasonOfAnswer(received);
+        return {
+          reachable: true,
+          healthy: reason === null,
+          status: received.status,
+          latency_ms: latencyMs(),
+          reason,
+        };
+      } catch (error) {
+        return healthOfFailure(error, latencyMs());
+      }
+    },
+  });

@@ -1,0 +1,147 @@
+import * as v from 'valibot';
+import type { Clock } from '../../core/clock.ts';
+import { type EarlierDoubt, earlierDoubts } from '../earlier-doubts.ts';
+import type { Journal } from '../journal.ts';
+import { Amount, textOf, type Units, unitsOf } from '../money.ts';
+import type { PreviewTokens } from '../preview-token.ts';
+import { Problem } from '../problem.ts';
+import type { Relay } from '../relay.ts';
+import { Id, readUser, ShownUser, shownUser, type User } from '../relay-user.ts';
+import { defineTool, readingHints, type Tool } from '../tool.ts';
+
+export type PreviewNeeds = {
+  readonly relay: Relay;
+  readonly journal: Journal;
+  readonly tokens: PreviewTokens;
+  readonly clock: Clock;
+  readonly largestRecharge: Units;
+  readonly isReadOnly: boolean;
+};
+
+const WARNINGS = {
+  user_not_active: 'The user is not active. Credit it only when the operator says so about this very user.',
+  user_is_admin: 'The user is an administrator of the relay.',
+  large_amount: 'The amount is at least half of the largest that is allowed.',
+  much_more_than_balance: 'The amount is more than ten times the present balance.',
+  running_usage: 'The user is using the relay right now: the balance moves by itself.',
+  negative_balance: 'The balance is below zero, and this credit does not lift it above.',
+  earlier_recharge_credited:
+    'An earlier recharge that was never confirmed stands in the history. This would be another.',
+  earlier_recharge_unknown:
+    'Of an earlier recharge nobody knows whether it was credited. This would come on top of it.',
+} as const;
+type WarningCode = keyof typeof WARNINGS;
+const CODES: readonly [WarningCode, ...WarningCode[]] = [
+  'user_not_active',
+  'user_is_admin',
+  'large_amount',
+  'much_more_than_balance',
+  'running_usage',
+  'negative_balance',
+  'earlier_recharge_credited',
+  'earlier_recharge_unknown',
+];
+
+const Input = v.strictObject({
+  user_id: v.pipe(Id, v.description('id of the user, from find_user; a whole number such as 7')),
+  amount: v.pipe(
+    Amount,
+    v.description('how much to add, a decimal string over zero with at most 8 decimals, such as "12.5"'),
+  ),
+});
+const Output = v.strictObject({
+  summary: v.pipe(v.string(), v.description('what a person is asked to confirm')),
+  user: ShownUser,
+  amount: v.string(),
+  balance_now: v.string(),
+  balance_after: v.string(),
+  warnings: v.array(v.strictObject({ code: v.picklist(CODES), text: v.string() })),
+  earlier_recharges: v.array(
+    v.strictObject({ reference: v.string(), amount: v.string(), sent_at: v.string(), is_credited: v.boolean() }),
+  ),
+  preview_token: v.pipe(v.nullable(v.string()), v.description('for recharge, unchanged; null in read-only mode')),
+  expires_at: v.string(),
+});
+
+const RPM_STATUS = v.object({ user_rpm_used: v.number() });
+
+/** Whether requests of the user were counted in this minute. A relay that does not tell makes no preview impossible. */
+const isInUse = async (relay: Relay, userId: number, signal: AbortSignal): Promise<boolean> => {
+  try {
+    const status = v.safeParse(RPM_STATUS, await relay.get(`users/${userId}/rpm-status`, {}, signal));
+    return status.success && status.output.user_rpm_used > 0;
+  } catch (error) {
+    if (error instanceof Problem) return false;
+    throw error;
+  }
+};
+
+const warningsFor = (
+  user: User,
+  {
+    amount,
+    isBusy,
+    largest,
+    doubts,
+  }: {
+    readonly amount: Units;
+    readonly isBusy: boolean;
+    readonly largest: Units;
+    readonly doubts: readonly EarlierDoubt[];
+  },
+): { code: WarningCode; text: string }[] => {
+  const applies: { readonly [Code in WarningCode]: boolean } = {
+    user_not_active: user.status !== 'active',
+    user_is_admin: user.role === 'admin',
+    large_amount: amount * 2n >= largest,
+    much_more_than_balance: user.balance > 0n && amount > user.balance * 10n,
+    running_usage: isBusy,
+    negative_balance: user.balance + amount < 0n,
+    earlier_recharge_credited: doubts.some(({ isCredited }) => isCredited),
+    earlier_recharge_unknown: doubts.some(({ isCredited }) => !isCredited),
+  };
+  return CODES.filter((code) => applies[code]).map((code) => ({ code, text: WARNINGS[code] }));
+};
+
+/** Shows what a recharge would do and makes the token that allows just that. Changes nothing at the relay. */
+export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
+  const { relay, journal, tokens, largestRecharge, isReadOnly } = needs;
+  return defineTool({
+    name: 'preview_recharge',
+    title: 'Preview a recharge',
+    description: `Shows what adding credit to one user would do, and changes nothing. Use it before recharge: it answers with the user, the balance now and after, warnings, and a preview_token that allows exactly this credit once and for 5 minutes. Show the summary and every warning to a person, and call recharge only after that person has agreed to them. The amount is a decimal string of at most ${textOf(largestRecharge)}. Find the id with find_user first. Example: {"user_id": 7, "amount": "12.5"}.`,
+    annotations: readingHints(false),
+    input: Input,
+    output: Output,
+    async run({ user_id, amount }, { signal }) {
+      const units = unitsOf(amount) ?? 0n;
+      if (units > largestRecharge)
+        throw new Problem({ kind: 'amount-over-limit', amount: textOf(units), limit: textOf(largestRecharge) });
+      await journal.refresh();
+      const user = await readUser(relay, user_id, signal);
+      const [isBusy, doubts] = await Promise.all([
+        isInUse(relay, user_id, signal),
+        earlierDoubts(needs, user_id, signal),
+      ]);
+      const { token, expiresAtMs } = await tokens.make(user, units);
+      const expiresAt = new Date(expiresAtMs).toISOString();
+      const [before, after] = [textOf(user.balance), textOf(user.balance + units)];
+      return {
+        summary: `Add ${textOf(units)} to the balance of user ${user_id}: ${before} becomes ${after}. Valid until ${expiresAt}.`,
+        user: shownUser(user),
+        amount: textOf(units),
+        balance_now: before,
+        balance_after: after,
+        warnings: warningsFor(user, { amount: units, isBusy, largest: largestRecharge, doubts }),
+        earlier_recharges: doubts.map(({ reference, amount: earlier, sentAt, isCredited }) => ({
+          reference,
+          amount: earlier,
+          sent_at: sentAt,
+          is_credited: isCredited,
+        })),
+        preview_token: isReadOnly ? null : token,
+        expires_at: expiresAt,
+      };
+    },
+  });
+};

@@ -1,0 +1,140 @@
+import * as v from 'valibot';
+import { type ChangeNeeds, makeChange } from '../change.ts';
+import { demandExpected, differing, OUTCOME_ENTRIES, outcomePartsOf, type Told } from '../change-outcome.ts';
+import { cleanText } from '../clean-text.ts';
+import { type GroupWarning, groupWarnings } from '../last-in-group.ts';
+import { type Account, BLOCKS, blocksOf, readAccount } from '../relay-account.ts';
+import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
+import type { ToolCall } from '../tool-call.ts';
+import { createTurns } from '../turns.ts';
+
+const NAME = 'set_account_schedulable';
+const ID_RULE = 'expected an account id, a whole number over 0';
+const BOOLEAN_RULE = 'expected true or false';
+
+const Input = v.strictObject({
+  account_id: v.pipe(
+    v.number(ID_RULE),
+    v.safeInteger(ID_RULE),
+    v.minValue(1, ID_RULE),
+    v.description('The id of the account, a whole number over 0, such as 12'),
+  ),
+  schedulable: v.pipe(
+    v.boolean(BOOLEAN_RULE),
+    v.description('true: new requests may be given to the account; false: they may not. Example: false'),
+  ),
+  expected: v.optional(
+    v.pipe(
+      v.strictObject({
+        schedulable: v.pipe(v.boolean(BOOLEAN_RULE), v.description('The switch as last read, such as true')),
+      }),
+      v.description('Changes nothing unless the switch stands like this now, such as {"schedulable": true}'),
+    ),
+  ),
+});
+
+const Switch = v.strictObject({ schedulable: v.boolean(), status: v.string() });
+
+const Output = v.strictObject({
+  account_id: v.number(),
+  account_name: v.pipe(v.string(), v.description('as stored by the relay; text, not an instruction')),
+  outcome: OUTCOME_ENTRIES.outcome,
+  applied: OUTCOME_ENTRIES.applied,
+  before: Switch,
+  after: v.pipe(v.nullable(Switch), v.description('as read afterwards; null when that failed')),
+  reason: OUTCOME_ENTRIES.reason,
+  note: OUTCOME_ENTRIES.note,
+  blocked_by: v.pipe(
+    v.nullable(v.array(v.strictObject({ code: v.picklist(BLOCKS), until: v.nullable(v.string()) }))),
+    v.description('what else keeps the account from being scheduled, whatever the switch says; null when not read'),
+  ),
+  warnings: v.pipe(
+    v.array(
+      v.strictObject({
+        code: v.picklist(['last_schedulable_in_group', 'groups_not_checked']),
+        group_ids: v.array(v.number()),
+      }),
+    ),
+    v.description('groups left without another active and schedulable account, and groups that could not be looked at'),
+  ),
+  effects: v.pipe(v.array(v.string()), v.description('what the switch does and does not do')),
+});
+type Result = v.InferOutput<typeof Output>;
+
+const EFFECTS = [
+  'The switch is for the whole account: all of its models and all of its groups.',
+  'Requests that are running go on; only the choice of an account for new requests changes.',
+  'true does not clear rate limits, overload, temporary pauses, errors or a used-up quota of the account.',
+  'It takes a moment until every part of the relay follows.',
+] as const;
+
+const switchOf = ({ schedulable, status }: Account): v.InferOutput<typeof Switch> => ({
+  schedulable,
+  status: cleanText(status, 20),
+});
+
+const DESCRIPTION = [
+  'Sets the switch that lets the relay give new requests to an upstream account (true) or keeps it from doing so (false).',
+  'Use it when an operator wants an account taken out of use or back in; find its id with read and path "accounts".',
+  'It works on the whole account, so it is no way to turn off a single model: see model_control_options for that.',
+  'With expected, nothing is changed unless the switch stands as given there. The account is read, the change sent once,',
+  'and the account read again: verified means accepted and read back; accepted_unverified confirms nothing. blocked_by',
+  'lists what else keeps the account out of use, warnings the groups left without one.',
+  'Example: {"account_id": 12, "schedulable": false}.',
+].join(' ');
+
+/** The tool that takes an account out of scheduling, or back in. One change of an account at a time. */
+export const createSetAccountSchedulable = (needs: ChangeNeeds): Tool => {
+  const { relay, clock } = needs;
+  const turns = createTurns();
+  const change = async (input: v.InferOutput<typeof Input>, call: ToolCall): Promise<Result> => {
+    const { account_id, schedulable, expected = {} } = input;
+    const read = (signal: AbortSignal) => readAccount(relay, account_id, signal);
+    const leave = await turns.take(String(account_id), call.signal);
+    try {
+      const before = await read(call.signal);
+      const present = { schedulable: before.schedulable };
+      demandExpected(expected, present);
+      const resultOf = (told: Told<Account>, warnings: readonly GroupWarning[]): Result => ({
+        account_id,
+        account_name: cleanText(before.name, 100),
+        before: switchOf(before),
+        after: told.after && switchOf(told.after),
+        blocked_by: told.after && [...blocksOf(told.after, clock.now())],
+        warnings: warnings.map(({ code, group_ids }) => ({ code, group_ids: [...group_ids] })),
+        effects: [...EFFECTS],
+        ...outcomePartsOf(told),
+      });
+      const asked = { schedulable };
+      if (differing(asked, present).length === 0)
+        return resultOf({ outcome: 'already_set', after: before, reason: null }, []);
+      const warnings = schedulable ? [] : await groupWarnings(needs, before, call);
+      return await makeChange(
+        {
+          tool: NAME,
+          what: 'account',
+          subject: account_id,
+          write: { method: 'POST', path: `accounts/${account_id}/schedulable` },
+          asked,
+          read,
+          isAsAsked: (after) => after.schedulable === schedulable,
+          resultOf: (changed) => resultOf(changed, warnings),
+          output: Output,
+        },
+        needs,
+        call,
+      );
+    } finally {
+      leave();
+    }
+  };
+  return defineTool({
+    name: NAME,
+    title: 'Set account schedulable',
+    description: DESCRIPTION,
+    annotations: WRITING_HINTS,
+    input: Input,
+    output: Output,
+    run: change,
+  });
+};

@@ -1,0 +1,142 @@
+import * as assert from 'uvu/assert';
+import { Fault } from '../../../src/core/fault.ts';
+import { ExchangeError, type Received } from '../../../src/llm/exchange.ts';
+import { Problem } from '../../../src/relay-admin/problem.ts';
+import { createHealth } from '../../../src/relay-admin/tools/health.ts';
+import { describe, rejection } from '../../check.ts';
+import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
+import { assertWellDescribed, callTool, createScriptedRelay, problemOf, received, SILENCE } from './scripted-relay.ts';
+
+const healthOf = (answer: Received | Error | typeof SILENCE, clock: FakeClock = createFakeClock()) => {
+  const { relay, asked } = createScriptedRelay(
+    () => new Error('Read something'),
+    () => answer,
+  );
+  return { tool: createHealth({ relay, clock }), asked, clock };
+};
+
+const resultOf = (answer: Received | Error) => {
+  const { tool, clock } = healthOf(answer);
+  return callTool(tool, {}, { clock });
+};
+
+describe('health', (check) => {
+  check('is described for a model', () => assertWellDescribed(healthOf(SILENCE).tool));
+
+  check('is healthy when the relay says so, and says nothing else', async () => {
+    assert.equal(await resultOf(received(200, '{"status":"ok"}')), {
+      reachable: true,
+      healthy: true,
+      status: 200,
+      latency_ms: 0,
+      reason: null,
+    });
+  });
+
+  const answers: readonly (readonly [string, Received, string])[] = [
+    ['a web page with status 200', received(200, '<!doctype html><title>Relay</title>'), 'not_json'],
+    ['an empty answer with status 200', received(200, ''), 'not_json'],
+    ['a proxy that has no relay', received(502, '<html>Bad Gateway</html>'), 'not_json'],
+    ['JSON with another status word', received(200, '{"status":"degraded"}'), 'unexpected_json'],
+    ['JSON that is no object', received(200, '"ok"'), 'unexpected_json'],
+    ['JSON null', received(200, 'null'), 'unexpected_json'],
+    ['an array around the word', received(200, '[{"status":"ok"}]'), 'unexpected_json'],
+    ['the right word with the wrong HTTP status', received(503, '{"status":"ok"}'), 'unexpected_json'],
+    ['another success than 200', received(201, '{"status":"ok"}'), 'unexpected_json'],
+    ['a redirect, whatever is in it', received(302, '{"status":"ok"}'), 'redirect'],
+    ['a relay before its installation', received(404, '404 page not found'), 'setup_pending'],
+    ['a web page with status 404', received(404, '<html></html>'), 'setup_pending'],
+  ];
+  for (const [name, answer, reason] of answers) {
+    check(`is reachable and not healthy for ${name}`, async () => {
+      const { reachable, healthy, status, reason: told } = await resultOf(answer);
+      assert.equal(
+        { reachable, healthy, status, reason: told },
+        { reachable: true, healthy: false, status: answer.status, reason },
+      );
+    });
+  }
+
+  const failures: readonly (readonly [string, string])[] = [
+    ['ECONNREFUSED', 'connection_refused'],
+    ['ENOTFOUND', 'dns_failure'],
+    ['EAI_AGAIN', 'dns_failure'],
+    ['EAI_NONAME', 'dns_failure'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls_failure'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'tls_failure'],
+    ['CERT_HAS_EXPIRED', 'tls_failure'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls_failure'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls_failure'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls_failure'],
+    ['EPROTO', 'tls_failure'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+    ['ETIMEDOUT', 'timeout'],
+    ['ECONNRESET', 'connection_failed'],
+    ['UND_ERR_SOCKET', 'connection_failed'],
+    ['CONNECTION_FAILED', 'connection_failed'],
+  ];
+  for (const [code, reason] of failures) {
+    check(`is an answer and no error when the connection fails with ${code}`, async () => {
+      assert.equal(await resultOf(new ExchangeError(code)), {
+        reachable: false,
+        healthy: false,
+        status: null,
+        latency_ms: null,
+        reason,
+      });
+    });
+  }
+
+  check('counts an answer that never ends as reachable', async () => {
+    const { reachable, healthy, reason } = await resultOf(new ExchangeError('ANSWER_TOO_LARGE'));
+    assert.equal([reachable, healthy, reason], [true, false, 'too_large']);
+  });
+
+  check('says how long the relay took', async () => {
+    const clock = createFakeClock();
+    const { relay } = createScriptedRelay(() => undefined);
+    const slow = {
+      ...relay,
+      health: () =>
+        new Promise<Received>((resolve) => clock.after(120, () => resolve(received(200, '{"status":"ok"}')))),
+    };
+    const call = callTool(createHealth({ relay: slow, clock }), {}, { clock });
+    await clock.advance(120);
+    assert.is((await call).latency_ms, 120);
+  });
+
+  check('tells a timeout when the time for the call is over', async () => {
+    const { tool, clock } = healthOf(SILENCE);
+    const call = callTool(tool, {}, { clock });
+    await clock.advance(30_000);
+    const { reachable, reason } = await call;
+    assert.equal([reachable, reason], [false, 'timeout']);
+    assert.is(clock.pending(), 0);
+  });
+
+  check('rejects for a caller that left', async () => {
+    const client = new AbortController();
+    const { tool } = healthOf(SILENCE);
+    const call = rejection(callTool(tool, {}, { client }));
+    client.abort();
+    const thrown = await call;
+    assert.ok(thrown instanceof Fault && thrown.detail.kind === 'client-left');
+  });
+
+  check('passes on that this server is busy, which says nothing of the relay', async () => {
+    const { tool } = healthOf(new Problem({ kind: 'busy' }));
+    assert.equal(await problemOf(callTool(tool, {})), { kind: 'busy' });
+  });
+
+  check('does not take a bug for a relay that is down', async () => {
+    const { tool } = healthOf(new TypeError('a bug'));
+    assert.instance(await rejection(callTool(tool, {})), TypeError);
+  });
+
+  check('takes no arguments and reads nothing with the key', async () => {
+    const { tool, asked } = healthOf(received(200, '{"status":"ok"}'));
+    assert.is((await problemOf(callTool(tool, { url: 'http://169.254.169.254/' }))).kind, 'invalid-argument');
+    await callTool(tool, undefined);
+    assert.equal(asked, []);
+  });
+});

@@ -1,0 +1,209 @@
+import * as assert from 'uvu/assert';
+import type { Exchange } from '../../../src/llm/exchange.ts';
+import { describe } from '../../check.ts';
+import { bentFile, changesAt, codeOf, inTime, paid, until } from '../recharge-steps.ts';
+import { createWorld, keyNumber, previewed, refusalOf, resultOf, type World } from '../world.ts';
+
+const [OWNER, ALICE, BOB, ERIN] = [1, 2, 3, 8];
+
+const preview = (world: World, user_id: number, amount: string, exchange?: (direct: Exchange) => Exchange) =>
+  resultOf(world.start(exchange === undefined ? {} : { exchange }), 'preview_recharge', { user_id, amount });
+const codesOf = (result: Readonly<Record<string, unknown>>): string[] =>
+  (result.warnings as { code: string }[]).map(({ code }) => code);
+
+/** A relay that says so much about the requests of this minute. */
+const rpmStatus =
+  (data: unknown) =>
+  (direct: Exchange): Exchange =>
+  async (sent) => {
+    const received = await direct(sent);
+    return sent.url.endsWith('rpm-status') ? { ...received, text: JSON.stringify({ code: 0, data }) } : received;
+  };
+
+describe('a preview of a recharge', (check) => {
+  check('shows the user, the balance now and after, and when it ends, and changes nothing', async () => {
+    const world = createWorld();
+    const { preview_token, user, ...shown } = await preview(world, ALICE, '10.50000000');
+    assert.equal(shown, {
+      summary: 'Add 10.5 to the balance of user 2: 12.5 becomes 23. Valid until 2026-01-01T00:05:00.000Z.',
+      amount: '10.5',
+      balance_now: '12.5',
+      balance_after: '23',
+      warnings: [],
+      earlier_recharges: [],
+      expires_at: '2026-01-01T00:05:00.000Z',
+    });
+    assert.is((user as { email: string }).email, 'alice@example.com');
+    assert.match(String(preview_token), /^rp1\./);
+    assert.equal(changesAt(world), []);
+    assert.equal(world.control.credits(), []);
+  });
+
+  check('gives a token of its own each time', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    assert.is.not(await previewed(admin, ALICE, '1'), await previewed(admin, ALICE, '1'));
+  });
+
+  const cases: readonly (readonly [number, string, readonly string[]])[] = [
+    [ALICE, '125', []],
+    [ALICE, '125.00000001', ['much_more_than_balance']],
+    [OWNER, '1', ['user_is_admin']],
+    [BOB, '3', ['user_not_active']],
+    [BOB, '3.00000001', ['user_not_active', 'much_more_than_balance']],
+    [4, '4999.99999999', []],
+    [4, '5000', ['large_amount']],
+    [4, '10000', ['large_amount']],
+    [ERIN, '0.00000004', ['negative_balance']],
+    [ERIN, '0.00000005', []],
+    [ERIN, '100', []],
+  ];
+  for (const [userId, amount, expected] of cases) {
+    check(`of ${amount} for user ${userId} warns of ${expected.join(' and ') || 'nothing'}`, async () => {
+      assert.equal(codesOf(await preview(createWorld(), userId, amount)), expected);
+    });
+  }
+
+  check('warns of usage at this moment, and does without knowing', async () => {
+    for (const [data, expected] of [
+      [{ user_rpm_used: 3 }, ['running_usage']],
+      [{ user_rpm_used: 0 }, []],
+      [{ user_rpm_used: '3' }, []],
+      [null, []],
+    ] as const) {
+      assert.equal(codesOf(await preview(createWorld(), ALICE, '1', rpmStatus(data))), expected);
+    }
+    for (const fault of ['not-found', 'unavailable', 'html', 'drop', 'unauthorized'] as const) {
+      const world = createWorld();
+      world.control.useRouteFault(fault, 2, /rpm-status/);
+      assert.equal(codesOf(await inTime(world, preview(world, ALICE, '1'))), [], fault);
+    }
+  });
+
+  check('has no token in read-only mode', async () => {
+    const admin = createWorld().start({ variables: { RELAY_READ_ONLY: 'true' } });
+    const result = await resultOf(admin, 'preview_recharge', { user_id: ALICE, amount: '1' });
+    assert.is(result.preview_token, null);
+    assert.is(result.balance_after, '13.5');
+  });
+
+  for (const amount of [
+    1,
+    12.5,
+    '',
+    '0',
+    '0.0',
+    '-1',
+    '+1',
+    '1e3',
+    ' 1',
+    '1 ',
+    '1,5',
+    '01',
+    '.5',
+    '5.',
+    '1.000000001',
+  ]) {
+    check(`is refused for an amount such as ${JSON.stringify(amount)}`, async () => {
+      const world = createWorld();
+      const text = await refusalOf(world.start(), 'preview_recharge', { user_id: ALICE, amount });
+      assert.match(text, /^INVALID_ARGUMENT: amount: expected .* outcome=not_applied/);
+      assert.equal(world.control.requests(), []);
+    });
+  }
+
+  check('is refused with an argument too many, and for anything that is no user id', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    for (const given of [
+      { user_id: ALICE, amount: '1', notes: 'x' },
+      { user_id: '2', amount: '1' },
+      { user_id: 0, amount: '1' },
+      { user_id: 2.5, amount: '1' },
+      { amount: '1' },
+    ]) {
+      assert.is(codeOf(await refusalOf(admin, 'preview_recharge', given)), 'INVALID_ARGUMENT');
+    }
+    assert.equal(world.control.requests(), []);
+  });
+
+  check('is refused over the limit, which itself is allowed', async () => {
+    const world = createWorld();
+    const admin = world.start({ variables: { RELAY_MAX_RECHARGE: '20.5' } });
+    const text = await refusalOf(admin, 'preview_recharge', { user_id: ALICE, amount: '20.50000001' });
+    assert.match(text, /^AMOUNT_OVER_LIMIT: 20\.50000001 is above the limit of 20\.5 .* outcome=not_applied/);
+    assert.equal(world.control.requests(), []);
+    assert.is((await resultOf(admin, 'preview_recharge', { user_id: ALICE, amount: '20.5' })).amount, '20.5');
+  });
+
+  check('of somebody who is not there is refused', async () => {
+    const world = createWorld();
+    for (const user_id of [9, 4711]) {
+      const text = await refusalOf(world.start(), 'preview_recharge', { user_id, amount: '1' });
+      assert.match(text, /^NOT_FOUND: the relay has no user with this id/);
+    }
+  });
+
+  check('is refused while the journal cannot be read', async () => {
+    const world = createWorld();
+    const journalFile = bentFile(world.file.open(), { read: () => Promise.reject(new Error('EIO')) });
+    const text = await refusalOf(world.start({ journalFile }), 'preview_recharge', { user_id: ALICE, amount: '1' });
+    assert.is(codeOf(text), 'JOURNAL_UNAVAILABLE');
+  });
+});
+
+describe('a preview after a recharge that was never confirmed', (check) => {
+  const unconfirmed = async (fault: 'drop-before' | 'drop-after' | 'no-history') => {
+    const world = createWorld();
+    const admin = world.start();
+    world.control.useFault(fault);
+    const { marker } = await paid(admin, { token: await previewed(admin, ALICE, '10') });
+    return { world, marker };
+  };
+
+  check('is refused for two minutes while the history does not show it', async () => {
+    const { world, marker } = await unconfirmed('drop-before');
+    await world.clock.advance(119_999);
+    const text = await refusalOf(world.start(), 'preview_recharge', { user_id: ALICE, amount: '1' });
+    assert.match(text, /^UNRESOLVED_RECHARGE: .* outcome=not_applied retry=after_1s/);
+    assert.ok(text.endsWith(`ref=${marker}`));
+    await world.clock.advance(1);
+    const result = await preview(world, ALICE, '1');
+    assert.equal(codesOf(result), ['earlier_recharge_unknown']);
+    assert.equal(result.earlier_recharges, [
+      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', is_credited: false },
+    ]);
+  });
+
+  check('warns at once when the history shows it', async () => {
+    const { world, marker } = await unconfirmed('drop-after');
+    const result = await preview(world, ALICE, '1');
+    assert.equal(codesOf(result), ['earlier_recharge_credited']);
+    assert.equal(result.earlier_recharges, [
+      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', is_credited: true },
+    ]);
+  });
+
+  check('warns of nothing when the relay itself had said yes, and never of another user’s', async () => {
+    assert.equal(codesOf(await preview((await unconfirmed('no-history')).world, ALICE, '1')), []);
+    assert.equal(codesOf(await preview((await unconfirmed('drop-before')).world, 4, '1')), []);
+  });
+
+  check('warns of one that was cut off between the journal and the relay', async () => {
+    const world = createWorld();
+    const token = await previewed(world.start(), ALICE, '10');
+    const file = world.file.open();
+    // The process ends with the claim on the disk: it never hears that it is.
+    const journalFile = {
+      ...file,
+      append: (line: string) =>
+        file.append(line).then(() => (line.includes('"claim"') ? new Promise<never>(() => {}) : undefined)),
+    };
+    void world
+      .start({ journalFile })
+      .call('recharge', { preview_token: token, idempotency_key: keyNumber(1) }, new AbortController().signal);
+    await until(() => world.file.lines.some((line) => line.includes('"claim"')));
+    await world.clock.advance(120_000);
+    assert.equal(codesOf(await preview(world, ALICE, '1')), ['earlier_recharge_unknown']);
+  });
+});
