@@ -101,7 +101,7 @@ export const startServer = async ({ readyPath, port, ...plan }) => {
 };
 
 /** Resident memory, in MB of a million bytes. */
-const residentMb = (pid) => {
+export const residentMb = (pid) => {
   try {
     return (Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024) / 1e6;
   } catch {

@@ -1,14 +1,14 @@
-const median = (values) => {
+export const median = (values) => {
   const sorted = values.filter((value) => Number.isFinite(value)).sort((left, right) => left - right);
   const middle = sorted.length / 2;
   if (sorted.length === 0) return undefined;
   return sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-const fixed = (value, digits) => (value === undefined ? '-' : value.toFixed(digits));
+export const fixed = (value, digits) => (value === undefined ? '-' : value.toFixed(digits));
 
 /** A Markdown table with aligned columns: the first to the left, numbers to the right. */
-const table = (header, lines) => {
+export const table = (header, lines) => {
   const widths = header.map((name, column) => Math.max(3, name.length, ...lines.map((line) => line[column].length)));
   const row = (cells) =>
     `| ${cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join(' | ')} |`;

@@ -1,7 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
-import * as v from 'valibot';
 import { createPrometheusMeter } from '../src/adapter/prometheus.ts';
 import { proxiesFrom } from '../src/adapter/undici-exchange.ts';
 import type { FaultDetail } from '../src/core/fault.ts';
@@ -11,25 +10,18 @@ import { OUR_POLICY } from '../src/gateway/policy.ts';
 import { contextTokensFor } from '../src/gateway/prompt.ts';
 import { windowsOf } from '../src/gateway/text/windows.ts';
 import { describe } from './check.ts';
+import { decisions, defaultsOf, ROOT, read, tableOfVariables, unique } from './docs-pages.ts';
 
-const ROOT = resolve(import.meta.dirname, '..');
-const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const PAGE = read('docs/moderation-gateway.md');
 const EXAMPLE = read('.env.example');
 
 const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
 /** Every variable of the gateway with its default, `none` where there is nothing. */
 const DEFAULTS: readonly string[] = [
-  ...Object.entries(GatewayVariables.entries).map(([name, schema]) => `${name}=${v.getDefault(schema) || 'none'}`),
+  ...defaultsOf(GatewayVariables.entries),
   ...PROXIES.map((name) => `${name}=none`),
 ].sort();
 const NAMES = DEFAULTS.map((line) => line.split('=')[0]);
-
-/** The rows of every table of the page whose first cell is a variable, as `NAME=default`. */
-const tableOfVariables = (): string[] =>
-  [...PAGE.matchAll(/^\| `([A-Z][A-Z0-9_]+)` \| (?:`([^`]*)`|(none)) \|/gm)].map(
-    ([, name, value, none]) => `${name}=${value ?? none}`,
-  );
 
 const SETTING = /^#?([A-Z][A-Z0-9_]*)=/;
 
@@ -43,8 +35,11 @@ const exampleVariables = (): string[] => {
   });
 };
 
+/** What only services with sessions answer. */
+type GatewayFault = Exclude<FaultDetail['kind'], 'conflict' | 'unavailable'>;
+
 /** One fault of each kind: the compiler asks for the next one here. */
-const FAULTS: { readonly [Kind in FaultDetail['kind']]: Extract<FaultDetail, { readonly kind: Kind }> } = {
+const FAULTS: { readonly [Kind in GatewayFault]: Extract<FaultDetail, { readonly kind: Kind }> } = {
   unauthorized: { kind: 'unauthorized' },
   'bad-input': { kind: 'bad-input', code: 'invalid_json', param: null, message: '' },
   'model-not-found': { kind: 'model-not-found', valid: [] },
@@ -79,11 +74,9 @@ const badInputCodes = (): string[] =>
     [...read(file).matchAll(/(?:\bbad\(\s*|\bcode: )'([a-z_]+)'/g)].map(([, code]) => `400 ${code}`),
   );
 
-const unique = (words: readonly string[]): string[] => [...new Set(words)].sort();
-
 describe('the settings in the docs', (check) => {
   check('are those that the gateway reads, with their defaults', () => {
-    assert.equal(tableOfVariables().sort(), DEFAULTS);
+    assert.equal(tableOfVariables(PAGE).sort(), DEFAULTS);
   });
   check('are those of .env.example, with the same defaults', () => {
     assert.equal(exampleVariables().sort(), DEFAULTS);
@@ -165,11 +158,6 @@ describe('the metrics in the docs', (check) => {
   });
 });
 
-const decisions = (): string[] =>
-  readdirSync(join(ROOT, 'docs/decisions'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/decisions/${name}`);
-
 /** GitHub's own way from a heading to its anchor. */
 const anchorOf = (heading: string): string =>
   heading
@@ -199,13 +187,14 @@ describe('the docs', (check) => {
     'CONTRIBUTING.md',
     'CHANGELOG.md',
     'docs/moderation-gateway.md',
+    'docs/relay-admin.md',
     ...decisions(),
   ]) {
     check(`${file} has no relative link that leads nowhere`, () => assert.equal(brokenLinksIn(file), []));
   }
   check('have links to find', () => {
     assert.ok([...read('README.md').matchAll(/\]\([^)]+\.md\)/g)].length > 0);
-    assert.ok([...PAGE.matchAll(/\]\(#[^)]+\)/g)].length > 10);
+    for (const page of [PAGE, read('docs/relay-admin.md')]) assert.ok([...page.matchAll(/\]\(#[^)]+\)/g)].length > 10);
   });
   check('keep a decision to a name with its date and to three parts', () => {
     for (const file of decisions()) {
