@@ -36,10 +36,7 @@ const ONLY_IN: Readonly<Record<string, string | readonly string[]>> = {
   '@whatwg-node/fetch': 'src/adapter/node-response.ts',
   undici: 'src/adapter/undici-exchange.ts',
   'prom-client': 'src/adapter/prometheus.ts',
-  '@modelcontextprotocol/sdk': [
-    'src/relay-admin/server.ts',
-    'src/adapter/mcp-stdio.ts',
-  ],
+  '@modelcontextprotocol/sdk': ['src/relay-admin/server.ts', 'src/adapter/mcp-stdio.ts'],
   'csv-parse': 'src/adapter/eval-files.ts',
   'cli-progress': 'src/adapter/eval-progress.ts',
 };

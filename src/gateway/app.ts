@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
+import { createGate } from '../core/gate.ts';
 import { guard } from '../core/guard.ts';
 import type { Handler } from '../core/handler.ts';
 import { json } from '../core/json.ts';
@@ -10,7 +11,6 @@ import type { BackendKey, KeyChange, SharedRest } from '../llm/key-pool.ts';
 import { createBackend } from './backend.ts';
 import { createVerdictCache } from './cache.ts';
 import type { BackendSettings, GatewaySettings } from './config.ts';
-import { createGate } from '../core/gate.ts';
 import { createJudge } from './judge.ts';
 import type { Meter } from './meter.ts';
 import type { ModelAlias } from './models.ts';

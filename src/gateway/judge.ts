@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
+import type { Gate } from '../core/gate.ts';
 import type { Deadline } from '../core/wait.ts';
 import type { ChatCall } from '../llm/dialect.ts';
 import type { ChatAnswer } from '../llm/failover.ts';
 import type { BackendKey } from '../llm/key-pool.ts';
 import type { Upstream } from '../llm/upstream.ts';
-import type { Gate } from '../core/gate.ts';
 import { hedged } from './hedge.ts';
 import type { ModelAlias } from './models.ts';
 import { type Excerpt, OUTPUT_TOKENS, userPrompt, VERDICT_SCHEMA } from './prompt.ts';
