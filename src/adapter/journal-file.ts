@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { JournalFile } from '../relay-admin/journal-file.ts';
@@ -6,6 +7,18 @@ const LINE_BREAK = 0x0a;
 const READ_BYTES = 1024 * 1024;
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** Not waiting for a pipe's other end, which may never come. */
+const READING = constants.O_RDONLY | constants.O_NONBLOCK;
+const APPENDING = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+
+/** A pipe or a device would take lines and keep none, or hang. */
+const openRegular = async (path: string, flags: number): Promise<FileHandle> => {
+  const file = await open(path, flags, 0o600);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw Object.assign(new Error('Not a regular file'), { code: 'ENOTREG' });
+};
 
 /** A new name in a directory is only safe once the directory is. */
 const settleDirectory = async (path: string): Promise<void> => {
@@ -44,7 +57,7 @@ export const createJournalFile = (given: string): JournalFile => {
   return {
     async append(line) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const file = await open(path, 'a+', 0o600);
+      const file = await openRegular(path, APPENDING);
       try {
         const { size } = await file.stat();
         // A line that a crash cut short must not swallow this one.
@@ -59,7 +72,7 @@ export const createJournalFile = (given: string): JournalFile => {
       }
     },
     async readNew() {
-      const file = await open(path, 'r').catch((error: unknown) => {
+      const file = await openRegular(path, READING).catch((error: unknown) => {
         if (isMissing(error)) return undefined;
         throw error;
       });

@@ -58,6 +58,7 @@ A text that is clean:
 The relay admin tools, as an MCP client is told of them, and a line that lists them:
   ${facts.client.text}
   npx @modelcontextprotocol/inspector --cli --config ${facts.client.file} --server relay-admin --method tools/list
+  npx @modelcontextprotocol/inspector --cli --config ${facts.client.file} --server relay-admin --method tools/call --tool-name preview_recharge --tool-args-json '{"user_id":2,"amount":"1.5"}'
 
 For a real judge, run "npm start" (where the package is installed: "gatehouse gateway") with one of
   BACKEND_API_KEYS=<keys of https://ollama.com>          the cloud

@@ -26,7 +26,8 @@ const build = ({ variables, writeLine }: StdioSide): StdioService => {
     log,
     version: VERSION,
   });
-  log('info', 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
+  const level = config.key.kind === 'present' ? 'info' : 'warn';
+  log(level, 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
   for (const [setting, nearest] of strangersIn(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }

@@ -83,9 +83,9 @@ export const makeChange = async <State, Result>(
 
   const begin = async (): Promise<void> => {
     demandTime(call);
-    await note('sent').catch(() => {
+    await note('sent').catch((error: unknown) => {
       call.sentSignal.throwIfAborted();
-      throw new Problem({ kind: 'journal-unavailable' });
+      throw error instanceof Problem ? error : new Problem({ kind: 'journal-unavailable', why: 'no code' });
     });
     try {
       demandTime(call);

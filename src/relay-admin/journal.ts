@@ -17,6 +17,8 @@ export type Journal = ChangeNotes & {
   readonly refresh: () => Promise<void>;
   readonly byToken: (tokenHash: string) => Recorded | undefined;
   readonly byKey: (keyHash: string) => Recorded | undefined;
+  /** Every recharge of a user, in the order of the file. */
+  readonly claimsOf: (userId: number) => readonly Recorded[];
   /** Recharges of a user whose outcome nobody knows, oldest first. */
   readonly unresolvedOf: (userId: number) => readonly ClaimEntry[];
   /** Writes a claim down and answers with the one that counts. Only who wrote that one may send. */
@@ -48,6 +50,10 @@ const createRecords = () => {
     secret: () => secret,
     byToken: (hash: string) => recorded(tokens.get(hash)),
     byKey: (hash: string) => recorded(keys.get(hash)),
+    claimsOf: (userId: number) =>
+      [...claims.values()]
+        .filter((claim) => claim.userId === userId)
+        .map((claim) => ({ claim, settlement: settlements.get(claim.by) })),
     unresolvedOf: (userId: number) =>
       [...claims.values()].filter(({ by, userId: id }) => id === userId && isOpen(settlements.get(by))),
   };
@@ -62,6 +68,12 @@ const weightier = (known: SettlementEntry | undefined, entry: SettlementEntry): 
 const isOpen = (settlement: SettlementEntry | undefined): boolean =>
   settlement === undefined || (settlement.state === 'accepted_unverified' && !settlement.isAccepted);
 
+/** The system's word for a failure, which holds no path and no text. */
+const codeOf = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : 'no code';
+};
+
 /** A journal over a file. It reads nothing before it is first asked. */
 export const createJournal = (file: JournalFile, newId: () => string): Journal => {
   const records = createRecords();
@@ -70,8 +82,8 @@ export const createJournal = (file: JournalFile, newId: () => string): Journal =
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work);
     last = done.catch(() => {});
-    return done.catch(() => {
-      throw new Problem({ kind: 'journal-unavailable' });
+    return done.catch((error: unknown) => {
+      throw new Problem({ kind: 'journal-unavailable', why: codeOf(error) });
     });
   };
   const readNew = async (): Promise<void> => {
@@ -97,6 +109,7 @@ export const createJournal = (file: JournalFile, newId: () => string): Journal =
       }),
     byToken: records.byToken,
     byKey: records.byKey,
+    claimsOf: records.claimsOf,
     unresolvedOf: records.unresolvedOf,
     claim: (claim) =>
       inOrder(async () => {

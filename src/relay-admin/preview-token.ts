@@ -70,6 +70,7 @@ export const createPreviewTokens = ({
       return { token: `${body}.${await macOf(body)}`, expiresAtMs };
     },
     async open(token) {
+      if (key.kind !== 'present') throw new Problem({ kind: 'no-admin-key', isMalformed: key.kind === 'malformed' });
       const [, body, userId, amount, balance, person = '', standing = '', expires, offered = ''] =
         TOKEN.exec(token) ?? [];
       if (body === undefined || amount === undefined || balance === undefined)

@@ -75,7 +75,7 @@ export const wordsFor = (detail: ProblemDetail): ProblemWords => {
       return words(
         'NO_ADMIN_KEY',
         detail.isMalformed
-          ? 'RELAY_ADMIN_API_KEY is not of the form admin- and 64 hexadecimal digits'
+          ? 'RELAY_ADMIN_API_KEY is not of the form admin- and 64 lower-case hexadecimal digits'
           : 'RELAY_ADMIN_API_KEY is not set',
         'ask the operator to set the key and restart this server; describe, health and model_control_options work without it.',
       );
@@ -121,7 +121,7 @@ export const wordsFor = (detail: ProblemDetail): ProblemWords => {
       return words(
         'CONFIRM_TOKEN_UNKNOWN',
         'this preview_token was not made by this server for this relay, or was altered',
-        'call preview_recharge and use its preview_token unchanged.',
+        'when a recharge with this preview was tried before, repeat that call with its very preview_token and idempotency_key; otherwise call preview_recharge.',
       );
     case 'token-expired':
       return words(
@@ -138,8 +138,9 @@ export const wordsFor = (detail: ProblemDetail): ProblemWords => {
     case 'idempotency-conflict':
       return words(
         'IDEMPOTENCY_CONFLICT',
-        CONFLICTS[detail.why],
-        'look at the balance history of the user with read before anything else.',
+        `${CONFLICTS[detail.why]}; this call changed nothing, but the earlier one may have been credited`,
+        'look for the reference in the balance history of the user with read before anything else.',
+        { reference: detail.reference },
       );
     case 'recharge-refused':
       return words(
@@ -153,7 +154,7 @@ export const wordsFor = (detail: ProblemDetail): ProblemWords => {
     case 'recharge-not-sent':
       return words(
         'RECHARGE_NOT_SENT',
-        'the call was cancelled or its time was over before the recharge was sent, and its preview_token is used up',
+        'the call was cancelled, its time was over or another recharge of this user came first, so this one was not sent, and its preview_token is used up',
         'when it is still wanted, call preview_recharge and confirm anew with a new idempotency_key.',
         { reference: detail.reference },
       );
@@ -193,7 +194,7 @@ export const wordsFor = (detail: ProblemDetail): ProblemWords => {
     case 'journal-unavailable':
       return words(
         'JOURNAL_UNAVAILABLE',
-        'the journal cannot be read or written, and without it nothing is sent',
+        `the journal cannot be read or written (${detail.why}), and without it nothing is sent`,
         'ask the operator to look at RELAY_JOURNAL.',
       );
     case 'upstream-auth':

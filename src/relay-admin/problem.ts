@@ -19,6 +19,7 @@ export type ProblemDetail =
   | {
       readonly kind: 'idempotency-conflict';
       readonly why: 'token-used' | 'key-used' | 'key-in-history' | 'key-in-relay';
+      readonly reference: string;
     }
   | {
       readonly kind: 'recharge-refused';
@@ -31,7 +32,8 @@ export type ProblemDetail =
   | { readonly kind: 'change-unknown'; readonly tool: string }
   | { readonly kind: 'change-refused'; readonly status: number }
   | { readonly kind: 'busy' }
-  | { readonly kind: 'journal-unavailable' }
+  /** `why`: the system's own word for it, such as ENOSPC. */
+  | { readonly kind: 'journal-unavailable'; readonly why: string }
   | { readonly kind: 'upstream-auth' }
   | { readonly kind: 'terms-not-accepted' }
   | { readonly kind: 'upstream-refused'; readonly status: number }

@@ -31,7 +31,8 @@ const KEY_CONFLICT = 409;
 
 const problemFor = ({ marker }: ClaimEntry, status: number | undefined): Problem => {
   if (status === undefined) return new Problem({ kind: 'recharge-not-sent', reference: marker });
-  if (status === KEY_CONFLICT) return new Problem({ kind: 'idempotency-conflict', why: 'key-in-relay' });
+  if (status === KEY_CONFLICT)
+    return new Problem({ kind: 'idempotency-conflict', why: 'key-in-relay', reference: marker });
   return new Problem({ kind: 'recharge-refused', status, reference: marker });
 };
 

@@ -20,7 +20,12 @@ export type RechargeNeeds = RecordNeeds & {
 };
 
 /** What may be claimed, and how to give up the user's turn. */
-type Admitted = { readonly draft: Omit<ClaimEntry, 'kind' | 'by'>; readonly leave: () => void };
+type Admitted = {
+  readonly draft: Omit<ClaimEntry, 'kind' | 'by'>;
+  /** How many recharges of the user were on record before the user was looked at. */
+  readonly knownClaims: number;
+  readonly leave: () => void;
+};
 
 /** A change may start only while this share of the call's time is left: for its answer, and for looking afterwards. */
 const SHARE_TO_START = 0.5;
@@ -55,7 +60,7 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
     const what = await tokens.stalenessOf(preview, user);
     if (what !== undefined) throw new Problem({ kind: 'preview-stale', what });
     if ((marked.get(marker) ?? []).length > 0)
-      throw new Problem({ kind: 'idempotency-conflict', why: 'key-in-history' });
+      throw new Problem({ kind: 'idempotency-conflict', why: 'key-in-history', reference: marker });
     if (!hasTimeToSend(call)) throw new Problem({ kind: 'deadline' });
     call.signal.throwIfAborted();
     return user.balance;
@@ -70,12 +75,22 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
       throw new Problem({ kind: 'amount-over-limit', amount, limit: textOf(largestRecharge) });
     const leave = await turns.take(String(userId), call.signal);
     try {
+      await journal.refresh();
+      const knownClaims = journal.claimsOf(userId).length;
       const balance = await balanceIfFresh(preview, hashes, call);
-      return { draft: { ...hashes, at: clock.now(), userId, amount, balanceBefore: textOf(balance) }, leave };
+      const draft = { ...hashes, at: clock.now(), userId, amount, balanceBefore: textOf(balance) };
+      return { draft, knownClaims, leave };
     } catch (error) {
       leave();
       throw error;
     }
+  };
+
+  /** Whether another process has claimed a recharge of the user since they were looked at: the preview is of no worth then. */
+  const isOvertaken = ({ by, userId }: ClaimEntry, knownClaims: number): boolean => {
+    const claims = journal.claimsOf(userId);
+    const own = claims.findIndex(({ claim }) => claim.by === by);
+    return claims.slice(knownClaims, own).some(({ settlement }) => settlement?.state !== 'not_applied');
   };
 
   /** Sends what was claimed. From here on nothing may go wrong without being told as unknown. */
@@ -98,8 +113,9 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
   /** What is on record for the token, or the conflict with what is on record for another pair. */
   const recallIfSame = async ({ token, key }: PairHashes, call: ToolCall): Promise<RechargeResult> => {
     const recorded = journal.byToken(token);
-    if (recorded === undefined) throw new Problem({ kind: 'idempotency-conflict', why: 'key-used' });
-    if (recorded.claim.key !== key) throw new Problem({ kind: 'idempotency-conflict', why: 'token-used' });
+    const { marker: reference = '' } = (recorded ?? journal.byKey(key))?.claim ?? {};
+    if (recorded === undefined) throw new Problem({ kind: 'idempotency-conflict', why: 'key-used', reference });
+    if (recorded.claim.key !== key) throw new Problem({ kind: 'idempotency-conflict', why: 'token-used', reference });
     return record.recall(recorded, call.signal);
   };
 
@@ -118,12 +134,14 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
       if (!isOnRecord(hashes)) throw error;
     });
     if (admitted === undefined) return recallIfSame(hashes, call);
-    const { draft, leave } = admitted;
+    const { draft, knownClaims, leave } = admitted;
     try {
       // Known to be a result that clients take, before there is something to be told with it.
       v.parse(RechargeResult, resultFor({ ...draft, kind: 'claim', by: '' }, NO_ANSWER, UNSEEN));
       const { claim, isOwn } = await journal.claim(draft);
-      return isOwn ? await sendOnce(claim, pair.key, call) : await recallIfSame(hashes, call);
+      if (!isOwn) return await recallIfSame(hashes, call);
+      if (isOvertaken(claim, knownClaims)) throw await record.dismiss(claim);
+      return await sendOnce(claim, pair.key, call);
     } finally {
       leave();
     }
@@ -139,7 +157,8 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
     // What is proven counts more than what is under way here: another process may have been quicker than that.
     if (twin?.key === hashes.key && !isProven(hashes)) return { ...(await twin.result), replayed: true };
     if (isOnRecord(hashes)) return recallIfSame(hashes, call);
-    if (twin !== undefined) throw new Problem({ kind: 'idempotency-conflict', why: 'token-used' });
+    if (twin !== undefined)
+      throw new Problem({ kind: 'idempotency-conflict', why: 'token-used', reference: hashes.marker });
     const result = start(pair, hashes, call);
     underWay.set(hashes.token, { key: hashes.key, result });
     return result.finally(() => underWay.delete(hashes.token));

@@ -37,10 +37,10 @@ export const EVERY_PROBLEM: Details = {
     { kind: 'preview-stale', what: 'identity' },
   ],
   'idempotency-conflict': [
-    { kind: 'idempotency-conflict', why: 'token-used' },
-    { kind: 'idempotency-conflict', why: 'key-used' },
-    { kind: 'idempotency-conflict', why: 'key-in-history' },
-    { kind: 'idempotency-conflict', why: 'key-in-relay' },
+    { kind: 'idempotency-conflict', why: 'token-used', reference: 'rc_0123456789abcdef' },
+    { kind: 'idempotency-conflict', why: 'key-used', reference: 'rc_0123456789abcdef' },
+    { kind: 'idempotency-conflict', why: 'key-in-history', reference: 'rc_0123456789abcdef' },
+    { kind: 'idempotency-conflict', why: 'key-in-relay', reference: 'rc_0123456789abcdef' },
   ],
   'recharge-refused': [0, 400, 401, 403, 404, 413, 423, 429].map(
     (status) => ({ kind: 'recharge-refused', status, reference: REFERENCE }) as const,
@@ -54,7 +54,7 @@ export const EVERY_PROBLEM: Details = {
   'change-unknown': [{ kind: 'change-unknown', tool: 'update_user_limits' }],
   'change-refused': [{ kind: 'change-refused', status: 400 }],
   busy: [{ kind: 'busy' }],
-  'journal-unavailable': [{ kind: 'journal-unavailable' }],
+  'journal-unavailable': [{ kind: 'journal-unavailable', why: 'ENOSPC' }],
   'upstream-auth': [{ kind: 'upstream-auth' }],
   'terms-not-accepted': [{ kind: 'terms-not-accepted' }],
   'upstream-refused': [{ kind: 'upstream-refused', status: 422 }],

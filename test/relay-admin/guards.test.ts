@@ -334,9 +334,21 @@ const ODDITIES: readonly Oddity[] = [
   ['two answers', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'],
 ];
 
-const collectGarbage = (): void => {
+const LOOKS = 20;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** What is really held: the least of some looks, because buffers are given back a while after their garbage is collected. */
+const heldBytes = async (): Promise<number> => {
   setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
+  const collect: () => void = runInNewContext('gc');
+  let least = Number.POSITIVE_INFINITY;
+  for (let look = 0; look < LOOKS; look += 1) {
+    await turn();
+    collect();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    least = Math.min(least, heapUsed + arrayBuffers);
+  }
+  return least;
 };
 
 describe('answers without end or measure', (check) => {
@@ -358,19 +370,15 @@ describe('answers without end or measure', (check) => {
     });
   check('of fifty megabytes cost no memory that stays', () =>
     withHttpWorld(async (world) => {
-      const heldBytes = (): number => {
-        collectGarbage();
-        const { heapUsed, arrayBuffers } = process.memoryUsage();
-        return heapUsed + arrayBuffers;
-      };
       world.control.useRouteFault('huge', Infinity);
       await world.admin.call('read', { path: 'users' }, new AbortController().signal);
-      const beforeBytes = heldBytes();
+      const beforeBytes = await heldBytes();
       for (let call = 0; call < 20; call += 1) {
         const answer = await world.admin.call('read', { path: 'users' }, new AbortController().signal);
         assert.match(answer.kind === 'failed' ? answer.text : '', /^UPSTREAM_CONTRACT: .* more than these tools take/);
       }
-      assert.ok(heldBytes() - beforeBytes < 20 * 1024 * 1024, `${heldBytes() - beforeBytes} bytes more`);
+      const moreBytes = (await heldBytes()) - beforeBytes;
+      assert.ok(moreBytes < 20 * 1024 * 1024, `${moreBytes} bytes more`);
       const health = await httpCall(world, 'health', {});
       assert.is(health.kind === 'done' && health.result.reason, 'too_large');
       world.control.clearFaults();

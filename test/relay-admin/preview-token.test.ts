@@ -141,7 +141,7 @@ describe('a preview token', (check) => {
   });
 
   check('passes on that the journal is unavailable', async () => {
-    const problem = new Problem({ kind: 'journal-unavailable' });
+    const problem = new Problem({ kind: 'journal-unavailable', why: 'EIO' });
     const { token } = await tokenWorld().tokens.make(person(), AMOUNT);
     const { tokens } = tokenWorld({
       journal: {

@@ -53,6 +53,22 @@ describe('recharges at the same time', (check) => {
     for (const answer of answers) assert.equal({ ...answer, replayed: true }, { ...answers[0], replayed: true });
   });
 
+  check(
+    'of two previews of one user in two processes are one credit: the other was previewed on another balance',
+    async () => {
+      const world = createWorld();
+      const [first, second] = [world.start(), world.start()];
+      const tokens = [await previewed(first, CAROL, '1'), await previewed(second, CAROL, '1')];
+      const answers = await Promise.all([
+        pay(first, { token: tokens[0]!, key: keyNumber(1) }),
+        pay(second, { token: tokens[1]!, key: keyNumber(2) }),
+      ]);
+      assert.equal(answers.map(({ kind }) => kind).sort(), ['done', 'failed']);
+      assert.is(world.control.credits().length, 1);
+      assert.is(changesAt(world).length, 1);
+    },
+  );
+
   check('of one pair in several processes are one POST, and none is told that nothing was credited', async () => {
     const world = createWorld();
     const processes = [world.start(), world.start(), world.start(), world.start()];
@@ -174,15 +190,16 @@ describe('recharges at the same time', (check) => {
     const tokens = [await previewed(admin, ALICE, '10'), await previewed(admin, ALICE, '3')];
     const startedAt = world.clock.now();
     world.control.useFault('slow', 2);
-    const asked = tokens.map((token, index) => paid(admin, { token, key: keyNumber(index) }));
+    const first = paid(admin, { token: tokens[0]!, key: keyNumber(0) });
     await until(() => changesAt(world).length === 1);
+    const second = paid(admin, { token: tokens[1]!, key: keyNumber(1) });
     // Spent at once, so that the second preview is not stale.
     world.control.debit(ALICE, '20');
     await world.clock.advance(1000);
-    assert.is((await asked[0]!).outcome, 'verified');
+    assert.is((await first).outcome, 'verified');
     await until(() => changesAt(world).length === 2);
     await world.clock.advance(1000);
-    assert.is((await asked[1]!).outcome, 'verified');
+    assert.is((await second).outcome, 'verified');
     assert.equal(
       changesAt(world).map(({ at }) => at - startedAt),
       [0, 1000],
@@ -194,7 +211,7 @@ describe('recharges at the same time', (check) => {
     const admin = world.start();
     const tokens = [await previewed(admin, ALICE, '10'), await previewed(admin, ALICE, '10')];
     const asked = tokens.map((token, index) => pay(admin, { token, key: keyNumber(index) }));
-    assert.equal((await Promise.all(asked)).map(comeTo), ['verified', 'PREVIEW_STALE']);
+    assert.equal((await Promise.all(asked)).map(comeTo).sort(), ['PREVIEW_STALE', 'verified']);
     assert.is(changesAt(world).length, 1);
   });
 });
@@ -235,15 +252,15 @@ describe('a recharge that is cancelled', (check) => {
     const tokens = await Promise.all(['10', '3', '2'].map((amount) => previewed(admin, ALICE, amount)));
     world.control.useFault('slow');
     const caller = new AbortController();
-    const [first, second, third] = tokens.map((token, index) =>
-      pay(admin, { token, key: keyNumber(index), ...(index === 1 ? { signal: caller.signal } : {}) }),
-    );
+    const first = pay(admin, { token: tokens[0]!, key: keyNumber(0) });
     await until(() => changesAt(world).length === 1);
+    const second = pay(admin, { token: tokens[1]!, key: keyNumber(1), signal: caller.signal });
+    const third = pay(admin, { token: tokens[2]!, key: keyNumber(2) });
     world.control.debit(ALICE, '20');
     caller.abort();
-    assert.is(comeTo(await second!), 'CANCELLED');
+    assert.is(comeTo(await second), 'CANCELLED');
     await world.clock.advance(1000);
-    assert.equal([comeTo(await first!), comeTo(await third!)], ['verified', 'verified']);
+    assert.equal([comeTo(await first), comeTo(await third)], ['verified', 'verified']);
   });
 
   check('while it is being noted is not sent, and its token is used up', async () => {
@@ -311,4 +328,33 @@ describe('a journal that fails once the recharge was sent', (check) => {
       assert.is(changesAt(world).length, 1);
     });
   }
+
+  check('tells nobody that a recharge was refused before the disk holds it', async () => {
+    const [answering, reading, writing] = [createHold(), createHold(), createHold()];
+    let isHeld = false;
+    const world = createWorld();
+    const token = await previewed(world.start(), ALICE, '10');
+    const journalFile = bentFile(world.file.open(), {
+      append: (line) => (line.includes('"settlement"') ? writing.wait() : Promise.resolve()),
+      read: () => (isHeld ? reading.wait() : Promise.resolve()),
+    });
+    const admin = world.start({ journalFile, exchange: holding(answering, 'POST', 'after') });
+    world.control.useFault('rate-limited');
+    const asked = [pay(admin, { token })];
+    await until(answering.isReached);
+    isHeld = true;
+    asked.push(pay(admin, { token }));
+    await until(reading.isReached);
+    isHeld = false;
+    answering.letGo();
+    await until(() => world.logged.some((line) => line.includes('not_applied')));
+    let answers = 0;
+    for (const answer of asked) void answer.finally(() => void answers++);
+    reading.letGo();
+    await until(writing.isReached);
+    await world.clock.advance(1000);
+    assert.is(answers, 0);
+    writing.letGo();
+    assert.equal((await Promise.all(asked)).map(comeTo), ['RECHARGE_REFUSED', 'RECHARGE_REFUSED']);
+  });
 });

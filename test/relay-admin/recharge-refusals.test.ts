@@ -324,8 +324,8 @@ describe('before anything is sent', (check) => {
     const { world, token } = await withPreview();
     for (const [code, variables] of [
       ['READ_ONLY', { RELAY_READ_ONLY: 'true' }],
-      ['CONFIRM_TOKEN_UNKNOWN', { RELAY_ADMIN_API_KEY: '' }],
-      ['CONFIRM_TOKEN_UNKNOWN', { RELAY_ADMIN_API_KEY: 'admin-ABC' }],
+      ['NO_ADMIN_KEY', { RELAY_ADMIN_API_KEY: '' }],
+      ['NO_ADMIN_KEY', { RELAY_ADMIN_API_KEY: 'admin-ABC' }],
     ] as const) {
       await refusedUnsent(world, code, payRefusal(world.start({ variables }), { token }));
     }

@@ -20,8 +20,8 @@ type Told = {
   onRecordAt?: number;
   verifiedAt?: number;
   refusedAt?: number;
-  /** Who knows for certain, whatever becomes of the journal. */
-  readonly knowing: Set<Process>;
+  /** Who knows for certain, and since when, whatever becomes of the journal. */
+  readonly knowing: Map<Process, number>;
 };
 
 export const keyOf = (key: number): string => `key-${String(key).padStart(16, '0')}`;
@@ -59,7 +59,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
   };
   const toldOf = ({ token, key }: Call): Told => {
     const id = `${token}/${key}`;
-    const known = told.get(id) ?? { knowing: new Set() };
+    const known = told.get(id) ?? { knowing: new Map() };
     told.set(id, known);
     return known;
   };
@@ -69,8 +69,8 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
       .slice(0, until)
       .filter(({ amount, idempotencyKey }) => amount === tokens[token]?.amount && idempotencyKey === keyOf(key));
   /** What the disk did not take, or does not give, cannot be known after a restart, or to another process. */
-  const isForgotten = ({ key, process, failedReads }: Call, { knowing }: Told): boolean => {
-    if (knowing.has(process)) return false;
+  const isForgotten = ({ key, process, failedReads, startedAt }: Call, { knowing }: Told): boolean => {
+    if ((knowing.get(process) ?? moment) < startedAt) return false;
     if (process.failedReads() > failedReads) return true;
     const by = world
       .lines()
@@ -93,7 +93,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
       assert.is(result.reason, null);
       assert.is(creditsOf(call).length, 1, 'verified without just one credit');
       known.verifiedAt ??= moment;
-      known.knowing.add(call.process);
+      if (!known.knowing.has(call.process)) known.knowing.set(call.process, moment);
       return;
     }
     assert.is(result.outcome, 'accepted_unverified');
@@ -109,7 +109,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
     assert.match(text, ' outcome=not_applied ', text);
     if (code === 'JOURNAL_UNAVAILABLE') {
       assert.ok(isJournalFaulty, text);
-      assert.is(known.knowing.has(call.process), false, 'known, and not told');
+      assert.ok((known.knowing.get(call.process) ?? moment) >= call.startedAt, 'known, and not told');
       return;
     }
     assert.equal(creditsOf(call, call.process.creditsAtLastRead()), [], `credited, and said not to be: ${text}`);
@@ -119,7 +119,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
     assert.equal(creditsOf(call), [], `credited, and said not to be: ${text}`);
     assert.is(known.verifiedAt, undefined);
     known.refusedAt ??= moment;
-    known.knowing.add(call.process);
+    if (!known.knowing.has(call.process)) known.knowing.set(call.process, moment);
   };
   const checkRelay = (): void => {
     const posts = control.requests().filter(({ method }) => method !== 'GET');

@@ -17,7 +17,7 @@ const WRITERS = [
 ] as const;
 
 const RULES = [
-  'To credit a user: call preview_recharge, show the preview to a person, wait for a clear yes, then call recharge with that preview_token and one idempotency_key.',
+  'To credit a user: call preview_recharge, show its summary, the e-mail and name in user, and its warnings to a person, wait for a clear yes, then call recharge with that preview_token and one idempotency_key.',
   'One wish has one idempotency_key. Calling again for the same wish uses the same token and key; a new key is a new recharge.',
   'Only the outcome verified is success. accepted_unverified is not success and is never to be reported as success: say what could not be verified.',
   'When the outcome is unknown, never recharge again. Look in the balance history of the user for the marker that the answer names, and tell a person.',

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
+import { untilAborted } from '../../core/wait.ts';
 import { type EarlierDoubt, earlierDoubts } from '../earlier-doubts.ts';
 import type { Journal } from '../journal.ts';
 import { Amount, textOf, type Units, unitsOf } from '../money.ts';
@@ -57,7 +58,15 @@ const Output = v.strictObject({
   balance_after: v.string(),
   warnings: v.array(v.strictObject({ code: v.picklist(CODES), text: v.string() })),
   earlier_recharges: v.array(
-    v.strictObject({ reference: v.string(), amount: v.string(), sent_at: v.string(), is_credited: v.boolean() }),
+    v.strictObject({
+      reference: v.string(),
+      amount: v.string(),
+      sent_at: v.string(),
+      in_history: v.pipe(
+        v.boolean(),
+        v.description('whether the balance history shows it; false does not mean that it was not credited'),
+      ),
+    }),
   ),
   preview_token: v.pipe(v.nullable(v.string()), v.description('for recharge, unchanged; null in read-only mode')),
   expires_at: v.string(),
@@ -109,7 +118,7 @@ export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
   return defineTool({
     name: 'preview_recharge',
     title: 'Preview a recharge',
-    description: `Shows what adding credit to one user would do, and changes nothing. Use it before recharge: it answers with the user, the balance now and after, warnings, and a preview_token that allows exactly this credit once and for 5 minutes. Show the summary and every warning to a person, and call recharge only after that person has agreed to them. The amount is a decimal string of at most ${textOf(largestRecharge)}. Find the id with find_user first. Example: {"user_id": 7, "amount": "12.5"}.`,
+    description: `Shows what adding credit to one user would do, and changes nothing. Use it before recharge: it answers with the user, the balance now and after, warnings, and a preview_token that allows exactly this credit once and for 5 minutes. Show a person the summary, the e-mail and name in user, and every warning, and call recharge only after that person has agreed to them. Amounts are in the unit of the relay's balances, not in the currency that a user has paid in. The amount is a decimal string of at most ${textOf(largestRecharge)}. Find the id with find_user first. Example: {"user_id": 7, "amount": "12.5"}.`,
     annotations: readingHints(false),
     input: Input,
     output: Output,
@@ -117,13 +126,13 @@ export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
       const units = unitsOf(amount) ?? 0n;
       if (units > largestRecharge)
         throw new Problem({ kind: 'amount-over-limit', amount: textOf(units), limit: textOf(largestRecharge) });
-      await journal.refresh();
+      await untilAborted(journal.refresh(), signal);
       const user = await readUser(relay, user_id, signal);
       const [isBusy, doubts] = await Promise.all([
         isInUse(relay, user_id, signal),
         earlierDoubts(needs, user_id, signal),
       ]);
-      const { token, expiresAtMs } = await tokens.make(user, units);
+      const { token, expiresAtMs } = await untilAborted(tokens.make(user, units), signal);
       const expiresAt = new Date(expiresAtMs).toISOString();
       const [before, after] = [textOf(user.balance), textOf(user.balance + units)];
       return {
@@ -137,7 +146,7 @@ export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
           reference,
           amount: earlier,
           sent_at: sentAt,
-          is_credited: isCredited,
+          in_history: isCredited,
         })),
         preview_token: isReadOnly ? null : token,
         expires_at: expiresAt,

@@ -171,7 +171,7 @@ describe('a preview after a recharge that was never confirmed', (check) => {
     const result = await preview(world, ALICE, '1');
     assert.equal(codesOf(result), ['earlier_recharge_unknown']);
     assert.equal(result.earlier_recharges, [
-      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', is_credited: false },
+      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', in_history: false },
     ]);
   });
 
@@ -180,7 +180,7 @@ describe('a preview after a recharge that was never confirmed', (check) => {
     const result = await preview(world, ALICE, '1');
     assert.equal(codesOf(result), ['earlier_recharge_credited']);
     assert.equal(result.earlier_recharges, [
-      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', is_credited: true },
+      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', in_history: true },
     ]);
   });
 

@@ -214,7 +214,7 @@ describe('what becomes of a switch that was sent', (check) => {
   }
   check('nothing is sent without a note of it', async () => {
     const { ask, sent } = worldWith({ note: () => Promise.reject(new Error('full')) });
-    assert.equal(await problemOf(ask(TURN_OFF)), { kind: 'journal-unavailable' });
+    assert.equal(await problemOf(ask(TURN_OFF)), { kind: 'journal-unavailable', why: 'no code' });
     assert.equal(sent, []);
   });
 });

@@ -304,7 +304,7 @@ describe('the journal of changes', (check) => {
 
   check('nothing is sent without a note of it', async () => {
     const { ask, happened, lines } = worldWith({ note: broken });
-    assert.equal(await problemOf(ask(ASK)), { kind: 'journal-unavailable' });
+    assert.equal(await problemOf(ask(ASK)), { kind: 'journal-unavailable', why: 'no code' });
     assert.equal(happened, ['read users/7', 'note sent']);
     assert.equal(lines, []);
   });
