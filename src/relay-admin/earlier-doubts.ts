@@ -9,7 +9,7 @@ export type EarlierDoubt = {
   readonly reference: string;
   readonly amount: string;
   readonly sentAt: string;
-  /** Whether the history shows it by now. */
+  /** Whether the relay said that it did it, or the history shows it by now. */
   readonly isCredited: boolean;
 };
 
@@ -36,12 +36,12 @@ export const earlierDoubts = async (
   const since = clock.now() - REMEMBERED_MS;
   const claims = journal
     .unresolvedOf(userId)
-    .filter(({ at }) => at > since)
+    .filter(({ claim }) => claim.at > since)
     .slice(-SHOWN_LIMIT);
   if (claims.length === 0) return [];
-  const credits = await creditsMarked(relay, { userId, markers: claims.map(({ marker }) => marker) }, signal);
-  return claims.map(({ marker, amount, at }) => {
-    const isCredited = (credits.get(marker) ?? []).length > 0;
+  const credits = await creditsMarked(relay, { userId, markers: claims.map(({ claim }) => claim.marker) }, signal);
+  return claims.map(({ claim: { marker, amount, at }, settlement }) => {
+    const isCredited = settlement?.isAccepted === true || (credits.get(marker) ?? []).length > 0;
     const retryAfterMs = at + SETTLES_WITHIN_MS - clock.now();
     if (!isCredited && retryAfterMs > 0)
       throw new Problem({ kind: 'unresolved-recharge', retryAfterMs, reference: marker });

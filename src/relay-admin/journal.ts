@@ -19,8 +19,8 @@ export type Journal = ChangeNotes & {
   readonly byKey: (keyHash: string) => Recorded | undefined;
   /** Every recharge of a user, in the order of the file. */
   readonly claimsOf: (userId: number) => readonly Recorded[];
-  /** Recharges of a user whose outcome nobody knows, oldest first. */
-  readonly unresolvedOf: (userId: number) => readonly ClaimEntry[];
+  /** Recharges of a user that were never confirmed, oldest first. */
+  readonly unresolvedOf: (userId: number) => readonly Recorded[];
   /** Writes a claim down and answers with the one that counts. Only who wrote that one may send. */
   readonly claim: (claim: Omit<ClaimEntry, 'kind' | 'by'>) => Promise<Claimed>;
   /** Writes down what came of a claim. It counts in this process even when that fails. */
@@ -45,17 +45,17 @@ const createRecords = () => {
   };
   const recorded = (claim: ClaimEntry | undefined): Recorded | undefined =>
     claim === undefined ? undefined : { claim, settlement: settlements.get(claim.by) };
+  const claimsOf = (userId: number): readonly Recorded[] =>
+    [...claims.values()]
+      .filter((claim) => claim.userId === userId)
+      .map((claim) => ({ claim, settlement: settlements.get(claim.by) }));
   return {
     take,
     secret: () => secret,
     byToken: (hash: string) => recorded(tokens.get(hash)),
     byKey: (hash: string) => recorded(keys.get(hash)),
-    claimsOf: (userId: number) =>
-      [...claims.values()]
-        .filter((claim) => claim.userId === userId)
-        .map((claim) => ({ claim, settlement: settlements.get(claim.by) })),
-    unresolvedOf: (userId: number) =>
-      [...claims.values()].filter(({ by, userId: id }) => id === userId && isOpen(settlements.get(by))),
+    claimsOf,
+    unresolvedOf: (userId: number) => claimsOf(userId).filter(({ settlement }) => isOpen(settlement)),
   };
 };
 
@@ -66,7 +66,7 @@ const weightier = (known: SettlementEntry | undefined, entry: SettlementEntry): 
 };
 
 const isOpen = (settlement: SettlementEntry | undefined): boolean =>
-  settlement === undefined || (settlement.state === 'accepted_unverified' && !settlement.isAccepted);
+  settlement === undefined || settlement.state === 'accepted_unverified';
 
 /** The system's word for a failure, which holds no path and no text. */
 const codeOf = (error: unknown): string => {

@@ -43,6 +43,7 @@ const STALE = {
   status: "the user's status or role has changed",
   balance: "the user's balance has risen",
   identity: "the user's e-mail has changed",
+  recharge: 'another recharge of this user was sent',
 } as const;
 
 const CONTRACTS = {
@@ -196,6 +197,7 @@ export const wordsFor = (detail: ProblemDetail): ProblemWords => {
         'JOURNAL_UNAVAILABLE',
         `the journal cannot be read or written (${detail.why}), and without it nothing is sent`,
         'ask the operator to look at RELAY_JOURNAL.',
+        detail.outcome === undefined ? {} : { outcome: detail.outcome },
       );
     case 'upstream-auth':
       return words(

@@ -15,7 +15,7 @@ export type ProblemDetail =
   | { readonly kind: 'amount-over-limit'; readonly amount: string; readonly limit: string }
   | { readonly kind: 'token-unknown' }
   | { readonly kind: 'token-expired' }
-  | { readonly kind: 'preview-stale'; readonly what: 'status' | 'balance' | 'identity' }
+  | { readonly kind: 'preview-stale'; readonly what: 'status' | 'balance' | 'identity' | 'recharge' }
   | {
       readonly kind: 'idempotency-conflict';
       readonly why: 'token-used' | 'key-used' | 'key-in-history' | 'key-in-relay';
@@ -33,7 +33,7 @@ export type ProblemDetail =
   | { readonly kind: 'change-refused'; readonly status: number }
   | { readonly kind: 'busy' }
   /** `why`: the system's own word for it, such as ENOSPC. */
-  | { readonly kind: 'journal-unavailable'; readonly why: string }
+  | { readonly kind: 'journal-unavailable'; readonly why: string; readonly outcome?: 'unknown' }
   | { readonly kind: 'upstream-auth' }
   | { readonly kind: 'terms-not-accepted' }
   | { readonly kind: 'upstream-refused'; readonly status: number }

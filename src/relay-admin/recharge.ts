@@ -4,7 +4,7 @@ import { creditsMarked } from './balance-history.ts';
 import { earlierDoubts } from './earlier-doubts.ts';
 import type { ClaimEntry } from './journal-entry.ts';
 import { textOf, type Units } from './money.ts';
-import type { Preview, PreviewTokens } from './preview-token.ts';
+import { PREVIEW_LIFETIME_MS, type Preview, type PreviewTokens } from './preview-token.ts';
 import { Problem } from './problem.ts';
 import { hashesOf, type Pair, type PairHashes } from './recharge-pair.ts';
 import { createRechargeRecord, type RecordNeeds } from './recharge-record.ts';
@@ -49,6 +49,10 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
   const turns = createTurns();
   const underWay = new Map<string, { readonly key: string; readonly result: Promise<RechargeResult> }>();
 
+  /** Whether a recharge of the user was sent since a moment, whatever came of it: who confirmed a preview of before knew nothing of it. */
+  const wasRecharged = (userId: number, sinceMs: number): boolean =>
+    journal.claimsOf(userId).some(({ claim, settlement }) => claim.at > sinceMs && settlement?.state !== 'not_applied');
+
   /** Holds the user as they are now against what was confirmed. Answers with the balance at this moment. */
   const balanceIfFresh = async (preview: Preview, { marker }: PairHashes, call: ToolCall): Promise<Units> => {
     const { userId } = preview;
@@ -57,7 +61,8 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
       creditsMarked(relay, { userId, markers: [marker] }, call.signal),
     ]);
     await earlierDoubts(needs, userId, call.signal);
-    const what = await tokens.stalenessOf(preview, user);
+    const previewedAtMs = preview.expiresAtMs - PREVIEW_LIFETIME_MS;
+    const what = wasRecharged(userId, previewedAtMs) ? 'recharge' : await tokens.stalenessOf(preview, user);
     if (what !== undefined) throw new Problem({ kind: 'preview-stale', what });
     if ((marked.get(marker) ?? []).length > 0)
       throw new Problem({ kind: 'idempotency-conflict', why: 'key-in-history', reference: marker });
@@ -151,7 +156,10 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
     const hashes = await hashesOf(pair, digest);
     await journal.refresh().catch((error: unknown) => {
       // Whoever asks for what is known here is told it, also when the file cannot be read any more.
-      if (!underWay.has(hashes.token) && !isOnRecord(hashes)) throw error;
+      if (underWay.has(hashes.token) || isOnRecord(hashes)) return;
+      // What an earlier process has done with this pair cannot be known now.
+      const isClosed = error instanceof Problem && error.detail.kind === 'journal-unavailable';
+      throw isClosed ? new Problem({ ...error.detail, outcome: 'unknown' }) : error;
     });
     const twin = underWay.get(hashes.token);
     // What is proven counts more than what is under way here: another process may have been quicker than that.

@@ -22,7 +22,8 @@ export const withinTime = async <T>(
   try {
     return await body({ signal: before.signal, sentSignal: whole.signal, limitMs, remainingMs: whole.remainingMs });
   } finally {
-    before.clear();
+    // A read that nobody waits for any more must not keep its place.
+    before.end();
     whole.clear();
   }
 };

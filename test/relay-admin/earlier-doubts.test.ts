@@ -75,7 +75,6 @@ describe('earlier recharges in doubt', (check) => {
     for (const settled of [
       { state: 'verified', isAccepted: true },
       { state: 'not_applied', status: 400 },
-      { isAccepted: true },
     ] as const) {
       const { look, settle, reads } = await doubtWorld([600_000]);
       await settle(0, settled);
@@ -85,6 +84,15 @@ describe('earlier recharges in doubt', (check) => {
     const { look, settle } = await doubtWorld([600_000]);
     await settle(0, { doubt: 'no-answer' });
     assert.is((await look()).length, 1);
+  });
+
+  check('that the relay said it made count as made, also without a row, and at once', async () => {
+    const { look, settle } = await doubtWorld([0]);
+    await settle(0, { isAccepted: true });
+    assert.equal(
+      (await look()).map(({ isCredited }) => isCredited),
+      [true],
+    );
   });
 
   check('that are too young to be sure of stop everything, and say for how long', async () => {

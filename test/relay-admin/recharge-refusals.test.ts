@@ -229,6 +229,7 @@ describe('before anything is sent', (check) => {
     assert.match(text, ` retry=after_1s. Next: `);
     assert.match(text, ` ref=${marker}`);
     await world.clock.advance(1);
+    // The second preview was made at the very moment of the first recharge, so only time stood in its way.
     assert.is((await paid(admin, { token: second, key: keyNumber(2) })).outcome, 'verified');
   });
 
@@ -262,10 +263,26 @@ describe('before anything is sent', (check) => {
     const journalFile = bentFile(world.file.open(), { read: () => Promise.reject(new Error('EIO /secret/place')) });
     const broken = world.start({ journalFile });
     world.control.clearRequests();
-    const text = await refusedUnsent(world, 'JOURNAL_UNAVAILABLE', payRefusal(broken, { token }));
+    const text = await payRefusal(broken, { token });
+    // Whether an earlier process has credited this pair cannot be known.
+    assert.match(text, /^JOURNAL_UNAVAILABLE: .* outcome=unknown /);
     assert.not.match(text + world.logged.join(), 'secret/place');
     assert.equal(world.control.requests(), []);
   });
+
+  check(
+    'a recharge that was sent after its preview was made, whatever came of it, makes the preview stale',
+    async () => {
+      const { world, admin, token } = await withPreview();
+      const second = await previewed(admin, ALICE, '3');
+      await world.clock.advance(1000);
+      world.control.useFault('drop-after');
+      await paid(admin, { token });
+      world.control.debit(ALICE, '10');
+      await world.clock.advance(1000);
+      await refusedUnsent(world, 'PREVIEW_STALE', payRefusal(admin, { token: second, key: keyNumber(2) }));
+    },
+  );
 
   check('a journal that cannot be written stops it', async () => {
     const { world, token } = await withPreview();

@@ -17,11 +17,11 @@ const NAMES = `account_id account_name accounts admin_key advice after alphabet 
   available balance balance_after balance_before balance_moved_otherwise balance_now before blocked_by by
   call_timeout_ms can changes channels code concurrency control created_at data earlier_recharges effect effects email
   examined expected expires_at first frozen_balance group_ids groups healthy history_row history_rows id
-  idempotency_key in_history largest_page_size largest_recharge last_used_at latency_ms limits list lists_model
+  idempotency_key largest_page_size largest_recharge last_used_at latency_ms limits list lists_model
   maps_model marker matching max_chars min_chars mode model model_in model_limits model_mapping name narrow not_exposed
   note options outcome path platform present preview_token preview_token_lifetime_s query rate_multiplier reachable
   read_routes reason reference relay_answer_bytes relay_host relay_replayed replayed resets_at restrict_models role
-  rpm_limit rules schedulable scope sent_at service shown source status summary text tool total truncated unlimited
+  rpm_limit rules schedulable scope seems_credited sent_at service shown source status summary text tool total truncated unlimited
   unread until used_at user user_id username value version warnings well_formed writers zero_means`.split(/\s+/);
 
 const CLOSED_SETS = [

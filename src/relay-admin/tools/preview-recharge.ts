@@ -62,9 +62,11 @@ const Output = v.strictObject({
       reference: v.string(),
       amount: v.string(),
       sent_at: v.string(),
-      in_history: v.pipe(
+      seems_credited: v.pipe(
         v.boolean(),
-        v.description('whether the balance history shows it; false does not mean that it was not credited'),
+        v.description(
+          'whether the relay said so or its history shows it; false does not mean that it was not credited',
+        ),
       ),
     }),
   ),
@@ -146,7 +148,7 @@ export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
           reference,
           amount: earlier,
           sent_at: sentAt,
-          in_history: isCredited,
+          seems_credited: isCredited,
         })),
         preview_token: isReadOnly ? null : token,
         expires_at: expiresAt,

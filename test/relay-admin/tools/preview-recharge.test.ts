@@ -171,7 +171,7 @@ describe('a preview after a recharge that was never confirmed', (check) => {
     const result = await preview(world, ALICE, '1');
     assert.equal(codesOf(result), ['earlier_recharge_unknown']);
     assert.equal(result.earlier_recharges, [
-      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', in_history: false },
+      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', seems_credited: false },
     ]);
   });
 
@@ -180,12 +180,16 @@ describe('a preview after a recharge that was never confirmed', (check) => {
     const result = await preview(world, ALICE, '1');
     assert.equal(codesOf(result), ['earlier_recharge_credited']);
     assert.equal(result.earlier_recharges, [
-      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', in_history: true },
+      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', seems_credited: true },
     ]);
   });
 
-  check('warns of nothing when the relay itself had said yes, and never of another user’s', async () => {
-    assert.equal(codesOf(await preview((await unconfirmed('no-history')).world, ALICE, '1')), []);
+  check('says that it was credited when the relay itself had said yes, at once and without a row', async () => {
+    const { world } = await unconfirmed('no-history');
+    assert.equal(codesOf(await preview(world, ALICE, '1')), ['earlier_recharge_credited']);
+  });
+
+  check('warns never of another user’s', async () => {
     assert.equal(codesOf(await preview((await unconfirmed('drop-before')).world, 4, '1')), []);
   });
 
