@@ -37,12 +37,16 @@ const siblings = {
     const bundleOf = {
       'gateway.node': 'gateway',
       'relay-admin': 'relay-admin',
+      agent: 'agent',
+      'agent-command': 'agent-command',
       eval: 'eval',
       demo: 'demo',
       gatehouse: 'gatehouse',
     };
-    onResolve({ filter: /^\.\/(gateway\.node|relay-admin|eval|demo|gatehouse)\.ts$/ }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path: `./${bundleOf[path.slice(2, -3)]}.js`, external: true } : undefined,
+    onResolve(
+      { filter: /^\.\/(gateway\.node|relay-admin|agent|agent-command|eval|demo|gatehouse)\.ts$/ },
+      ({ path, kind }) =>
+        kind === 'dynamic-import' ? { path: `./${bundleOf[path.slice(2, -3)]}.js`, external: true } : undefined,
     );
   },
 };
@@ -77,6 +81,26 @@ const noQuestions = {
           throw new Error('This build holds no JSON Schema compiler');
         }
       }`,
+    }));
+  },
+};
+
+/** The AI SDK names its maker's paid gateway wherever a model may be given by name alone. Ours never are. */
+const noGateway = {
+  name: 'no-gateway',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@ai-sdk\/gateway$/ }, () => ({ path: 'gateway', namespace: 'absent' }));
+    onLoad({ filter: /./, namespace: 'absent' }, () => ({
+      contents: `export class GatewayError extends Error {
+          static isInstance() {
+            return false;
+          }
+        }
+        export class GatewayAuthenticationError extends GatewayError {}
+        export const createGateway = () => {
+          throw new Error('This build holds no gateway provider');
+        };
+        export const gateway = createGateway;`,
     }));
   },
 };
@@ -135,6 +159,25 @@ const programs = [
     },
   },
   {
+    out: 'agent.js',
+    options: {
+      entryPoints: ['src/main/agent.ts'],
+      platform: 'node',
+      // jsonc-parser's other form hides its requires from the bundler.
+      mainFields: ['module', 'main'],
+      banner: { js: nodeBanner },
+    },
+  },
+  {
+    out: 'agent-command.js',
+    options: {
+      entryPoints: ['src/main/agent-command.ts'],
+      platform: 'node',
+      mainFields: ['module', 'main'],
+      banner: { js: nodeBanner },
+    },
+  },
+  {
     out: 'relay-admin.js',
     options: { entryPoints: ['src/main/relay-admin.ts'], platform: 'node', banner: { js: nodeBanner } },
   },
@@ -166,7 +209,7 @@ const results = await Promise.all(
     const { metafile } = await build({
       ...shared,
       ...options,
-      plugins: [precomputed, siblings, undiciParts, noQuestions],
+      plugins: [precomputed, siblings, undiciParts, noQuestions, noGateway],
       outfile: `dist/${out}`,
     });
     if (isCommand) chmodSync(`dist/${out}`, 0o755);

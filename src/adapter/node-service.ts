@@ -60,6 +60,12 @@ const serve = ({ handler, host, port }: Service): Promise<RunningServer> => serv
 export const runService = async (name: string, build: (side: ProcessSide) => Promise<Service>): Promise<void> => {
   const lines = createLineWriter();
   let isStopping = false;
+  // A bug's own words may hold a user's text or a key, and Node would print them all. So only its kind is told.
+  process.on('uncaughtException', (bug: unknown) => {
+    lines.flush();
+    process.stderr.write(`gatehouse ${name}: stopped by a bug (${bug instanceof Error ? bug.name : typeof bug})\n`);
+    process.exit(1);
+  });
   try {
     const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
     const server = await serve(service);

@@ -5,6 +5,7 @@ const HELP = `gatehouse ${VERSION}: stands in front of large language models and
 Usage: gatehouse <command> [options]
 
   gateway      the moderation gateway: POST /v1/moderations in OpenAI's shape, judged by a chat model
+  agent        sessions with a model that can call tools: the server, and export and import of its sessions
   relay-admin  nine guarded tools over an API-relay platform: an MCP server on standard input and output
   eval         runs a labelled file through a running gateway and prints how well it judges
   demo         a gateway with a toy judge and a toy relay on this machine, to see the whole path without a model
@@ -67,8 +68,14 @@ const runRelayAdmin = async (words: readonly string[]): Promise<void> => {
   else await (await import('./relay-admin.ts')).main();
 };
 
+const runAgent = async (words: readonly string[]): Promise<void> => {
+  if (words.length === 0) return (await import('./agent.ts')).main();
+  process.exitCode = await (await import('./agent-command.ts')).runAgentCommand(words);
+};
+
 const run = async ([command, ...words]: readonly string[]): Promise<void> => {
   if (command === 'gateway') return runGateway(words);
+  if (command === 'agent') return runAgent(words);
   if (command === 'relay-admin') return runRelayAdmin(words);
   if (command === 'eval') {
     process.exitCode = await (await import('./eval.ts')).runEval(words);
@@ -77,7 +84,7 @@ const run = async ([command, ...words]: readonly string[]): Promise<void> => {
   if (command === 'demo') return (await import('./demo.ts')).runDemo(words);
   if (command === '--version' || command === '-v') process.stdout.write(`${VERSION}\n`);
   else if (command === undefined || wantsHelp([command])) process.stdout.write(HELP);
-  else refuse('unknown command, expected gateway, relay-admin, eval or demo; see gatehouse --help');
+  else refuse('unknown command, expected gateway, agent, relay-admin, eval or demo; see gatehouse --help');
 };
 
 await run(process.argv.slice(2));

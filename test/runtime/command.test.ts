@@ -36,7 +36,7 @@ describe('gatehouse', (check) => {
     assert.equal([code, stdout], [1, '']);
     assert.is(
       stderr,
-      'gatehouse: unknown command, expected gateway, relay-admin, eval or demo; see gatehouse --help\n',
+      'gatehouse: unknown command, expected gateway, agent, relay-admin, eval or demo; see gatehouse --help\n',
     );
     const gateway = await gatehouse('gateway', '--port', '1');
     assert.is(gateway.code, 1);
@@ -62,6 +62,9 @@ const PACKED = [
   'CHANGELOG.md',
   'LICENSE',
   'README.md',
+  'agent.example.json',
+  'dist/agent-command.js',
+  'dist/agent.js',
   'dist/demo.js',
   'dist/eval.js',
   'dist/gatehouse.js',
@@ -69,6 +72,7 @@ const PACKED = [
   'dist/gateway.worker.js',
   'dist/moderation-gateway.js',
   'dist/relay-admin.js',
+  'docs/agent-server.md',
   'docs/moderation-gateway.md',
   'docs/relay-admin.md',
   'package.json',

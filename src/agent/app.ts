@@ -1,0 +1,88 @@
+import type { Credentials } from '../core/basic-auth.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Handler } from '../core/handler.ts';
+import type { Log } from '../core/log.ts';
+import type { RouteTable } from '../core/route.ts';
+import type { Shown } from './agent-needs.ts';
+import { assemble } from './assembly.ts';
+import type { ChatModel } from './chat-model.ts';
+import type { EventDraft } from './event.ts';
+import { type AgentState, createFrontDoor } from './front-door.ts';
+import type { Ids } from './ids.ts';
+import type { McpServers } from './mcp-servers.ts';
+import { recover } from './recover.ts';
+import type { Store } from './store.ts';
+import type { OutputLimits } from './tool-output.ts';
+import type { Voices } from './voices.ts';
+
+export type AgentNeeds = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly newRequestId: () => string;
+  readonly chance: () => number;
+  readonly version: string;
+  readonly directory: string;
+  /** None: everyone may do everything. */
+  readonly credentials: Credentials | undefined;
+  /** Only this machine can reach the server: without credentials nothing but its own programs is answered. */
+  readonly isForThisMachine: boolean;
+  readonly store: Store;
+  readonly voices: Voices;
+  readonly shown: Shown;
+  readonly model: ChatModel;
+  /** Given what it needs to tell that tools have changed. */
+  readonly mcp: (publish: (draft: EventDraft) => void) => McpServers;
+  readonly outputLimits: OutputLimits;
+  readonly permissionTimeoutMs: number;
+};
+
+/** The agent server: its handler, and its life. */
+export type AgentServer = {
+  /** Answers from the first moment: with 503 until `start` has settled, and after `stop` has begun. */
+  readonly handler: Handler;
+  readonly table: RouteTable;
+  /** Ends what an earlier process left unfinished, and connects to the tool servers. */
+  readonly start: () => Promise<void>;
+  /** Ends every run and every stream. */
+  readonly stop: () => Promise<void>;
+};
+
+/** Events that can be replayed, and how often older ones are forgotten. */
+const EVENTS_KEPT = 100_000;
+const PRUNE_EVERY_MS = 600_000;
+
+/** The agent server, from its needs. Building it does no I/O. */
+export const createAgentServer = (needs: AgentNeeds): AgentServer => {
+  const { clock, log, store } = needs;
+  const ending = new AbortController();
+  let state: AgentState = 'starting';
+  const onBug = (error: unknown): void =>
+    log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+  const parts = assemble(needs, { ending: ending.signal, onBug });
+  const { publisher, runs, mcp } = parts;
+  let cancelPruning = (): void => {};
+  const prune = (): void => {
+    void store.pruneEvents(EVENTS_KEPT).catch(onBug);
+    cancelPruning = clock.after(PRUNE_EVERY_MS, prune);
+  };
+  return {
+    ...createFrontDoor(needs, parts, () => state),
+    async start() {
+      const count = await recover(store, { publisher, clock });
+      if (count > 0) log('warn', 'unfinished-answers-ended', { count });
+      // It may have been told to stop meanwhile.
+      if (state !== 'starting') return;
+      mcp.start();
+      state = 'ready';
+      prune();
+    },
+    async stop() {
+      state = 'stopping';
+      cancelPruning();
+      await runs.stop();
+      ending.abort();
+      await mcp.stop();
+    },
+  };
+};

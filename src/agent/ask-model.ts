@@ -1,0 +1,59 @@
+import type { Clock } from '../core/clock.ts';
+import { pause } from '../core/wait.ts';
+import { batched } from './batched.ts';
+import { type ChatEvent, type ChatModel, type ChatRequest, ModelProblem } from './chat-model.ts';
+import type { Finish, MessageTokens } from './message.ts';
+import type { Fact } from './publisher.ts';
+import { retryDelayMs } from './retry-plan.ts';
+import type { SessionStatus } from './session.ts';
+import type { StepParts } from './step-parts.ts';
+
+export type AskNeeds = {
+  readonly clock: Clock;
+  readonly model: ChatModel;
+  /** From 0 to 1, for spreading retries. */
+  readonly chance: () => number;
+  readonly publish: (fact: Fact) => Promise<unknown>;
+  readonly show: (status: SessionStatus) => Promise<unknown>;
+};
+
+export type StepEnd = { readonly finish: Finish; readonly tokens: MessageTokens };
+
+/** Fast enough to read along, and few enough for a disk. */
+const BATCH_INTERVAL_MS = 25;
+const READ_AHEAD = 2000;
+
+/** Asks the model for one step, again where that may help, and tells what it says while it says it. */
+export const askModel = async (
+  { clock, model, chance, publish, show }: AskNeeds,
+  { request, parts }: { readonly request: ChatRequest; readonly parts: StepParts },
+  signal: AbortSignal,
+): Promise<StepEnd> => {
+  const once = async (): Promise<StepEnd> => {
+    signal.throwIfAborted();
+    let end: Extract<ChatEvent, { kind: 'finished' }> | undefined;
+    const source = batched(model(request, signal), { clock, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD });
+    for await (const events of source) {
+      const fact = parts.take(events);
+      if ((fact.drafts ?? []).length > 0) await publish(fact);
+      end = events.findLast((event) => event.kind === 'finished') ?? end;
+      signal.throwIfAborted();
+    }
+    signal.throwIfAborted();
+    if (end === undefined) throw new ModelProblem('cut-off', 'The answer ended in the middle', { isRetryable: true });
+    return { finish: end.finish, tokens: end.tokens };
+  };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once();
+    } catch (error) {
+      signal.throwIfAborted();
+      const delayMs = error instanceof ModelProblem ? retryDelayMs(error, attempt, chance()) : undefined;
+      if (delayMs === undefined || !(error instanceof ModelProblem)) throw error;
+      await publish(parts.end('The step was begun anew', true));
+      await show({ type: 'retry', attempt, message: error.message, next: clock.now() + delayMs });
+      await pause(clock, delayMs, signal);
+      await show({ type: 'busy' });
+    }
+  }
+};

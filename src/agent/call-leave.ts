@@ -1,0 +1,42 @@
+import type { AgentTool, ToolOutcome } from './agent-tool.ts';
+import type { Approvals } from './approvals.ts';
+import { previewWordsFor } from './ask-words.ts';
+import type { ToolPart } from './part.ts';
+import type { Action } from './session.ts';
+import type { Told } from './store.ts';
+
+export type LeaveNeeds = {
+  readonly directory: string;
+  readonly ruling: (tool: string, patterns: readonly string[]) => Action;
+  readonly approvals: Approvals;
+  readonly said: () => Promise<readonly Told[]>;
+};
+
+/** Why a call was not made, in words for the model, and whether a person said no to more than this call. */
+export type Refusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'rejected' };
+
+/** An outcome that the model hears of as an error. */
+export const errorOutcome = (output: string): ToolOutcome => ({ output, title: '', metadata: {}, isError: true });
+
+const DENIED = 'A permission rule of this server denies this call. Do not try it again in another form.';
+const REJECTED = 'The user rejected this call.';
+const EXPIRED = 'Nobody answered the question whether this call may be made, so it was not made.';
+
+/** Whether a call may be made, by the rules or by what a person says: nothing when it may. */
+export const createLeave =
+  ({ directory, ruling, approvals, said }: LeaveNeeds) =>
+  async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<Refusal | undefined> => {
+    const { input } = part.state;
+    const patterns = tool.patternsOf(input);
+    const action = ruling(tool.name, patterns);
+    if (action === 'allow') return undefined;
+    if (action === 'deny') return { outcome: errorOutcome(DENIED), end: 'done' };
+    const { sessionID, messageID, callID } = part;
+    const metadata = { tool: tool.name, input, ...previewWordsFor(input, await said()) };
+    const question = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
+    const reply = await approvals.ask(directory, { ...question, tool: { messageID, callID } }, signal);
+    if (reply.reply === 'once' || reply.reply === 'always') return undefined;
+    if (reply.reply === 'expired') return { outcome: errorOutcome(EXPIRED), end: 'rejected' };
+    if (reply.message === undefined) return { outcome: errorOutcome(REJECTED), end: 'rejected' };
+    return { outcome: errorOutcome(`${REJECTED} They say: ${reply.message}`), end: 'done' };
+  };

@@ -1,0 +1,91 @@
+import { type AskNeeds, askModel, type StepEnd } from './ask-model.ts';
+import { type ChatMessage, ModelProblem } from './chat-model.ts';
+import { contextTokensOf, costOf } from './cost.ts';
+import { historyOf } from './history.ts';
+import type { Ids } from './ids.ts';
+import type { UserMessage } from './message.ts';
+import { type Answered, messageFact, openedMessage } from './opened-message.ts';
+import { partFact } from './part-facts.ts';
+import { shortened } from './short-history.ts';
+import { createStepParts, type StepParts } from './step-parts.ts';
+import type { Told } from './store.ts';
+import type { TurnNeeds } from './turn.ts';
+
+const INSTRUCTION =
+  'Summarise this conversation for whoever carries it on without having seen it: what is wanted, what was found out and done, with every id, amount, name and reference that still matters, what failed, and what comes next. Write nothing else.';
+
+/** How long a text of the conversation may be when it is summed up; a conversation that is still too long is tried once more. */
+const TEXT_LIMITS_CHARS = [8000, 800] as const;
+
+export type SummariseNeeds = AskNeeds &
+  Pick<TurnNeeds, 'account'> & { readonly ids: Ids; readonly said: readonly Told[] };
+
+/** Whether the last answer has left too little of the context for another one. */
+export const isContextFull = (messages: readonly Told[], usableTokens: number | undefined): boolean => {
+  if (usableTokens === undefined) return false;
+  const last = messages.findLast(
+    ({ info }) => info.role === 'assistant' && info.finish !== undefined && info.finish !== 'error',
+  )?.info;
+  return last?.role === 'assistant' && last.summary !== true && contextTokensOf(last.tokens) >= usableTokens;
+};
+
+const askFor = async (
+  needs: SummariseNeeds,
+  { asked: { session, user, voice }, parts }: { readonly asked: Answered; readonly parts: StepParts },
+  signal: AbortSignal,
+): Promise<StepEnd> => {
+  const history = historyOf(needs.said, user.id);
+  const instruction: ChatMessage = { role: 'user', content: [{ kind: 'text', text: INSTRUCTION }] };
+  const ask = (limitChars: number): Promise<StepEnd> => {
+    const messages = [...shortened(history, limitChars), instruction];
+    const { target } = voice.model;
+    const request = { target, system: voice.agent.prompt, messages, tools: [], sessionID: session.id };
+    return askModel(needs, { request, parts }, signal);
+  };
+  const [longer, shorter] = TEXT_LIMITS_CHARS;
+  return ask(longer).catch(async (error: unknown) => {
+    if (!(error instanceof ModelProblem) || error.kind !== 'overflow') throw error;
+    await needs.publish(parts.end('The summary was begun anew', true));
+    return ask(shorter);
+  });
+};
+
+/**
+ * Puts a summary in the place of everything that was said so far. Rejects when no model can be had for it; what was said stays
+ * then as it was.
+ */
+export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: AbortSignal): Promise<void> => {
+  const { clock, ids, publish } = needs;
+  const { session, user, voice } = asked;
+  const sessionID = session.id;
+  const request: UserMessage = {
+    id: ids('message'),
+    sessionID,
+    role: 'user',
+    time: { created: clock.now() },
+    agent: user.agent,
+    model: user.model,
+  };
+  const opened = openedMessage({ session, user: request, voice }, { id: ids('message'), now: clock.now() });
+  const parts = createStepParts({ ids, clock, sessionID, messageID: opened.id });
+  const compaction = { id: ids('part'), sessionID, messageID: request.id, type: 'compaction', auto: true } as const;
+  for (const fact of [messageFact(request), partFact(compaction, clock.now()), messageFact(opened)])
+    await publish(fact);
+  try {
+    const { finish, tokens } = await askFor(needs, { asked, parts }, signal);
+    const cost = costOf(tokens, voice.model.prices);
+    await needs.account({ tokens, cost });
+    // An empty one would put nothing in the place of everything.
+    if (parts.text().trim() === '') throw new ModelProblem('cut-off', 'The summary was empty');
+    await publish(parts.end('A summary makes no calls', false));
+    const time = { ...opened.time, completed: clock.now() };
+    await publish(messageFact({ ...opened, time, cost, tokens, finish, summary: true }));
+    await publish({ drafts: [{ type: 'session.compacted', properties: { sessionID } }] });
+  } catch (error) {
+    await publish(parts.end('The summary failed', true));
+    // Without the mark of a summary it stands for nothing.
+    const failed = { ...opened, time: { ...opened.time, completed: clock.now() }, finish: 'error' as const };
+    await publish(messageFact(failed));
+    throw error;
+  }
+};

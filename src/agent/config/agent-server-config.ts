@@ -1,0 +1,120 @@
+import type { BundledAdapter } from '../bundled-adapters.ts';
+import type { ModelRef, Rule } from '../session.ts';
+import type { AgentMode } from './built-in-agents.ts';
+
+export type Medium = 'text' | 'audio' | 'image' | 'video' | 'pdf';
+type Options = Readonly<Record<string, unknown>>;
+
+/** A model with everything that is known of it. 0 tokens mean that a limit is not known. */
+export type ModelConfig = {
+  readonly providerID: string;
+  /** Its key in the configuration, which is its id on our wire. */
+  readonly modelID: string;
+  /** The name that the provider knows it by. */
+  readonly upstreamID: string;
+  readonly name: string;
+  readonly limit: { readonly context: number; readonly input: number | undefined; readonly output: number };
+  /** Money for a million tokens. */
+  readonly cost: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+  };
+  /** `split`: its think sections become parts of their own. */
+  readonly reasoning: boolean | 'split';
+  readonly takesTemperature: boolean;
+  readonly takesTools: boolean;
+  readonly takesAttachments: boolean;
+  readonly input: readonly Medium[];
+  readonly output: readonly Medium[];
+  readonly options: Options;
+  /** What each variant adds to the options. */
+  readonly variants: ReadonlyMap<string, Options>;
+  /** Those of its provider among them. */
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+export type ProviderConfig = {
+  readonly id: string;
+  readonly name: string;
+  readonly npm: BundledAdapter;
+  /** None: the adapter's own. */
+  readonly baseURL: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** None: no limit. */
+  readonly timeoutMs: number | undefined;
+  readonly headerTimeoutMs: number | undefined;
+  readonly chunkTimeoutMs: number | undefined;
+  /** Whatever else its options hold. */
+  readonly settings: Options;
+  readonly models: ReadonlyMap<string, ModelConfig>;
+};
+
+export type AgentConfig = {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly mode: AgentMode;
+  readonly isNative: boolean;
+  readonly isHidden: boolean;
+  readonly color: string | undefined;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly model: ModelRef | undefined;
+  readonly variant: string | undefined;
+  /** None: the one that its kind of agent has by itself. */
+  readonly prompt: string | undefined;
+  /** Added to those of whatever model answers. */
+  readonly options: Options;
+  readonly steps: number;
+  /** Our defaults, the configuration's, its own. The last one that covers a call counts. */
+  readonly rules: readonly Rule[];
+};
+
+export type McpServerConfig = {
+  readonly name: string;
+  readonly isEnabled: boolean;
+  /** For connecting, for listing and for every call. */
+  readonly timeoutMs: number;
+} & (
+  | {
+      readonly type: 'local';
+      readonly command: readonly string[];
+      /** Relative to the working directory. */
+      readonly cwd: string | undefined;
+      readonly environment: Readonly<Record<string, string>>;
+    }
+  | { readonly type: 'remote'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+);
+
+/** The startup configuration as plain values that fit together. Holds secrets: only `shown` may leave the server. */
+export type AgentServerConfig = {
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly defaultModel: ModelRef;
+  /** For titles. None: whatever model the session has. */
+  readonly smallModel: ModelRef | undefined;
+  /** Every agent that is not disabled, the hidden ones too. */
+  readonly agents: ReadonlyMap<string, AgentConfig>;
+  readonly defaultAgent: string;
+  readonly mcp: ReadonlyMap<string, McpServerConfig>;
+  /** Our defaults and the configuration's own rules, which every agent begins with. */
+  readonly rules: readonly Rule[];
+  readonly permissionTimeoutMs: number;
+  readonly steps: number;
+  readonly compaction: { readonly isAuto: boolean; readonly reservedTokens: number | undefined };
+  readonly toolOutput: { readonly maxLines: number; readonly maxBytes: number };
+  /** Texts for every system prompt, in order. */
+  readonly instructions: readonly { readonly path: string; readonly text: string }[];
+  readonly username: string | undefined;
+  /** As it was written, without secrets. */
+  readonly shown: Readonly<Record<string, unknown>>;
+  /** Settings that were accepted and have no effect, a line each. */
+  readonly warnings: readonly string[];
+};
+
+/** A model by its reference, or nothing: a stored session may name one that is gone. */
+export const modelConfigFor = (
+  { providers }: Pick<AgentServerConfig, 'providers'>,
+  { providerID, modelID }: ModelRef,
+): ModelConfig | undefined => providers.get(providerID)?.models.get(modelID);

@@ -1,0 +1,37 @@
+import { nearestName } from '../../core/nearest.ts';
+
+/** Where something is in a configuration: names and, within lists, numbers. */
+export type ConfigPath = readonly (string | number)[];
+
+/** Something wrong at one place. The text says what was expected, and never what was there. */
+export type ConfigProblem = { readonly path: ConfigPath; readonly text: string };
+
+const NAME_LIMIT_CHARS = 80;
+
+/** A name from a file in quotes, cut where nobody reads on. */
+export const quoted = (name: string): string =>
+  JSON.stringify(name.length > NAME_LIMIT_CHARS ? `${name.slice(0, NAME_LIMIT_CHARS)}...` : name);
+
+/** A path as it is told: `provider.x.models["gpt-4.1"].limit.context`. */
+export const pathText = (path: ConfigPath): string =>
+  path
+    .map((step, index) => {
+      if (typeof step === 'number') return `[${step}]`;
+      if (!/^[\w$@/:*-]{1,80}$/.test(step)) return `[${quoted(step)}]`;
+      return index === 0 ? step : `.${step}`;
+    })
+    .join('') || 'top level';
+
+/** Names of other versions and other tools, and what stands for them here. */
+const CALLED_NOW: Readonly<Record<string, string>> = { mode: 'agent', tools: 'permission', maxSteps: 'steps' };
+
+/** The known name that was most likely meant. */
+export const meantName = (name: string, known: readonly string[]): string => {
+  const renamed = Object.hasOwn(CALLED_NOW, name) ? CALLED_NOW[name] : undefined;
+  if (renamed !== undefined && known.includes(renamed)) return renamed;
+  return nearestName(name.slice(0, NAME_LIMIT_CHARS), known) ?? '';
+};
+
+/** Whether a path lies at or below another. */
+export const isWithin = (path: ConfigPath, outer: ConfigPath): boolean =>
+  outer.length <= path.length && outer.every((step, index) => step === path[index]);

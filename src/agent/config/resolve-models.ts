@@ -1,0 +1,71 @@
+import type { ModelConfig, ProviderConfig } from './agent-server-config.ts';
+import { variantNames } from './model-names.ts';
+import { adapterOf } from './provider-adapter.ts';
+import type { ModelSettings, ProviderSettings } from './provider-schema.ts';
+
+const LONGEST_SILENCE_MS = 300_000;
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** A variant that says nothing is the reasoning effort of its name. */
+const variantOptions = (name: string, { disabled: _, ...options }: Options): Options =>
+  Object.keys(options).length === 0 ? { reasoningEffort: name } : options;
+
+const variantsOf = (model: ModelSettings): ReadonlyMap<string, Options> =>
+  new Map(variantNames(model).map((name) => [name, variantOptions(name, model.variants?.[name] ?? {})]));
+
+type Place = { readonly providerID: string; readonly modelID: string; readonly headers: ProviderConfig['headers'] };
+
+const modelFrom = ({ providerID, modelID, headers }: Place, model: ModelSettings): ModelConfig => ({
+  providerID,
+  modelID,
+  upstreamID: model.id ?? modelID,
+  name: model.name ?? modelID,
+  limit: { context: model.limit?.context ?? 0, input: model.limit?.input, output: model.limit?.output ?? 0 },
+  cost: {
+    input: model.cost?.input ?? 0,
+    output: model.cost?.output ?? 0,
+    cacheRead: model.cost?.cache_read ?? 0,
+    cacheWrite: model.cost?.cache_write ?? 0,
+  },
+  reasoning: model.reasoning ?? false,
+  takesTemperature: model.temperature ?? false,
+  takesTools: model.tool_call ?? true,
+  takesAttachments: model.attachment ?? false,
+  input: model.modalities?.input ?? ['text'],
+  output: model.modalities?.output ?? ['text'],
+  options: model.options ?? {},
+  variants: variantsOf(model),
+  headers: { ...headers, ...model.headers },
+});
+
+const limitMs = (given: number | false | undefined, usual?: number): number | undefined =>
+  given === false ? undefined : (given ?? usual);
+
+const providerFrom = (id: string, provider: ProviderSettings): ProviderConfig => {
+  const { baseURL, apiKey, headers = {}, timeout, headerTimeout, chunkTimeout, ...settings } = provider.options ?? {};
+  return {
+    id,
+    name: provider.name ?? id,
+    npm: adapterOf(id, provider.npm),
+    baseURL: baseURL ?? provider.api,
+    apiKey,
+    headers,
+    timeoutMs: limitMs(timeout),
+    headerTimeoutMs: limitMs(headerTimeout, LONGEST_SILENCE_MS),
+    chunkTimeoutMs: limitMs(chunkTimeout, LONGEST_SILENCE_MS),
+    settings,
+    models: new Map(
+      Object.entries(provider.models ?? {}).map(([modelID, model]) => [
+        modelID,
+        modelFrom({ providerID: id, modelID, headers }, model),
+      ]),
+    ),
+  };
+};
+
+/** Every provider with every model, defaults filled in. */
+export const providersFrom = (
+  settings: Readonly<Record<string, ProviderSettings>>,
+): ReadonlyMap<string, ProviderConfig> =>
+  new Map(Object.entries(settings).map(([id, provider]) => [id, providerFrom(id, provider)]));

@@ -1,0 +1,46 @@
+/** What to do with a tool call that repeats itself. */
+export type LoopRuling = 'run' | 'refuse' | 'stop';
+
+const RUNS_OF_ONE_CALL = 3;
+const REFUSALS_OF_A_TURN = 3;
+
+const canonical = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, part]) => [name, canonical(part)]),
+  );
+};
+
+/**
+ * Sees over all steps of a turn whether a model makes one call again and again. The same call with the same outcome may run
+ * three times; after that it is refused with an explanation, and a model that goes on regardless is stopped.
+ */
+export const createLoopGuard = () => {
+  const seen = new Map<string, { runs: number; outcome: string | undefined }>();
+  let refusals = 0;
+  const signatureOf = (name: string, input: unknown): string => JSON.stringify([name, canonical(input)]);
+  return {
+    /** Counts a call that may run from here on: those that run at the same time must not all count as the first. */
+    rule(name: string, input: unknown): LoopRuling {
+      const signature = signatureOf(name, input);
+      const known = seen.get(signature) ?? { runs: 0, outcome: undefined };
+      if (known.runs < RUNS_OF_ONE_CALL) {
+        seen.set(signature, { ...known, runs: known.runs + 1 });
+        return 'run';
+      }
+      refusals += 1;
+      return refusals > REFUSALS_OF_A_TURN ? 'stop' : 'refuse';
+    },
+    /** A call that tells something new was worth making: it starts anew. */
+    told(name: string, input: unknown, outcome: string): void {
+      const signature = signatureOf(name, input);
+      const { runs = 1, outcome: before } = seen.get(signature) ?? {};
+      const isNews = before !== undefined && before !== outcome;
+      seen.set(signature, { runs: isNews ? 1 : runs, outcome });
+    },
+  };
+};
+export type LoopGuard = ReturnType<typeof createLoopGuard>;

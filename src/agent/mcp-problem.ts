@@ -1,0 +1,25 @@
+export type McpProblemKind =
+  /** It could not be started or reached. */
+  | 'unreachable'
+  /** It was there, and the connection is over. */
+  | 'ended'
+  | 'timeout'
+  /** It answered with an error of the protocol or of HTTP. */
+  | 'refused'
+  /** Its answer is none that the protocol knows. */
+  | 'unusable'
+  | 'needs-auth';
+
+/** What is wrong with a tool server. The message is our own words, never the server's. */
+export class McpProblem extends Error {
+  override readonly name = 'McpProblem';
+  readonly kind: McpProblemKind;
+  /** The protocol's code of an error; never a status of HTTP. */
+  readonly code: number | undefined;
+
+  constructor(kind: McpProblemKind, message: string, code?: number) {
+    super(message);
+    this.kind = kind;
+    this.code = code;
+  }
+}

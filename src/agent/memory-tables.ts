@@ -1,0 +1,107 @@
+import type { Message } from './message.ts';
+import { OrphanError } from './orphan-error.ts';
+import type { Part } from './part.ts';
+import type { Session } from './session.ts';
+import type { Change } from './store.ts';
+
+type Placed = { readonly sessionID: string };
+type Output = Placed & { readonly partID: string; readonly text: string };
+
+export type MemoryTables = {
+  readonly sessions: ReadonlyMap<string, Session>;
+  readonly messages: ReadonlyMap<string, Message>;
+  readonly parts: ReadonlyMap<string, Part>;
+  /** By the ids of their parts. */
+  readonly outputs: ReadonlyMap<string, Output>;
+  /** Makes all of the changes, or throws and has made none. */
+  readonly apply: (changes: readonly Change[]) => void;
+};
+
+/** Sessions and what belongs to them, held in memory. */
+export const createMemoryTables = (): MemoryTables => {
+  const sessions = new Map<string, Session>();
+  const messages = new Map<string, Message>();
+  const parts = new Map<string, Part>();
+  const outputs = new Map<string, Output>();
+  let undo: (() => void)[] = [];
+
+  const put = <Row>(table: Map<string, Row>, id: string, row: Row | undefined): void => {
+    const before = table.get(id);
+    undo.push(() => (before === undefined ? table.delete(id) : table.set(id, before)));
+    if (row === undefined) table.delete(id);
+    else table.set(id, row);
+  };
+  const forget = <Row>(table: Map<string, Row>, isMeant: (row: Row) => boolean): void => {
+    for (const [id, row] of table) if (isMeant(row)) put(table, id, undefined);
+  };
+  const removeSession = (sessionID: string): void => {
+    put(sessions, sessionID, undefined);
+    const isInSession = (row: Placed) => row.sessionID === sessionID;
+    forget(messages, isInSession);
+    forget(parts, isInSession);
+    forget(outputs, isInSession);
+  };
+  const removeMessage = (sessionID: string, messageID: string): void => {
+    if (messages.get(messageID)?.sessionID !== sessionID) return;
+    put(messages, messageID, undefined);
+    forget(parts, (part) => part.messageID === messageID);
+    forget(outputs, ({ partID }) => !parts.has(partID));
+  };
+  const putMessage = (message: Message): void => {
+    const { id, sessionID } = message;
+    const held = messages.get(id) ?? message;
+    if (!sessions.has(sessionID) || held.sessionID !== sessionID) throw new OrphanError('message');
+    put(messages, id, message);
+  };
+  const putPart = (part: Part): void => {
+    const { id, sessionID, messageID } = part;
+    const held = parts.get(id) ?? part;
+    if (messages.get(messageID)?.sessionID !== sessionID || held.messageID !== messageID) throw new OrphanError('part');
+    put(parts, id, part);
+  };
+  const putOutput = ({ sessionID, partID, text }: Output): void => {
+    if (parts.get(partID)?.sessionID !== sessionID) throw new OrphanError('output');
+    put(outputs, partID, { sessionID, partID, text });
+  };
+  const make = (change: Change): void => {
+    switch (change.kind) {
+      case 'session':
+        put(sessions, change.session.id, change.session);
+        break;
+      case 'session-removed':
+        removeSession(change.sessionID);
+        break;
+      case 'message':
+        putMessage(change.message);
+        break;
+      case 'message-removed':
+        removeMessage(change.sessionID, change.messageID);
+        break;
+      case 'part':
+        putPart(change.part);
+        break;
+      case 'output':
+        putOutput(change);
+        break;
+      default:
+        change satisfies never;
+    }
+  };
+  return {
+    sessions,
+    messages,
+    parts,
+    outputs,
+    apply(changes) {
+      undo = [];
+      try {
+        for (const change of changes) make(change);
+      } catch (error) {
+        for (const step of undo.reverse()) step();
+        throw error;
+      } finally {
+        undo = [];
+      }
+    },
+  };
+};

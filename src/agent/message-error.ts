@@ -1,0 +1,32 @@
+import { Fault } from '../core/fault.ts';
+import { ModelProblem } from './chat-model.ts';
+import type { MessageError } from './message.ts';
+
+/** Ends a run on somebody's wish. */
+export class RunAborted extends Error {
+  override readonly name = 'RunAborted';
+
+  constructor() {
+    super('Aborted');
+  }
+}
+
+const ofModel = (problem: ModelProblem, providerID: string): MessageError => {
+  const { kind, message, statusCode, isRetryable } = problem;
+  if (kind === 'auth') return { name: 'ProviderAuthError', data: { providerID, message } };
+  if (kind === 'overflow') return { name: 'ContextOverflowError', data: { message } };
+  if (kind === 'content-filter') return { name: 'ContentFilterError', data: { message } };
+  return { name: 'APIError', data: { message, isRetryable, ...(statusCode === undefined ? {} : { statusCode }) } };
+};
+
+/** Why a turn failed, in the words of the wire. Of a bug nothing is told but that it was one. */
+export const messageErrorOf = (error: unknown, providerID: string): MessageError => {
+  if (error instanceof ModelProblem) return ofModel(error, providerID);
+  if (error instanceof RunAborted || (error instanceof Fault && error.detail.kind === 'client-left')) {
+    return { name: 'MessageAbortedError', data: { message: 'Aborted' } };
+  }
+  return { name: 'UnknownError', data: { message: 'The server failed in a way it should not' } };
+};
+
+/** A turn that the server itself ended, and why. */
+export const endedByServer = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });

@@ -1,0 +1,95 @@
+import { Fault } from '../core/fault.ts';
+import { json } from '../core/json.ts';
+import type { RouteTable } from '../core/route.ts';
+import { type SseEvent, sseResponse } from '../core/sse.ts';
+import type { RouteNeeds } from './agent-needs.ts';
+import { directoryOf } from './asked.ts';
+import { type EventsWanted, followEvents, lastEventID, sseOf } from './event-stream.ts';
+import type { McpStatus } from './mcp-life.ts';
+import { ReplyIn, ResponseIn, readBody } from './wire-in.ts';
+
+const HEARTBEAT_MS = 10_000;
+
+const noPermission = () => new Fault({ kind: 'not-found', hint: 'Permission request not found, or no longer open' });
+
+/** A bare event of the stream itself: it is not stored and has no id to come back with. */
+const greeting = (type: 'server.connected' | 'server.heartbeat', isGlobal: boolean): SseEvent => {
+  const event = { type, properties: {} };
+  return { data: JSON.stringify(isGlobal ? { payload: event } : event) };
+};
+
+const eventRoutes = (needs: RouteNeeds): RouteTable => {
+  async function* told(wanted: EventsWanted, isGlobal: boolean): AsyncGenerator<SseEvent> {
+    yield greeting('server.connected', isGlobal);
+    for await (const placed of followEvents(needs, wanted)) yield sseOf(placed, isGlobal);
+  }
+  const stream = (request: Request, isGlobal: boolean): Response => {
+    // What is wrong with the request is told with a status, not in the stream.
+    const afterID = lastEventID(request);
+    const directory = isGlobal ? undefined : directoryOf(request, needs.directory);
+    const { clock, onBug } = needs;
+    const heartbeat = { everyMs: HEARTBEAT_MS, event: () => greeting('server.heartbeat', isGlobal) };
+    const source = (left: AbortSignal) => told({ afterID, directory, left }, isGlobal);
+    return sseResponse(source, { clock, heartbeat, onBug });
+  };
+  return {
+    '/event': { GET: (request) => stream(request, false) },
+    '/global/event': { GET: (request) => stream(request, true) },
+  };
+};
+
+const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
+  '/permission': { GET: () => json(200, approvals.open()) },
+  '/permission/:id/reply': {
+    async POST(request, { id = '' }) {
+      const given = await readBody(request, ReplyIn);
+      const reply =
+        given.reply === 'reject'
+          ? { reply: given.reply, ...(given.message === undefined ? {} : { message: given.message }) }
+          : given;
+      if (!approvals.reply(id, reply)) throw noPermission();
+      return json(200, true);
+    },
+  },
+  '/session/:id/permissions/:permissionID': {
+    async POST(request, { id = '', permissionID = '' }) {
+      await sessions.get(id);
+      const { response } = await readBody(request, ResponseIn);
+      const isOfSession = approvals.open().some((asked) => asked.id === permissionID && asked.sessionID === id);
+      if (!isOfSession || !approvals.reply(permissionID, { reply: response })) throw noPermission();
+      return json(200, true);
+    },
+  },
+});
+
+const mcpRoutes = ({ mcp }: RouteNeeds): RouteTable => {
+  const switched = (what: McpStatus | 'not-found'): Response => {
+    if (what !== 'not-found') return json(200, true);
+    throw new Fault({ kind: 'not-found', hint: 'No tool server of this name is configured' });
+  };
+  return {
+    '/mcp': { GET: () => json(200, mcp.statuses()) },
+    '/mcp/:name/connect': {
+      POST: async (request, { name = '' }) => switched(await mcp.connect(name, request.signal)),
+    },
+    '/mcp/:name/disconnect': { POST: async (_request, { name = '' }) => switched(await mcp.disconnect(name)) },
+  };
+};
+
+/** Events, permissions, tool servers, and what the configuration shows. */
+export const otherRoutes = (needs: RouteNeeds): RouteTable => ({
+  ...eventRoutes(needs),
+  ...permissionRoutes(needs),
+  ...mcpRoutes(needs),
+  '/global/health': { GET: () => json(200, { healthy: true, version: needs.version }) },
+  '/config': { GET: () => json(200, needs.shown.config) },
+  '/config/providers': { GET: () => json(200, needs.shown.configProviders) },
+  '/provider': { GET: () => json(200, needs.shown.provider) },
+  '/agent': { GET: () => json(200, needs.shown.agent) },
+  '/path': {
+    GET(request) {
+      const directory = directoryOf(request, needs.directory);
+      return json(200, { home: '', state: '', config: '', worktree: directory, directory });
+    },
+  },
+});

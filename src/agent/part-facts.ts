@@ -1,0 +1,32 @@
+import type { EventDraft } from './event.ts';
+import type { Part } from './part.ts';
+import type { Fact } from './publisher.ts';
+
+/** The event that tells a part as it is now. */
+export const partUpdated = (part: Part, time: number): EventDraft => ({
+  type: 'message.part.updated',
+  properties: { sessionID: part.sessionID, part, time },
+});
+
+/** A part kept and told. */
+export const partFact = (part: Part, time: number): Fact => ({
+  changes: [{ kind: 'part', part }],
+  drafts: [partUpdated(part, time)],
+});
+
+/** The same with deltas of one part that follow each other as one delta. */
+export const withMergedDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[] => {
+  const result: EventDraft[] = [];
+  for (const draft of drafts) {
+    const last = result.at(-1);
+    if (
+      draft.type === 'message.part.delta' &&
+      last?.type === 'message.part.delta' &&
+      last.properties.partID === draft.properties.partID
+    ) {
+      const delta = last.properties.delta + draft.properties.delta;
+      result[result.length - 1] = { ...draft, properties: { ...draft.properties, delta } };
+    } else result.push(draft);
+  }
+  return result;
+};

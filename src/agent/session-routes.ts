@@ -1,0 +1,107 @@
+import { Fault } from '../core/fault.ts';
+import { json } from '../core/json.ts';
+import type { RouteTable } from '../core/route.ts';
+import type { RouteNeeds } from './agent-needs.ts';
+import { directoryOf, queryOf, wholeNumber } from './asked.ts';
+import { agentNamed, modelNamed } from './voices.ts';
+import { readBody, SessionChangeIn, SessionIn } from './wire-in.ts';
+
+const noSuch = (what: string) => new Fault({ kind: 'not-found', hint: `${what} not found` });
+
+const noParent = () =>
+  new Fault({
+    kind: 'bad-input',
+    code: 'unknown_parent',
+    param: 'parentID',
+    message: 'parentID: expected the id of a session',
+  });
+
+/** Sessions: made, listed, changed, removed, looked at and stopped. */
+export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
+  const { store, sessions, voices, runs, directory } = needs;
+  const descendants = async (id: string): Promise<readonly string[]> => {
+    const children = (await store.sessions({ parentID: id })).map((child) => child.id);
+    const further = await Promise.all(children.map(descendants));
+    return [...children, ...further.flat()];
+  };
+  return {
+    '/session': {
+      async GET(request) {
+        const query = queryOf(request);
+        const [search, asked] = [query.get('search'), query.get('directory')];
+        const limit = wholeNumber(query, 'limit', 10_000);
+        const updatedSince = wholeNumber(query, 'start', Number.MAX_SAFE_INTEGER);
+        const found = await store.sessions({
+          ...(asked === null ? {} : { directory: asked }),
+          ...(query.get('roots') === 'true' ? { areRoots: true } : {}),
+          ...(search === null ? {} : { search }),
+          ...(limit === undefined ? {} : { limit }),
+          ...(updatedSince === undefined ? {} : { updatedSince }),
+        });
+        return json(200, found);
+      },
+      async POST(request) {
+        const given = await readBody(request, SessionIn, true);
+        if (given.parentID !== undefined && (await store.session(given.parentID)) === undefined) throw noParent();
+        if (given.agent !== undefined) agentNamed(voices, given.agent);
+        if (given.model !== undefined) modelNamed(voices, given.model);
+        return json(200, await sessions.create({ ...given, directory: directoryOf(request, directory) }));
+      },
+    },
+    '/session/status': { GET: () => json(200, runs.statuses()) },
+    '/session/:id': {
+      GET: async (_request, { id = '' }) => json(200, await sessions.get(id)),
+      async PATCH(request, { id = '' }) {
+        const { title, metadata, permission, time } = await readBody(request, SessionChangeIn);
+        const changed = await sessions.update(id, (session) => {
+          const { archived: before, ...times } = session.time;
+          const archived = time?.archived === undefined ? before : (time.archived ?? undefined);
+          return {
+            ...session,
+            ...(title === undefined ? {} : { title }),
+            ...(metadata === undefined ? {} : { metadata }),
+            ...(permission === undefined ? {} : { permission }),
+            time: { ...times, ...(archived === undefined ? {} : { archived }) },
+          };
+        });
+        return json(200, changed);
+      },
+      async DELETE(_request, { id = '' }) {
+        await sessions.get(id);
+        // With it go the sessions that it has handed work to; what runs in any of them ends first.
+        const family = await descendants(id);
+        await Promise.all([id, ...family].map(runs.abort));
+        for (const one of [...family.toReversed(), id]) await sessions.remove(one);
+        return json(200, true);
+      },
+    },
+    '/session/:id/children': {
+      async GET(_request, { id = '' }) {
+        await sessions.get(id);
+        return json(200, await store.sessions({ parentID: id }));
+      },
+    },
+    '/session/:id/abort': {
+      async POST(_request, { id = '' }) {
+        await sessions.get(id);
+        await runs.abort(id);
+        return json(200, true);
+      },
+    },
+    '/session/:id/message/:messageID': {
+      async GET(_request, { id = '', messageID = '' }) {
+        await sessions.get(id);
+        const told = await store.message(id, messageID);
+        if (told === undefined) throw noSuch('Message');
+        return json(200, told);
+      },
+    },
+    '/session/:id/message/:messageID/part/:partID/output': {
+      async GET(_request, { id = '', partID = '' }) {
+        const output = await store.output(id, partID);
+        if (output === undefined) throw noSuch('Output');
+        return new Response(output, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
+      },
+    },
+  };
+};

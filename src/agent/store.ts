@@ -1,0 +1,70 @@
+import type { AgentEvent, EventDraft } from './event.ts';
+import type { Message } from './message.ts';
+import type { Part } from './part.ts';
+import type { Session } from './session.ts';
+
+/** Something to be kept from now on, or to be forgotten. What has an id replaces what had it before. */
+export type Change =
+  | { readonly kind: 'session'; readonly session: Session }
+  /** With its messages, parts and outputs. Its children stay. */
+  | { readonly kind: 'session-removed'; readonly sessionID: string }
+  | { readonly kind: 'message'; readonly message: Message }
+  | { readonly kind: 'message-removed'; readonly sessionID: string; readonly messageID: string }
+  | { readonly kind: 'part'; readonly part: Part }
+  /** The whole output of a tool call, of which the part holds only the beginning. */
+  | { readonly kind: 'output'; readonly sessionID: string; readonly partID: string; readonly text: string };
+
+/** A message with its parts in order. */
+export type Told = { readonly info: Message; readonly parts: readonly Part[] };
+
+/** Events of one directory, or of all. */
+export type EventsAsked = {
+  /** Only those after this one. Events that were pruned are gone. */
+  readonly afterID: string;
+  readonly directory?: string;
+  readonly limit: number;
+};
+
+export type PlacedEvent = { readonly directory: string; readonly event: AgentEvent };
+
+export type SessionsAsked = {
+  readonly directory?: string;
+  readonly parentID?: string;
+  /** Sessions without a parent only. */
+  readonly areRoots?: boolean;
+  /** Text that the title holds, whatever its case. */
+  readonly search?: string;
+  /** Updated at this time or later, in milliseconds. */
+  readonly updatedSince?: number;
+  readonly limit?: number;
+};
+
+export type MessagesAsked = {
+  /** The newest so many. */
+  readonly limit?: number;
+  /** Only messages older than the one with this id. */
+  readonly beforeID?: string;
+};
+
+/**
+ * What survives the process. Every method rejects when the store cannot be reached, and none leaves half of a commit
+ * behind. Messages and parts come back in the order of their ids, sessions with the latest updated first.
+ */
+export type Store = {
+  /** Keeps all of it or nothing, and settles once it would survive a power cut. Answers with the events under their ids. */
+  readonly commit: (
+    changes: readonly Change[],
+    events: readonly { readonly directory: string; readonly draft: EventDraft }[],
+  ) => Promise<readonly PlacedEvent[]>;
+  readonly session: (id: string) => Promise<Session | undefined>;
+  readonly sessions: (asked: SessionsAsked) => Promise<readonly Session[]>;
+  readonly messages: (sessionID: string, asked?: MessagesAsked) => Promise<readonly Told[]>;
+  readonly message: (sessionID: string, messageID: string) => Promise<Told | undefined>;
+  readonly output: (sessionID: string, partID: string) => Promise<string | undefined>;
+  /** Answers of all sessions that were begun and not completed: what a killed process leaves behind. */
+  readonly unfinished: () => Promise<readonly Told[]>;
+  readonly events: (asked: EventsAsked) => Promise<readonly PlacedEvent[]>;
+  /** Forgets events that are older than this many newest ones. */
+  readonly pruneEvents: (keep: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+};

@@ -1,0 +1,53 @@
+import type { Clock } from '../core/clock.ts';
+import type { AgentTool } from './agent-tool.ts';
+import type { Approvals } from './approvals.ts';
+import type { StepEnd } from './ask-model.ts';
+import type { ChatModel } from './chat-model.ts';
+import type { Ids } from './ids.ts';
+import type { AssistantMessage } from './message.ts';
+import { type Answered, messageFact, openedMessage } from './opened-message.ts';
+import { partFact } from './part-facts.ts';
+import { type Fact, joined } from './publisher.ts';
+import type { Action, SessionStatus } from './session.ts';
+import { createStep } from './step.ts';
+import type { Store } from './store.ts';
+import type { OutputLimits } from './tool-output.ts';
+
+export type TurnNeeds = {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly chance: () => number;
+  readonly model: ChatModel;
+  readonly approvals: Approvals;
+  readonly store: Pick<Store, 'messages'>;
+  readonly outputLimits: OutputLimits;
+  readonly publish: (fact: Fact) => Promise<unknown>;
+  readonly show: (status: SessionStatus) => Promise<unknown>;
+  /** Adds what a step has cost to the session. */
+  readonly account: (step: Pick<StepEnd, 'tokens'> & { readonly cost: number }) => Promise<unknown>;
+  /** Hears of a failure that nobody expects; whoever asked is told only that there was one. */
+  readonly onBug: (error: unknown) => void;
+};
+
+/** What is to be answered, by whom, and with which tools. */
+export type TurnAsked = Answered & {
+  readonly tools: readonly AgentTool[];
+  readonly ruling: (tool: string, patterns: readonly string[]) => Action;
+};
+
+/**
+ * Answers one user message: step after step, each a message of its own, until the model is done, a person says no, or a limit
+ * is reached. Never rejects while the store works: whatever goes wrong ends as the error of the last message, which is returned.
+ */
+export const runTurn = async (needs: TurnNeeds, asked: TurnAsked, signal: AbortSignal): Promise<AssistantMessage> => {
+  const { clock, ids, publish } = needs;
+  const step = createStep(needs, asked, signal);
+  for (let count = 1; ; count++) {
+    const message = openedMessage(asked, { id: ids('message'), now: clock.now() });
+    const { id: messageID, sessionID } = message;
+    const start = partFact({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
+    await publish(joined(messageFact(message), start));
+    const ended = await step(message, count >= asked.voice.agent.steps);
+    if (ended !== undefined) return ended;
+  }
+};

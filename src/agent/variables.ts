@@ -1,0 +1,119 @@
+import * as v from 'valibot';
+import type { Credentials } from '../core/basic-auth.ts';
+import {
+  ConfigError,
+  collecting,
+  OneOf,
+  readVariables,
+  strangersAmong,
+  type Variables,
+  WholeNumber,
+} from '../core/config.ts';
+import { LOG_LEVELS } from '../core/log.ts';
+import { DEFAULT_FILE } from './config/sources.ts';
+
+/** Together with what is put around them they must stay under what the server decodes of a request's credentials. */
+const CREDENTIAL_LIMIT_BYTES = 256;
+
+const isCredential = (text: string): boolean =>
+  !/\p{Cc}/u.test(text) && new TextEncoder().encode(text).length <= CREDENTIAL_LIMIT_BYTES;
+
+const Credential = v.pipe(
+  v.string(),
+  v.trim(),
+  v.check(isCredential, `expected at most ${CREDENTIAL_LIMIT_BYTES} bytes without control characters`),
+);
+
+/** `sqlite:` and a path. `sqlite:///data/agent.db` is what other programs write for `sqlite:/data/agent.db`. */
+const DATABASE = /^sqlite:(?:\/\/(?=\/))?((?!\/\/).+)$/;
+const Database = v.pipe(
+  v.string(),
+  v.trim(),
+  v.check(
+    (text) => !/^postgres(?:ql)?:/i.test(text),
+    'expected sqlite:<path>; postgres:// is not supported yet, so there is one replica with one file',
+  ),
+  v.check(
+    (text) => DATABASE.test(text) || /^postgres(?:ql)?:/i.test(text),
+    'expected sqlite:<path>, such as sqlite:./data/agent.db',
+  ),
+  v.transform((text) => DATABASE.exec(text)?.[1] ?? ''),
+);
+
+/** Every variable of the agent server, by name. `opencode` is the user that clients of the peer send by themselves. */
+export const AgentVariables = v.object({
+  HOST: v.optional(v.pipe(v.string(), v.trim())),
+  PORT: v.optional(WholeNumber(0, 65_535), '4000'),
+  APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
+  LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
+  AGENT_CONFIG: v.optional(v.string(), DEFAULT_FILE),
+  AGENT_CONFIG_CONTENT: v.optional(v.string()),
+  AGENT_SERVER_USERNAME: v.optional(
+    v.pipe(
+      Credential,
+      v.check((name) => !name.includes(':'), 'expected a name without a colon'),
+    ),
+    'opencode',
+  ),
+  AGENT_SERVER_PASSWORD: v.optional(Credential),
+  AGENT_ALLOW_ANONYMOUS: v.optional(OneOf(['true', 'false']), 'false'),
+  AGENT_DATABASE_URL: v.optional(Database, 'sqlite:./data/agent.db'),
+  AGENT_DIRECTORY: v.optional(v.pipe(v.string(), v.trim())),
+});
+
+/** What decides who may come in: checked even when other variables are wrong. */
+const DoorVariables = v.pick(AgentVariables, ['HOST', 'AGENT_SERVER_PASSWORD', 'AGENT_ALLOW_ANONYMOUS']);
+type Door = v.InferOutput<typeof DoorVariables>;
+
+export type AgentSettings = {
+  readonly host: string;
+  /** Nobody named a host, and without a password only this machine is let in. Whoever starts the server should be told. */
+  readonly isLocalForWantOfPassword: boolean;
+  readonly port: number;
+  readonly appEnv: 'development' | 'production';
+  readonly logLevel: v.InferOutput<typeof AgentVariables>['LOG_LEVEL'];
+  /** None: everyone who reaches the server may do everything. */
+  readonly credentials: Credentials | undefined;
+  readonly databasePath: string;
+  /** Where sessions are unless a request says otherwise. None: where the process runs. */
+  readonly directory: string | undefined;
+};
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
+const LOCAL_HOST = '127.0.0.1';
+const EVERY_HOST = '0.0.0.0';
+const OPEN_DOOR =
+  'AGENT_SERVER_PASSWORD: expected a value when HOST is not this machine alone; AGENT_ALLOW_ANONYMOUS=true lets everyone in';
+
+/** Whether only this machine can reach a server that listens there. */
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
+
+const isOpenDoor = ({ HOST, AGENT_SERVER_PASSWORD, AGENT_ALLOW_ANONYMOUS }: Door): boolean =>
+  HOST !== undefined && !isLoopback(HOST) && AGENT_SERVER_PASSWORD === undefined && AGENT_ALLOW_ANONYMOUS !== 'true';
+
+/** `AGENT_SERVICE_HOST`, `AGENT_PORT_4000_TCP` and the like are of Kubernetes, for a service that is named agent. */
+const OUR_NAMES = /^(?:AGENT_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENCODE_)/;
+
+/** Names that look like ours or are the peer's, and have no effect, each with the nearest of ours. */
+export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
+  strangersAmong(variables, OUR_NAMES, Object.keys(AgentVariables.entries));
+
+/** The settings from the variables. Throws one `ConfigError` with every problem. The configuration is read on its own. */
+export const readAgentSettings = (variables: Variables): AgentSettings => {
+  const problems: string[] = [];
+  const settings = collecting(() => readVariables(AgentVariables, variables), problems);
+  const door = collecting(() => readVariables(DoorVariables, variables), []);
+  if (door !== undefined && isOpenDoor(door)) problems.push(OPEN_DOOR);
+  if (settings === undefined || problems.length > 0) throw new ConfigError(problems);
+  const { HOST, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = settings;
+  return {
+    host: HOST ?? (password === undefined ? LOCAL_HOST : EVERY_HOST),
+    isLocalForWantOfPassword: HOST === undefined && password === undefined,
+    port: settings.PORT,
+    appEnv: settings.APP_ENV,
+    logLevel: settings.LOG_LEVEL,
+    credentials: password === undefined ? undefined : { username, password },
+    databasePath: settings.AGENT_DATABASE_URL,
+    directory: settings.AGENT_DIRECTORY,
+  };
+};

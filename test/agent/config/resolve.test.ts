@@ -1,0 +1,309 @@
+import * as assert from 'uvu/assert';
+import { type ModelConfig, modelConfigFor } from '../../../src/agent/config/agent-server-config.ts';
+import { describe } from '../../check.ts';
+import { configOf, type Json, LEAST } from './config-world.ts';
+
+const smallOf = (more: Json, options: Json = {}): ModelConfig | undefined =>
+  modelConfigFor(
+    configOf({
+      provider: { home: { options: { ...LEAST.provider.home.options, ...options }, models: { small: more } } },
+    }),
+    { providerID: 'home', modelID: 'small' },
+  );
+const variantsOf = (more: Json) => Object.fromEntries(smallOf(more)?.variants ?? []);
+
+describe('a model', (check) => {
+  check('needs no more than its key', () => {
+    assert.equal(smallOf({}), {
+      providerID: 'home',
+      modelID: 'small',
+      upstreamID: 'small',
+      name: 'small',
+      limit: { context: 0, input: undefined, output: 0 },
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+      reasoning: false,
+      takesTemperature: false,
+      takesTools: true,
+      takesAttachments: false,
+      input: ['text'],
+      output: ['text'],
+      options: {},
+      variants: new Map(),
+      headers: {},
+    });
+  });
+
+  check('has everything that is said of it', () => {
+    const said = smallOf(
+      {
+        id: 'vendor/small:1',
+        name: 'Small',
+        limit: { context: 1000, input: 900, output: 100 },
+        cost: { input: 1, output: 2.5, cache_read: 0.1, cache_write: 0.2 },
+        reasoning: 'split',
+        temperature: true,
+        tool_call: false,
+        attachment: true,
+        modalities: { input: ['text', 'image'], output: ['text', 'audio'] },
+        options: { store: false },
+        variants: { quick: { a: 1 } },
+        headers: { 'x-b': 'model' },
+      },
+      { headers: { 'x-a': 'provider', 'x-b': 'provider' } },
+    );
+    assert.equal(said, {
+      providerID: 'home',
+      modelID: 'small',
+      upstreamID: 'vendor/small:1',
+      name: 'Small',
+      limit: { context: 1000, input: 900, output: 100 },
+      cost: { input: 1, output: 2.5, cacheRead: 0.1, cacheWrite: 0.2 },
+      reasoning: 'split',
+      takesTemperature: true,
+      takesTools: false,
+      takesAttachments: true,
+      input: ['text', 'image'],
+      output: ['text', 'audio'],
+      options: { store: false },
+      variants: new Map([['quick', { a: 1 }]]),
+      headers: { 'x-a': 'provider', 'x-b': 'model' },
+    });
+  });
+
+  check('takes an empty variant for the reasoning effort of its name', () => {
+    assert.equal(variantsOf({ variants: { low: {}, xhigh: {}, odd: { top_k: 1 } } }), {
+      low: { reasoningEffort: 'low' },
+      xhigh: { reasoningEffort: 'xhigh' },
+      odd: { top_k: 1 },
+    });
+  });
+
+  check('that reasons has three efforts, unless its variants are written', () => {
+    const three = {
+      low: { reasoningEffort: 'low' },
+      medium: { reasoningEffort: 'medium' },
+      high: { reasoningEffort: 'high' },
+    };
+    assert.equal(variantsOf({ reasoning: true }), three);
+    assert.equal(variantsOf({ reasoning: 'split' }), three);
+    assert.equal(variantsOf({ reasoning: false }), {});
+    assert.equal(variantsOf({ reasoning: true, variants: {} }), {});
+    assert.equal(variantsOf({ reasoning: true, variants: { high: {}, low: { disabled: true } } }), {
+      high: three.high,
+    });
+  });
+
+  check('may have slashes in its key', () => {
+    const config = configOf({
+      provider: { hub: { ...LEAST.provider.home, models: { 'vendor/small': {}, 'vendor/large': {} } } },
+      model: 'hub/vendor/large',
+      agent: { a: { model: 'hub/vendor/small' } },
+    });
+    assert.equal(config.defaultModel, { providerID: 'hub', modelID: 'vendor/large' });
+    assert.is(modelConfigFor(config, config.defaultModel)?.modelID, 'vendor/large');
+    assert.equal(config.agents.get('a')?.model, { providerID: 'hub', modelID: 'vendor/small' });
+  });
+
+  check('that is gone is nothing', () => {
+    const config = configOf({});
+    for (const ref of [
+      { providerID: 'home', modelID: 'x' },
+      { providerID: 'x', modelID: 'small' },
+      { providerID: '__proto__', modelID: 'toString' },
+    ])
+      assert.is(modelConfigFor(config, ref), undefined);
+  });
+
+  check('is the default when it is the only one', () => {
+    assert.equal(configOf({}).defaultModel, { providerID: 'home', modelID: 'small' });
+    assert.is(configOf({}).smallModel, undefined);
+    assert.equal(configOf({ small_model: 'home/small' }).smallModel, { providerID: 'home', modelID: 'small' });
+  });
+});
+
+describe('a provider', (check) => {
+  check('is spoken to by its own adapter, the one it names, or the one for all', () => {
+    const models = { m: {} };
+    const options = { baseURL: 'http://127.0.0.1:1', apiKey: 'k' };
+    const { providers } = configOf({
+      model: 'openai/m',
+      provider: {
+        openai: { options, models },
+        anthropic: { options, models },
+        other: { options, models },
+        named: { npm: '@ai-sdk/anthropic', options, models },
+        // An adapter with an address of its own needs only a key.
+        official: { npm: '@ai-sdk/openai', options: { apiKey: 'k' }, models },
+      },
+    });
+    assert.equal(
+      [...providers.values()].map(({ id, npm, baseURL }) => [id, npm, baseURL]),
+      [
+        ['openai', '@ai-sdk/openai', options.baseURL],
+        ['anthropic', '@ai-sdk/anthropic', options.baseURL],
+        ['other', '@ai-sdk/openai-compatible', options.baseURL],
+        ['named', '@ai-sdk/anthropic', options.baseURL],
+        ['official', '@ai-sdk/openai', undefined],
+      ],
+    );
+  });
+
+  check('has its time limits, or none where it says so', () => {
+    const limitsOf = (more: Json) => {
+      const home = configOf({
+        provider: { home: { ...LEAST.provider.home, options: { ...LEAST.provider.home.options, ...more } } },
+      }).providers.get('home');
+      return [home?.timeoutMs, home?.headerTimeoutMs, home?.chunkTimeoutMs];
+    };
+    assert.equal(limitsOf({}), [undefined, 300_000, 300_000]);
+    assert.equal(limitsOf({ timeout: 1, headerTimeout: 2, chunkTimeout: 3 }), [1, 2, 3]);
+    assert.equal(limitsOf({ timeout: false, headerTimeout: false, chunkTimeout: false }), [
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  check('may have its address under api', () => {
+    const { providers } = configOf({ provider: { home: { api: 'https://home.test/v1', models: { small: {} } } } });
+    assert.is(providers.get('home')?.baseURL, 'https://home.test/v1');
+  });
+});
+
+describe('agents', (check) => {
+  check('are five by themselves, two of them hidden', () => {
+    const { agents, defaultAgent } = configOf({});
+    assert.equal(
+      [...agents.values()].map(({ name, mode, isHidden, isNative }) => [name, mode, isHidden, isNative]),
+      [
+        ['build', 'primary', false, true],
+        ['plan', 'primary', false, true],
+        ['general', 'subagent', false, true],
+        ['title', 'primary', true, true],
+        ['compaction', 'primary', true, true],
+      ],
+    );
+    assert.is(defaultAgent, 'build');
+  });
+
+  check('are made, changed and taken away', () => {
+    const { agents, defaultAgent } = configOf({
+      steps: 9,
+      agent: {
+        build: { disable: true },
+        plan: { prompt: 'Plan', steps: 4, hidden: true },
+        helper: { temperature: 0.2, top_p: 0.9, color: '#fff', variant: 'high', model: 'home/small' },
+        general: { mode: 'all' },
+      },
+      provider: { home: { ...LEAST.provider.home, models: { small: { reasoning: true } } } },
+    });
+    assert.equal([...agents.keys()], ['plan', 'general', 'title', 'compaction', 'helper']);
+    assert.equal([agents.get('plan')?.prompt, agents.get('plan')?.steps, agents.get('helper')?.steps], ['Plan', 4, 9]);
+    const { rules: _, ...helper } = agents.get('helper') ?? { rules: [] };
+    assert.equal(helper, {
+      name: 'helper',
+      description: undefined,
+      mode: 'all',
+      isNative: false,
+      isHidden: false,
+      color: '#fff',
+      temperature: 0.2,
+      topP: 0.9,
+      model: { providerID: 'home', modelID: 'small' },
+      variant: 'high',
+      prompt: undefined,
+      options: {},
+      steps: 9,
+    });
+    assert.is(defaultAgent, 'general');
+  });
+
+  check('have our rules first, then those of all, then their own', () => {
+    const { agents, rules } = configOf({
+      permission: { bash: 'ask' },
+      agent: { a: { permission: { bash: { 'ls *': 'allow' } } } },
+    });
+    const shared = [
+      { permission: '*', pattern: '*', action: 'allow' },
+      { permission: 'bash', pattern: '*', action: 'ask' },
+    ];
+    assert.equal(rules, shared);
+    assert.equal(agents.get('build')?.rules, shared);
+    assert.equal(agents.get('a')?.rules, [...shared, { permission: 'bash', pattern: 'ls *', action: 'allow' }]);
+  });
+
+  check(
+    'that plan change no files even where everything is allowed for all, unless they are told that they may',
+    () => {
+      const edit = { permission: 'edit', pattern: '*', action: 'deny' };
+      assert.equal(configOf({ permission: 'allow' }).agents.get('plan')?.rules.at(-1), edit);
+      const told = configOf({ agent: { plan: { permission: { edit: 'ask' } } } });
+      assert.equal(told.agents.get('plan')?.rules.at(-1), { ...edit, action: 'ask' });
+    },
+  );
+});
+
+describe('the rest of a configuration', (check) => {
+  check('has its defaults', () => {
+    const { mcp, permissionTimeoutMs, steps, compaction, toolOutput, instructions, username, warnings } = configOf({});
+    assert.equal([permissionTimeoutMs, steps, mcp.size], [300_000, 50, 0]);
+    assert.equal(compaction, { isAuto: true, reservedTokens: undefined });
+    assert.equal(toolOutput, { maxLines: 2000, maxBytes: 51_200 });
+    assert.equal([instructions, username, warnings], [[], undefined, []]);
+  });
+
+  check('is what is written', () => {
+    const config = configOf({
+      permission_timeout: 1000,
+      steps: 5,
+      compaction: { auto: false, reserved: 10 },
+      tool_output: { max_lines: 1, max_bytes: 2 },
+      username: 'ada',
+      default_agent: 'plan',
+    });
+    assert.equal(
+      [config.permissionTimeoutMs, config.steps, config.username, config.defaultAgent],
+      [1000, 5, 'ada', 'plan'],
+    );
+    assert.equal(config.compaction, { isAuto: false, reservedTokens: 10 });
+    assert.equal(config.toolOutput, { maxLines: 1, maxBytes: 2 });
+  });
+
+  check('lists tool servers, the disabled ones too', () => {
+    const { mcp } = configOf({
+      mcp: {
+        near: { type: 'local', command: ['node', 'x.js'], cwd: 'tools', environment: { A: 'b' }, timeout: 5 },
+        bare: { type: 'local', command: ['x'] },
+        far: { type: 'remote', url: 'https://t.test/mcp?k=v', headers: { a: 'b' }, oauth: false, enabled: false },
+      },
+    });
+    assert.equal(Object.fromEntries(mcp), {
+      near: {
+        name: 'near',
+        isEnabled: true,
+        timeoutMs: 5,
+        type: 'local',
+        command: ['node', 'x.js'],
+        cwd: 'tools',
+        environment: { A: 'b' },
+      },
+      bare: {
+        name: 'bare',
+        isEnabled: true,
+        timeoutMs: 30_000,
+        type: 'local',
+        command: ['x'],
+        cwd: undefined,
+        environment: {},
+      },
+      far: {
+        name: 'far',
+        isEnabled: false,
+        timeoutMs: 30_000,
+        type: 'remote',
+        url: 'https://t.test/mcp?k=v',
+        headers: { a: 'b' },
+      },
+    });
+  });
+});

@@ -1,0 +1,228 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { configOf, LEAST, problemsFrom, problemsOf, readFrom } from './config-world.ts';
+
+const INLINE = JSON.stringify(LEAST);
+const AT_HOME = { './agent.json': INLINE };
+
+describe('where a configuration comes from', (check) => {
+  check('is ./agent.json when nothing else is said', () => {
+    assert.equal([...readFrom({}, AT_HOME).providers.keys()], ['home']);
+    assert.equal([...readFrom({ AGENT_CONFIG: ' ' }, AT_HOME).providers.keys()], ['home']);
+  });
+
+  check('is the file that is named', () => {
+    assert.ok(readFrom({ AGENT_CONFIG: '/etc/agent/a.json' }, { '/etc/agent/a.json': INLINE }));
+  });
+
+  check('may be the environment alone', () => {
+    assert.ok(readFrom({ AGENT_CONFIG_CONTENT: INLINE }));
+  });
+
+  check('is told in all three ways when there is none', () => {
+    const problems = problemsFrom(() => readFrom({}));
+    assert.is(problems.length, 1);
+    assert.match(problems[0] ?? '', /^AGENT_CONFIG: .*\.\/agent\.json.*AGENT_CONFIG,.*AGENT_CONFIG_CONTENT$/);
+  });
+
+  check('is not something else when the file that is named cannot be read', () => {
+    const gone = { AGENT_CONFIG: 'gone.json', AGENT_CONFIG_CONTENT: INLINE };
+    assert.equal(
+      problemsFrom(() => readFrom(gone, AT_HOME)),
+      ['AGENT_CONFIG: expected the path of a file that can be read'],
+    );
+  });
+
+  check('is named by its problems, and by line and column where it is no JSON', () => {
+    const problemIn = (text: string) =>
+      problemsFrom(() => readFrom({ AGENT_CONFIG: 'conf/a.json' }, { 'conf/a.json': text }));
+    assert.equal(problemIn('{\n  "steps": 5,,\n}'), ['conf/a.json:2:14: expected a name in double quotes']);
+    assert.equal(problemIn('[]'), ['conf/a.json: top level: expected an object']);
+    assert.equal(problemIn(`{"steps": 0, ${INLINE.slice(1)}`), [
+      'conf/a.json: steps: expected a whole number from 1 to 10000',
+    ]);
+  });
+
+  check('is told of when it is no object, also where the other text would do', () => {
+    const problems = problemsFrom(() => readFrom({ AGENT_CONFIG_CONTENT: INLINE }, { './agent.json': '[]' }));
+    assert.equal(problems, ['agent.json: top level: expected an object']);
+  });
+
+  check('is told of in both texts at once when neither is JSON', () => {
+    assert.equal(
+      problemsFrom(() => readFrom({ AGENT_CONFIG_CONTENT: 'x' }, { './agent.json': '{' })),
+      [
+        'agent.json:1:2: expected a closing brace',
+        'AGENT_CONFIG_CONTENT:1:1: expected a value, or a name or text in double quotes',
+      ],
+    );
+  });
+});
+
+const over = (file: object, inline: object, files: Readonly<Record<string, string>> = {}) =>
+  configOf({ ...file }, { AGENT_CONFIG_CONTENT: JSON.stringify(inline) }, files);
+
+describe('the environment over the file', (check) => {
+  check('changes what it names and leaves the rest', () => {
+    const { providers, steps, agents } = over(
+      { steps: 7, agent: { a: { prompt: 'file', steps: 3 } } },
+      {
+        provider: { home: { options: { apiKey: 'k' }, models: { small: { name: 'Small' } } } },
+        agent: { a: { prompt: 'env' } },
+      },
+    );
+    const home = providers.get('home');
+    assert.equal(
+      [home?.baseURL, home?.apiKey, home?.models.get('small')?.name],
+      ['http://127.0.0.1:1/v1', 'k', 'Small'],
+    );
+    assert.equal([steps, agents.get('a')?.prompt, agents.get('a')?.steps], [7, 'env', 3]);
+  });
+
+  check('replaces lists', () => {
+    const server = { type: 'local', command: ['node', 'a.js'] };
+    const { mcp } = over({ mcp: { a: server } }, { mcp: { a: { command: ['deno'] } } });
+    const a = mcp.get('a');
+    assert.equal(a?.type === 'local' ? a.command : [], ['deno']);
+  });
+
+  check('keeps an action for all as the rule that narrower ones refine', () => {
+    const { rules } = over({ permission: { bash: 'deny' } }, { permission: { bash: { 'ls *': 'allow' } } });
+    assert.equal(rules.slice(1), [
+      { permission: 'bash', pattern: '*', action: 'deny' },
+      { permission: 'bash', pattern: 'ls *', action: 'allow' },
+    ]);
+    const { agents } = over(
+      { agent: { a: { permission: 'deny' } } },
+      { agent: { a: { permission: { read: 'allow' } } } },
+    );
+    assert.equal(agents.get('a')?.rules.slice(1), [
+      { permission: '*', pattern: '*', action: 'deny' },
+      { permission: 'read', pattern: '*', action: 'allow' },
+    ]);
+  });
+
+  check('has its problems told under its own name', () => {
+    const problems = problemsOf(
+      { steps: 0, agent: { a: { mode: 'x' } } },
+      {
+        AGENT_CONFIG_CONTENT: JSON.stringify({
+          username: 1,
+          agent: { a: { hidden: 1 } },
+          mcp: { m: { type: 'local' } },
+        }),
+      },
+    );
+    assert.equal(problems.map((problem) => problem.split(': ').slice(0, 2).join(': ')).toSorted(), [
+      'AGENT_CONFIG_CONTENT: agent.a.hidden',
+      'AGENT_CONFIG_CONTENT: mcp.m.command',
+      'AGENT_CONFIG_CONTENT: username',
+      'agent.json: agent.a.mode',
+      'agent.json: steps',
+    ]);
+  });
+});
+
+describe('what a text takes from outside', (check) => {
+  check('is filled in where the text stands, blanks around it dropped', () => {
+    const { agents } = configOf(
+      { agent: { a: { prompt: 'I am {env:NAME}, {env: NAME }: {file:a.md}' } } },
+      { NAME: ' Ada\n' },
+      { './a.md': '\n# Rules\n' },
+    );
+    assert.is(agents.get('a')?.prompt, 'I am Ada, Ada: # Rules');
+  });
+
+  check('is not searched again', () => {
+    const { agents } = configOf({ agent: { a: { prompt: '{env:A}' } } }, { A: '{env:B}{file:c}', B: 'x' });
+    assert.is(agents.get('a')?.prompt, '{env:B}{file:c}');
+  });
+
+  check('never makes a name', () => {
+    assert.ok(configOf({ agent: { '{env:NAME}': {} } }, { NAME: 'a' }).agents.has('{env:NAME}'));
+  });
+
+  check('cannot break out of its text', () => {
+    const { agents } = configOf({ agent: { a: { prompt: '{env:NAME}' } } }, { NAME: '", "steps": 1, "x": "$& $1' });
+    assert.is(agents.get('a')?.prompt, '", "steps": 1, "x": "$& $1');
+  });
+
+  const PATHS: readonly (readonly [config: string, written: string, read: string])[] = [
+    ['conf/agent.json', 'key', 'conf/key'],
+    ['conf/agent.json', '../key', 'conf/../key'],
+    ['/etc/agent/agent.json', './key', '/etc/agent/./key'],
+    ['/etc/agent/agent.json', '/run/secrets/key', '/run/secrets/key'],
+    ['agent.json', 'key', 'key'],
+    ['C:\\agent\\agent.json', 'key', 'C:\\agent\\key'],
+    ['C:\\agent\\agent.json', 'D:\\key', 'D:\\key'],
+    ['agent.json', '~/key', '/home/me/key'],
+  ];
+  for (const [config, written, read] of PATHS) {
+    check(`is read at ${read} for ${written} in ${config}`, () => {
+      const text = JSON.stringify({ ...LEAST, agent: { a: { prompt: `{file:${written}}` } } });
+      const { agents } = readFrom({ AGENT_CONFIG: config, HOME: '/home/me' }, { [config]: text, [read]: 'found' });
+      assert.is(agents.get('a')?.prompt, 'found');
+    });
+  }
+
+  check('is asked for by path and name when it is missing or empty, and nothing else is told of that place', () => {
+    const problems = problemsOf(
+      {
+        model: '{env:MODEL}',
+        agent: {
+          a: { prompt: '{file:gone.md}', mode: '{env:EMPTY}', description: '{file:empty.md} {env:constructor}' },
+        },
+        mcp: { t: { type: 'local', command: ['node', '{env:ARG}'], environment: { KEY: '{env:}' } } },
+        theme: '{env:THEME}',
+      },
+      { EMPTY: ' ' },
+      { './empty.md': ' \n' },
+    );
+    assert.equal(problems, [
+      'agent.json: model: expected a value in the variable "MODEL"',
+      'agent.json: agent.a.prompt: expected something to read in the file "gone.md"',
+      'agent.json: agent.a.mode: expected a value in the variable "EMPTY"',
+      'agent.json: agent.a.description: expected something to read in the file "empty.md"',
+      'agent.json: agent.a.description: expected a value in the variable "constructor"',
+      'agent.json: mcp.t.command[1]: expected a value in the variable "ARG"',
+      'agent.json: mcp.t.environment.KEY: expected a value in the variable ""',
+      'agent.json: theme: expected a value in the variable "THEME"',
+    ]);
+  });
+
+  check('is told of together with everything else', () => {
+    assert.equal(problemsOf({ username: '{env:GONE}', steps: 0 }).length, 2);
+  });
+
+  check('is never quoted when it does not fit', () => {
+    const problems = problemsOf(
+      {
+        model: '{env:S}',
+        agent: { a: { mode: '{env:S}', color: '{env:S}' } },
+        mcp: { t: { type: 'remote', url: '{env:S}' } },
+      },
+      { S: 'canary-77aa' },
+    );
+    assert.is(problems.length, 3);
+    assert.not.match(problems.join('\n'), /canary/);
+  });
+});
+
+describe('instructions', (check) => {
+  check('are read at the start, each from beside the file that names it', () => {
+    const files = {
+      'conf/agent.json': JSON.stringify({ ...LEAST, instructions: ['a.md', '/b.md'] }),
+      'conf/a.md': 'A\n',
+      '/b.md': ' B',
+      'a.md': 'other A',
+    };
+    const inline = JSON.stringify({ instructions: ['a.md', '/b.md'] });
+    const { instructions, shown } = readFrom({ AGENT_CONFIG: 'conf/agent.json', AGENT_CONFIG_CONTENT: inline }, files);
+    assert.equal(instructions, [
+      { path: 'conf/a.md', text: 'A' },
+      { path: '/b.md', text: 'B' },
+      { path: 'a.md', text: 'other A' },
+    ]);
+    assert.equal(shown.instructions, ['a.md', '/b.md']);
+  });
+});

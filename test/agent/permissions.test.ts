@@ -1,0 +1,326 @@
+import * as assert from 'uvu/assert';
+import type { PermissionRequest } from '../../src/agent/permission-request.ts';
+import type { Action, Rule } from '../../src/agent/session.ts';
+import { describe } from '../check.ts';
+import { calling, createAgentWorld, outcome, type Script, saying, toolNamed, type WorldGiven } from './agent-world.ts';
+import { ask, asksOf, asksWhen, callsOf, eventsOf, isQuiet, outputOf, reply, textOf, until } from './asking.ts';
+
+const rule = (action: Action, permission = '*', pattern = '*'): Rule => ({ permission, pattern, action });
+const PAY = { name: 'pay', input: { amount: '5' } };
+
+/** A world in which the model wants to pay, once, and then says so. */
+const paying = async (action: Action, given: WorldGiven = {}) => {
+  const paid: unknown[] = [];
+  const pay = toolNamed('pay', async (input) => {
+    paid.push(input);
+    return outcome('paid');
+  });
+  const world = await createAgentWorld({
+    tools: [pay, toolNamed('look')],
+    rules: [rule(action)],
+    scripts: [calling(PAY), saying('done'), calling(PAY), saying('done'), calling(PAY), saying('done')],
+    ...given,
+  });
+  return { world, paid };
+};
+
+describe('a permission', (check) => {
+  check('that allows lets a call run without a question', async () => {
+    const { world, paid } = await paying('allow');
+    await ask(world, await world.session());
+    assert.equal(paid, [{ amount: '5' }]);
+    assert.equal(await eventsOf(world, 'permission.asked'), []);
+  });
+
+  check('that denies everything of a tool hides it from the model', async () => {
+    const { world, paid } = await paying('allow', { rules: [rule('allow'), rule('deny', 'pay')] });
+    const id = await world.session();
+    await ask(world, id);
+    assert.equal(
+      world.asked[0]?.tools.map(({ name }) => name),
+      ['look', 'task'],
+    );
+    assert.equal(paid, []);
+    assert.is((await callsOf(world, id))[0]?.tool, 'invalid');
+  });
+
+  check('that denies some of a tool refuses the call in words, and the model may go on', async () => {
+    const open = { ...toolNamed('open'), patternsOf: () => ['a.txt', 'secret.txt'] };
+    const world = await createAgentWorld({
+      tools: [open],
+      rules: [rule('allow'), rule('deny', 'open', 'secret*')],
+      scripts: [calling({ name: 'open', input: {} }), saying('then not')],
+    });
+    const id = await world.session();
+    assert.is(textOf(await ask(world, id)), 'then not');
+    assert.match(outputOf((await callsOf(world, id))[0]), 'permission rule of this server denies');
+  });
+
+  check('of the session comes after the ones of the agent, and a switch of the message last', async () => {
+    const { world, paid } = await paying('deny');
+    const id = await world.session({ permission: [rule('allow', 'pay')] });
+    await ask(world, id);
+    assert.is(paid.length, 1);
+    await ask(world, id, 'again', { tools: { pay: false } });
+    assert.is(paid.length, 1);
+    assert.equal(world.asked.at(-1)?.tools, []);
+    await ask(world, id, 'again', { tools: { pay: true } });
+    assert.is(paid.length, 2);
+  });
+});
+
+describe('a question', (check) => {
+  check('is listed and told with what it is about, under an id of its own', async () => {
+    const { world } = await paying('ask');
+    const id = await world.session();
+    const answer = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    const [part] = await callsOf(world, id);
+    assert.match(asked?.id ?? '', /^per_[0-9a-f]{12}[0-9A-Za-z]{14}$/);
+    assert.equal(asked, {
+      id: asked?.id ?? '',
+      sessionID: id,
+      permission: 'pay',
+      patterns: ['*'],
+      always: ['*'],
+      metadata: { tool: 'pay', input: { amount: '5' } },
+      tool: { messageID: part?.messageID ?? '', callID: 'call-1-0' },
+    });
+    assert.equal((await eventsOf(world, 'permission.asked'))[0]?.properties, asked);
+    assert.is(part?.state.status, 'pending');
+    await reply(world, asked, { reply: 'once' });
+    await answer;
+  });
+
+  check('that is answered with once lets this call run and asks for the next one', async () => {
+    const { world, paid } = await paying('ask');
+    const id = await world.session();
+    const first = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    assert.is(await reply(world, asked, { reply: 'once' }), true);
+    assert.is(textOf(await first), 'done');
+    assert.equal((await eventsOf(world, 'permission.replied'))[0]?.properties, {
+      sessionID: id,
+      requestID: asked?.id ?? '',
+      reply: 'once',
+    });
+    const second = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'once' });
+    await second;
+    assert.is(paid.length, 2);
+  });
+
+  check('that is answered with always is not asked again, in other sessions neither', async () => {
+    const { world, paid } = await paying('ask');
+    const first = ask(world, await world.session());
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await first;
+    await ask(world, await world.session());
+    assert.is(paid.length, 2);
+    assert.is((await eventsOf(world, 'permission.asked')).length, 1);
+  });
+
+  check('that is answered with always answers the same questions of other sessions', async () => {
+    const world = await createAgentWorld({
+      tools: [toolNamed('pay')],
+      rules: [rule('ask')],
+      scripts: [calling(PAY), calling(PAY), saying('done')],
+    });
+    const answers = [ask(world, await world.session()), ask(world, await world.session())];
+    await reply(world, (await asksWhen(world, 2))[0], { reply: 'always' });
+    assert.equal((await Promise.all(answers)).map(textOf), ['done', 'done']);
+  });
+
+  check('that is answered with always answers the same questions of its session, and no others', async () => {
+    const world = await createAgentWorld({
+      tools: [toolNamed('pay'), toolNamed('look')],
+      rules: [rule('ask')],
+      scripts: [calling(PAY, { ...PAY, input: { amount: '6' } }, { name: 'look', input: {} }), saying('done')],
+    });
+    const answer = ask(world, await world.session());
+    const asked = await asksWhen(world, 3);
+    await reply(
+      world,
+      asked.find(({ permission }) => permission === 'pay'),
+      { reply: 'always' },
+    );
+    const [left] = await asksWhen(world, 1);
+    assert.is(left?.permission, 'look');
+    await reply(world, left, { reply: 'once' });
+    await answer;
+    const replies = (await eventsOf(world, 'permission.replied')).map(({ properties }) => properties.reply);
+    assert.equal(replies.sort(), ['always', 'always', 'once']);
+  });
+
+  check('that is answered with always lifts no ban of another agent or session', async () => {
+    const open = { ...toolNamed('open'), patternsOf: () => ['a.txt'] };
+    const world = await createAgentWorld({
+      tools: [open],
+      rules: [rule('ask')],
+      agents: [{ name: 'strict', rules: [rule('allow'), rule('deny', 'open', 'a.*')] }],
+      scripts: [
+        calling({ name: 'open', input: {} }),
+        saying('done'),
+        calling({ name: 'open', input: {} }),
+        saying('no'),
+      ],
+    });
+    const first = ask(world, await world.session());
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await first;
+    const id = await world.session({ agent: 'strict' });
+    await ask(world, id);
+    assert.match(outputOf((await callsOf(world, id))[0]), 'denies this call');
+  });
+
+  check('that is rejected ends the turn, and the other questions of its session with it', async () => {
+    const world = await createAgentWorld({
+      tools: [toolNamed('pay'), toolNamed('look')],
+      rules: [rule('ask')],
+      scripts: [calling(PAY, { name: 'look', input: {} }), calling(PAY), saying('never')],
+    });
+    const [id, other] = [await world.session(), await world.session()];
+    const answer = ask(world, id);
+    await asksWhen(world, 2);
+    const elsewhere = ask(world, other);
+    await until(world, async () => (await asksOf(world)).some(({ sessionID }) => sessionID === other));
+    const asked = await asksOf(world);
+    await reply(
+      world,
+      asked.find(({ permission, sessionID }) => permission === 'pay' && sessionID === id),
+      { reply: 'reject' },
+    );
+    const { info } = await answer;
+    assert.is(info.finish, 'tool-calls');
+    assert.is(info.error, undefined);
+    assert.ok((await callsOf(world, id)).every((part) => outputOf(part) === 'The user rejected this call.'));
+    assert.ok((await asksOf(world)).every(({ sessionID }) => sessionID === other));
+    await world.post(`/session/${other}/abort`);
+    await elsewhere;
+  });
+
+  check('that is rejected with words hands them to the model, which goes on', async () => {
+    const { world, paid } = await paying('ask');
+    const id = await world.session();
+    const answer = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'reject', message: 'Pay 4 instead' });
+    assert.is(textOf(await answer), 'done');
+    assert.equal(paid, []);
+    assert.match(outputOf((await callsOf(world, id))[0]), 'They say: Pay 4 instead');
+  });
+
+  check('that nobody answers ends by itself as a rejection', async () => {
+    const { world, paid } = await paying('ask');
+    const id = await world.session();
+    const answer = ask(world, id);
+    await asksWhen(world, 1);
+    await world.clock.advance(299_000);
+    assert.is((await asksOf(world)).length, 1);
+    await world.clock.advance(2000);
+    assert.is((await answer).info.finish, 'tool-calls');
+    assert.match(outputOf((await callsOf(world, id))[0]), 'Nobody answered');
+    assert.is((await eventsOf(world, 'permission.replied'))[0]?.properties.reply, 'reject');
+    assert.equal(paid, []);
+    assert.ok(await isQuiet(world));
+  });
+
+  check('is gone with an abort, with the session and with the server, and told to be over', async () => {
+    for (const end of ['abort', 'delete', 'stop'] as const) {
+      const { world, paid } = await paying('ask');
+      const id = await world.session();
+      const answer = ask(world, id);
+      await asksWhen(world, 1);
+      if (end === 'abort') await world.post(`/session/${id}/abort`);
+      if (end === 'delete') assert.is((await world.call('DELETE', `/session/${id}`)).status, 200);
+      if (end === 'stop') await world.server.stop();
+      assert.is((await answer).info.error?.name, 'MessageAbortedError', end);
+      assert.is((await eventsOf(world, 'permission.replied'))[0]?.properties.reply, 'reject');
+      assert.equal(paid, []);
+      if (end !== 'stop') assert.ok(await isQuiet(world));
+      assert.is(world.clock.pending(), end === 'stop' ? 0 : 1, 'no timer is left but the one for pruning');
+    }
+  });
+
+  check('can be answered on the route of older clients too, in its own session only', async () => {
+    const { world } = await paying('ask');
+    const [id, other] = [await world.session(), await world.session()];
+    const answer = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    const wrong = await world.call('POST', `/session/${other}/permissions/${asked?.id}`, { response: 'once' });
+    assert.is(wrong.status, 404);
+    assert.is(await world.post(`/session/${id}/permissions/${asked?.id}`, { response: 'once' }), true);
+    assert.is(textOf(await answer), 'done');
+  });
+
+  check('cannot be answered twice, late, or when there never was one', async () => {
+    const { world } = await paying('ask');
+    const id = await world.session();
+    const answer = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    const path = `/permission/${asked?.id}/reply`;
+    const both = await Promise.all([
+      world.call('POST', path, { reply: 'once' }),
+      world.call('POST', path, { reply: 'reject' }),
+    ]);
+    assert.equal(
+      both.map(({ status }) => status),
+      [200, 404],
+    );
+    assert.is(textOf(await answer), 'done');
+    for (const late of [path, '/permission/per_000000000000aaaaaaaaaaaaaa/reply', '/permission/nonsense/reply']) {
+      const response = await world.call('POST', late, { reply: 'once' });
+      assert.is(response.status, 404);
+      assert.equal(await response.json(), {
+        name: 'NotFoundError',
+        data: { message: 'Permission request not found, or no longer open' },
+      });
+    }
+    const old = await world.call('POST', `/session/${id}/permissions/${asked?.id}`, { response: 'once' });
+    assert.is(old.status, 404);
+  });
+
+  check('is not answered by a word that is none', async () => {
+    const { world } = await paying('ask');
+    const id = await world.session();
+    const answer = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    for (const wrong of [{}, { reply: 'yes' }, { reply: 'reject', message: 7 }, [], 'once']) {
+      assert.is((await world.call('POST', `/permission/${asked?.id}/reply`, wrong)).status, 400);
+    }
+    assert.is((await asksOf(world)).length, 1);
+    await reply(world, asked, { reply: 'once' });
+    await answer;
+  });
+});
+
+describe('the question before a recharge', (check) => {
+  const preview = { preview_token: 'tok-1', summary: 'Credits 5.00 to ann', warnings: ['unusual amount'] };
+  const charging = (token: unknown): Script => calling({ name: 'recharge', input: { preview_token: token } });
+  const questionFor = async (scripts: readonly Script[], output: string, previewFails = false) => {
+    const world = await createAgentWorld({
+      tools: [toolNamed('preview', async () => outcome(output, previewFails)), toolNamed('recharge')],
+      rules: [rule('allow'), rule('ask', 'recharge')],
+      scripts: [calling({ name: 'preview', input: {} }), ...scripts, saying('done')],
+    });
+    const id = await world.session();
+    const answer = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    await world.post(`/session/${id}/abort`);
+    await answer;
+    return (asked as PermissionRequest).metadata.preview;
+  };
+
+  check('shows the words and the warnings of its preview', async () => {
+    assert.equal(await questionFor([charging('tok-1')], JSON.stringify(preview)), {
+      summary: 'Credits 5.00 to ann',
+      warnings: ['unusual amount'],
+    });
+  });
+
+  check('shows nothing for a token of no preview here, or of one that failed or is no JSON', async () => {
+    assert.is(await questionFor([charging('tok-2')], JSON.stringify(preview)), undefined);
+    assert.is(await questionFor([charging(7)], JSON.stringify(preview)), undefined);
+    assert.is(await questionFor([charging('tok-1')], JSON.stringify(preview), true), undefined);
+    assert.is(await questionFor([charging('tok-1')], `${JSON.stringify(preview)} and more`), undefined);
+  });
+});

@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import type { AssistantMessage, UserMessage } from '../../src/agent/message.ts';
+import { createRuns } from '../../src/agent/runs.ts';
+import { NO_TOKENS, type Session } from '../../src/agent/session.ts';
+import { describe, rejection } from '../check.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const sessionOf = (id: string): Session => ({
+  id,
+  slug: 's',
+  projectID: 'global',
+  directory: '/',
+  title: 't',
+  version: '1',
+  cost: 0,
+  tokens: NO_TOKENS,
+  time: { created: 1, updated: 1 },
+});
+const userOf = (sessionID: string, id: string): UserMessage => ({
+  id,
+  sessionID,
+  role: 'user',
+  time: { created: 1 },
+  agent: 'build',
+  model: { providerID: 'p', modelID: 'm' },
+});
+const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
+  id: `answer to ${id}`,
+  sessionID,
+  role: 'assistant',
+  parentID: id,
+  mode: 'build',
+  agent: 'build',
+  modelID: 'm',
+  providerID: 'p',
+  path: { cwd: '/', root: '/' },
+  time: { created: 1 },
+  cost: 0,
+  tokens: NO_TOKENS,
+  ...(isAborted ? { error: { name: 'MessageAbortedError', data: { message: 'Aborted' } } } : {}),
+});
+
+/** Runs whose answers the test gives when it wants to. */
+const world = () => {
+  const open: { readonly user: UserMessage; readonly finish: () => void; readonly fail: (error: Error) => void }[] = [];
+  const told: string[] = [];
+  const bugs: unknown[] = [];
+  const runs = createRuns({
+    answer: ({ user }, signal) =>
+      new Promise((resolve, reject) => {
+        const settle = () => {
+          open.splice(
+            open.findIndex((one) => one.user === user),
+            1,
+          );
+          resolve(answerTo(user, signal.aborted));
+        };
+        open.push({ user, finish: settle, fail: reject });
+        if (signal.aborted) settle();
+        else signal.addEventListener('abort', settle);
+      }),
+    tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+    onBug: (error) => void bugs.push(error),
+  });
+  return { runs, open, told, bugs };
+};
+
+describe('runs', (check) => {
+  check('answer each prompt of a session in its turn, one at a time', async () => {
+    const { runs, open, told } = world();
+    const answers = ['1', '2', '3'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
+    for (const id of ['1', '2', '3']) {
+      await turn();
+      assert.equal(
+        open.map(({ user }) => user.id),
+        [id],
+      );
+      assert.equal(runs.statuses(), { a: { type: 'busy' } });
+      open[0]?.finish();
+    }
+    assert.equal(
+      (await Promise.all(answers)).map(({ parentID }) => parentID),
+      ['1', '2', '3'],
+    );
+    await turn();
+    assert.equal(runs.statuses(), {});
+    assert.equal(told, ['a busy', 'a busy', 'a busy', 'a idle']);
+  });
+
+  check('of different sessions do not wait for each other', async () => {
+    const { runs, open } = world();
+    for (const id of ['a', 'b', 'c']) void runs.run(sessionOf(id), userOf(id, id));
+    await turn();
+    assert.is(open.length, 3);
+  });
+
+  check('go on after one that failed, and tell of it', async () => {
+    const { runs, open, bugs } = world();
+    const [first, second] = ['1', '2'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
+    await turn();
+    const broken = new Error('the store is gone');
+    open.shift()?.fail(broken);
+    assert.is(await rejection(first ?? Promise.resolve()), broken);
+    await turn();
+    open[0]?.finish();
+    assert.is((await second)?.parentID, '2');
+    await turn();
+    assert.equal(bugs, [broken]);
+    assert.equal(runs.statuses(), {});
+  });
+
+  check('go on when nobody can be told of them', async () => {
+    const bugs: unknown[] = [];
+    const runs = createRuns({
+      answer: async ({ user }) => answerTo(user, false),
+      tell: async () => {
+        throw new Error('the store is gone');
+      },
+      onBug: (error) => void bugs.push(error),
+    });
+    await rejection(runs.run(sessionOf('a'), userOf('a', '1')));
+    await turn();
+    assert.equal(runs.statuses(), {});
+    assert.is(bugs.length, 2);
+  });
+
+  check('that are begun after the end are aborted at once', async () => {
+    const { runs } = world();
+    await runs.stop();
+    assert.is((await runs.run(sessionOf('a'), userOf('a', '1'))).error?.name, 'MessageAbortedError');
+  });
+
+  check('keep their promises whatever happens in whatever order', async () => {
+    const action = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('run' as const), at: fc.constantFrom('a', 'b', 'c') }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('finish' as const), at: fc.nat(3) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('abort' as const), at: fc.constantFrom('a', 'b', 'c') }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
+        const { runs, open, told } = world();
+        const asked: { readonly id: string; readonly answer: Promise<AssistantMessage> }[] = [];
+        const order: string[] = [];
+        for (const [index, { kind, at }] of actions.entries()) {
+          if (kind === 'run') {
+            const id = `${at}${index}`;
+            const answer = runs.run(sessionOf(at), userOf(at, id));
+            void answer.then(() => order.push(id));
+            asked.push({ id, answer });
+          } else if (kind === 'finish') open[at % Math.max(1, open.length)]?.finish();
+          else {
+            await runs.abort(at);
+            assert.not.ok(runs.isBusy(at));
+          }
+          await turn();
+          const busy = open.map(({ user }) => user.sessionID).sort();
+          assert.equal(busy, [...new Set(busy)], 'one run for each session');
+          assert.equal(Object.keys(runs.statuses()).sort(), busy);
+        }
+        await runs.stop();
+        for (const { id, answer } of asked) assert.is((await answer).parentID, id);
+        await turn();
+        for (const at of ['a', 'b', 'c']) {
+          const mine = (ids: readonly string[]) => ids.filter((id) => id.startsWith(at));
+          assert.equal(mine(order), mine(asked.map(({ id }) => id)), 'in the order in which they came');
+          const last = told.findLast((word) => word.startsWith(at));
+          assert.ok(last === undefined || last === `${at} idle`);
+        }
+        assert.equal(runs.statuses(), {});
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
