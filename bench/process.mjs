@@ -23,10 +23,16 @@ const canPin = (cpu) => spawnSync('taskset', ['-c', String(cpu), 'true']).status
 /** Whether processes are held on their cores; without `taskset` or a second core they run where the system likes. */
 export const isPinned = canPin(SERVER_CPU) && canPin(LOAD_CPU);
 
-const launch = ({ args, env = {}, cpu }, stdout) => {
-  const [command, ...rest] = [...(isPinned ? ['taskset', '-c', String(cpu)] : []), process.execPath, ...args];
+/** Node runs it unless another command is named, and it runs where the system likes unless it has a core of its own. */
+const launch = ({ command: program = process.execPath, args, env = {}, cpu, directory }, stdout) => {
+  const pinning = isPinned && cpu !== undefined ? ['taskset', '-c', String(cpu)] : [];
+  const [command, ...rest] = [...pinning, program, ...args];
   // Nothing else of the environment: a proxy or NODE_OPTIONS of the caller must not reach what is measured.
-  const child = spawn(command, rest, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', stdout, 'pipe'] });
+  const child = spawn(command, rest, {
+    env: { PATH: process.env.PATH, ...env },
+    cwd: directory,
+    stdio: ['ignore', stdout, 'pipe'],
+  });
   children.add(child);
   const launched = { child, complaint: '', ended: undefined };
   child.stderr.on('data', (chunk) => {
@@ -63,10 +69,11 @@ export const freePort = () =>
     });
   });
 
-/** The status and text of a GET over a socket of its own; status 0 while nobody listens. */
-export const ask = (port, path) =>
+/** The status and text of a GET over a socket of its own; status 0 while nobody listens, or answers in time. */
+export const ask = (port, path, limitMs = START_LIMIT_MS) =>
   new Promise((resolve) => {
-    const asked = get({ host: '127.0.0.1', port, path, agent: false }, (response) => {
+    const signal = AbortSignal.timeout(limitMs);
+    const asked = get({ host: '127.0.0.1', port, path, agent: false, signal }, (response) => {
       let text = '';
       response.on('data', (chunk) => {
         text += chunk;
@@ -74,10 +81,11 @@ export const ask = (port, path) =>
       response.on('end', () => resolve({ status: response.statusCode, text }));
     });
     asked.on('error', () => resolve({ status: 0, text: '' }));
+    asked.on('close', () => resolve({ status: 0, text: '' }));
   });
 
 /** Starts a server and waits for its first 200 on `readyPath`; `startMs` is the time that took. */
-export const startServer = async ({ readyPath, port, ...plan }) => {
+export const startServer = async ({ readyPath, port, probeLimitMs, ...plan }) => {
   const startedAtMs = performance.now();
   const { child, ended } = launch(plan, 'ignore');
   const stop = () => {
@@ -88,7 +96,7 @@ export const startServer = async ({ readyPath, port, ...plan }) => {
   ended.then((reason) => {
     end = reason;
   });
-  while ((await ask(port, readyPath)).status !== 200) {
+  while ((await ask(port, readyPath, probeLimitMs)).status !== 200) {
     if (end !== undefined) throw new Error(end);
     if (performance.now() - startedAtMs > START_LIMIT_MS) {
       await stop();
@@ -97,7 +105,14 @@ export const startServer = async ({ readyPath, port, ...plan }) => {
     await pause(POLL_MS);
   }
   const startMs = performance.now() - startedAtMs;
-  return { port, startMs, stop, residentMb: () => residentMb(child.pid), endedWith: () => end };
+  return {
+    port,
+    startMs,
+    stop,
+    residentMb: () => residentMb(child.pid),
+    cpuMs: () => cpuMs(child.pid),
+    endedWith: () => end,
+  };
 };
 
 /** Resident memory, in MB of a million bytes. */
@@ -106,5 +121,20 @@ export const residentMb = (pid) => {
     return (Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024) / 1e6;
   } catch {
     return (Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024) / 1e6;
+  }
+};
+
+/** Linux counts time in hundredths of a second. */
+const TICK_MS = 10;
+
+/** The processor time that a process has taken so far, which a busy machine changes little; none where it is not told. */
+export const cpuMs = (pid) => {
+  try {
+    const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '0 ')
+      .split(' ');
+    return (Number(fields[10]) + Number(fields[11])) * TICK_MS;
+  } catch {
+    return undefined;
   }
 };

@@ -148,7 +148,13 @@ describe('the metrics in the docs', (check) => {
     assert.equal(listed.toSorted(), exported.toSorted());
   });
   check('are named nowhere by another name', () => {
-    const files = ['README.md', 'ARCHITECTURE.md', 'docs/moderation-gateway.md', ...decisions()];
+    const files = [
+      'README.md',
+      'ARCHITECTURE.md',
+      'docs/agent-server.md',
+      'docs/moderation-gateway.md',
+      ...decisions(),
+    ];
     const listed = new Set([...PAGE.matchAll(/^\| `(gatehouse_\w+)` \|/gm)].map(([, name]) => name));
     const named = files.flatMap((file) => [...read(file).matchAll(/\bgatehouse_\w+/g)].map(([name]) => name));
     assert.equal(
@@ -186,6 +192,7 @@ describe('the docs', (check) => {
     'ARCHITECTURE.md',
     'CONTRIBUTING.md',
     'CHANGELOG.md',
+    'docs/agent-server.md',
     'docs/moderation-gateway.md',
     'docs/relay-admin.md',
     ...decisions(),
@@ -194,7 +201,8 @@ describe('the docs', (check) => {
   }
   check('have links to find', () => {
     assert.ok([...read('README.md').matchAll(/\]\([^)]+\.md\)/g)].length > 0);
-    for (const page of [PAGE, read('docs/relay-admin.md')]) assert.ok([...page.matchAll(/\]\(#[^)]+\)/g)].length > 10);
+    for (const page of [PAGE, read('docs/agent-server.md'), read('docs/relay-admin.md')])
+      assert.ok([...page.matchAll(/\]\(#[^)]+\)/g)].length > 10);
   });
   check('keep a decision to a name with its date and to three parts', () => {
     for (const file of decisions()) {
