@@ -69,8 +69,9 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
       async DELETE(_request, { id = '' }) {
         await sessions.get(id);
         // With it go the sessions that it has handed work to; what runs in any of them ends first.
+        await runs.abort(id);
         const family = await descendants(id);
-        await Promise.all([id, ...family].map(runs.abort));
+        await Promise.all(family.map(runs.abort));
         for (const one of [...family.toReversed(), id]) await sessions.remove(one);
         return json(200, true);
       },

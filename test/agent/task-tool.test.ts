@@ -131,7 +131,8 @@ describe('a task', (check) => {
       if (end === 'stop') await world.server.stop();
       assert.is((await answer).info.error?.name, 'MessageAbortedError');
       const [, answered] = await world.store.messages(child.id);
-      assert.is(answered?.info.role === 'assistant' && answered.info.error?.name, 'MessageAbortedError');
+      const childEnd = answered?.info.role === 'assistant' ? answered.info.error?.name : undefined;
+      assert.is(childEnd, end === 'delete' ? undefined : 'MessageAbortedError');
       if (end !== 'stop') assert.ok(await isQuiet(world), end);
     }
   });
@@ -178,7 +179,7 @@ describe('a task', (check) => {
     assert.match(outputOf((await callsOf(world, deepest?.id ?? ''))[0]), 'nested too deeply');
   });
 
-  check('can be handed on by a session whose parent was deleted', async () => {
+  check('is deleted with the session that handed it on, and so is what it has handed on itself', async () => {
     const { world, id } = await handing([
       task(),
       saying('one'),
@@ -189,9 +190,10 @@ describe('a task', (check) => {
     ]);
     await ask(world, id);
     const child = await childOf(world, id);
-    await world.call('DELETE', `/session/${id}`);
-    assert.is((await world.call('GET', `/session/${child.id}`)).status, 200);
     assert.is(textOf(await ask(world, child.id)), 'four');
+    await world.call('DELETE', `/session/${id}`);
+    assert.is((await world.call('GET', `/session/${child.id}`)).status, 404);
+    assert.equal(await world.get('/session'), []);
   });
 
   check(

@@ -117,7 +117,6 @@ describe('a preview token', (check) => {
     'another relay': { address: { origin: 'https://relay.test:8443', host: 'relay.test' } },
     'the same relay without encryption': { address: { origin: 'http://relay.test', host: 'relay.test' } },
     'another admin key': { key: { kind: 'present', secret: `admin-${'b'.repeat(64)}` } },
-    'no admin key': { key: { kind: 'missing' } },
   };
   for (const [what, needs] of Object.entries(STRANGERS)) {
     check(`of ${what} is unknown, both ways`, async () => {
@@ -127,12 +126,20 @@ describe('a preview token', (check) => {
     });
   }
 
+  check('is opened by nobody without an admin key, and one made without is unknown', async () => {
+    for (const kind of ['missing', 'malformed'] as const) {
+      const keyless = tokenWorld({ key: { kind } }).tokens;
+      const { token } = await tokenWorld().tokens.make(person(), AMOUNT);
+      assert.is(await kindOf(keyless.open(token)), 'no-admin-key');
+      assert.is(await kindOf(tokenWorld().tokens.open((await keyless.make(person(), AMOUNT)).token)), 'token-unknown');
+    }
+  });
+
   check('of parts that read the same when they are joined is unknown', async () => {
     const world = (seal: string, origin: string) =>
       tokenWorld({
         journal: { seal: async () => seal },
         address: { origin, host: 'relay.test' },
-        key: { kind: 'missing' },
       }).tokens;
     for (const joint of ['', ',', '","', ':', '.']) {
       const [one, other] = [world(`a${joint}b`, 'c'), world('a', `b${joint}c`)];
