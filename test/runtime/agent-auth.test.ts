@@ -30,7 +30,9 @@ const knock = async (url: string, method: string, authorization: string | undefi
     ...(authorization === undefined ? {} : { authorization }),
   };
   const hasBody = method === 'POST' || method === 'PATCH';
-  const response = await fetch(url, { method, headers, ...(hasBody ? { body: '{}' } : {}) });
+  // An event stream that opens would never end.
+  const signal = AbortSignal.timeout(10_000);
+  const response = await fetch(url, { method, headers, signal, ...(hasBody ? { body: '{}' } : {}) });
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
 

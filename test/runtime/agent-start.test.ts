@@ -128,6 +128,8 @@ describe('starting the agent bundle', (check) => {
       await untilReady(running, address);
       const open = await fetch(`${address}/session`);
       assert.equal([open.status, await open.json()], [200, []]);
+      const foreign = await fetch(`${address}/session`, { headers: { origin: 'https://page.example' } });
+      assert.is(foreign.status, 400, 'a web page that a browser of this machine shows');
     }),
   );
 

@@ -141,6 +141,7 @@ describe('the records of the agent server', (check) => {
         { agent: 'none' },
         { parentID: 'ses_000000000000AAAAAAAAAAAAAA' },
         '{"model":',
+        '[]',
       ];
       for (const body of bodies) {
         const { status, json } = await ask<{ name: string; data: { message: string } }>('POST', '/session', body);
