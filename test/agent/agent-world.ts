@@ -167,7 +167,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     newRequestId: () => 'req-test',
     chance: () => 0,
     version: '0.0.0-test',
-    directory: '/work',
+    directory: '/srv/desk',
     credentials: undefined,
     isForThisMachine: false,
     store,

@@ -236,7 +236,7 @@ describe('the streams of the server', (check) => {
     assert.equal(all.frames, [
       { id: undefined, data: { payload: { type: 'server.connected', properties: {} } } },
       { id: first?.id, data: { directory: '/other', payload: first } },
-      { id: second?.id, data: { directory: '/work', payload: second } },
+      { id: second?.id, data: { directory: '/srv/desk', payload: second } },
     ]);
     const idsOf = ({ frames }: typeof all) => frames.slice(1).map(({ id }) => id);
     assert.equal(idsOf(own), [second?.id]);

@@ -26,7 +26,7 @@ describe('a plain answer', (check) => {
     assert.is(info.agent, 'build');
     assert.is(info.modelID, 'main');
     assert.is(info.providerID, 'demo');
-    assert.equal(info.path, { cwd: '/work', root: '/work' });
+    assert.equal(info.path, { cwd: '/srv/desk', root: '/srv/desk' });
     assert.equal(info.time, { created: world.clock.now(), completed: world.clock.now() });
     assert.is(info.cost, 0.00002);
     assert.equal(info.tokens, { total: 15, input: 10, output: 5, reasoning: 0, cache: { read: 0, write: 0 } });

@@ -17,7 +17,7 @@ describe('a session as it is made', (check) => {
     assert.match(session.slug, /^[a-z]+-[a-z]+$/);
     assert.is(session.version, '0.0.0-test');
     assert.is(session.projectID, 'global');
-    assert.is(session.directory, '/work');
+    assert.is(session.directory, '/srv/desk');
     assert.is(session.title, 'New session - 2026-01-01T00:00:00.000Z');
     assert.equal(session.time, { created: world.clock.now(), updated: world.clock.now() });
     assert.equal(session.model, { providerID: 'demo', id: 'main' });
@@ -158,7 +158,7 @@ describe('the list of sessions', (check) => {
     const child = await world.session({ parentID: first });
     assert.ok(idsOf(await world.get('/session')).includes(child));
     assert.equal(idsOf(await world.get('/session?roots=true')).includes(child), false);
-    assert.equal(idsOf(await world.get('/session?directory=/work')).length, 4);
+    assert.equal(idsOf(await world.get('/session?directory=/srv/desk')).length, 4);
     assert.equal(idsOf(await world.get('/session?directory=/elsewhere')), []);
   });
 });

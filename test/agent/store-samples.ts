@@ -5,7 +5,7 @@ import type { TextPart, ToolPart } from '../../src/agent/part.ts';
 import { NO_TOKENS, type Session } from '../../src/agent/session.ts';
 import { createFakeClock } from '../fake-clock.ts';
 
-export const DIRECTORY = '/work';
+export const DIRECTORY = '/srv/desk';
 const CREATED = Date.UTC(2026, 0, 1);
 
 /** Ids of a clock that stands still, with tails that anyone can foresee. */

@@ -25,7 +25,7 @@ const handing = async (scripts: readonly Script[], given: WorldGiven = {}) => {
     scripts,
     ...given,
   });
-  return { world, id: await world.session({ directory: '/work' }) };
+  return { world, id: await world.session({ directory: '/srv/desk' }) };
 };
 type World = Awaited<ReturnType<typeof createAgentWorld>>;
 const childOf = async (world: World, id: string): Promise<Session> => {

@@ -40,7 +40,7 @@ describe('the settings of the agent server', (check) => {
         AGENT_SERVER_USERNAME: ' me ',
         AGENT_SERVER_PASSWORD: ' pass word\n',
         AGENT_DATABASE_URL: ' sqlite:/data/a.db ',
-        AGENT_DIRECTORY: ' /work ',
+        AGENT_DIRECTORY: ' /srv/desk ',
       }),
       {
         host: '10.0.0.1',
@@ -50,7 +50,7 @@ describe('the settings of the agent server', (check) => {
         logLevel: 'warn',
         credentials: { username: 'me', password: 'pass word' },
         databasePath: '/data/a.db',
-        directory: '/work',
+        directory: '/srv/desk',
       },
     );
   });
