@@ -41,7 +41,9 @@ export const createApprovals = ({ ids, clock, timeoutMs, publish }: ApprovalNeed
     rulingForAll(allowed, permission, patterns) === 'allow';
   const allow = ({ permission, always }: PermissionRequest): void => {
     allowed.push(...always.map((pattern): Rule => ({ permission, pattern, action: 'allow' })));
-    for (const { request, settle } of [...open.values()]) if (isAllowedNow(request)) settle({ reply: 'always' });
+    for (const { request, settle } of [...open.values()]) {
+      if (request.permission === permission && isAllowedNow(request)) settle({ reply: 'always' });
+    }
   };
   const rejectOthers = (sessionID: string): void => {
     for (const { request, settle } of [...open.values()]) {
