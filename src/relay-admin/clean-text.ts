@@ -1,8 +1,6 @@
+import { UNSEEN_CHARACTERS } from '../core/unseen.ts';
 import { withoutSecrets } from './secret-text.ts';
 
-/** Control, format (zero-width, direction, tag) and private characters, unpaired halves, and the selectors that can carry hidden bytes. */
-const UNSEEN =
-  /[\u034f\u180b-\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+/gu;
 const DEFAULT_LIMIT_CHARS = 200;
 /** Searched beyond what can be shown, so that a secret is known for one where the end of the text cuts it. */
 const SEARCHED_BEYOND_CHARS = 200;
@@ -12,7 +10,7 @@ export const visibleText = (text: string, limitChars: number): string => {
   // Cut first: what is thrown away need not be looked at. The rest is bounded by code points.
   const seen = text
     .slice(0, limitChars * 4)
-    .replace(UNSEEN, ' ')
+    .replace(UNSEEN_CHARACTERS, ' ')
     .replace(/\s+/g, ' ')
     .trim();
   const points = [...seen];
