@@ -12,12 +12,15 @@ const isMissing = (error: unknown): boolean => error instanceof Error && 'code' 
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const APPENDING = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
+/** Our own word, not the system's, which has none for this: the journal is a pipe, a device or something else that is no file. */
+const NOT_REGULAR = 'ENOTREG';
+
 /** A pipe or a device would take lines and keep none, or hang. */
 const openRegular = async (path: string, flags: number): Promise<FileHandle> => {
   const file = await open(path, flags, 0o600);
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw Object.assign(new Error('Not a regular file'), { code: 'ENOTREG' });
+  throw Object.assign(new Error('Not a regular file'), { code: NOT_REGULAR });
 };
 
 /** A new name in a directory is only safe once the directory is. */

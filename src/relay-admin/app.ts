@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { createGate } from '../core/gate.ts';
+import { createGate, type Gate } from '../core/gate.ts';
 import type { Log } from '../core/log.ts';
 import type { Exchange } from '../llm/exchange.ts';
 import type { RelayConfig } from './config.ts';
@@ -9,7 +9,7 @@ import type { JournalFile } from './journal-file.ts';
 import { createPreviewTokens } from './preview-token.ts';
 import { Problem, type ProblemDetail } from './problem.ts';
 import { sentenceOf, wordsFor } from './problem-words.ts';
-import { createRelay } from './relay.ts';
+import { createRelay, type Relay } from './relay.ts';
 import type { PublishedTool, Structured, Tool } from './tool.ts';
 import { withinTime } from './tool-call.ts';
 import { createDescribe } from './tools/describe.ts';
@@ -53,6 +53,8 @@ export type RelayAdmin = {
 /** Calls to the relay at a time, and how many more may wait: 8 answers of 4 MiB each are what memory has to hold. */
 const CALLS_AT_A_TIME = 8;
 const CALLS_WAITING = 2000;
+/** Changes at a time, over all tools, users and accounts. */
+const CHANGES_AT_A_TIME = 16;
 
 const detailOf = (error: unknown): ProblemDetail => {
   if (error instanceof Problem) return error.detail;
@@ -65,23 +67,11 @@ const detailOf = (error: unknown): ProblemDetail => {
 export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
   const { config, exchange, clock, log, version } = needs;
   const { address, key } = config;
-  const relay = createRelay({
-    address,
-    key,
-    exchange,
-    clock,
-    version,
-    gate: createGate(CALLS_AT_A_TIME, CALLS_WAITING),
-  });
+  const relayOver = (gate: Gate): Relay => createRelay({ address, key, exchange, clock, version, gate });
+  const relay = relayOver(createGate(CALLS_AT_A_TIME, CALLS_WAITING));
   // What is read around a change does not wait behind other reads.
-  const changing = createRelay({
-    address,
-    key,
-    exchange,
-    clock,
-    version,
-    gate: createGate(CALLS_AT_A_TIME, CALLS_WAITING),
-  });
+  const changing = relayOver(createGate(CALLS_AT_A_TIME, CALLS_WAITING));
+  const changes = createGate(CHANGES_AT_A_TIME, CALLS_WAITING);
   const journal = createJournal(needs.journalFile, needs.newId);
   const tokens = createPreviewTokens({ ...needs, address, key, journal });
   const tools: readonly Tool[] = [
@@ -90,9 +80,9 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
     createRead({ relay }),
     createFindUser({ relay }),
     createPreviewRecharge({ ...config, relay: changing, journal, tokens, clock }),
-    createRechargeTool({ ...needs, ...config, relay: changing, journal, tokens }),
-    createUpdateUserLimits({ relay: changing, journal, clock, log }),
-    createSetAccountSchedulable({ relay: changing, journal, clock, log }),
+    createRechargeTool({ ...needs, ...config, relay: changing, journal, tokens, changes }),
+    createUpdateUserLimits({ relay: changing, journal, clock, log, changes }),
+    createSetAccountSchedulable({ relay: changing, journal, clock, log, changes }),
     createModelControlOptions({ relay, hasKey: key.kind === 'present' }),
   ];
   const underWay = new Set<Promise<unknown>>();

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { cleanText } from './clean-text.ts';
+import { PAGE_SIZE, readPage } from './list-page.ts';
 import { type Units, unitsOfNumber } from './money.ts';
 import { Problem } from './problem.ts';
 import type { Relay } from './relay.ts';
@@ -7,19 +8,18 @@ import type { Relay } from './relay.ts';
 /** A credit in a user's balance history that carries a marker of ours. */
 export type CreditRow = { readonly id: number; readonly value: Units; readonly usedAt: string | null };
 
-const PAGE_SIZE = 100;
 /** A thousand credits of one user: a marker that is older was looked for before. */
 const PAGE_LIMIT = 10;
 
-const Row = v.object({
-  id: v.pipe(v.number(), v.safeInteger()),
-  type: v.string(),
-  value: v.pipe(v.number(), v.finite()),
-  used_at: v.nullish(v.string(), null),
-  notes: v.nullish(v.string(), ''),
-});
-/** A list without a row may come as null. */
-const Page = v.object({ items: v.nullish(v.array(Row), []), total: v.number() });
+const Rows = v.array(
+  v.object({
+    id: v.pipe(v.number(), v.safeInteger()),
+    type: v.string(),
+    value: v.pipe(v.number(), v.finite()),
+    used_at: v.nullish(v.string(), null),
+    notes: v.nullish(v.string(), ''),
+  }),
+);
 
 /**
  * The credits of a user that carry each of the markers, newest first. The relay keeps no key beside a credit: what the
@@ -30,13 +30,14 @@ export const creditsMarked = async (
   { userId, markers }: { readonly userId: number; readonly markers: readonly string[] },
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly CreditRow[]>> => {
+  const path = `users/${userId}/balance-history`;
+  const query = { type: 'admin_balance' };
   const found = new Map<string, CreditRow[]>(markers.map((marker) => [marker, []]));
   for (let page = 1; page <= PAGE_LIMIT; page++) {
-    const query = { type: 'admin_balance', page, page_size: PAGE_SIZE };
-    const parsed = v.safeParse(Page, await relay.get(`users/${userId}/balance-history`, query, signal));
-    if (!parsed.success) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
-    const { items, total } = parsed.output;
-    for (const { id, type, value, used_at, notes } of items) {
+    const { items, total } = await readPage(relay, { path, query, page }, signal);
+    const rows = v.safeParse(Rows, items);
+    if (!rows.success) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+    for (const { id, type, value, used_at, notes } of rows.output) {
       const marker = type === 'admin_balance' ? markers.find((candidate) => notes.includes(candidate)) : undefined;
       const units = unitsOfNumber(value);
       if (marker === undefined || units === undefined) continue;

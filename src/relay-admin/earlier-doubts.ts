@@ -4,7 +4,7 @@ import type { Journal } from './journal.ts';
 import { Problem } from './problem.ts';
 import type { Relay } from './relay.ts';
 
-/** An earlier recharge of a user that the relay never confirmed. */
+/** An earlier recharge of a user that was never verified. */
 export type EarlierDoubt = {
   readonly reference: string;
   readonly amount: string;
@@ -25,8 +25,8 @@ const REMEMBERED_MS = 7 * 24 * 3_600_000;
 const SHOWN_LIMIT = 5;
 
 /**
- * The latest recharges of a user with an unknown outcome. One that is so young that it may yet appear in the history is the
- * problem `unresolved-recharge`: whoever tries once more now may credit twice.
+ * The latest recharges of a user that were never verified. One that is so young that it may yet appear in the history is
+ * the problem `unresolved-recharge`: whoever tries once more now may credit twice.
  */
 export const earlierDoubts = async (
   { relay, journal, clock }: DoubtNeeds,

@@ -19,7 +19,7 @@ export type Journal = ChangeNotes & {
   readonly byKey: (keyHash: string) => Recorded | undefined;
   /** Every recharge of a user, in the order of the file. */
   readonly claimsOf: (userId: number) => readonly Recorded[];
-  /** Recharges of a user that were never confirmed, oldest first. */
+  /** Recharges of a user that were never verified, oldest first. */
   readonly unresolvedOf: (userId: number) => readonly Recorded[];
   /** Writes a claim down and answers with the one that counts. Only who wrote that one may send. */
   readonly claim: (claim: Omit<ClaimEntry, 'kind' | 'by'>) => Promise<Claimed>;

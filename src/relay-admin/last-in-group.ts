@@ -1,6 +1,6 @@
-import * as v from 'valibot';
 import type { Clock } from '../core/clock.ts';
 import { createDeadline } from '../core/wait.ts';
+import { type ListPage, readPage } from './list-page.ts';
 import type { Relay } from './relay.ts';
 import { type Account, accountOf, groupsOf } from './relay-account.ts';
 import type { ToolCall } from './tool-call.ts';
@@ -14,11 +14,8 @@ export type GroupWarning = {
 
 const GROUPS_LOOKED_AT = 5;
 const GROUPS_NAMED = 50;
-const PAGE_SIZE = 100;
 /** The look is only a courtesy: it ends while the change itself still has more than the half that it needs to start. */
 const SHARE_AFTERWARDS = 0.625;
-
-const Page = v.object({ items: v.array(v.unknown()), total: v.pipe(v.number(), v.safeInteger()) });
 
 type Finding = 'bare' | 'served' | 'not-known';
 
@@ -28,20 +25,22 @@ const serves = (candidate: Account, group: number): boolean => {
   return candidate.schedulable && candidate.status === 'active' && (groups.length === 0 || groups.includes(group));
 };
 
-/** What one page of a group's accounts says about the group without the account `id`. */
-export const findingOf = (data: unknown, { id, group }: { readonly id: number; readonly group: number }): Finding => {
-  const page = v.safeParse(Page, data);
-  if (!page.success) return 'not-known';
-  const accounts = page.output.items.map(accountOf);
+/** What the first page of a group's accounts says about the group without the account `id`. */
+const findingOf = (
+  { items, total }: ListPage,
+  { id, group }: { readonly id: number; readonly group: number },
+): Finding => {
+  const accounts = items.map(accountOf);
   if (accounts.some((other) => other !== undefined && other.id !== id && serves(other, group))) return 'served';
-  const isWhole = page.output.total <= page.output.items.length && !accounts.includes(undefined);
+  const isWhole = total <= items.length && !accounts.includes(undefined);
   return isWhole ? 'bare' : 'not-known';
 };
 
 const look = async (relay: Relay, account: Account, call: { readonly signal: AbortSignal; readonly group: number }) => {
-  const query = { group: call.group, page: 1, page_size: PAGE_SIZE };
+  const { signal, group } = call;
   try {
-    return findingOf(await relay.get('accounts', query, call.signal), { id: account.id, group: call.group });
+    const page = await readPage(relay, { path: 'accounts', query: { group }, page: 1 }, signal);
+    return findingOf(page, { id: account.id, group });
   } catch {
     return 'not-known';
   }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { createDeadline } from '../core/wait.ts';
 import { creditsMarked } from './balance-history.ts';
+import { type ChangeTurnsNeeds, createChangeTurns } from './change-turns.ts';
 import { earlierDoubts } from './earlier-doubts.ts';
 import type { ClaimEntry } from './journal-entry.ts';
 import { textOf, type Units } from './money.ts';
@@ -11,13 +12,13 @@ import { createRechargeRecord, type RecordNeeds } from './recharge-record.ts';
 import { RechargeResult, resultFor, type Said, UNSEEN } from './recharge-result.ts';
 import { readUser } from './relay-user.ts';
 import type { ToolCall } from './tool-call.ts';
-import { createTurns } from './turns.ts';
 
-export type RechargeNeeds = RecordNeeds & {
-  readonly tokens: PreviewTokens;
-  readonly digest: (text: string) => Promise<string>;
-  readonly largestRecharge: Units;
-};
+export type RechargeNeeds = RecordNeeds &
+  ChangeTurnsNeeds & {
+    readonly tokens: PreviewTokens;
+    readonly digest: (text: string) => Promise<string>;
+    readonly largestRecharge: Units;
+  };
 
 /** What may be claimed, and how to give up the user's turn. */
 type Admitted = {
@@ -46,7 +47,7 @@ const bodyOf = ({ amount, marker }: ClaimEntry): string =>
 export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCall) => Promise<RechargeResult>) => {
   const { relay, journal, tokens, clock, digest, largestRecharge } = needs;
   const record = createRechargeRecord(needs);
-  const turns = createTurns();
+  const turns = createChangeTurns(needs);
   const underWay = new Map<string, { readonly key: string; readonly result: Promise<RechargeResult> }>();
 
   /** Whether a recharge of the user was sent since a moment, whatever came of it: who confirmed a preview of before knew nothing of it. */

@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts';
-import { Fault } from '../core/fault.ts';
 import type { Gate } from '../core/gate.ts';
 import { pause } from '../core/wait.ts';
 import { type Exchange, ExchangeError, type Received, type Sent } from '../llm/exchange.ts';
 import { retryAfterMs } from '../llm/retry-after.ts';
 import type { AdminKey } from './config.ts';
 import { envelopeOf, isJsonText } from './envelope.ts';
+import { placeBehind } from './gate-place.ts';
 import { Problem } from './problem.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { type WriteAnswer, writeAnswerOf, writeFailureOf } from './write-answer.ts';
@@ -44,7 +44,7 @@ export type RelayNeeds = {
   readonly version: string;
 };
 
-const ADMIN_PREFIX = '/api/v1/admin/';
+const ADMIN_PREFIX = 'api/v1/admin/';
 /** The most that is taken of one answer of the relay. */
 export const ANSWER_LIMIT_BYTES = 4 * 1024 * 1024;
 const HEALTH_LIMIT_BYTES = 64 * 1024;
@@ -108,9 +108,7 @@ const pauseMsFor = (error: unknown): number | undefined => {
 export const createRelay = ({ address, key, exchange, clock, gate, version }: RelayNeeds): Relay => {
   const agent = { 'user-agent': `gatehouse-relay-admin/${version}`, accept: 'application/json' };
   const gated = async (sent: Sent): Promise<Received> => {
-    const leave = await gate.enter(sent.signal).catch((error: unknown) => {
-      throw error instanceof Fault && error.detail.kind === 'overloaded' ? new Problem({ kind: 'busy' }) : error;
-    });
+    const leave = await placeBehind(gate, sent.signal);
     try {
       return await exchange(sent);
     } finally {
@@ -131,7 +129,7 @@ export const createRelay = ({ address, key, exchange, clock, gate, version }: Re
   return {
     address,
     async get(path, query, signal) {
-      const url = addressOf(address.origin, `${ADMIN_PREFIX.slice(1)}${path}`, query);
+      const url = addressOf(address.origin, `${ADMIN_PREFIX}${path}`, query);
       try {
         return await readOnce(url, signal);
       } catch (error) {
@@ -142,7 +140,7 @@ export const createRelay = ({ address, key, exchange, clock, gate, version }: Re
       }
     },
     async send({ method, path, body, idempotencyKey }, signal) {
-      const url = addressOf(address.origin, `${ADMIN_PREFIX.slice(1)}${path}`);
+      const url = addressOf(address.origin, `${ADMIN_PREFIX}${path}`);
       const headers = {
         ...agent,
         'x-api-key': secretOf(key),

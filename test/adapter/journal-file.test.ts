@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -14,6 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -243,9 +244,17 @@ describe('a journal file that cannot be used', (check) => {
     }),
   );
 
-  check('because the disk is full takes no line', async () => {
-    if (existsSync('/dev/full')) assert.instance(await rejection(createJournalFile('/dev/full').append('1')), Error);
-  });
+  check('because it is a pipe or a device takes no line, is no empty journal and hangs nobody', () =>
+    inDirectory(async (_path, directory) => {
+      const pipe = join(directory, 'pipe');
+      assert.is(spawnSync('mkfifo', [pipe]).status, 0);
+      for (const path of [pipe, '/dev/null']) {
+        const file = createJournalFile(path);
+        for (const use of [() => file.append('1'), () => file.readNew()])
+          assert.is(((await rejection(use())) as { code?: string }).code, 'ENOTREG', path);
+      }
+    }),
+  );
 
   check('because it may not be read is no empty journal', () =>
     inDirectory((path, directory) =>
@@ -277,6 +286,91 @@ describe('a journal file that cannot be used', (check) => {
         chmodSync(join(directory, 'data'), 0o700);
       }),
     ),
+  );
+});
+
+type Settling = 'datasync' | 'sync';
+
+/** Runs `body` while files, or for `sync` directories, are settled on the disk by `settle`. */
+const whileSettling = async (
+  name: Settling,
+  settle: (real: () => Promise<void>) => Promise<void>,
+  body: () => Promise<void>,
+): Promise<void> => {
+  const handle = await open(tmpdir(), 'r');
+  const prototype: Record<Settling, () => Promise<void>> = Object.getPrototypeOf(handle);
+  await handle.close();
+  const real = prototype[name];
+  prototype[name] = function (this: FileHandle) {
+    return settle(() => real.call(this));
+  };
+  try {
+    await body();
+  } finally {
+    prototype[name] = real;
+  }
+};
+
+describe('a line of a journal file', (check) => {
+  for (const [name, what] of [
+    ['datasync', 'it is on the disk'],
+    ['sync', 'the name of its file is on the disk'],
+  ] as const) {
+    check(`is not said to be safe before ${what}`, () =>
+      inDirectory(async (path) => {
+        const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const seen: string[] = [];
+        const settle = async (real: () => Promise<void>) => {
+          seen.push(readFileSync(path, 'utf8'));
+          reached.resolve();
+          await released.promise;
+          await real();
+          seen.push('settled');
+        };
+        await whileSettling(name, settle, async () => {
+          const told = createJournalFile(path)
+            .append('1')
+            .then(() => seen.push('told'));
+          await Promise.race([reached.promise, told]);
+          // Time enough for an append that does not wait.
+          await new Promise((done) => setTimeout(done, 30));
+          assert.equal(seen, ['1\n']);
+          released.resolve();
+          await told;
+          assert.equal(seen, ['1\n', 'settled', 'told']);
+        });
+      }),
+    );
+
+    check(`is not said to be safe when nobody can tell whether ${what}`, () =>
+      inDirectory(async (path) => {
+        const broken = Object.assign(new Error('broken'), { code: 'EIO' });
+        await whileSettling(
+          name,
+          () => Promise.reject(broken),
+          async () => assert.is(await rejection(createJournalFile(path).append('1')), broken),
+        );
+        await createJournalFile(path).append('2');
+        assert.equal(linesIn(path), ['1', '2']);
+      }),
+    );
+  }
+
+  check('is settled each time, and the name of its file once', () =>
+    inDirectory(async (path) => {
+      const file = createJournalFile(path);
+      const settled: Settling[] = [];
+      const noting = (name: Settling) => (real: () => Promise<void>) => {
+        settled.push(name);
+        return real();
+      };
+      await whileSettling('sync', noting('sync'), () =>
+        whileSettling('datasync', noting('datasync'), async () => {
+          for (const line of ['1', '2', '3']) await file.append(line);
+        }),
+      );
+      assert.equal(settled, ['datasync', 'sync', 'datasync', 'datasync']);
+    }),
   );
 });
 

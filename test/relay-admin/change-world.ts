@@ -1,6 +1,8 @@
 import { Fault } from '../../src/core/fault.ts';
+import { createGate } from '../../src/core/gate.ts';
 import type { LogFields } from '../../src/core/log.ts';
 import type { ChangeNeeds, ChangeNote } from '../../src/relay-admin/change.ts';
+import type { ChangeTurnsNeeds } from '../../src/relay-admin/change-turns.ts';
 import { Problem, type ProblemDetail } from '../../src/relay-admin/problem.ts';
 import type { Query, Relay, Write } from '../../src/relay-admin/relay.ts';
 import type { Structured, Tool } from '../../src/relay-admin/tool.ts';
@@ -102,9 +104,10 @@ export const createWorld = ({ reads = [], answer = ACCEPTED, lists = {}, note = 
     },
     health: () => Promise.reject(new Error('A change has no business with the health')),
   };
-  const needs: ChangeNeeds = {
+  const needs: ChangeNeeds & ChangeTurnsNeeds = {
     relay,
     clock,
+    changes: createGate(16, 100),
     journal: {
       note(entry) {
         happened.push(`note ${entry.state}`);

@@ -4,7 +4,7 @@ import { untilAborted } from '../../core/wait.ts';
 import { type EarlierDoubt, earlierDoubts } from '../earlier-doubts.ts';
 import type { Journal } from '../journal.ts';
 import { Amount, textOf, type Units, unitsOf } from '../money.ts';
-import type { PreviewTokens } from '../preview-token.ts';
+import { PREVIEW_LIFETIME_MS, type PreviewTokens } from '../preview-token.ts';
 import { Problem } from '../problem.ts';
 import type { Relay } from '../relay.ts';
 import { Id, readUser, ShownUser, shownUser, type User } from '../relay-user.ts';
@@ -26,8 +26,7 @@ const WARNINGS = {
   much_more_than_balance: 'The amount is more than ten times the present balance.',
   running_usage: 'The user is using the relay right now: the balance moves by itself.',
   negative_balance: 'The balance is below zero, and this credit does not lift it above.',
-  earlier_recharge_credited:
-    'An earlier recharge that was never confirmed stands in the history. This would be another.',
+  earlier_recharge_credited: 'An earlier recharge of this user seems to have been credited. This would be another.',
   earlier_recharge_unknown:
     'Of an earlier recharge nobody knows whether it was credited. This would come on top of it.',
 } as const;
@@ -42,6 +41,8 @@ const CODES: readonly [WarningCode, ...WarningCode[]] = [
   'earlier_recharge_credited',
   'earlier_recharge_unknown',
 ];
+
+const NO_TOKEN = 'This server is in read-only mode: it made no preview_token, and nothing can be credited with this.';
 
 const Input = v.strictObject({
   user_id: v.pipe(Id, v.description('id of the user, from find_user; a whole number such as 7')),
@@ -74,12 +75,12 @@ const Output = v.strictObject({
   expires_at: v.string(),
 });
 
-const RPM_STATUS = v.object({ user_rpm_used: v.number() });
+const RpmStatus = v.object({ user_rpm_used: v.number() });
 
 /** Whether requests of the user were counted in this minute. A relay that does not tell makes no preview impossible. */
 const isInUse = async (relay: Relay, userId: number, signal: AbortSignal): Promise<boolean> => {
   try {
-    const status = v.safeParse(RPM_STATUS, await relay.get(`users/${userId}/rpm-status`, {}, signal));
+    const status = v.safeParse(RpmStatus, await relay.get(`users/${userId}/rpm-status`, {}, signal));
     return status.success && status.output.user_rpm_used > 0;
   } catch (error) {
     if (error instanceof Problem) return false;
@@ -116,7 +117,10 @@ const warningsFor = (
 
 /** Shows what a recharge would do and makes the token that allows just that. Changes nothing at the relay. */
 export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
-  const { relay, journal, tokens, largestRecharge, isReadOnly } = needs;
+  const { relay, journal, tokens, clock, largestRecharge, isReadOnly } = needs;
+  /** The token and when it ends. A preview without one grows old in the same time. */
+  const tokenFor = async (user: User, amount: Units) =>
+    isReadOnly ? { token: null, expiresAtMs: clock.now() + PREVIEW_LIFETIME_MS } : tokens.make(user, amount);
   return defineTool({
     name: 'preview_recharge',
     title: 'Preview a recharge',
@@ -134,11 +138,11 @@ export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
         isInUse(relay, user_id, signal),
         earlierDoubts(needs, user_id, signal),
       ]);
-      const { token, expiresAtMs } = await untilAborted(tokens.make(user, units), signal);
+      const { token, expiresAtMs } = await untilAborted(tokenFor(user, units), signal);
       const expiresAt = new Date(expiresAtMs).toISOString();
       const [before, after] = [textOf(user.balance), textOf(user.balance + units)];
       return {
-        summary: `Add ${textOf(units)} to the balance of user ${user_id}: ${before} becomes ${after}. Valid until ${expiresAt}.`,
+        summary: `Add ${textOf(units)} to the balance of user ${user_id}: ${before} becomes ${after}. ${token === null ? NO_TOKEN : `Valid until ${expiresAt}.`}`,
         user: shownUser(user),
         amount: textOf(units),
         balance_now: before,
@@ -150,7 +154,7 @@ export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
           sent_at: sentAt,
           seems_credited: isCredited,
         })),
-        preview_token: isReadOnly ? null : token,
+        preview_token: token,
         expires_at: expiresAt,
       };
     },

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { type ChangeNeeds, makeChange } from '../change.ts';
 import { demandExpected, differing, OUTCOME_ENTRIES, outcomePartsOf, type Told } from '../change-outcome.ts';
+import { type ChangeTurnsNeeds, createChangeTurns } from '../change-turns.ts';
 import { cleanText } from '../clean-text.ts';
 import { type GroupWarning, groupWarnings } from '../last-in-group.ts';
 import { type Account, BLOCKS, blocksOf, readAccount } from '../relay-account.ts';
 import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 import type { ToolCall } from '../tool-call.ts';
-import { createTurns } from '../turns.ts';
 
 const NAME = 'set_account_schedulable';
 const ID_RULE = 'expected an account id, a whole number over 0';
@@ -84,9 +84,9 @@ const DESCRIPTION = [
 ].join(' ');
 
 /** The tool that takes an account out of scheduling, or back in. One change of an account at a time. */
-export const createSetAccountSchedulable = (needs: ChangeNeeds): Tool => {
+export const createSetAccountSchedulable = (needs: ChangeNeeds & ChangeTurnsNeeds): Tool => {
   const { relay, clock } = needs;
-  const turns = createTurns();
+  const turns = createChangeTurns(needs);
   const change = async (input: v.InferOutput<typeof Input>, call: ToolCall): Promise<Result> => {
     const { account_id, schedulable, expected = {} } = input;
     const read = (signal: AbortSignal) => readAccount(relay, account_id, signal);

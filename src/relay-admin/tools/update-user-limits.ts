@@ -8,10 +8,10 @@ import {
   type Settings,
   type Told,
 } from '../change-outcome.ts';
+import { type ChangeTurnsNeeds, createChangeTurns } from '../change-turns.ts';
 import { Problem } from '../problem.ts';
 import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 import type { ToolCall } from '../tool-call.ts';
-import { createTurns } from '../turns.ts';
 import { readUserLimits, type UserLimits } from '../user-limits.ts';
 
 const NAME = 'update_user_limits';
@@ -120,8 +120,8 @@ const DESCRIPTION = [
 ].join(' ');
 
 /** The tool that sets the limits of a user. One change of a user at a time. */
-export const createUpdateUserLimits = (needs: ChangeNeeds): Tool => {
-  const turns = createTurns();
+export const createUpdateUserLimits = (needs: ChangeNeeds & ChangeTurnsNeeds): Tool => {
+  const turns = createChangeTurns(needs);
   const change = async (input: v.InferOutput<typeof Input>, call: ToolCall): Promise<Result> => {
     const { user_id } = input;
     const asked = askedOf(input);

@@ -80,11 +80,18 @@ describe('a preview of a recharge', (check) => {
     }
   });
 
-  check('has no token in read-only mode', async () => {
-    const admin = createWorld().start({ variables: { RELAY_READ_ONLY: 'true' } });
+  check('in read-only mode has no token, says so and writes to no journal', async () => {
+    const world = createWorld();
+    const journalFile = bentFile(world.file.open(), { append: () => Promise.reject(new Error('EROFS')) });
+    const admin = world.start({ variables: { RELAY_READ_ONLY: 'true' }, journalFile });
     const result = await resultOf(admin, 'preview_recharge', { user_id: ALICE, amount: '1' });
     assert.is(result.preview_token, null);
+    assert.is(
+      result.summary,
+      'Add 1 to the balance of user 2: 12.5 becomes 13.5. This server is in read-only mode: it made no preview_token, and nothing can be credited with this.',
+    );
     assert.is(result.balance_after, '13.5');
+    assert.equal(world.file.lines, []);
   });
 
   for (const amount of [
@@ -175,10 +182,22 @@ describe('a preview after a recharge that was never confirmed', (check) => {
     ]);
   });
 
+  check('warns in read-only mode, too', async () => {
+    const { world } = await unconfirmed('drop-after');
+    const admin = world.start({ variables: { RELAY_READ_ONLY: 'true' } });
+    const result = await resultOf(admin, 'preview_recharge', { user_id: ALICE, amount: '1' });
+    assert.equal(codesOf(result), ['earlier_recharge_credited']);
+  });
+
   check('warns at once when the history shows it', async () => {
     const { world, marker } = await unconfirmed('drop-after');
     const result = await preview(world, ALICE, '1');
-    assert.equal(codesOf(result), ['earlier_recharge_credited']);
+    assert.equal(result.warnings, [
+      {
+        code: 'earlier_recharge_credited',
+        text: 'An earlier recharge of this user seems to have been credited. This would be another.',
+      },
+    ]);
     assert.equal(result.earlier_recharges, [
       { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', seems_credited: true },
     ]);

@@ -275,6 +275,7 @@ describe('the groups of an account that is switched off', (check) => {
     ['another one that says that it is in the group', page([ON, other({ group_ids: [9, 3] })]), []],
     ['nobody else', page([ON]), [last(3)]],
     ['nobody at all', page([]), [last(3)]],
+    ['nobody at all, which came as null', { ...page([]), items: null }, [last(3)]],
     ['another one that is switched off', page([ON, other({ schedulable: false })]), [last(3)]],
     ['another one that is in error', page([ON, other({ status: 'error' })]), [last(3)]],
     ['another one that is limited for a while', page([ON, other({ rate_limit_reset_at: '2030-01-01T00:00:00Z' })]), []],

@@ -1,0 +1,9 @@
+import { Fault } from '../core/fault.ts';
+import type { Gate } from '../core/gate.ts';
+import { Problem } from './problem.ts';
+
+/** Waits for a place behind a gate; the returned function gives it back. The `busy` problem when too many wait. */
+export const placeBehind = (gate: Gate, signal: AbortSignal): Promise<() => void> =>
+  gate.enter(signal).catch((error: unknown) => {
+    throw error instanceof Fault && error.detail.kind === 'overloaded' ? new Problem({ kind: 'busy' }) : error;
+  });
