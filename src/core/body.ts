@@ -67,13 +67,7 @@ const arrivedBytes = async (request: Request, limitBytes: number, signal: AbortS
   }
 };
 
-/**
- * The request's JSON, bounded while it is read: a `body-too-large`, `unsupported-media-type` or `bad-input` fault
- * (code `invalid_json`) otherwise, `body-too-slow` when `signal` ends first. UTF-8 must be valid; a byte order mark is allowed.
- */
-export const readJson = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<unknown> => {
-  if (!isJsonType(request.headers.get('content-type'))) throw new Fault({ kind: 'unsupported-media-type' });
-  const bytes = await arrivedBytes(request, limitBytes, signal);
+const parsed = (bytes: Uint8Array): unknown => {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
@@ -84,6 +78,27 @@ export const readJson = async (request: Request, limitBytes: number, signal: Abo
       message: 'The request body is not JSON in UTF-8',
     });
   }
+};
+
+const refuseOtherTypes = ({ headers }: Request): void => {
+  if (!isJsonType(headers.get('content-type'))) throw new Fault({ kind: 'unsupported-media-type' });
+};
+
+/**
+ * The request's JSON, bounded while it is read: a `body-too-large`, `unsupported-media-type` or `bad-input` fault
+ * (code `invalid_json`) otherwise, `body-too-slow` when `signal` ends first. UTF-8 must be valid; a byte order mark is allowed.
+ */
+export const readJson = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<unknown> => {
+  refuseOtherTypes(request);
+  return parsed(await arrivedBytes(request, limitBytes, signal));
+};
+
+/** The same where the body may be left out: nothing when it is empty, whatever its headers say of it. */
+export const readJsonIfAny = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<unknown> => {
+  const bytes = await arrivedBytes(request, limitBytes, signal);
+  if (bytes.byteLength === 0) return undefined;
+  refuseOtherTypes(request);
+  return parsed(bytes);
 };
 
 /** What a schema found wrong first: where, and what it expected. The value itself is left out, it is the user's. */

@@ -8,11 +8,11 @@ export type FaultDetail =
   | { readonly kind: 'model-not-found'; readonly valid: readonly string[] }
   | { readonly kind: 'not-found'; readonly hint: string }
   | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
-  | { readonly kind: 'body-too-large'; readonly limitBytes: number }
+  /** `message` where the limit is not one of the body alone. */
+  | { readonly kind: 'body-too-large'; readonly limitBytes: number; readonly message?: string }
   | { readonly kind: 'body-too-slow' }
   | { readonly kind: 'unsupported-media-type' }
   | { readonly kind: 'rate-limited'; readonly retryAfterMs: number }
-  | { readonly kind: 'conflict'; readonly message: string }
   /** The service is not ready to answer yet, or is about to end. */
   | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterMs: number }
   | { readonly kind: 'overloaded'; readonly retryAfterMs: number }
@@ -20,6 +20,14 @@ export type FaultDetail =
   | { readonly kind: 'backend-error'; readonly reason: string }
   | { readonly kind: 'backend-unusable'; readonly reason: string }
   | { readonly kind: 'backend-timeout' }
+  /** The agent server refused, or its turn failed. `isRetryable`: nothing was begun, so asking again repeats nothing. */
+  | {
+      readonly kind: 'agent-failed';
+      readonly status: number;
+      readonly code: string;
+      readonly message: string;
+      readonly isRetryable: boolean;
+    }
   | { readonly kind: 'client-left' };
 
 /** An expected failure on its way to the one place that answers it. */

@@ -23,6 +23,7 @@ export type LogFields = {
   readonly signal?: string;
   readonly count?: number;
   readonly setting?: string;
+  readonly session?: string;
   readonly tool?: string;
   readonly subject?: number;
   readonly amount?: string;

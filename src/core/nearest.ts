@@ -1,5 +1,5 @@
-/** Levenshtein distance, row by row. */
-const distance = (left: string, right: string): number => {
+/** Levenshtein distance, row by row: how many characters have to be put in, taken out or replaced. */
+export const distance = (left: string, right: string): number => {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (const [i, char] of [...left].entries()) {
     const next = [i + 1];

@@ -52,9 +52,14 @@ export const replyToBug = (): Response =>
 export const replyTo = (detail: FaultDetail): Response => {
   switch (detail.kind) {
     case 'unauthorized':
-      return refusal(401, 'invalid_api_key', 'Missing or wrong gateway key: send Authorization: Bearer <gateway key>', {
-        'www-authenticate': 'Bearer',
-      });
+      return refusal(
+        401,
+        'invalid_api_key',
+        'Missing or wrong key: send Authorization: Bearer <a key of this service>',
+        {
+          'www-authenticate': 'Bearer',
+        },
+      );
     case 'bad-input':
       return refusal(400, detail.code, detail.message, {}, detail.param);
     case 'model-not-found':
@@ -75,20 +80,13 @@ export const replyTo = (detail: FaultDetail): Response => {
       return trouble(
         429,
         'rate_limit_exceeded',
-        'This gateway key has used up its requests for now',
+        'Too many requests for now; Retry-After tells when to come back',
         retryAfter(detail.retryAfterMs),
       );
-    case 'conflict':
-      return refusal(409, 'conflict', detail.message);
     case 'unavailable':
       return trouble(503, 'unavailable', detail.message, retryAfter(detail.retryAfterMs));
     case 'overloaded':
-      return trouble(
-        503,
-        'overloaded',
-        'Too many requests are waiting for the backend',
-        retryAfter(detail.retryAfterMs),
-      );
+      return trouble(503, 'overloaded', 'Too many requests are waiting', retryAfter(detail.retryAfterMs));
     case 'no-backend-key':
       return trouble(503, 'no_backend_key', 'Every backend key is cooling down', {
         ...retryAfter(detail.retryAfterMs),
@@ -100,6 +98,10 @@ export const replyTo = (detail: FaultDetail): Response => {
       return trouble(502, 'backend_unusable_reply', `The backend gave no usable verdict: ${detail.reason}`, neverRetry);
     case 'backend-timeout':
       return trouble(504, 'backend_timeout', 'The backend did not answer before the deadline');
+    case 'agent-failed': {
+      const { status, code, message, isRetryable } = detail;
+      return (status < 500 && status !== 429 ? refusal : trouble)(status, code, message, isRetryable ? {} : neverRetry);
+    }
     case 'client-left':
       return new Response(null, { status: 499 });
     default:

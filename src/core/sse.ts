@@ -1,21 +1,36 @@
 import type { Clock } from './clock.ts';
 
-/** One event of a stream, as the HTML standard's "server-sent events" have it. */
-export type SseEvent = { readonly id?: string; readonly data: string };
+/** One event of a stream, as the HTML standard's "server-sent events" have it. Clients skip a comment; it may stand alone. */
+export type SseEvent = {
+  readonly comment?: string;
+  readonly event?: string;
+  readonly id?: string;
+  readonly data?: string;
+};
 
-/** The lines of an event. Data may hold line breaks; an id must not. */
-export const encodeSse = ({ id, data }: SseEvent): string => {
-  const named = id === undefined ? '' : `id: ${id}\n`;
-  return `${named}${data
-    .split(/\r\n|\r|\n/)
-    .map((line) => `data: ${line}\n`)
-    .join('')}\n`;
+const LINE_BREAK = /\r\n|\r|\n/;
+
+const dataLines = (data: string): string =>
+  // Most data is JSON in one line, and there may be very many of them.
+  LINE_BREAK.test(data)
+    ? data
+        .split(LINE_BREAK)
+        .map((line) => `data: ${line}\n`)
+        .join('')
+    : `data: ${data}\n`;
+
+/** The lines of an event. Data may hold line breaks; comment, name and id must not. */
+export const encodeSse = ({ comment, event, id, data }: SseEvent): string => {
+  const remark = comment === undefined ? '' : `: ${comment}\n`;
+  const name = event === undefined ? '' : `event: ${event}\n`;
+  const place = id === undefined ? '' : `id: ${id}\n`;
+  return `${remark}${name}${place}${data === undefined ? '' : dataLines(data)}\n`;
 };
 
 export type SseNeeds = {
   readonly clock: Clock;
-  /** Sent whenever nothing else was for so long, so that nothing on the way takes the stream for dead. */
-  readonly heartbeat: { readonly everyMs: number; readonly event: () => SseEvent };
+  /** Sent whenever nothing else was for so long, so that nothing on the way takes the stream for dead; none is sent without. */
+  readonly heartbeat: { readonly everyMs: number; readonly event: () => SseEvent } | undefined;
   /** Hears of a source that failed; the stream ends all the same. */
   readonly onBug: (error: unknown) => void;
 };
@@ -38,36 +53,55 @@ export const sseResponse = (
   const leaving = new AbortController();
   const iterator = sourceFor(leaving.signal)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
-  let next: Promise<IteratorResult<SseEvent>> | undefined;
-  const orHeartbeat = async (): Promise<IteratorResult<SseEvent>> => {
-    // It stays the next one until it was taken: it may come between a heartbeat and the next look.
-    next ??= iterator.next();
-    const beat = Promise.withResolvers<undefined>();
-    const cancel = clock.after(heartbeat.everyMs, () => beat.resolve(undefined));
+  let wanted = Promise.withResolvers<void>();
+  let sentAt = clock.now();
+  let cancelBeat = (): void => {};
+
+  const send = (controller: ReadableStreamDefaultController<Uint8Array>, event: SseEvent): void => {
+    controller.enqueue(encoder.encode(encodeSse(event)));
+    sentAt = clock.now();
+  };
+  /** One timer for the whole stream, which looks now and then: one for each event would cost more than the event. */
+  const beat = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    if (heartbeat === undefined) return;
+    const { everyMs, event } = heartbeat;
+    cancelBeat = clock.after(sentAt + everyMs - clock.now(), () => {
+      // Whoever has not taken the last event yet has enough to read.
+      if (clock.now() - sentAt >= everyMs && (controller.desiredSize ?? 0) > 0) send(controller, event());
+      else if (clock.now() - sentAt >= everyMs) sentAt = clock.now();
+      beat(controller);
+    });
+  };
+  const run = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    beat(controller);
     try {
-      const first = await Promise.race([next, beat.promise]);
-      if (first === undefined) return { done: false, value: heartbeat.event() };
-      next = undefined;
-      return first;
+      for (;;) {
+        await wanted.promise;
+        const { done, value } = await iterator.next();
+        // Whoever has left can be told nothing any more.
+        if (leaving.signal.aborted) return;
+        if (done === true) return controller.close();
+        wanted = Promise.withResolvers();
+        send(controller, value);
+      }
+    } catch (error) {
+      onBug(error);
+      if (!leaving.signal.aborted) controller.close();
     } finally {
-      cancel();
+      cancelBeat();
     }
   };
   const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const result = await orHeartbeat();
-        // Whoever has left can be told nothing any more.
-        if (leaving.signal.aborted) return;
-        if (result.done === true) controller.close();
-        else controller.enqueue(encoder.encode(encodeSse(result.value)));
-      } catch (error) {
-        onBug(error);
-        if (!leaving.signal.aborted) controller.close();
-      }
+    start(controller) {
+      void run(controller);
+    },
+    pull() {
+      wanted.resolve();
     },
     async cancel() {
       leaving.abort();
+      cancelBeat();
+      wanted.resolve();
       await iterator.return?.();
     },
   });

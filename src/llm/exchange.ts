@@ -1,6 +1,6 @@
 /** One HTTP exchange with a backend, whole: LLM verdicts are small, so bodies are read to their end within a bound. */
 export type Sent = {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -32,6 +32,35 @@ export class ExchangeError extends Error {
     this.code = code;
   }
 }
+
+/** Failures of a connection that was never made. A reset or a timeout may have come after the request. */
+const NEVER_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'CONNECT_TIMEOUT',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+]);
+
+/** Whether a failure's code proves that nothing was sent. */
+export const isNeverConnected = (code: string): boolean => NEVER_CONNECTED.has(code);
+
+/** The answer to a GET whose body goes on. Whoever does not read it to its end aborts the signal that it was opened with. */
+export type OpenedStream = {
+  readonly status: number;
+  /** A header's value by its lower-case name. */
+  readonly header: (name: string) => string | null;
+  /** The body as it comes, to be read once. Rejects like an `Exchange`. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+};
+
+/** Sends a GET and settles with the head of its answer. Rejects like an `Exchange`, and has no limits of time either. */
+export type OpenStream = (asked: Pick<Sent, 'url' | 'headers' | 'signal'>) => Promise<OpenedStream>;
 
 const readText = async (body: ReadableStream<Uint8Array>, limitBytes: number): Promise<string> => {
   const reader = body.getReader();

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { issueOf, readJson } from '../../src/core/body.ts';
+import { issueOf, readJson, readJsonIfAny } from '../../src/core/body.ts';
 import { Fault, type FaultDetail } from '../../src/core/fault.ts';
 import { createDeadline } from '../../src/core/wait.ts';
 import { describe, rejection } from '../check.ts';
@@ -372,6 +372,32 @@ describe('a body that does not arrive', (check) => {
   check('when time was over before is body-too-slow', async () => {
     const signal = AbortSignal.abort(new Fault({ kind: 'backend-timeout' }));
     assert.equal(await faultOf(readJson(posting('{}'), LIMIT_BYTES, signal)), { kind: 'body-too-slow' });
+  });
+});
+
+describe('a body that may be left out', (check) => {
+  const readIfAny = (request: Request) => readJsonIfAny(request, LIMIT_BYTES, NEVER);
+
+  check('is nothing when it is empty, in whatever way and of whatever type', async () => {
+    for (const type of ['application/json', 'text/plain']) {
+      const typed = { 'content-type': type };
+      assert.is(await readIfAny(posting(null, typed)), undefined);
+      assert.is(await readIfAny(posting('', typed)), undefined);
+      assert.is(await readIfAny(posting('', { ...typed, 'content-length': '0' })), undefined);
+      assert.is(await readIfAny(posting(flowing([]).body, typed)), undefined);
+    }
+  });
+
+  check('is held to the same rules when it is there', async () => {
+    assert.equal(await readIfAny(posting('{"a":1}')), { a: 1 });
+    assert.is(await readIfAny(posting('null')), null);
+    assert.is((await faultOf(readIfAny(posting(' ')))).kind, 'bad-input');
+    assert.is(
+      (await faultOf(readIfAny(posting('{}', { 'content-type': 'text/plain' })))).kind,
+      'unsupported-media-type',
+    );
+    assert.is((await faultOf(readIfAny(posting(padded(LIMIT_BYTES + 1))))).kind, 'body-too-large');
+    assert.is((await faultOf(readIfAny(posting(breaking())))).kind, 'client-left');
   });
 });
 

@@ -88,13 +88,6 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     says: /requests/,
     headers: { 'retry-after': '9' },
   },
-  conflict: {
-    detail: { kind: 'conflict', message: 'The session is busy' },
-    status: 409,
-    code: 'conflict',
-    type: REFUSAL,
-    says: /busy/,
-  },
   unavailable: {
     detail: { kind: 'unavailable', message: 'The service is starting', retryAfterMs: 1_000 },
     status: 503,
@@ -132,6 +125,20 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     code: 'backend_unusable_reply',
     type: TROUBLE,
     says: /the nonce is wrong/,
+    headers: { 'x-should-retry': 'false' },
+  },
+  'agent-failed': {
+    detail: {
+      kind: 'agent-failed',
+      status: 502,
+      code: 'agent_lost',
+      message: 'The agent went away',
+      isRetryable: false,
+    },
+    status: 502,
+    code: 'agent_lost',
+    type: TROUBLE,
+    says: /^The agent went away$/,
     headers: { 'x-should-retry': 'false' },
   },
   'backend-timeout': {

@@ -44,6 +44,7 @@ describe('an event of a stream', (check) => {
   check('has its id and its data in lines of their own', () => {
     assert.is(encodeSse({ id: 'e1', data: '{"a":1}' }), 'id: e1\ndata: {"a":1}\n\n');
     assert.is(encodeSse({ data: 'x' }), 'data: x\n\n');
+    assert.is(encodeSse({ comment: 'why', id: 'e1', data: 'x' }), ': why\nid: e1\ndata: x\n\n');
     assert.is(encodeSse({ data: 'a\nb\r\nc\rd' }), 'data: a\ndata: b\ndata: c\ndata: d\n\n');
   });
 
