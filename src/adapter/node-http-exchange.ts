@@ -6,7 +6,8 @@ import type { NodeExchange } from './undici-exchange.ts';
 const CONNECT_LIMIT_MS = 10_000;
 const KEPT_SOCKETS = 8;
 
-const codeOf = (error: unknown): string =>
+/** Node's own word for a failure. */
+export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^\w{1,64}$/.test(error.code)
     ? error.code
     : 'CONNECTION_FAILED';
@@ -23,13 +24,14 @@ const readText = async (answer: IncomingMessage, limitBytes: number): Promise<st
   return Buffer.concat(chunks).toString('utf8');
 };
 
-const headerFrom = (answer: IncomingMessage) => (name: string) => {
+/** Looks up headers of an answer by their lower-case names. */
+export const headerFrom = (answer: IncomingMessage) => (name: string) => {
   const value = answer.headers[name];
   return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
 };
 
 /** Gives up a connection that is not made in time, while nothing can have been sent. */
-const limitConnecting = (sending: ClientRequest): void => {
+export const limitConnecting = (sending: ClientRequest): void => {
   sending.once('socket', (socket) => {
     if (!socket.connecting) return;
     const timer = setTimeout(() => sending.destroy(new ExchangeError('CONNECT_TIMEOUT')), CONNECT_LIMIT_MS);
@@ -37,7 +39,8 @@ const limitConnecting = (sending: ClientRequest): void => {
   });
 };
 
-const answerTo = (sending: ClientRequest): Promise<IncomingMessage> =>
+/** The head of the answer, or the failure that came first. Failures that come later are heard, and told to nobody. */
+export const answerTo = (sending: ClientRequest): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     sending.once('response', resolve);
     sending.on('error', reject);

@@ -1,6 +1,7 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import type { Meter, Readings } from '../gateway/meter.ts';
 import type { KeyStatus } from '../llm/key-pool.ts';
+import { createMetrics, secondsOf } from './prometheus-parts.ts';
 
 export type PrometheusNeeds = {
   readonly version: string;
@@ -9,55 +10,6 @@ export type PrometheusNeeds = {
 };
 
 const KEY_STATES: readonly KeyStatus['state'][] = ['active', 'cooling', 'half-open', 'probing'];
-/** From a cached verdict to a deadline at its end: fine where answers from memory lie, and around a model's seconds. */
-const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30];
-
-const secondsOf = (ms: number): number => (Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0);
-
-type Labels<Name extends string> = Readonly<Record<Name, string>>;
-type Naming<Name extends string> = {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly Name[];
-  readonly registers: Registry[];
-};
-
-/** Counts in a Map, and into the library's counter only when that is read: its own `inc` hashes the labels anew each time. */
-const createTally = <Name extends string>(naming: Naming<Name>) => {
-  const cells = new Map<string, { readonly labels: Labels<Name>; pending: number }>();
-  const counter = new Counter<Name>({
-    ...naming,
-    collect() {
-      for (const cell of cells.values()) {
-        if (cell.pending > 0) counter.inc(cell.labels, cell.pending);
-        cell.pending = 0;
-      }
-    },
-  });
-  return (cellName: string, amount: number, labels: () => Labels<Name>): void => {
-    if (!(amount > 0 && amount < Number.POSITIVE_INFINITY)) return;
-    let cell = cells.get(cellName);
-    if (cell === undefined) {
-      cell = { labels: labels(), pending: 0 };
-      cells.set(cellName, cell);
-    }
-    cell.pending += amount;
-  };
-};
-
-const createTimer = <Name extends string>(naming: Naming<Name>) => {
-  const histogram = new Histogram<Name>({ ...naming, buckets: BUCKETS_SECONDS });
-  const children = new Map<string, { readonly observe: (seconds: number) => void }>();
-  return (label: string, durationMs: number): void => {
-    let child = children.get(label);
-    if (child === undefined) {
-      child = histogram.labels(label);
-      children.set(label, child);
-    }
-    child.observe(secondsOf(durationMs));
-  };
-};
-
 /** The gauges of what is read off the gateway. Each call sets them all. */
 const createReadingGauges = (registers: Registry[]): ((readings: Readings) => void) => {
   const gauge = <Name extends string>(name: string, help: string, labelNames: readonly Name[] = []) =>
@@ -82,34 +34,19 @@ const createReadingGauges = (registers: Registry[]): ((readings: Readings) => vo
 
 /** A meter that answers in Prometheus' text format, with the process's own metrics beside the gateway's. */
 export const createPrometheusMeter = ({ version, isSharedStateUp }: PrometheusNeeds): Meter => {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  const naming = <Name extends string>(name: string, help: string, labelNames: readonly Name[]): Naming<Name> => ({
-    name: `gatehouse_${name}`,
-    help,
-    labelNames,
-    registers,
-  });
-  const requests = createTally(naming('requests_total', 'Requests answered', ['method', 'route', 'status']));
-  const requestTime = createTimer(naming('request_duration_seconds', 'Time from request to answer', ['route']));
-  const calls = createTally(naming('backend_calls_total', 'Calls to the backend by their end', ['outcome', 'model']));
-  const callTime = createTimer(naming('backend_call_duration_seconds', 'Time of one call to the backend', ['model']));
-  const verdicts = createTally(naming('verdicts_total', 'Items judged', ['alias', 'flagged', 'cached']));
-  const unusable = createTally(naming('unusable_replies_total', 'Answers that held no verdict', ['model']));
-  const tokens = createTally(naming('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']));
+  const { registry, registers, answered, tally, timer } = createMetrics(version);
+  const calls = tally('backend_calls_total', 'Calls to the backend by their end', ['outcome', 'model']);
+  const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
+  const verdicts = tally('verdicts_total', 'Items judged', ['alias', 'flagged', 'cached']);
+  const unusable = tally('unusable_replies_total', 'Answers that held no verdict', ['model']);
+  const tokens = tally('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
   const setReadings = createReadingGauges(registers);
-  const info = { name: 'gatehouse_build_info', help: 'Always 1', labelNames: ['version'], registers };
-  new Gauge(info).set({ version }, 1);
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
   const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);
   let read: (() => Readings) | undefined;
 
   return {
-    answered({ method, route, status: code, durationMs }) {
-      requests(`${method} ${code} ${route}`, 1, () => ({ method, route, status: String(code) }));
-      requestTime(route, durationMs);
-    },
+    answered,
     attempt({ kind: outcome, model, durationMs }) {
       calls(`${outcome} ${model}`, 1, () => ({ outcome, model }));
       callTime(model, durationMs);

@@ -4,7 +4,8 @@ import type { Clock } from '../core/clock.ts';
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, task) {
-    const timer = setTimeout(task, delayMs);
+    // What is due already is due now; of a negative time Node would warn.
+    const timer = setTimeout(task, Math.max(0, delayMs));
     return () => clearTimeout(timer);
   },
 };

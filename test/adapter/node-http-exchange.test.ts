@@ -43,6 +43,26 @@ describe("an exchange over Node's own client", (check) => {
     );
   });
 
+  check('changes and removes, too', async () => {
+    const seen: string[] = [];
+    await withHttpServer(
+      async (request, response) => {
+        let body = '';
+        for await (const chunk of request) body += chunk;
+        seen.push(`${request.method} ${request.headers['content-length']} ${body}`);
+        response.end('true');
+      },
+      async ({ url }) => {
+        const { exchange, close } = createNodeHttpExchange();
+        assert.is((await exchange(post(url, { method: 'PATCH', body: '{"a":1}' }))).text, 'true');
+        assert.is((await exchange(get(url, { method: 'DELETE' }))).text, 'true');
+        assert.is((await exchange(get(url, { method: 'POST' }))).text, 'true');
+        await close();
+      },
+    );
+    assert.equal(seen, ['PATCH 7 {"a":1}', 'DELETE undefined ', 'POST 0 ']);
+  });
+
   check('takes a compressed answer as it came', () =>
     withHttpServer(
       (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('not unpacked'),
