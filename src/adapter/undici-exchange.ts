@@ -61,11 +61,30 @@ const collector = (
 
 export type ProxySettings = { readonly httpProxy?: string; readonly httpsProxy?: string; readonly noProxy?: string };
 
-const dispatcherFor = ({ httpProxy = '', httpsProxy = '', noProxy = '' }: ProxySettings): Dispatcher => {
+const isHangUp = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'UND_ERR_SOCKET' || error.code === 'UND_ERR_INFO');
+
+/**
+ * Connections to a proxy itself. One that hangs up instead of answering is a failure like any other: undici would ask it
+ * again at once, thousands of times a second, until somebody's deadline.
+ */
+const proxyClient = (_proxy: URL, options: object): Dispatcher => {
+  const agent = new Agent(options);
+  const connect = agent.connect.bind(agent);
+  return Object.assign(agent, {
+    connect: (asked: Dispatcher.ConnectOptions) =>
+      connect(asked).catch((error: unknown) => {
+        throw isHangUp(error) ? Object.assign(new Error('The proxy hung up'), { code: 'PROXY_HUNG_UP' }) : error;
+      }),
+  });
+};
+
+/** Connections to wherever the proxies lead. They wait for answers without end: deadlines are the caller's. */
+export const dispatcherFor = ({ httpProxy = '', httpsProxy = '', noProxy = '' }: ProxySettings): Dispatcher => {
   const limits = { headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: 0, connect: { timeout: CONNECT_TIMEOUT_MS } };
   if (httpProxy === '' && httpsProxy === '') return new Agent(limits);
   // What is left out would be read from the process's environment; an empty word means none.
-  return new EnvHttpProxyAgent({ ...limits, httpProxy, httpsProxy, noProxy });
+  return new EnvHttpProxyAgent({ ...limits, clientFactory: proxyClient, httpProxy, httpsProxy, noProxy });
 };
 
 export type NodeExchange = { readonly exchange: Exchange; readonly close: () => Promise<void> };

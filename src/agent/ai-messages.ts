@@ -1,5 +1,6 @@
 import { isRecord } from '../core/record.ts';
-import { type ChatMessage, ModelProblem } from './chat-model.ts';
+import type { ChatMessage } from './chat-model.ts';
+import { toldFile } from './file-words.ts';
 
 type TextContent = { type: 'text'; text: string };
 type FileContent = { type: 'file'; data: string; mediaType: string; filename?: string };
@@ -20,36 +21,11 @@ export type AiMessage =
 type UserPiece = Extract<ChatMessage, { readonly role: 'user' }>['content'][number];
 type FilePiece = Extract<UserPiece, { readonly kind: 'file' }>;
 
-const DATA_URL = /^data:[^,]{0,200}?(;base64)?,/i;
-const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
-
-const unsendable = () =>
-  new ModelProblem(
-    'api',
-    'A file of the conversation cannot be sent: its address must be a data: URL in base64 or text',
-  );
-
-const textIn = (isBase64: boolean, data: string): string => {
-  try {
-    if (!isBase64) return decodeURIComponent(data);
-    return new TextDecoder().decode(Uint8Array.from(atob(data), (char) => char.charCodeAt(0)));
-  } catch {
-    throw unsendable();
-  }
-};
-
-/** Text is told as text, which every model can read. All else goes as it is, and is never fetched from anywhere. */
-const fileContent = ({ mime, url, filename }: FilePiece): TextContent | FileContent => {
-  const [start, base64] = DATA_URL.exec(url) ?? [];
-  if (start === undefined) throw unsendable();
-  const isBase64 = base64 !== undefined;
-  const data = url.slice(start.length);
-  if (TEXT_TYPE.test(mime)) {
-    const text = textIn(isBase64, data);
-    return { type: 'text', text: filename === undefined ? text : `${filename}:\n${text}` };
-  }
-  if (!isBase64) throw unsendable();
-  return { type: 'file', data, mediaType: mime, ...(filename === undefined ? {} : { filename }) };
+const fileContent = (piece: FilePiece): TextContent | FileContent => {
+  const told = toldFile(piece);
+  if (told.kind === 'text') return { type: 'text', text: told.text };
+  const { data, mediaType } = told;
+  return { type: 'file', data, mediaType, ...(piece.filename === undefined ? {} : { filename: piece.filename }) };
 };
 
 const toldTo = (message: ChatMessage): AiMessage => {

@@ -7,23 +7,26 @@ import { isRecord } from '../core/record.ts';
 import { untilAborted } from '../core/wait.ts';
 import { createCalls } from './ai-calls.ts';
 import { aiMessages } from './ai-messages.ts';
-import { type Blame, isBesideTheAnswer, modelProblemOf } from './ai-problem.ts';
+import { aiOptionsOf } from './ai-options.ts';
+import { isBesideTheAnswer, modelProblemOf } from './ai-problem.ts';
 import { finishOf, tokensOf } from './ai-tokens.ts';
 import { createBackendFetch, type Fetcher } from './backend-fetch.ts';
+import { type BackendLimits, USUAL_LIMITS } from './backend-limits.ts';
 import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from './bundled-adapters.ts';
 import { type ChatEvent, type ChatModel, type ChatRequest, ModelProblem, type ModelTarget } from './chat-model.ts';
+import { withoutLostThoughts } from './thinking-budget.ts';
 
 export type AiModelNeeds = {
   readonly fetcher: Fetcher;
   readonly clock: Clock;
   /** Of this program, for the `user-agent`. */
   readonly version: string;
-  /** How long a backend may take to begin its answer, and between two pieces of it; 0 for no limit. */
-  readonly headerLimitMs?: number;
-  readonly gapLimitMs?: number;
+  /** How long a provider may take, by its id; none for the usual limits. */
+  readonly limitsOf?: (providerID: string) => BackendLimits | undefined;
+  /** Hears of a setting that an adapter keeps from a model, in one sentence, once. */
+  readonly onLeftOut?: (sentence: string) => void;
 };
 
-const DEFAULT_LIMIT_MS = 300_000;
 /** Making one costs several milliseconds, most of them for its schemas. */
 const MODELS_KEPT = 64;
 /** Names the provider within the SDK, and so the place of its options. It shows nowhere. */
@@ -39,17 +42,6 @@ const PUBLIC_API: Readonly<Record<'@ai-sdk/openai' | '@ai-sdk/anthropic', string
 };
 
 type Settings = { readonly baseURL: string; readonly apiKey: string; readonly fetch: typeof fetch };
-type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
-
-/** What of a value is JSON. The SDK's types ask for it; a configuration holds nothing else. */
-const jsonOf = (value: unknown): Json | undefined => {
-  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-    return value;
-  if (Array.isArray(value)) return value.map((item) => jsonOf(item) ?? null);
-  return isRecord(value) ? jsonRecord(value) : undefined;
-};
-const jsonRecord = (record: Readonly<Record<string, unknown>>): { [key: string]: Json | undefined } =>
-  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, jsonOf(value)]));
 
 const isSchema = (schema: unknown): schema is Parameters<typeof jsonSchema>[0] => isRecord(schema);
 
@@ -81,22 +73,23 @@ const addressOf = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): s
   throw new ModelProblem('api', `The provider "${providerID}" has no baseURL`);
 };
 
-const createModels = ({
-  fetcher,
-  clock,
-  version,
-  headerLimitMs = DEFAULT_LIMIT_MS,
-  gapLimitMs = DEFAULT_LIMIT_MS,
-}: AiModelNeeds) => {
+const createModels = ({ fetcher, clock, version, limitsOf }: AiModelNeeds) => {
   const kept = new Map<string, LanguageModel>();
-  const needs = { fetcher, clock, headerLimitMs, gapLimitMs, userAgent: `gatehouse-agent/${version}` };
+  const userAgent = `gatehouse-agent/${version}`;
+  const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
+    const limits = limitsOf?.(target.providerID) ?? USUAL_LIMITS;
+    const ask = createBackendFetch({ fetcher, clock, limits, userAgent }, target);
+    if (npm !== '@ai-sdk/anthropic') return ask;
+    return (input, init) =>
+      ask(input, typeof init?.body === 'string' ? { ...init, body: withoutLostThoughts(init.body) } : init);
+  };
   return (npm: BundledAdapter, target: ModelTarget): LanguageModel => {
     const { providerID, apiKey, headers, upstreamID } = target;
     const baseURL = addressOf(npm, target);
     const key = JSON.stringify([npm, providerID, upstreamID, baseURL, apiKey, Object.entries(headers).sort()]);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const settings = { baseURL, apiKey: apiKey ?? '', fetch: createBackendFetch(needs, target) };
+    const settings = { baseURL, apiKey: apiKey ?? '', fetch: fetchFor(npm, target) };
     const model = modelFor(npm, upstreamID, settings);
     const [oldest] = kept.keys();
     if (kept.size >= MODELS_KEPT && oldest !== undefined) kept.delete(oldest);
@@ -113,19 +106,28 @@ const adapterOf = ({ npm, providerID }: ModelTarget): BundledAdapter => {
 
 type Parts = ReadableStream<TextStreamPart<ToolSet>>;
 
+/**
+ * Backends that speak Anthropic's dialect may refuse a history with calls when no tools are named. Elsewhere tools that may
+ * not be called are left out: not every backend keeps to that.
+ */
+const areNamed = (npm: BundledAdapter, { tools, toolChoice }: ChatRequest): boolean =>
+  tools.length > 0 && (toolChoice === undefined || npm === '@ai-sdk/anthropic');
+
 const ask = (model: LanguageModel, npm: BundledAdapter, request: ChatRequest, signal: AbortSignal): Parts => {
   const { target, system, messages, sessionID } = request;
   const { maxOutputTokens, temperature, topP } = target;
+  const { options, reasoning } = aiOptionsOf(npm, target);
   const tools = toolsOf(request);
   const { stream } = streamText({
     model,
     messages: aiMessages(messages),
     ...(system === '' ? {} : { instructions: system }),
-    ...(request.tools.length === 0 ? {} : { tools, toolChoice: request.toolChoice ?? 'auto' }),
+    ...(areNamed(npm, request) ? { tools, toolChoice: request.toolChoice ?? 'auto' } : {}),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { topP }),
-    providerOptions: { [OPTIONS_KEY[npm]]: jsonRecord(target.options) },
+    ...(reasoning === undefined ? {} : { reasoning }),
+    providerOptions: { [OPTIONS_KEY[npm]]: options },
     headers: { 'x-session-affinity': sessionID, 'x-session-id': sessionID },
     maxRetries: 0,
     abortSignal: signal,
@@ -145,8 +147,14 @@ const ask = (model: LanguageModel, npm: BundledAdapter, request: ChatRequest, si
 const said = (kind: 'text' | 'reasoning', delta: string): readonly ChatEvent[] =>
   delta === '' ? [] : [{ kind, delta }];
 
+type Reading = { readonly providerID: string; readonly onLeftOut: (feature: string) => void };
+
 /** The SDK's parts as events. Throws whatever error they hold. */
-async function* eventsIn(parts: Parts, { providerID }: Blame, signal: AbortSignal): AsyncGenerator<ChatEvent> {
+async function* eventsIn(
+  parts: Parts,
+  { providerID, onLeftOut }: Reading,
+  signal: AbortSignal,
+): AsyncGenerator<ChatEvent> {
   const calls = createCalls();
   const reader = parts.getReader();
   try {
@@ -154,7 +162,9 @@ async function* eventsIn(parts: Parts, { providerID }: Blame, signal: AbortSigna
       // The SDK ends its stream when the signal aborts, but not at once when the consumer is slow.
       const { value: part } = await untilAborted(reader.read(), signal);
       if (part === undefined) break;
-      if (part.type === 'text-delta') yield* said('text', part.text);
+      if (part.type === 'start-step') {
+        for (const warning of part.warnings) if ('feature' in warning) onLeftOut(warning.feature);
+      } else if (part.type === 'text-delta') yield* said('text', part.text);
       else if (part.type === 'reasoning-delta') yield* said('reasoning', part.text);
       else if (part.type === 'tool-input-start') yield* calls.begin(part.id, part.toolName);
       else if (part.type === 'tool-input-delta') calls.add(part.id, part.delta);
@@ -176,12 +186,24 @@ async function* eventsIn(parts: Parts, { providerID }: Blame, signal: AbortSigna
   throw new ModelProblem('cut-off', message, { isRetryable: true });
 }
 
+/** Tells of each thing once: a setting is the same in every step. */
+const createLeftOut = ({ onLeftOut }: AiModelNeeds) => {
+  const told = new Set<string>();
+  return (npm: BundledAdapter, { providerID, upstreamID }: ModelTarget, feature: string): void => {
+    const sentence = `${npm} does not send ${feature} as it is set to the model ${upstreamID} of ${providerID}`;
+    if (told.has(sentence)) return;
+    told.add(sentence);
+    onLeftOut?.(sentence);
+  };
+};
+
 /**
  * A model behind the AI SDK. Loading this file costs some 25 MB and a tenth of a second, so a server does it after it listens. It never writes to
  * the console, reads nothing from the environment, and rejects only with a `ModelProblem` or the caller's own reason.
  */
 export const createAiModel = (needs: AiModelNeeds): ChatModel => {
   const modelOf = createModels(needs);
+  const leftOut = createLeftOut(needs);
   // The SDK's only switch for its warnings, which it would write to stderr.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return async function* events(request, signal) {
@@ -194,7 +216,8 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     signal.addEventListener('abort', leave, { once: true });
     try {
       const npm = adapterOf(target);
-      yield* eventsIn(ask(modelOf(npm, target), npm, request, asking.signal), blame, signal);
+      const onLeftOut = (feature: string) => leftOut(npm, target, feature);
+      yield* eventsIn(ask(modelOf(npm, target), npm, request, asking.signal), { providerID, onLeftOut }, signal);
     } catch (error) {
       signal.throwIfAborted();
       throw modelProblemOf(error, blame);

@@ -66,6 +66,8 @@ const sdkProblem = (error: unknown, who: string): ModelProblem => {
     case 'JSONParseError':
     case 'TypeValidationError':
       return new ModelProblem('api', `${who} sent something that is no part of an answer`, { isRetryable: true });
+    case 'ToolChoiceViolationError':
+      return new ModelProblem('api', `${who} asked for a call where none may be made`);
     case 'UnsupportedFunctionalityError':
       return new ModelProblem('api', `${who} cannot be sent a part of this conversation, such as a file of its type`);
     case 'InvalidArgumentError':

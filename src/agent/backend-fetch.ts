@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { isRecord } from '../core/record.ts';
 import { retryAfterMs } from '../llm/retry-after.ts';
 import { problemFor } from './backend-complaint.ts';
+import type { BackendLimits } from './backend-limits.ts';
 import { createWatch, type Watch } from './backend-watch.ts';
 import { ModelProblem } from './chat-model.ts';
 import { streamOfCompletion } from './whole-answer.ts';
@@ -13,9 +14,7 @@ export type BackendFetchNeeds = {
   readonly fetcher: Fetcher;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** Until the answer begins, and between two pieces of it; 0 for no limit. */
-  readonly headerLimitMs: number;
-  readonly gapLimitMs: number;
+  readonly limits: BackendLimits;
 };
 
 /** Whom to speak to, as far as it shows in headers. */
@@ -55,7 +54,8 @@ const parsed = (text: string): unknown => {
 
 /** A fetch for one backend, that answers only with an event stream, and rejects with nothing but a `ModelProblem` or the caller's reason. */
 export const createBackendFetch = (needs: BackendFetchNeeds, backend: Backend): typeof fetch => {
-  const { fetcher, clock, userAgent, headerLimitMs, gapLimitMs } = needs;
+  const { fetcher, clock, userAgent, limits } = needs;
+  const { headerMs, gapMs, wholeMs } = limits;
   const { providerID } = backend;
   const who = `The provider "${providerID}"`;
   const secrets = [backend.apiKey ?? '', ...Object.values(backend.headers)];
@@ -64,9 +64,7 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: Backend): 
     const { status: statusCode, headers } = response;
     const shouldRetry = headers.get('x-should-retry');
     // What kept the body from arriving matters less than the status that came.
-    const text = await watch
-      .text(response.body, { limitMs: gapLimitMs, limitBytes: ERROR_LIMIT_BYTES })
-      .catch(() => '');
+    const text = await watch.text(response.body, { limitMs: gapMs, limitBytes: ERROR_LIMIT_BYTES }).catch(() => '');
     return problemFor({
       providerID,
       statusCode,
@@ -78,7 +76,7 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: Backend): 
   };
 
   const wholeAnswer = async ({ status: statusCode, body }: Response, watch: Watch): Promise<string> => {
-    const answer = parsed(await watch.text(body, { limitMs: gapLimitMs, limitBytes: ANSWER_LIMIT_BYTES }));
+    const answer = parsed(await watch.text(body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }));
     if (isRecord(answer) && answer.error !== undefined && answer.error !== null) {
       throw problemFor({ providerID, statusCode: undefined, body: answer, secrets });
     }
@@ -105,17 +103,17 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: Backend): 
       throw new ModelProblem('api', `${who} answered with a web page: the baseURL leads elsewhere`);
     }
     if (response.body === null) throw new ModelProblem('cut-off', `${who} gave an empty answer`, { isRetryable: true });
-    return new Response(watch.body(response.body, { limitMs: gapLimitMs, limitBytes: ANSWER_LIMIT_BYTES }), {
+    return new Response(watch.body(response.body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }), {
       headers,
     });
   };
 
   return async (input, init = {}) => {
-    const watch = createWatch({ clock, who, signal: init.signal ?? undefined });
+    const watch = createWatch({ clock, who, wholeLimitMs: wholeMs, signal: init.signal ?? undefined });
     try {
       const headers = headersFor(init, backend, userAgent);
       const asked = fetcher(String(input), { ...init, headers, redirect: 'manual', signal: watch.signal });
-      const response = await watch.within(headerLimitMs, asked);
+      const response = await watch.within(headerMs, asked);
       if (!response.ok) throw await refused(response, watch);
       return await streamIn(response, watch);
     } catch (error) {

@@ -1,9 +1,10 @@
 import type { Clock } from '../core/clock.ts';
 import { untilAborted } from '../core/wait.ts';
 import { ModelProblem } from './chat-model.ts';
+import { createSseWords } from './sse-words.ts';
 
 export type ReadLimits = {
-  /** For each piece; 0 for no limit. */
+  /** For each piece; 0 for no limit. In a stream of events a piece without anything of an event is none. */
   readonly limitMs: number;
   /** For the whole. */
   readonly limitBytes: number;
@@ -13,10 +14,10 @@ export type ReadLimits = {
 export type Watch = {
   /** For the exchange itself. */
   readonly signal: AbortSignal;
-  /** Settles like the promise, but in time. */
+  /** Settles like the promise, but in time; 0 for no limit, as everywhere here. */
   readonly within: <T>(limitMs: number, promise: Promise<T>) => Promise<T>;
   readonly text: (body: ReadableStream<Uint8Array> | null, limits: ReadLimits) => Promise<string>;
-  /** The same bytes, watched. Its end is the end of the watch. */
+  /** The same bytes of an event stream, watched. Its end is the end of the watch. */
   readonly body: (body: ReadableStream<Uint8Array>, limits: ReadLimits) => ReadableStream<Uint8Array>;
   /** What to reject with: the caller's reason, or the problem that it is. */
   readonly problemOf: (error: unknown) => unknown;
@@ -30,6 +31,8 @@ export type WatchNeeds = {
   readonly clock: Clock;
   /** Whom sentences are about. */
   readonly who: string;
+  /** For all of it, from now on. */
+  readonly wholeLimitMs: number;
   readonly signal: AbortSignal | undefined;
 };
 
@@ -42,12 +45,24 @@ const codeOf = (error: unknown): string | undefined => {
   return typeof code === 'string' && CODE.test(code) ? code : undefined;
 };
 
-export const createWatch = ({ clock, who, signal }: WatchNeeds): Watch => {
+export const createWatch = ({ clock, who, wholeLimitMs, signal }: WatchNeeds): Watch => {
   const controller = new AbortController();
-  const leave = () => controller.abort(signal?.reason);
+  /** Breaks it off after that time, unless it is taken back. */
+  const limit = (limitMs: number, what: string): (() => void) => {
+    const late = () => controller.abort(new ModelProblem('network', `${who} ${what}`, { isRetryable: true }));
+    return limitMs === 0 ? () => {} : clock.after(limitMs, late);
+  };
+  const cancelWhole = limit(wholeLimitMs, `was not done after ${wholeLimitMs} ms`);
+  const leave = () => {
+    cancelWhole();
+    controller.abort(signal?.reason);
+  };
   if (signal?.aborted) leave();
   else signal?.addEventListener('abort', leave, { once: true });
-  const end = () => signal?.removeEventListener('abort', leave);
+  const end = () => {
+    cancelWhole();
+    signal?.removeEventListener('abort', leave);
+  };
   const drop = () => {
     end();
     controller.abort();
@@ -59,22 +74,30 @@ export const createWatch = ({ clock, who, signal }: WatchNeeds): Watch => {
     const message = `${who} could not be reached, or the connection broke${code === undefined ? '' : ` (${code})`}`;
     return new ModelProblem('network', message, { isRetryable: true });
   };
-  const within = async <T>(limitMs: number, promise: Promise<T>): Promise<T> => {
-    const late = () =>
-      controller.abort(new ModelProblem('network', `${who} was silent for ${limitMs} ms`, { isRetryable: true }));
-    const cancelTimer = limitMs === 0 ? () => {} : clock.after(limitMs, late);
+  const within = async <T>(limitMs: number, promise: Promise<T>, silentMs = 0): Promise<T> => {
+    // Silence that has lasted for some time already leaves at least a moment.
+    const leftMs = limitMs === 0 ? 0 : Math.max(1, limitMs - silentMs);
+    const cancelTimer = limit(leftMs, `was silent for ${limitMs} ms`);
     try {
       return await untilAborted(promise, controller.signal);
     } finally {
       cancelTimer();
     }
   };
-  const readerOf = (body: ReadableStream<Uint8Array>, { limitMs, limitBytes }: ReadLimits) => {
+  const readerOf = (
+    body: ReadableStream<Uint8Array>,
+    { limitMs, limitBytes }: ReadLimits,
+    saysSomething: (bytes: Uint8Array) => boolean,
+  ) => {
     const reader = body.getReader();
     let bytes = 0;
+    // Only while somebody waits for more: a reader that takes its time is not the backend's silence.
+    let silentMs = 0;
     return {
       async next(): Promise<Uint8Array | undefined> {
-        const { value } = await within(limitMs, reader.read());
+        const askedAt = clock.now();
+        const { value } = await within(limitMs, reader.read(), silentMs);
+        silentMs = value !== undefined && saysSomething(value) ? 0 : silentMs + clock.now() - askedAt;
         bytes += value?.byteLength ?? 0;
         if (bytes > limitBytes) throw new ModelProblem('api', `${who} answered with more than ${limitBytes} bytes`);
         return value;
@@ -91,7 +114,7 @@ export const createWatch = ({ clock, who, signal }: WatchNeeds): Watch => {
     drop,
     async text(body, limits) {
       if (body === null) return '';
-      const reader = readerOf(body, limits);
+      const reader = readerOf(body, limits, () => true);
       const decoder = new TextDecoder();
       let text = '';
       try {
@@ -104,7 +127,7 @@ export const createWatch = ({ clock, who, signal }: WatchNeeds): Watch => {
       }
     },
     body(body, limits) {
-      const reader = readerOf(body, limits);
+      const reader = readerOf(body, limits, createSseWords());
       const giveUp = () => {
         drop();
         reader.release();

@@ -1,15 +1,18 @@
 import { type AskNeeds, askModel, type StepEnd } from './ask-model.ts';
-import { type ChatMessage, ModelProblem } from './chat-model.ts';
+import { type ChatMessage, type ChatModel, ModelProblem } from './chat-model.ts';
 import { contextTokensOf, costOf } from './cost.ts';
 import { historyOf } from './history.ts';
 import type { Ids } from './ids.ts';
 import type { UserMessage } from './message.ts';
 import { type Answered, messageFact, openedMessage } from './opened-message.ts';
 import { partFact } from './part-facts.ts';
+import { joined } from './publisher.ts';
 import { shortened } from './short-history.ts';
+import { splitThinking } from './split-thinking.ts';
 import { createStepParts, type StepParts } from './step-parts.ts';
 import type { Told } from './store.ts';
 import type { TurnNeeds } from './turn.ts';
+import type { Voice } from './voice.ts';
 
 const INSTRUCTION =
   'Summarise this conversation for whoever carries it on without having seen it: what is wanted, what was found out and done, with every id, amount, name and reference that still matters, what failed, and what comes next. Write nothing else.';
@@ -28,6 +31,17 @@ export const isContextFull = (messages: readonly Told[], usableTokens: number | 
   )?.info;
   return last?.role === 'assistant' && last.summary !== true && contextTokensOf(last.tokens) >= usableTokens;
 };
+
+/** The agent at work with the model and the words of whoever sums up. */
+const summarisingVoice = ({ agent, summariser }: Voice): Voice => ({
+  agent: { ...agent, prompt: summariser.prompt ?? agent.prompt },
+  model: summariser.model,
+  summariser,
+});
+
+/** The model that is there splits thoughts off where the one at work does; this one may be another. */
+const modelOf = (model: ChatModel, { agent: _, model: atWork, summariser }: Voice): ChatModel =>
+  summariser.model.splitsThinking && !atWork.splitsThinking ? (...asked) => splitThinking(model(...asked)) : model;
 
 const askFor = async (
   needs: SummariseNeeds,
@@ -56,25 +70,27 @@ const askFor = async (
  */
 export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: AbortSignal): Promise<void> => {
   const { clock, ids, publish } = needs;
-  const { session, user, voice } = asked;
+  const { session, user } = asked;
+  const voice = summarisingVoice(asked.voice);
+  const model = modelOf(needs.model, asked.voice);
   const sessionID = session.id;
   const request: UserMessage = {
-    id: ids('message'),
+    id: ids('message', needs.said.at(-1)?.info.id),
     sessionID,
     role: 'user',
     time: { created: clock.now() },
     agent: user.agent,
     model: user.model,
   };
-  const opened = openedMessage({ session, user: request, voice }, { id: ids('message'), now: clock.now() });
+  const opened = openedMessage({ session, user: request, voice }, { id: ids('message', request.id), now: clock.now() });
   const parts = createStepParts({ ids, clock, sessionID, messageID: opened.id });
   const compaction = { id: ids('part'), sessionID, messageID: request.id, type: 'compaction', auto: true } as const;
   for (const fact of [messageFact(request), partFact(compaction, clock.now()), messageFact(opened)])
     await publish(fact);
   try {
-    const { finish, tokens } = await askFor(needs, { asked, parts }, signal);
+    const { finish, tokens, untold } = await askFor({ ...needs, model }, { asked: { ...asked, voice }, parts }, signal);
     const cost = costOf(tokens, voice.model.prices);
-    await needs.account({ tokens, cost });
+    await needs.account({ tokens, cost }, (changed) => joined(untold, changed));
     // An empty one would put nothing in the place of everything.
     if (parts.text().trim() === '') throw new ModelProblem('cut-off', 'The summary was empty');
     await publish(parts.end('A summary makes no calls', false));
@@ -82,10 +98,11 @@ export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: 
     await publish(messageFact({ ...opened, time, cost, tokens, finish, summary: true }));
     await publish({ drafts: [{ type: 'session.compacted', properties: { sessionID } }] });
   } catch (error) {
-    await publish(parts.end('The summary failed', true));
     // Without the mark of a summary it stands for nothing.
     const failed = { ...opened, time: { ...opened.time, completed: clock.now() }, finish: 'error' as const };
-    await publish(messageFact(failed));
+    const end = messageFact(failed);
+    // The message must not stay open because what was said in it cannot be kept.
+    await publish(joined(parts.end('The summary failed', true), end)).catch(() => publish(end));
     throw error;
   }
 };

@@ -10,6 +10,7 @@ import {
   WholeNumber,
 } from '../core/config.ts';
 import { LOG_LEVELS } from '../core/log.ts';
+import { isLoopback } from '../core/this-machine.ts';
 import { DEFAULT_FILE } from './config/sources.ts';
 
 /** Together with what is put around them they must stay under what the server decodes of a request's credentials. */
@@ -79,14 +80,10 @@ export type AgentSettings = {
   readonly directory: string | undefined;
 };
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
 const LOCAL_HOST = '127.0.0.1';
 const EVERY_HOST = '0.0.0.0';
 const OPEN_DOOR =
   'AGENT_SERVER_PASSWORD: expected a value when HOST is not this machine alone; AGENT_ALLOW_ANONYMOUS=true lets everyone in';
-
-/** Whether only this machine can reach a server that listens there. */
-export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
 
 const isOpenDoor = ({ HOST, AGENT_SERVER_PASSWORD, AGENT_ALLOW_ANONYMOUS }: Door): boolean =>
   HOST !== undefined && !isLoopback(HOST) && AGENT_SERVER_PASSWORD === undefined && AGENT_ALLOW_ANONYMOUS !== 'true';

@@ -8,7 +8,7 @@ export type AgentVoice = {
   /** Comes first in what the model is told; empty for none. */
   readonly prompt: string;
   readonly rules: readonly Rule[];
-  /** How many steps a turn may take. In the last one the model is given no tools. */
+  /** How many steps a turn may take. In the last one the model may call no tools. */
   readonly steps: number;
 };
 
@@ -25,5 +25,8 @@ export type ModelVoice = {
   readonly takesTools: boolean;
 };
 
-/** Who answers: an agent's manners, and the model that speaks for it. */
-export type Voice = { readonly agent: AgentVoice; readonly model: ModelVoice };
+/** Who sums up a conversation. No prompt of its own: it is told what the agent at work is told. */
+export type Summariser = { readonly prompt: string | undefined; readonly model: ModelVoice };
+
+/** Who answers: an agent's manners, the model that speaks for it, and who makes room when the context is full. */
+export type Voice = { readonly agent: AgentVoice; readonly model: ModelVoice; readonly summariser: Summariser };

@@ -6,7 +6,8 @@ import {
 } from './config/agent-server-config.ts';
 import { defaultPrompt } from './default-prompts.ts';
 import type { ModelRef } from './session.ts';
-import type { ModelVoice } from './voice.ts';
+import { TITLE_PROMPT, type Titler } from './title.ts';
+import type { ModelVoice, Summariser } from './voice.ts';
 import type { KnownAgent, Voices } from './voices.ts';
 
 /** The longest answer that is asked for, unless the model has less room. */
@@ -42,11 +43,21 @@ const usableTokens = (model: ModelConfig, { compaction }: AgentServerConfig): nu
   return usable > 0 ? usable : Math.floor((input ?? context) / 2);
 };
 
+/** What an agent says of whatever model speaks for it. */
+type Manner = Pick<AgentConfig, 'variant' | 'temperature' | 'topP' | 'options'>;
+
+/** The manner of one agent, and over it what another one says. */
+const mannerOver = (under: Manner | undefined, over: Manner | undefined): Manner => ({
+  variant: over?.variant ?? under?.variant,
+  temperature: over?.temperature ?? under?.temperature,
+  topP: over?.topP ?? under?.topP,
+  options: { ...under?.options, ...over?.options },
+});
+
 /** Who can answer, from the startup configuration. */
 export const voicesFrom = (config: AgentServerConfig): Voices => {
   const instructions = config.instructions.map(({ text }) => text);
-  const modelFor = (ref: ModelRef, agentName: string): ModelVoice | undefined => {
-    const agent = config.agents.get(agentName);
+  const voiceOf = (ref: ModelRef, agent: Manner | undefined): ModelVoice | undefined => {
     const provider = config.providers.get(ref.providerID);
     const model = modelConfigFor(config, ref);
     if (provider === undefined || model === undefined) return undefined;
@@ -74,12 +85,29 @@ export const voicesFrom = (config: AgentServerConfig): Voices => {
       takesTools: model.takesTools,
     };
   };
+  const modelFor = (ref: ModelRef, agent: string): ModelVoice | undefined => voiceOf(ref, config.agents.get(agent));
+  /** Without a model for it the one that answers does it: what is said may not be for any other provider. */
+  const titlerFor = ({ providerID, modelID }: ModelRef): Titler | undefined => {
+    const agent = config.agents.get('title');
+    const model = voiceOf(agent?.model ?? config.smallModel ?? { providerID, modelID }, agent);
+    return agent === undefined || model === undefined ? undefined : { prompt: agent.prompt ?? TITLE_PROMPT, model };
+  };
+  /** Without a model of its own it goes on where the agent at work stopped, so that agent's manner is under its own. */
+  const summariserFor = ({ variant, ...ref }: ModelRef, agent: string): Summariser | undefined => {
+    const own = config.agents.get('compaction');
+    const chosen = own?.variant === undefined && variant !== undefined ? { ...ref, variant } : ref;
+    const model =
+      own?.model === undefined ? voiceOf(chosen, mannerOver(config.agents.get(agent), own)) : voiceOf(own.model, own);
+    return model === undefined ? undefined : { prompt: own?.prompt, model };
+  };
   return {
     agents: new Map([...config.agents].map(([name, agent]) => [name, agentFrom(agent, instructions)])),
     defaultAgent: config.defaultAgent,
     defaultModel: config.defaultModel,
-    smallModel: config.smallModel,
+    titlerFor,
     models: [...config.providers.values()].flatMap(({ id, models }) => [...models.keys()].map((key) => `${id}/${key}`)),
     modelFor,
+    variantsOf: (ref) => [...(modelConfigFor(config, ref)?.variants.keys() ?? [])],
+    summariserFor,
   };
 };

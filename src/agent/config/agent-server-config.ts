@@ -1,3 +1,4 @@
+import type { BackendLimits } from '../backend-limits.ts';
 import type { BundledAdapter } from '../bundled-adapters.ts';
 import type { ModelRef, Rule } from '../session.ts';
 import type { AgentMode } from './built-in-agents.ts';
@@ -43,12 +44,7 @@ export type ProviderConfig = {
   readonly baseURL: string | undefined;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** None: no limit. */
-  readonly timeoutMs: number | undefined;
-  readonly headerTimeoutMs: number | undefined;
-  readonly chunkTimeoutMs: number | undefined;
-  /** Whatever else its options hold. */
-  readonly settings: Options;
+  readonly limits: BackendLimits;
   readonly models: ReadonlyMap<string, ModelConfig>;
 };
 
@@ -101,12 +97,12 @@ export type AgentServerConfig = {
   /** Our defaults and the configuration's own rules, which every agent begins with. */
   readonly rules: readonly Rule[];
   readonly permissionTimeoutMs: number;
+  readonly turnTimeoutMs: number;
   readonly steps: number;
   readonly compaction: { readonly isAuto: boolean; readonly reservedTokens: number | undefined };
   readonly toolOutput: { readonly maxLines: number; readonly maxBytes: number };
   /** Texts for every system prompt, in order. */
   readonly instructions: readonly { readonly path: string; readonly text: string }[];
-  readonly username: string | undefined;
   /** As it was written, without secrets. */
   readonly shown: Readonly<Record<string, unknown>>;
   /** Settings that were accepted and have no effect, a line each. */

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ConfigError, expectation } from '../../core/config.ts';
 import { crossProblems } from './cross-checks.ts';
 import { ConfigFile, type ConfigSettings } from './file-schema.ts';
+import { idleSettings } from './idle-settings.ts';
 import { type ConfigPath, type ConfigProblem, isWithin, pathText } from './problem.ts';
 import { unfitNames } from './unfit-names.ts';
 
@@ -39,5 +40,6 @@ export const checkedSettings = (
   const misfits = crossProblems(file).filter((problem) => !follows(problem, [...first, ...wrong]));
   const lines = [...first, ...unknown, ...wrong, ...misfits].map(lineOf);
   if (!parsed.success || lines.length > 0) throw new ConfigError([...new Set(lines)]);
-  return { settings: parsed.output, warnings: unfit.filter(({ kind }) => kind === 'inert').map(lineOf) };
+  const inert = unfit.filter(({ kind }) => kind === 'inert');
+  return { settings: parsed.output, warnings: [...inert, ...idleSettings(parsed.output)].map(lineOf) };
 };

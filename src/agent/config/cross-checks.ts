@@ -42,7 +42,8 @@ const agentProblems = (file: unknown, names: readonly string[]): readonly Config
   const rule = 'that is not disabled, not hidden and no subagent';
   if (primary.length === 0) return [...agents, { path: ['agent'], text: `expected an agent ${rule}` }];
   if (typeof chosen !== 'string' || primary.includes(chosen)) return agents;
-  return [...agents, { path: ['default_agent'], text: `expected an agent ${rule}${nearest(chosen, primary)}` }];
+  const listed = primary.map(quoted).join(', ');
+  return [...agents, { path: ['default_agent'], text: `expected an agent ${rule}: ${listed}` }];
 };
 
 const providerProblems = (file: unknown): readonly ConfigProblem[] =>
@@ -67,16 +68,20 @@ const providerProblems = (file: unknown): readonly ConfigProblem[] =>
   });
 
 /** The beginning of the names of a server's tools, in which all but letters, digits, `_` and `-` look the same. */
-const toolPrefix = (id: string): string => id.replace(/[^\w-]/g, '_');
+const toolPrefix = (id: string): string => `${id.replace(/[^\w-]/g, '_')}_`;
+/** Whether one of two servers could list a tool under a name that the other one has, and be taken for it. */
+const canBeMistaken = (left: string, right: string): boolean =>
+  toolPrefix(left).startsWith(toolPrefix(right)) || toolPrefix(right).startsWith(toolPrefix(left));
 
 const mcpProblems = (file: unknown): readonly ConfigProblem[] => {
   const ids = Object.keys(tableIn(file, 'mcp'));
-  return ids
-    .filter((id, index) => ids.findIndex((other) => toolPrefix(other) === toolPrefix(id)) < index)
-    .map((id) => ({
-      path: ['mcp', id],
-      text: 'expected an id that gives its tools other names than a server before it',
-    }));
+  return ids.flatMap((id, index): readonly ConfigProblem[] => {
+    const earlier = ids.slice(0, index).find((other) => canBeMistaken(id, other));
+    if (earlier === undefined) return [];
+    const [, longer = ''] = [id, earlier].map(toolPrefix).toSorted((left, right) => left.length - right.length);
+    const text = `expected an id that gives no tool a name that ${quoted(earlier)} could give, such as ${longer}x`;
+    return [{ path: ['mcp', id], text }];
+  });
 };
 
 /** What must fit together. Looks at a file that may be wrong in other ways too, so that one start tells it all. */

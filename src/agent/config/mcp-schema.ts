@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { Address, Anything, Duration, Headers, Id, PlainText, Switch, Text } from './values.ts';
+import { isRecord } from '../../core/record.ts';
+import { Address, Anything, Duration, Headers, Id, inert, PlainText, Switch, Text } from './values.ts';
 
 const Environment = v.record(
   v.pipe(
@@ -29,11 +30,15 @@ const Local = v.object({
   timeout: v.optional(Duration),
 });
 
+const NoOAuth = inert('there is no OAuth here, credentials go under headers');
+/** `false` is what holds here anyway. */
+const OAuth = v.lazy((value) => (value === true || isRecord(value) ? NoOAuth : value === false ? Switch : Anything));
+
 const Remote = v.object({
   type: v.literal('remote'),
   url: Address,
   headers: v.optional(Headers),
-  oauth: v.optional(v.lazy((value) => (typeof value === 'boolean' ? Switch : Anything))),
+  oauth: v.optional(OAuth),
   enabled: v.optional(Switch),
   timeout: v.optional(Duration),
 });

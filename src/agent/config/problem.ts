@@ -6,6 +6,11 @@ export type ConfigPath = readonly (string | number)[];
 /** Something wrong at one place. The text says what was expected, and never what was there. */
 export type ConfigProblem = { readonly path: ConfigPath; readonly text: string };
 
+/** What is said of a setting of other programs. */
+export const withoutEffect = (why: string): string => `read for compatibility, without effect: ${why}`;
+/** What is said of a setting of ours that does nothing as things stand. */
+export const withoutEffectNow = (why: string): string => `without effect: ${why}`;
+
 const NAME_LIMIT_CHARS = 80;
 
 /** A name from a file in quotes, cut where nobody reads on. */

@@ -6,7 +6,7 @@ import {
   DurationOrNone,
   Headers,
   Id,
-  Inert,
+  inert,
   ModelKey,
   NumberFrom,
   OneOfWords,
@@ -21,6 +21,10 @@ const Tokens = WholeFrom(0, 1_000_000_000);
 const Price = NumberFrom(0, 1_000_000);
 const Medium = OneOfWords(['text', 'audio', 'image', 'video', 'pdf']);
 
+const ONE_PRICE = 'each kind of token has one price';
+const UNUSED = 'nothing here depends on it';
+const EVERY_MODEL = 'the models are those under models';
+
 const Variant = v.looseObject({ disabled: v.optional(Switch) });
 
 const Model = v.object({
@@ -33,8 +37,8 @@ const Model = v.object({
       output: v.optional(Price),
       cache_read: v.optional(Price),
       cache_write: v.optional(Price),
-      context_over_200k: Inert,
-      tiers: Inert,
+      context_over_200k: inert(ONE_PRICE),
+      tiers: inert(ONE_PRICE),
     }),
   ),
   options: v.optional(Anything),
@@ -47,25 +51,29 @@ const Model = v.object({
   attachment: v.optional(Switch),
   modalities: v.optional(v.object({ input: v.optional(v.array(Medium)), output: v.optional(v.array(Medium)) })),
   headers: v.optional(Headers),
-  family: Inert,
-  release_date: Inert,
-  interleaved: Inert,
-  reasoning_options: Inert,
-  status: Inert,
-  experimental: Inert,
+  family: inert(UNUSED),
+  release_date: inert(UNUSED),
+  interleaved: inert('thoughts are never sent to a model again'),
+  reasoning_options: inert('variants say how a model may reason'),
+  status: inert(UNUSED),
+  experimental: inert(UNUSED),
 });
 
 const API_KEY_RULE = 'expected a key of 1 to 4096 printable characters without blanks';
 
-/** What else an adapter takes goes to it as it is. */
-const ProviderOptions = v.looseObject({
-  baseURL: v.optional(BaseAddress),
-  apiKey: v.optional(v.pipe(v.string(API_KEY_RULE), v.regex(/^[\x21-\x7e]{1,4096}$/, API_KEY_RULE))),
-  headers: v.optional(Headers),
-  timeout: v.optional(DurationOrNone),
-  headerTimeout: v.optional(DurationOrNone),
-  chunkTimeout: v.optional(DurationOrNone),
-});
+/** Other programs hand on whatever else stands here; no adapter is given more than these, so that each of them holds. */
+const ProviderOptions = v.objectWithRest(
+  {
+    baseURL: v.optional(BaseAddress),
+    apiKey: v.optional(v.pipe(v.string(API_KEY_RULE), v.regex(/^[\x21-\x7e]{1,4096}$/, API_KEY_RULE))),
+    headers: v.optional(Headers),
+    timeout: v.optional(DurationOrNone),
+    headerTimeout: v.optional(DurationOrNone),
+    chunkTimeout: v.optional(DurationOrNone),
+    setCacheKey: inert('no cache key is made, but requests carry x-session-id'),
+  },
+  inert('there is no such option of a provider here; options for a model go under the model'),
+);
 
 const Provider = v.object({
   npm: v.optional(OneOfWords(BUNDLED_ADAPTERS)),
@@ -73,10 +81,10 @@ const Provider = v.object({
   api: v.optional(BaseAddress),
   options: v.optional(ProviderOptions),
   models: v.optional(v.record(ModelKey, Model)),
-  env: Inert,
-  id: Inert,
-  whitelist: Inert,
-  blacklist: Inert,
+  env: inert('a key is what options.apiKey says'),
+  id: inert('a provider is known by its name in this file'),
+  whitelist: inert(EVERY_MODEL),
+  blacklist: inert(EVERY_MODEL),
 });
 
 /** `provider`: where models are and what they can do. */

@@ -15,6 +15,7 @@ import { shownConfig } from './shown-config.ts';
 import { type ConfigSource, configSources, type ReadFile, sourceOf } from './sources.ts';
 
 const PERMISSION_TIMEOUT_MS = 300_000;
+const TURN_TIMEOUT_MS = 1_800_000;
 const STEPS = 50;
 const OUTPUT_LINES = 2000;
 const OUTPUT_BYTES = 51_200;
@@ -63,13 +64,13 @@ const resolved = (settings: ConfigSettings, read: Read): AgentServerConfig => {
     mcp: mcpFrom(settings.mcp ?? {}),
     rules,
     permissionTimeoutMs: settings.permission_timeout ?? PERMISSION_TIMEOUT_MS,
+    turnTimeoutMs: settings.turn_timeout ?? TURN_TIMEOUT_MS,
     steps,
     compaction: { isAuto: settings.compaction?.auto ?? true, reservedTokens: settings.compaction?.reserved },
     toolOutput: {
       maxLines: settings.tool_output?.max_lines ?? OUTPUT_LINES,
       maxBytes: settings.tool_output?.max_bytes ?? OUTPUT_BYTES,
     },
-    username: settings.username,
   };
 };
 

@@ -1,9 +1,8 @@
+import { USUAL_LIMITS } from '../backend-limits.ts';
 import type { ModelConfig, ProviderConfig } from './agent-server-config.ts';
 import { variantNames } from './model-names.ts';
 import { adapterOf } from './provider-adapter.ts';
 import type { ModelSettings, ProviderSettings } from './provider-schema.ts';
-
-const LONGEST_SILENCE_MS = 300_000;
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -29,7 +28,7 @@ const modelFrom = ({ providerID, modelID, headers }: Place, model: ModelSettings
     cacheWrite: model.cost?.cache_write ?? 0,
   },
   reasoning: model.reasoning ?? false,
-  takesTemperature: model.temperature ?? false,
+  takesTemperature: model.temperature ?? true,
   takesTools: model.tool_call ?? true,
   takesAttachments: model.attachment ?? false,
   input: model.modalities?.input ?? ['text'],
@@ -39,11 +38,11 @@ const modelFrom = ({ providerID, modelID, headers }: Place, model: ModelSettings
   headers: { ...headers, ...model.headers },
 });
 
-const limitMs = (given: number | false | undefined, usual?: number): number | undefined =>
-  given === false ? undefined : (given ?? usual);
+/** `false` is no limit, which is 0 for whoever keeps it. */
+const limitMs = (given: number | false | undefined, usual: number): number => (given === false ? 0 : (given ?? usual));
 
 const providerFrom = (id: string, provider: ProviderSettings): ProviderConfig => {
-  const { baseURL, apiKey, headers = {}, timeout, headerTimeout, chunkTimeout, ...settings } = provider.options ?? {};
+  const { baseURL, apiKey, headers = {}, timeout, headerTimeout, chunkTimeout } = provider.options ?? {};
   return {
     id,
     name: provider.name ?? id,
@@ -51,10 +50,11 @@ const providerFrom = (id: string, provider: ProviderSettings): ProviderConfig =>
     baseURL: baseURL ?? provider.api,
     apiKey,
     headers,
-    timeoutMs: limitMs(timeout),
-    headerTimeoutMs: limitMs(headerTimeout, LONGEST_SILENCE_MS),
-    chunkTimeoutMs: limitMs(chunkTimeout, LONGEST_SILENCE_MS),
-    settings,
+    limits: {
+      headerMs: limitMs(headerTimeout, USUAL_LIMITS.headerMs),
+      gapMs: limitMs(chunkTimeout, USUAL_LIMITS.gapMs),
+      wholeMs: limitMs(timeout, USUAL_LIMITS.wholeMs),
+    },
     models: new Map(
       Object.entries(provider.models ?? {}).map(([modelID, model]) => [
         modelID,

@@ -1,6 +1,7 @@
 import { isRecord } from '../../core/record.ts';
 import type { ConfigPath } from './problem.ts';
 import { isSecretName, REDACTED, withoutSecrets } from './secret-look.ts';
+import { shownServer } from './shown-server.ts';
 import { hasReference } from './substitute.ts';
 
 type Shown = Readonly<Record<string, unknown>>;
@@ -11,20 +12,21 @@ const OWN_NAMES = [
   'provider.*.models.*',
   'provider.*.models.*.variants.*',
   'agent.*',
-  'mcp.*',
   'permission.*',
   'permission.*.*',
   'agent.*.permission.*',
   'agent.*.permission.*.*',
 ].map((path) => path.split('.'));
+const TOOL_SERVER = ['mcp', '*'];
+const PROVIDER_OPTION = ['provider', '*', 'options', '*'];
+/** Providers have options that nobody here knows, and each may be a key. */
+const PLAIN_OPTIONS = new Set(['baseURL', 'timeout', 'headerTimeout', 'chunkTimeout', 'setCacheKey']);
 
-const isOwnName = (path: ConfigPath): boolean =>
-  OWN_NAMES.some(
-    (pattern) => pattern.length === path.length && pattern.every((step, at) => step === '*' || step === path[at]),
-  );
+const isAt = (path: ConfigPath, pattern: readonly string[]): boolean =>
+  pattern.length === path.length && pattern.every((step, at) => step === '*' || step === path[at]);
 
 /** Maps of which every value counts as secret. */
-const isSealed = (name: string): boolean => name === 'headers' || name === 'environment';
+const SEALED = new Set(['headers', 'environment', 'env', 'queryParams']);
 
 const sealed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sealed);
@@ -32,25 +34,21 @@ const sealed = (value: unknown): unknown => {
   return typeof value === 'string' || typeof value === 'number' ? REDACTED : value;
 };
 
-const FLAG = /^--?([\w-]{1,80})$/;
-const isSecretFlag = (flag: string): boolean => /^(?:h|headers?)$/i.test(flag) || isSecretName(flag);
-
-/** The items of a list, which may be the arguments of a program: what follows `--token` is one. */
-const shownItems = (items: readonly unknown[], path: ConfigPath): unknown =>
-  items.map((item, index) => {
-    const before = items[index - 1];
-    const flag = typeof before === 'string' ? FLAG.exec(before)?.[1] : undefined;
-    return flag !== undefined && isSecretFlag(flag) ? REDACTED : shown(item, [...path, index]);
-  });
+/** Arguments of a program, and the program before them: any of them may be a secret, with or without a word before it. */
+const shownArguments = (name: string, items: readonly unknown[], path: ConfigPath): unknown =>
+  items.map((item, index) => (index === 0 && name === 'command' ? shown(item, [...path, index]) : REDACTED));
 
 const shownUnder = (name: string, value: unknown, path: ConfigPath): unknown => {
-  if (isOwnName(path)) return shown(value, path);
-  return isSealed(name) || isSecretName(name) ? sealed(value) : shown(value, path);
+  if (isAt(path, TOOL_SERVER)) return shownServer(value);
+  if (isAt(path, PROVIDER_OPTION) && !PLAIN_OPTIONS.has(name)) return REDACTED;
+  if (OWN_NAMES.some((pattern) => isAt(path, pattern))) return shown(value, path);
+  if (Array.isArray(value) && (name === 'command' || name === 'args')) return shownArguments(name, value, path);
+  return SEALED.has(name) || isSecretName(name) ? sealed(value) : shown(value, path);
 };
 
 const shown = (value: unknown, path: ConfigPath): unknown => {
   if (typeof value === 'string') return hasReference(value) ? REDACTED : withoutSecrets(value);
-  if (Array.isArray(value)) return shownItems(value, path);
+  if (Array.isArray(value)) return value.map((item: unknown, index) => shown(item, [...path, index]));
   return isRecord(value) ? shownTable(value, path) : value;
 };
 
@@ -58,7 +56,8 @@ const shownTable = (table: Shown, path: ConfigPath): Shown =>
   Object.fromEntries(Object.entries(table).map(([name, value]) => [name, shownUnder(name, value, [...path, name])]));
 
 /**
- * A configuration as it was written, without secrets: keys, header values, environments, whatever stands under a name
- * that sounds like a secret or looks like one, and every text that takes something from a variable or a file.
+ * A configuration as it was written, without secrets: keys, header values, environments, all but the program and the
+ * origin of a tool server, options that a provider may have for itself, whatever stands under a name that sounds like a
+ * secret or looks like one, and every text that takes something from a variable or a file.
  */
 export const shownConfig = (written: Shown): Shown => shownTable(written, []);

@@ -1,7 +1,7 @@
 import { ConfigError, type Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/record.ts';
 import { readJsonc } from '../jsonc.ts';
-import type { ConfigPath, ConfigProblem } from './problem.ts';
+import { type ConfigPath, type ConfigProblem, quoted } from './problem.ts';
 import { filledIn } from './substitute.ts';
 
 /** One of the texts that make the configuration: what stands there, and what it becomes with every text filled in. */
@@ -34,7 +34,7 @@ const givenTexts = (variables: Variables, readFile: ReadFile): readonly Given[] 
   const content = given(variables.AGENT_CONFIG_CONTENT);
   const text = readFile(path ?? DEFAULT_FILE);
   if (text === undefined && path !== undefined) {
-    throw new ConfigError(['AGENT_CONFIG: expected the path of a file that can be read']);
+    throw new ConfigError([`AGENT_CONFIG: expected the path of a file that can be read, and ${quoted(path)} is none`]);
   }
   if (text === undefined && content === undefined) throw new ConfigError([THREE_WAYS]);
   const file = path ?? DEFAULT_FILE;

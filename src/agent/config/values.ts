@@ -1,7 +1,12 @@
 import * as v from 'valibot';
+import { isRecord } from '../../core/record.ts';
 
-/** A setting of other programs that is accepted and does nothing here. Told by being this very schema. */
-export const Inert = v.optional(v.unknown());
+/** A setting of other programs that is accepted, whatever stands there, and does nothing here. `why` says what is not done. */
+export const inert = (why: string) => Object.assign(v.optional(v.unknown()), { inertBecause: why });
+
+/** Why a setting does nothing, by its schema; nothing for the schema of one that does something. */
+export const inertBecause = (schema: unknown): string | undefined =>
+  isRecord(schema) && typeof schema.inertBecause === 'string' ? schema.inertBecause : undefined;
 
 export const Switch = v.boolean('expected true or false');
 export const Text = v.string('expected a text');
