@@ -2,10 +2,11 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import type * as v from 'valibot';
+import { createPrometheusAgentMeter } from '../src/adapter/prometheus-agent.ts';
 import { BUNDLED_ADAPTERS } from '../src/agent/bundled-adapters.ts';
 import { ConfigFile } from '../src/agent/config/file-schema.ts';
 import { readAgentConfig } from '../src/agent/config/read-agent-config.ts';
-import { Inert } from '../src/agent/config/values.ts';
+import { inertBecause } from '../src/agent/config/values.ts';
 import { docOf } from '../src/agent/doc.ts';
 import { createIds } from '../src/agent/ids.ts';
 import { rulingForAll } from '../src/agent/permission-rules.ts';
@@ -43,7 +44,7 @@ const joined = (lists: readonly Names[]): Names => ({
 
 /** Every path that a configuration may have, with `<id>` for what whoever writes it makes up. */
 const namesIn = (schema: unknown, path: string): Names => {
-  if (schema === Inert) return { effective: [], inert: [path] };
+  if (inertBecause(schema) !== undefined) return { effective: [], inert: [path] };
   if (!isRecord(schema)) return { effective: [], inert: [] };
   if (isRecord(schema.wrapped)) return namesIn(schema.wrapped, path);
   const below = (name: string) => (path === '' ? name : `${path}.${name}`);
@@ -55,6 +56,7 @@ const namesIn = (schema: unknown, path: string): Names => {
     // Whatever else stands in it goes somewhere, too.
     return joined([
       ...inner,
+      ...(schema.rest === undefined ? [] : [namesIn(schema.rest, below('<id>'))]),
       { effective: schema.type === 'loose_object' && /<id>$/.test(path) ? [path] : [], inert: [] },
     ]);
   }
@@ -82,13 +84,13 @@ const FAULTS: { readonly [Kind in FaultDetail['kind']]: Extract<FaultDetail, { r
   'body-too-slow': { kind: 'body-too-slow' },
   'unsupported-media-type': { kind: 'unsupported-media-type' },
   'rate-limited': { kind: 'rate-limited', retryAfterMs: 1 },
-  conflict: { kind: 'conflict', message: '' },
   unavailable: { kind: 'unavailable', message: '', retryAfterMs: 1 },
   overloaded: { kind: 'overloaded', retryAfterMs: 1 },
   'no-backend-key': { kind: 'no-backend-key', retryAfterMs: 1 },
   'backend-error': { kind: 'backend-error', reason: '' },
   'backend-unusable': { kind: 'backend-unusable', reason: '' },
   'backend-timeout': { kind: 'backend-timeout' },
+  'agent-failed': { kind: 'agent-failed', status: 502, code: '', message: '', isRetryable: true },
   'client-left': { kind: 'client-left' },
 };
 const rowOfReply = async (reply: Response): Promise<string> => {
@@ -163,12 +165,18 @@ describe('the page of the agent server', (check) => {
     assert.equal(unique(inert.map(sameIds)), unique(SETTINGS.inert.map(sameIds)));
   });
   check('has the defaults of the configuration', () => {
-    const { permissionTimeoutMs, steps, toolOutput, compaction } = configFrom('{}');
+    const { permissionTimeoutMs, turnTimeoutMs, steps, toolOutput, compaction, providers } = configFrom('{}');
     const top = sectionOf('### Top level');
+    assert.match(rowFor(top, 'turn_timeout'), `(${turnTimeoutMs})`);
     assert.match(rowFor(top, 'permission_timeout'), `(${permissionTimeoutMs})`);
     assert.match(rowFor(top, 'steps'), `(${steps})`);
     assert.match(rowFor(top, 'tool_output.max_lines'), `(${toolOutput.maxLines})`);
     assert.match(rowFor(top, 'tool_output.max_bytes'), `(${toolOutput.maxBytes})`);
+    const { headerMs, gapMs, wholeMs } = providers.get('here')?.limits ?? {};
+    const provider = sectionOf('### `provider.<id>`');
+    assert.match(rowFor(provider, 'options.headerTimeout'), `(${headerMs})`);
+    assert.match(rowFor(provider, 'options.chunkTimeout'), `(${gapMs})`);
+    assert.match(rowFor(provider, 'options.timeout'), wholeMs === 0 ? '(none)' : `(${wholeMs})`);
     assert.match(rowFor(top, 'compaction.auto'), `(${compaction.isAuto})`);
     const { mcp } = configFrom('{"mcp":{"one":{"type":"remote","url":"http://127.0.0.1/"}}}');
     assert.match(rowFor(sectionOf('### `mcp.<id>`'), 'timeout'), `(${mcp.get('one')?.timeoutMs})`);
@@ -264,6 +272,12 @@ describe('the page of the agent server', (check) => {
     assert.ok(types.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Events'))), unique(types));
   });
+  check('has what a stream tells of itself', () => {
+    const types = wordsIn([read('src/agent/stream-events.ts')], /\breadonly type: '([a-z.]+)'/g);
+    assert.ok(types.length === 5);
+    const told = sectionOf('## Events');
+    for (const type of types) assert.ok(told.includes(`\`${type}\``), type);
+  });
   check('has what a tool server may be', () => {
     const statuses = wordsIn([read('src/agent/mcp-life.ts')], /readonly status: '(\w+)'/g);
     assert.ok(statuses.length === 4);
@@ -277,6 +291,12 @@ describe('the page of the agent server', (check) => {
     const events = wordsIn(sources, /\blog\((?:'\w+'|level), '([a-z-]+)'/g);
     assert.ok(events.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Logs'))), unique(events));
+  });
+  check('has the metrics that there are', async () => {
+    const text = (await createPrometheusAgentMeter('0').text()) ?? '';
+    const names = wordsIn([text], /^# TYPE (gatehouse_\w+)/gm);
+    assert.ok(names.length > 10);
+    assert.equal(unique(firstCells(sectionOf('## Metrics'))), unique(names));
   });
   check('tells when the time in an id starts again', () => {
     const [, day, time] = /next on (\d+ \w+ \d{4}) at ([\d:]+) UTC/.exec(flat(PAGE)) ?? [];

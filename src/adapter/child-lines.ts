@@ -1,20 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { McpProblem } from '../agent/mcp-problem.ts';
 import { createLines } from './byte-lines.ts';
+import { createLastLines } from './last-lines.ts';
 
 export type ChildNeeds = {
   readonly command: readonly string[];
   readonly cwd: string | undefined;
   /** The whole environment of the child. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** A longer line ends the child. */
+  /** A longer line ends the child, and so does as much that it leaves unread. */
   readonly lineLimitBytes: number;
   readonly onLine: (line: string) => void;
   /** Hears once that the child is of no more use, and why. It may take a moment until it is gone. */
   readonly onEnd: (why: McpProblem) => void;
 };
 
-/** A program that is spoken to in lines. What it writes to standard error is dropped. */
+/** A program that is spoken to in lines. Of what it writes to standard error only the end is kept, and told if it fails. */
 export type ChildLines = {
   /** Settles when it runs; rejects with a `McpProblem`. */
   readonly started: Promise<void>;
@@ -28,6 +29,7 @@ const LEAVE_MS = 500;
 const KILL_AFTER_MS = 2000;
 /** What a child has written may still be on its way when it is gone; another that holds its output is not waited for. */
 const DRAIN_MS = 200;
+const LAST_WORDS_BYTES = 4096;
 const HAS_GROUPS = process.platform !== 'win32';
 
 const startProblem = (error: unknown): McpProblem => {
@@ -37,11 +39,11 @@ const startProblem = (error: unknown): McpProblem => {
   if (code === 'EACCES') return new McpProblem('unreachable', 'The program may not be run');
   return new McpProblem('unreachable', 'The program could not be started');
 };
-const endProblem = (code: number | null, signal: string | null): McpProblem =>
-  new McpProblem(
-    'ended',
-    signal === null ? `The program ended with exit code ${code}` : `The program was ended by ${signal}`,
-  );
+const endProblem = (code: number | null, signal: string | null, lastWords: string): McpProblem => {
+  if (signal !== null) return new McpProblem('ended', `The program was ended by ${signal}`);
+  const hasFailed = code !== 0 && lastWords.trim() !== '';
+  return new McpProblem('ended', `The program ended with exit code ${code}`, hasFailed ? { lastWords } : {});
+};
 
 /** Ends a child, and on systems that know groups of processes all that it has started too. */
 const kill = ({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void => {
@@ -58,7 +60,7 @@ const spawned = ({ command: [program = '', ...words], cwd, environment }: ChildN
   spawn(program, words, {
     env: { ...environment },
     ...(cwd === undefined ? {} : { cwd }),
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     detached: HAS_GROUPS,
     windowsHide: true,
   });
@@ -149,14 +151,18 @@ const startChild = (needs: ChildNeeds, register: Register): ChildLines => {
     register.drop(child);
     const late = setTimeout(() => {
       child.stdout?.destroy();
+      child.stderr?.destroy();
       child.stdin?.destroy();
     }, DRAIN_MS);
     child.on('close', () => {
       clearTimeout(late);
       gone.resolve();
-      end(endProblem(code, signal));
+      end(endProblem(code, signal, ending.text()));
     });
   });
+  const ending = createLastLines(LAST_WORDS_BYTES);
+  child.stderr?.on('data', ending.take);
+  child.stderr?.on('error', () => {});
   child.stdin?.on('error', () => suspect('The program no longer reads its input'));
   const take = createLines(lineLimitBytes, (line) => {
     if (!hasEnded) onLine(line);
@@ -168,7 +174,11 @@ const startChild = (needs: ChildNeeds, register: Register): ChildLines => {
   child.stdout?.on('error', () => suspect('The output of the program broke'));
   return {
     started: started.promise,
-    write: (line) => void child.stdin?.write(`${line}\n`),
+    write(line) {
+      if (hasEnded) return;
+      if ((child.stdin?.writableLength ?? 0) > lineLimitBytes) spoil('The program does not read its input');
+      else child.stdin?.write(`${line}\n`);
+    },
     stop,
   };
 };

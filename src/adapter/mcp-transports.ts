@@ -6,6 +6,7 @@ import type { McpTransports } from '../agent/mcp-client.ts';
 import { McpProblem } from '../agent/mcp-problem.ts';
 import type { Variables } from '../core/config.ts';
 import { type ChildLines, type Children, createChildren } from './child-lines.ts';
+import { type Programs, startableCommand, USUAL_PROGRAMS } from './tool-program.ts';
 import { createWatchedFetch, type Fetch, type WatchedFetch } from './watched-fetch.ts';
 
 type LocalNeeds = Parameters<McpTransports['local']>[0];
@@ -37,9 +38,11 @@ const closeOnce = (transport: Transport): ((why?: McpProblem) => void) => {
   };
 };
 
+type LocalWays = { readonly children: Children; readonly variables: Variables; readonly programs: Programs };
+
 const localTransport = (
   { command, cwd, environment }: LocalNeeds,
-  { children, variables }: { readonly children: Children; readonly variables: Variables },
+  { children, variables, programs }: LocalWays,
 ): Transport => {
   const shared = Object.fromEntries(SHARED_VARIABLES.map((name) => [name, variables[name]]));
   let child: ChildLines | undefined;
@@ -48,7 +51,7 @@ const localTransport = (
     async start() {
       if (isClosed) throw new McpProblem('ended', 'The connection was closed');
       child = children.start({
-        command,
+        command: startableCommand(command, programs, cwd),
         cwd,
         environment: { ...shared, ...environment },
         lineLimitBytes: MESSAGE_LIMIT_BYTES,
@@ -193,13 +196,15 @@ const remoteTransport = ({ url, headers }: RemoteNeeds, ask: Fetch): Transport =
 export const createTransports = ({
   variables = process.env,
   ask = fetch,
+  programs = USUAL_PROGRAMS,
 }: {
   readonly variables?: Variables;
   readonly ask?: Fetch;
+  readonly programs?: Programs;
 } = {}): McpTransports => {
   const children = createChildren();
   return {
-    local: (server) => localTransport(server, { children, variables }),
+    local: (server) => localTransport(server, { children, variables, programs }),
     remote: (server) => remoteTransport(server, ask),
   };
 };

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../core/handler.ts';
@@ -41,6 +41,16 @@ const addressOf = ({ address, port, family }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
 /**
+ * Takes no new connections, and tells when the last one is closed. http's own close() resets connections that are kept
+ * alive and idle for just this instant, so that of its parent is taken. On Bun it has none, and its own has to do.
+ */
+const closePort = (server: Server, closed: () => void): void => {
+  const isNetServer: boolean = server instanceof NetServer;
+  if (isNetServer) NetServer.prototype.close.call(server, closed);
+  else server.close(closed);
+};
+
+/**
  * Serves a handler over Node's HTTP. The handler must not reject: what it throws would be shown with its stack.
  * Rejects with Node's own error when the port cannot be had.
  */
@@ -65,15 +75,14 @@ export const serveNode = (handler: Handler, { host, port }: ServeNeeds): Promise
   });
   const closeUnused = (): void => {
     server.closeIdleConnections();
-    // Those that were opened in advance count as busy until their first byte.
-    for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
+    // Those that were opened in advance count as busy until their first byte, which Bun does not count.
+    for (const [socket, reply] of connections) if (reply === undefined && socket.bytesRead === 0) socket.destroy();
   };
   const stop = async (limitMs: number): Promise<void> => {
     isStopping = true;
     for (const reply of connections.values()) if (reply !== undefined) reply.shouldKeepAlive = false;
     const timers = [setTimeout(closeUnused, LAME_DUCK_MS), setTimeout(() => server.closeAllConnections(), limitMs)];
-    // http's own close() resets connections that are kept alive and idle for just this instant.
-    await new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+    await new Promise<void>((resolve) => closePort(server, resolve));
     for (const timer of timers) clearTimeout(timer);
   };
   return new Promise((resolve, reject) => {

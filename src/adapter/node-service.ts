@@ -51,6 +51,10 @@ const complaintsOf = (error: unknown): readonly string[] => {
   return [`start failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
 };
 
+/** Settles with the promise, or when the time is over. What it waits for goes on. */
+const within = (limitMs: number, promise: Promise<unknown> | undefined): Promise<unknown> =>
+  Promise.race([promise, new Promise((resolve) => setTimeout(resolve, limitMs))]);
+
 const serve = ({ handler, host, port }: Service): Promise<RunningServer> => serveNode(handler, { host, port });
 
 /**
@@ -82,8 +86,8 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
       isStopping = true;
       stoppedAt = performance.now();
       service.log('info', 'stopping', { signal });
-      await Promise.all([server.stop(STOP_LIMIT_MS), service.onStopping?.()]);
-      await Promise.race([service.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_LIMIT_MS))]);
+      await Promise.all([server.stop(STOP_LIMIT_MS), within(STOP_LIMIT_MS, service.onStopping?.())]);
+      await within(CLOSE_LIMIT_MS, service.close());
       service.log('info', 'stopped');
       lines.flush();
       process.exit(0);

@@ -1,4 +1,5 @@
 import { McpProblem } from '../agent/mcp-problem.ts';
+import { isRecord } from '../core/record.ts';
 import { watchedBody } from './watched-body.ts';
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -7,7 +8,7 @@ export type WatchedFetchNeeds = {
   readonly ask: Fetch;
   /** Where everything goes. Nothing is asked of any other origin, whatever the server says. */
   readonly origin: string;
-  /** For a whole answer, or for one event of a stream. */
+  /** For a whole answer, for one event of a stream, and for all of our own answers that are not taken yet. */
   readonly limitBytes: number;
   /** Whether the end of a stream that was opened by GET is the end of the connection. */
   readonly livesByStream: boolean;
@@ -27,17 +28,23 @@ export type WatchedFetch = {
 /** What a server says that has been started anew, or whose session or credentials are over. */
 const GONE = new Set([400, 401, 404, 410, 502, 503, 504]);
 
+/** Of answers to what the server asks: one that asks faster than it listens would have us keep them all. */
+const ANSWERS_LIMIT = 100;
+
 type Asked = { readonly isGet: boolean; readonly signal: AbortSignal; readonly onOver: () => void };
 
-const idIn = (body: unknown): unknown => {
-  if (typeof body !== 'string') return undefined;
+type Sent = { readonly id: unknown; readonly isAnswer: boolean; readonly bytes: number };
+const sentIn = (body: unknown): Sent => {
+  if (typeof body !== 'string') return { id: undefined, isAnswer: false, bytes: 0 };
   const message: unknown = JSON.parse(body);
-  return typeof message === 'object' && message !== null && 'id' in message ? message.id : undefined;
+  if (!isRecord(message)) return { id: undefined, isAnswer: false, bytes: body.length };
+  return { id: message.id, isAnswer: message.method === undefined, bytes: body.length };
 };
 
 export const createWatchedFetch = (needs: WatchedFetchNeeds): WatchedFetch => {
   const { ask, origin, limitBytes, livesByStream, onGone } = needs;
   const underWay = new Map<unknown, AbortController>();
+  const answers = { count: 0, bytes: 0 };
   let isOpen = false;
   let hasListened = false;
 
@@ -70,15 +77,41 @@ export const createWatchedFetch = (needs: WatchedFetchNeeds): WatchedFetch => {
     });
   };
 
+  /** Counts an answer until it is taken. */
+  const holdAnswer = ({ bytes }: Sent): (() => void) => {
+    answers.count += 1;
+    answers.bytes += bytes;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      answers.count -= 1;
+      answers.bytes -= bytes;
+    };
+  };
+  const refuseAnswers = (): void => {
+    if (answers.count < ANSWERS_LIMIT && answers.bytes <= limitBytes) return;
+    const why = new McpProblem('ended', 'The server asks more than it takes answers to');
+    onGone(why);
+    throw why;
+  };
+
   return {
     async fetch(url, init = {}) {
       if (new URL(url).origin !== origin) throw new McpProblem('refused', 'Answered with another place to ask');
       const own = new AbortController();
       const signal = init.signal == null ? own.signal : AbortSignal.any([init.signal, own.signal]);
       const method = init.method ?? 'GET';
-      const id = idIn(init.body);
-      if (id !== undefined) underWay.set(id, own);
-      const onOver = (): void => void underWay.delete(id);
+      const sent = sentIn(init.body);
+      const { id, isAnswer } = sent;
+      if (isAnswer) refuseAnswers();
+      const release = isAnswer ? holdAnswer(sent) : () => {};
+      // An answer has the id that the server chose, which may be one of ours, too.
+      if (id !== undefined && !isAnswer) underWay.set(id, own);
+      const onOver = (): void => {
+        release();
+        if (!isAnswer) underWay.delete(id);
+      };
       try {
         const response = await ask(url, { ...init, redirect: 'manual', signal });
         if (isOver(method, response.status)) {

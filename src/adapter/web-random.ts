@@ -22,6 +22,20 @@ export const newNonce = (): string => {
   return String(bits % 10n ** NONCE_DIGITS).padStart(Number(NONCE_DIGITS), '0');
 };
 
+const BYTES_AT_ONCE = 4096;
+let bytes = new Uint8Array();
+let taken = 0;
+
+/** So many random bytes, drawn in bulk as well. None is given twice. */
+export const randomBytes = (count: number): Uint8Array => {
+  if (taken + count > bytes.length) {
+    bytes = crypto.getRandomValues(new Uint8Array(Math.max(BYTES_AT_ONCE, count)));
+    taken = 0;
+  }
+  taken += count;
+  return bytes.subarray(taken - count, taken);
+};
+
 const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** SHA-256 in hexadecimal digits. Slower than a runtime's own hash, but there is one everywhere. */

@@ -3,11 +3,13 @@ import type { Log } from '../core/log.ts';
 import type { Approvals } from './approvals.ts';
 import type { Ids } from './ids.ts';
 import type { McpServers } from './mcp-servers.ts';
+import type { Meter } from './meter.ts';
 import type { Accepted } from './prompts.ts';
 import type { Publisher } from './publisher.ts';
 import type { Runs } from './runs.ts';
 import type { Sessions } from './sessions.ts';
 import type { Store } from './store.ts';
+import type { StreamCount } from './stream-count.ts';
 import type { Voices } from './voices.ts';
 import type { PromptIn } from './wire-in.ts';
 
@@ -26,6 +28,8 @@ export type RouteNeeds = {
   readonly approvals: Approvals;
   readonly runs: Runs;
   readonly mcp: McpServers;
+  readonly meter: Meter;
+  readonly streams: StreamCount;
   readonly accept: (sessionID: string, prompt: PromptIn) => Promise<Accepted>;
   /** Bodies of the routes that show the configuration, without its secrets. */
   readonly shown: Shown;

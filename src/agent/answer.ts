@@ -1,23 +1,33 @@
 import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
 import type { AgentTool } from './agent-tool.ts';
 import type { Approvals } from './approvals.ts';
 import type { ChatModel } from './chat-model.ts';
 import { addTokens } from './cost.ts';
+import { countedModel } from './counted-model.ts';
+import { createCurrentRulings } from './current-rulings.ts';
 import type { Ids } from './ids.ts';
-import { isHidden, rulingForAll } from './permission-rules.ts';
+import type { AssistantMessage } from './message.ts';
+import type { Meter } from './meter.ts';
+import { offeredTools } from './offered-tools.ts';
 import type { Publisher } from './publisher.ts';
-import type { Answering } from './runs.ts';
-import type { Rule, Session } from './session.ts';
+import type { Answering, Prompted } from './runs.ts';
+import type { Session } from './session.ts';
+import { createSessionNamer } from './session-namer.ts';
+import { rulesInForce, type Worker } from './session-rules.ts';
 import { isDefaultTitle, type Sessions } from './sessions.ts';
 import { splitThinking } from './split-thinking.ts';
 import type { Store } from './store.ts';
-import { titleFor } from './title.ts';
+import type { TaskFamilies } from './task-families.ts';
 import type { OutputLimits } from './tool-output.ts';
 import { runTurn } from './turn.ts';
-import type { Voices } from './voices.ts';
+import { createTurnDeadline } from './turn-deadline.ts';
+import type { ModelVoice } from './voice.ts';
+import type { KnownAgent, Voices } from './voices.ts';
 
 export type AnswerNeeds = {
   readonly clock: Clock;
+  readonly log: Log;
   readonly ids: Ids;
   readonly chance: () => number;
   readonly model: ChatModel;
@@ -27,10 +37,14 @@ export type AnswerNeeds = {
   readonly sessions: Sessions;
   readonly voices: Voices;
   /** Every tool there is once the tool servers had their chance; each agent is shown those that its rules do not hide. */
-  readonly tools: (signal: AbortSignal) => Promise<readonly AgentTool[]>;
+  readonly tools: (signal: AbortSignal, onWait: () => Promise<unknown>) => Promise<readonly AgentTool[]>;
   /** What tool servers say of themselves, with the beginning of their tools' names. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
   readonly outputLimits: OutputLimits;
+  /** How long a turn may take as a whole. */
+  readonly turnTimeoutMs: number;
+  readonly families: Pick<TaskFamilies, 'parentOf'>;
+  readonly meter: Meter;
   /** A title that could not be made, or another thing that nobody waits for. */
   readonly onTrouble: (what: string) => void;
   readonly onBug: (error: unknown) => void;
@@ -38,80 +52,95 @@ export type AnswerNeeds = {
   readonly ending: AbortSignal;
 };
 
-const TITLE_LIMIT_MS = 30_000;
+/** Tells that a turn failed, and in nobody's words how. One that was aborted ended as somebody wished. */
+const logFailure = (log: Log, { sessionID, providerID, modelID, error }: AssistantMessage, attempts: number): void => {
+  if (error === undefined) return;
+  const status = error.name === 'APIError' ? error.data.statusCode : undefined;
+  const level = error.name === 'MessageAbortedError' ? 'info' : 'warn';
+  log(level, 'turn-failed', {
+    session: sessionID,
+    model: `${providerID}/${modelID}`,
+    fault: error.name,
+    ...(status === undefined ? {} : { status }),
+    count: attempts,
+  });
+};
 
-/** Rules of one message: tools that it switches on or off by name. */
-const rulesOfMessage = (tools: Readonly<Record<string, boolean>> = {}): readonly Rule[] =>
-  Object.entries(tools).map(([permission, isOn]) => ({ permission, pattern: '*', action: isOn ? 'allow' : 'deny' }));
+const endOf = ({ error }: AssistantMessage): 'answered' | 'failed' | 'aborted' =>
+  error === undefined ? 'answered' : error.name === 'MessageAbortedError' ? 'aborted' : 'failed';
 
 /** Answers prompts with the agents, models and tools of the configuration. */
 export const createAnswering = (needs: AnswerNeeds): Answering => {
-  const { clock, model, approvals, store, publisher, sessions, voices, onTrouble, ending } = needs;
+  const { clock, log, model, publisher, sessions, voices, meter, onTrouble } = needs;
+  const nameSession = createSessionNamer(needs);
+  const rulingFor = createCurrentRulings(needs);
 
-  const nameSession = async (session: Session, asked: string): Promise<void> => {
-    const ref = voices.smallModel ?? voices.defaultModel;
-    const voice = voices.modelFor(ref, voices.defaultAgent);
-    if (voice === undefined || asked === '') return;
-    const controller = new AbortController();
-    const leave = () => controller.abort(new Error('Titles take no longer'));
-    const cancel = clock.after(TITLE_LIMIT_MS, leave);
-    ending.addEventListener('abort', leave, { once: true });
-    try {
-      const title = await titleFor(model, { voice, asked, sessionID: session.id }, controller.signal);
-      if (title === undefined) return;
-      await sessions.update(session.id, (now) => (isDefaultTitle(now.title) ? { ...now, title } : now));
-    } finally {
-      cancel();
-      ending.removeEventListener('abort', leave);
-    }
-  };
   /** What the servers of these tools say of themselves, for the model. */
   const wordsOf = (tools: readonly AgentTool[]): readonly string[] =>
     needs
       .instructions()
       .filter(({ server }) => tools.some(({ name }) => name.startsWith(`${server.replace(/[^\w-]/g, '_')}_`)))
       .map(({ server, text }) => `The tool server ${server} says of its tools:\n${text}`);
-
-  return async ({ session, user, show }, signal) => {
+  const answer = async (
+    { session, user, show, atEnd }: Prompted,
+    { agent, voice }: { readonly agent: KnownAgent; readonly voice: ModelVoice },
+    signal: AbortSignal,
+  ): Promise<AssistantMessage> => {
+    const worker: Worker = { agent: agent.rules, session, user };
+    const offered = voice.takesTools ? await needs.tools(signal, () => show({ type: 'busy' })) : [];
+    const tools = offeredTools(offered, rulesInForce(worker).firm);
+    const counted = countedModel(model);
+    const message = await runTurn(
+      {
+        ...needs,
+        model: voice.splitsThinking ? (...asked) => splitThinking(counted.model(...asked)) : counted.model,
+        publish: (fact) => publisher.publish(session.directory, fact),
+        show,
+        atEnd,
+        account: ({ tokens, cost }, within) => {
+          const add = (now: Session): Session => ({
+            ...now,
+            cost: now.cost + cost,
+            tokens: addTokens(now.tokens, tokens),
+          });
+          return sessions.update(session.id, add, within);
+        },
+      },
+      {
+        session,
+        user,
+        voice: {
+          agent: { ...agent, prompt: [agent.prompt, ...wordsOf(tools)].join('\n\n') },
+          model: voice,
+          summariser: voices.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice },
+        },
+        tools,
+        ruling: rulingFor(worker),
+      },
+      signal,
+    );
+    logFailure(log, message, counted.attempts());
+    return message;
+  };
+  return async (prompted, run) => {
+    const { user } = prompted;
     const agent = voices.agents.get(user.agent) ?? voices.agents.get(voices.defaultAgent);
     const voice = voices.modelFor(user.model, user.agent);
     if (agent === undefined || voice === undefined)
       throw new Error('A stored prompt names an agent or a model that is gone');
-    const current = await sessions.get(session.id);
-    const fixed = [...agent.rules, ...(current.permission ?? []), ...rulesOfMessage(user.tools)];
-    const offered = voice.takesTools ? await needs.tools(signal) : [];
-    const tools = offered.filter(({ name }) => !isHidden(fixed, name));
-    const message = await runTurn(
-      {
-        ...needs,
-        model: voice.splitsThinking ? (...asked) => splitThinking(model(...asked)) : model,
-        publish: (fact) => publisher.publish(session.directory, fact),
-        show,
-        account: ({ tokens, cost }) =>
-          sessions.update(session.id, (now) => ({
-            ...now,
-            cost: now.cost + cost,
-            tokens: addTokens(now.tokens, tokens),
-          })),
-      },
-      {
-        session: current,
-        user,
-        voice: { agent: { ...agent, prompt: [agent.prompt, ...wordsOf(tools)].join('\n\n') }, model: voice },
-        tools,
-        // What people allowed for good answers a question, and lifts no ban: it may have been another agent's.
-        ruling: (tool, patterns) => {
-          const ruled = rulingForAll(fixed, tool, patterns);
-          return ruled === 'ask' ? rulingForAll([...fixed, ...approvals.allowed()], tool, patterns) : ruled;
-        },
-      },
-      signal,
-    );
-    if (isDefaultTitle(current.title) && current.parentID === undefined && message.error === undefined) {
-      const told = await store.message(session.id, user.id);
-      const asked = (told?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-      void nameSession(session, asked.trim()).catch(() => onTrouble('title'));
+    const startedAt = clock.now();
+    const deadline = createTurnDeadline(clock, needs.turnTimeoutMs, run);
+    let end: ReturnType<typeof endOf> = 'failed';
+    try {
+      const session = await sessions.get(prompted.session.id);
+      const message = await answer({ ...prompted, session }, { agent, voice }, deadline.signal);
+      end = endOf(message);
+      if (isDefaultTitle(session.title) && session.parentID === undefined && end === 'answered')
+        void nameSession(user).catch(() => onTrouble('title'));
+      return message;
+    } finally {
+      deadline.clear();
+      meter.turn({ end, durationMs: clock.now() - startedAt });
     }
-    return message;
   };
 };

@@ -10,10 +10,13 @@ import type { EventDraft } from './event.ts';
 import { type AgentState, createFrontDoor } from './front-door.ts';
 import type { Ids } from './ids.ts';
 import type { McpServers } from './mcp-servers.ts';
+import type { Meter } from './meter.ts';
 import { recover } from './recover.ts';
 import type { Store } from './store.ts';
 import type { OutputLimits } from './tool-output.ts';
+import { unmatchedRules } from './unmatched-rules.ts';
 import type { Voices } from './voices.ts';
+import { wakeablePause } from './wakeable-pause.ts';
 
 export type AgentNeeds = {
   readonly clock: Clock;
@@ -35,6 +38,8 @@ export type AgentNeeds = {
   readonly mcp: (publish: (draft: EventDraft) => void) => McpServers;
   readonly outputLimits: OutputLimits;
   readonly permissionTimeoutMs: number;
+  readonly turnTimeoutMs: number;
+  readonly meter: Meter;
 };
 
 /** The agent server: its handler, and its life. */
@@ -44,13 +49,16 @@ export type AgentServer = {
   readonly table: RouteTable;
   /** Ends what an earlier process left unfinished, and connects to the tool servers. */
   readonly start: () => Promise<void>;
-  /** Ends every run and every stream. */
+  /** Ends every run, then every stream with an event that says so. Waits for no run that does not end when it is told to. */
   readonly stop: () => Promise<void>;
 };
 
 /** Events that can be replayed, and how often older ones are forgotten. */
 const EVENTS_KEPT = 100_000;
 const PRUNE_EVERY_MS = 600_000;
+const TOOLS_LIMIT_MS = 60_000;
+/** Leaves the streams and the tool servers their share of the ten seconds that a process has for its end. */
+const RUNS_LIMIT_MS = 6000;
 
 /** The agent server, from its needs. Building it does no I/O. */
 export const createAgentServer = (needs: AgentNeeds): AgentServer => {
@@ -66,6 +74,14 @@ export const createAgentServer = (needs: AgentNeeds): AgentServer => {
     void store.pruneEvents(EVENTS_KEPT).catch(onBug);
     cancelPruning = clock.after(PRUNE_EVERY_MS, prune);
   };
+  /** Once the tool servers have had their chance: a rule with a slip in it holds nobody back. */
+  const tellUnmatchedRules = async (): Promise<void> => {
+    await mcp.settled(TOOLS_LIMIT_MS, ending.signal);
+    const permissions = [...needs.voices.agents.values()].flatMap(({ rules }) => rules.map((rule) => rule.permission));
+    const tools = ['task', ...mcp.tools().map(({ name }) => name)];
+    for (const tool of unmatchedRules({ permissions, tools, statuses: mcp.statuses() }))
+      log('warn', 'rule-matches-no-tool', { tool });
+  };
   return {
     ...createFrontDoor(needs, parts, () => state),
     async start() {
@@ -74,13 +90,15 @@ export const createAgentServer = (needs: AgentNeeds): AgentServer => {
       // It may have been told to stop meanwhile.
       if (state !== 'starting') return;
       mcp.start();
+      // It rejects only because the server stops.
+      void tellUnmatchedRules().catch(() => {});
       state = 'ready';
       prune();
     },
     async stop() {
       state = 'stopping';
       cancelPruning();
-      await runs.stop();
+      await wakeablePause(clock, { ms: RUNS_LIMIT_MS, woken: runs.stop() }, new AbortController().signal);
       ending.abort();
       await mcp.stop();
     },

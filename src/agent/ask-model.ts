@@ -1,8 +1,10 @@
 import type { Clock } from '../core/clock.ts';
 import { pause } from '../core/wait.ts';
 import { batched } from './batched.ts';
-import { type ChatEvent, type ChatModel, type ChatRequest, ModelProblem } from './chat-model.ts';
+import { type ChatModel, type ChatRequest, ModelProblem } from './chat-model.ts';
 import type { Finish, MessageTokens } from './message.ts';
+import type { Meter } from './meter.ts';
+import { meteredCall } from './metered-call.ts';
 import type { Fact } from './publisher.ts';
 import { retryDelayMs } from './retry-plan.ts';
 import type { SessionStatus } from './session.ts';
@@ -13,39 +15,46 @@ export type AskNeeds = {
   readonly model: ChatModel;
   /** From 0 to 1, for spreading retries. */
   readonly chance: () => number;
+  readonly meter: Pick<Meter, 'modelCall'>;
   readonly publish: (fact: Fact) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
 };
 
-export type StepEnd = { readonly finish: Finish; readonly tokens: MessageTokens };
+export type StepEnd = {
+  readonly finish: Finish;
+  readonly tokens: MessageTokens;
+  /** The last of what was said. Whoever asked tells it, together with what comes of it. */
+  readonly untold: Fact;
+};
 
 /** Fast enough to read along, and few enough for a disk. */
 const BATCH_INTERVAL_MS = 25;
+/** A backend that says everything at once is heard to the end: that is one commit less. */
+const GATHER_MS = 1;
 const READ_AHEAD = 2000;
 
 /** Asks the model for one step, again where that may help, and tells what it says while it says it. */
 export const askModel = async (
-  { clock, model, chance, publish, show }: AskNeeds,
+  { clock, model, chance, meter, publish, show }: AskNeeds,
   { request, parts }: { readonly request: ChatRequest; readonly parts: StepParts },
   signal: AbortSignal,
 ): Promise<StepEnd> => {
   const once = async (): Promise<StepEnd> => {
-    signal.throwIfAborted();
-    let end: Extract<ChatEvent, { kind: 'finished' }> | undefined;
-    const source = batched(model(request, signal), { clock, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD });
-    for await (const events of source) {
+    const batching = { clock, gatherMs: GATHER_MS, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD };
+    for await (const events of batched(model(request, signal), batching)) {
       const fact = parts.take(events);
+      const end = events.findLast((event) => event.kind === 'finished');
+      if (end !== undefined) return { finish: end.finish, tokens: end.tokens, untold: fact };
       if ((fact.drafts ?? []).length > 0) await publish(fact);
-      end = events.findLast((event) => event.kind === 'finished') ?? end;
       signal.throwIfAborted();
     }
     signal.throwIfAborted();
-    if (end === undefined) throw new ModelProblem('cut-off', 'The answer ended in the middle', { isRetryable: true });
-    return { finish: end.finish, tokens: end.tokens };
+    throw new ModelProblem('cut-off', 'The answer ended in the middle', { isRetryable: true });
   };
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once();
+      signal.throwIfAborted();
+      return await meteredCall({ clock, meter }, request, { signal, ask: once });
     } catch (error) {
       signal.throwIfAborted();
       const delayMs = error instanceof ModelProblem ? retryDelayMs(error, attempt, chance()) : undefined;

@@ -1,6 +1,17 @@
 import { isRecord } from '../core/record.ts';
-import type { ToolPart } from './part.ts';
+import type { AgentTool } from './agent-tool.ts';
 import type { Told } from './store.ts';
+
+/** What a person reads of a preview: words of the tool's own answer, or ours where there is none to be shown. */
+type Preview = Readonly<Record<string, unknown>>;
+
+/** The tool whose answers have words for the questions about the other tools of its server. */
+const PREVIEW_TOOL = 'preview_recharge';
+
+const UNKNOWN =
+  'No preview of this token is known in this session, so nothing here says what the call would do, and to whom. Reject it unless you know';
+const CONTRADICTORY =
+  'The tool server has previewed this token more than once, and not with the same words, so none of them are shown. Reject the call';
 
 const parsed = (text: string): unknown => {
   try {
@@ -10,24 +21,59 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const outputOf = ({ state }: ToolPart): unknown => (state.status === 'completed' ? parsed(state.output) : undefined);
+const textsIn = (value: unknown, names: readonly string[]): Preview =>
+  Object.fromEntries(
+    names.flatMap((name) => (isRecord(value) && typeof value[name] === 'string' ? [[name, value[name]]] : [])),
+  );
+
+const previewIn = (output: unknown, token: string): Preview | undefined => {
+  if (!isRecord(output) || output.preview_token !== token || typeof output.summary !== 'string') return undefined;
+  const user = textsIn(output.user, ['email', 'username', 'status', 'role']);
+  return {
+    summary: output.summary,
+    ...(Object.keys(user).length === 0 ? {} : { user }),
+    warnings: output.warnings ?? [],
+  };
+};
+
+/** The preview tool of the server that a tool really comes from, whatever other tools are called. */
+const siblingOf = ({ origin }: AgentTool, tools: readonly AgentTool[]): AgentTool | undefined =>
+  origin === undefined
+    ? undefined
+    : tools.find((other) => other.origin?.server === origin.server && other.origin.tool === PREVIEW_TOOL);
+
+const previewsIn = (messages: readonly Told[], tool: string, token: string): readonly Preview[] =>
+  messages
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) =>
+      part.type === 'tool' && part.tool === tool && part.state.status === 'completed' ? [part.state] : [],
+    )
+    .map(({ output }) => previewIn(parsed(output), token))
+    .filter((preview) => preview !== undefined);
+
+const previewFor = (previews: readonly Preview[]): Preview => {
+  const [first, ...more] = previews;
+  if (first === undefined) return { summary: UNKNOWN, warnings: [] };
+  const isAgreed = more.every((other) => JSON.stringify(other) === JSON.stringify(first));
+  return isAgreed ? first : { summary: CONTRADICTORY, warnings: [] };
+};
+
+export type AskedAbout = {
+  readonly tool: AgentTool;
+  /** All that the agent has. */
+  readonly tools: readonly AgentTool[];
+  readonly input: Readonly<Record<string, unknown>>;
+  /** What was said in the session. Read only where there may be something in it. */
+  readonly said: () => Promise<readonly Told[]>;
+};
 
 /**
- * What a person should see beside the arguments of a call: when one of them is the token of a preview that was made in this
- * session, the words and the warnings of that preview. They come from the tool's own answer, never from the model.
+ * What a person should see beside the arguments of a call: when one of them is the token of a preview, who and what the
+ * preview was about. Only answers of the same tool server count: what a model or another tool says may be made up.
  */
-export const previewWordsFor = (
-  input: Readonly<Record<string, unknown>>,
-  messages: readonly Told[],
-): Readonly<Record<string, unknown>> => {
+export const previewWordsFor = async ({ tool, tools, input, said }: AskedAbout): Promise<Preview> => {
   const token = input.preview_token;
   if (typeof token !== 'string') return {};
-  const previews = messages
-    .flatMap(({ parts }) => parts)
-    .filter((part) => part.type === 'tool')
-    .map(outputOf)
-    .filter((output) => isRecord(output) && output.preview_token === token);
-  const preview = previews.at(-1);
-  if (!isRecord(preview) || typeof preview.summary !== 'string') return {};
-  return { preview: { summary: preview.summary, warnings: preview.warnings ?? [] } };
+  const sibling = siblingOf(tool, tools);
+  return { preview: previewFor(sibling === undefined ? [] : previewsIn(await said(), sibling.name, token)) };
 };

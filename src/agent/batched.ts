@@ -2,7 +2,9 @@ import type { Clock } from '../core/clock.ts';
 
 export type BatchNeeds = {
   readonly clock: Clock;
-  /** The least time from one batch to the next. The end of the source is not waited for. */
+  /** How long the first item after a silence waits for others. */
+  readonly gatherMs: number;
+  /** The least time from one batch to the next. */
   readonly intervalMs: number;
   /** How many items may lie ready; the source waits when there are more. */
   readonly limit: number;
@@ -26,7 +28,7 @@ const createBell = () => {
  */
 export async function* batched<Item>(
   source: AsyncIterable<Item>,
-  { clock, intervalMs, limit }: BatchNeeds,
+  { clock, gatherMs, intervalMs, limit }: BatchNeeds,
 ): AsyncGenerator<readonly Item[]> {
   const iterator = source[Symbol.asyncIterator]();
   const arrived = createBell();
@@ -54,9 +56,10 @@ export async function* batched<Item>(
     arrived.ring();
     over.ring();
   };
-  const rest = async (): Promise<void> => {
+  /** For so long, or until the source is over. */
+  const rest = async (ms: number): Promise<void> => {
     const paused = Promise.withResolvers<void>();
-    const cancel = clock.after(intervalMs, paused.resolve);
+    const cancel = clock.after(ms, paused.resolve);
     await Promise.race([paused.promise, over.heard()]);
     cancel();
   };
@@ -66,13 +69,14 @@ export async function* batched<Item>(
       if (ready.length === 0 && !isOver) {
         arrived.reset();
         await arrived.heard();
+        if (!isOver) await rest(gatherMs);
       }
       const batch = ready;
       ready = [];
       taken.ring();
       if (batch.length > 0) {
         yield batch;
-        if (!isOver) await rest();
+        if (!isOver) await rest(intervalMs);
       } else if (failure !== undefined) throw failure.error;
       else if (isOver) return;
     }

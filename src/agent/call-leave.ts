@@ -7,7 +7,9 @@ import type { Told } from './store.ts';
 
 export type LeaveNeeds = {
   readonly directory: string;
-  readonly ruling: (tool: string, patterns: readonly string[]) => Action;
+  readonly tools: readonly AgentTool[];
+  /** What the rules say at this moment: they may change while a turn runs. */
+  readonly ruling: (tool: string, patterns: readonly string[]) => Promise<Action>;
   readonly approvals: Approvals;
   readonly said: () => Promise<readonly Told[]>;
 };
@@ -24,18 +26,21 @@ const EXPIRED = 'Nobody answered the question whether this call may be made, so 
 
 /** Whether a call may be made, by the rules or by what a person says: nothing when it may. */
 export const createLeave =
-  ({ directory, ruling, approvals, said }: LeaveNeeds) =>
+  ({ directory, tools, ruling, approvals, said }: LeaveNeeds) =>
   async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<Refusal | undefined> => {
     const { input } = part.state;
     const patterns = tool.patternsOf(input);
-    const action = ruling(tool.name, patterns);
+    const action = await ruling(tool.name, patterns);
     if (action === 'allow') return undefined;
-    if (action === 'deny') return { outcome: errorOutcome(DENIED), end: 'done' };
+    const denied: Refusal = { outcome: errorOutcome(DENIED), end: 'done' };
+    if (action === 'deny') return denied;
     const { sessionID, messageID, callID } = part;
-    const metadata = { tool: tool.name, input, ...previewWordsFor(input, await said()) };
+    const metadata = { tool: tool.name, input, ...(await previewWordsFor({ tool, tools, input, said })) };
     const question = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
     const reply = await approvals.ask(directory, { ...question, tool: { messageID, callID } }, signal);
-    if (reply.reply === 'once' || reply.reply === 'always') return undefined;
+    // The rules may say another thing than when the question was asked.
+    if (reply.reply === 'once' || reply.reply === 'always')
+      return (await ruling(tool.name, patterns)) === 'deny' ? denied : undefined;
     if (reply.reply === 'expired') return { outcome: errorOutcome(EXPIRED), end: 'rejected' };
     if (reply.message === undefined) return { outcome: errorOutcome(REJECTED), end: 'rejected' };
     return { outcome: errorOutcome(`${REJECTED} They say: ${reply.message}`), end: 'done' };

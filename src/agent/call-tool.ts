@@ -1,20 +1,23 @@
 import type { Clock } from '../core/clock.ts';
 import type { AgentTool, ToolOutcome } from './agent-tool.ts';
 import { createLeave, errorOutcome, type LeaveNeeds } from './call-leave.ts';
+import { inLanes } from './in-lanes.ts';
 import type { LoopGuard } from './loop-guard.ts';
+import type { Meter, ToolFacts } from './meter.ts';
+import { NESTING_LIMIT } from './nesting.ts';
 import type { ToolPart, ToolState } from './part.ts';
 import { partFact } from './part-facts.ts';
-import type { Fact } from './publisher.ts';
+import { type Fact, joined } from './publisher.ts';
 import type { AskedCall } from './step-parts.ts';
 import { boundedOutput, type OutputLimits } from './tool-output.ts';
 
 export type CallNeeds = LeaveNeeds & {
   readonly clock: Clock;
   readonly agent: string;
-  readonly tools: readonly AgentTool[];
   readonly guard: LoopGuard;
   readonly outputLimits: OutputLimits;
   readonly publish: (fact: Fact) => Promise<unknown>;
+  readonly meter: Pick<Meter, 'toolCall'>;
   /** Hears of a tool that failed in a way it should not. The model is told, and may go on. */
   readonly onBug: (error: unknown) => void;
 };
@@ -28,11 +31,18 @@ type Made = {
   readonly start: number;
   readonly outcome: ToolOutcome;
   readonly end: CallEnd;
+  readonly isRefused?: boolean;
 };
+
+/** A model may ask for a thousand calls in one answer, and each may be a task with calls of its own. */
+const CALLS_AT_ONCE = 8;
+const CALLS_OF_A_STEP = 64;
 
 const REPEATED =
   'This very call was made several times with the same outcome. Do something else, or answer with what is known.';
 const LATE = 'The turn has no step left for this call, so it was not made.';
+const TOO_MANY = `One step makes at most ${CALLS_OF_A_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
+const OVER = 'The turn ended with another call of this step, so this one was not made.';
 
 const noSuchTool = (tools: readonly AgentTool[]): ToolOutcome => {
   const known = tools.map(({ name }) => name).join(', ') || 'none';
@@ -45,7 +55,7 @@ export const createCaller = (needs: CallNeeds) => {
   const { clock, agent, tools, guard, outputLimits, publish } = needs;
   const refusalOf = createLeave(needs);
 
-  const finish = async (part: ToolPart, start: number, outcome: ToolOutcome): Promise<void> => {
+  const endOf = (part: ToolPart, start: number, outcome: ToolOutcome): Fact => {
     const { input } = part.state;
     const { shown, isCut } = boundedOutput(outcome.output, outputLimits);
     const time = { start, end: clock.now() };
@@ -56,7 +66,21 @@ export const createCaller = (needs: CallNeeds) => {
     const fact = partFact({ ...part, state }, clock.now());
     const { sessionID, id: partID } = part;
     const kept = isCut ? [{ kind: 'output' as const, sessionID, partID, text: outcome.output }] : [];
-    await publish({ ...fact, changes: [...(fact.changes ?? []), ...kept] });
+    return { ...fact, changes: [...(fact.changes ?? []), ...kept] };
+  };
+  const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>
+    publish(endOf(part, start, outcome));
+  const count = ({ part }: AskedCall, outcome: ToolFacts['outcome']): void => {
+    const tool = tools.find(({ name }) => name === part.tool);
+    needs.meter.toolCall({ server: tool?.origin?.server ?? (tool === undefined ? 'none' : 'gatehouse'), outcome });
+  };
+  /** None of them is made, and all are told so together. */
+  const refuse = async (calls: readonly AskedCall[], why: string): Promise<void> => {
+    if (calls.length === 0) return;
+    for (const one of calls) count(one, 'refused');
+    const told = joined(...calls.map(({ part }) => endOf(part, clock.now(), errorOutcome(why))));
+    // Nobody else ends them: once more, should the store have failed.
+    await publish(told).catch(() => publish(told));
   };
   const outcomeOf = async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<ToolOutcome> => {
     const { sessionID, messageID, callID } = part;
@@ -72,14 +96,15 @@ export const createCaller = (needs: CallNeeds) => {
     const start = clock.now();
     const tool = tools.find(({ name }) => name === part.tool);
     if (tool === undefined) {
-      return { part: { ...part, tool: 'invalid' }, start, outcome: noSuchTool(tools), end: 'done' };
+      return { part: { ...part, tool: 'invalid' }, start, outcome: noSuchTool(tools), end: 'done', isRefused: true };
     }
     if (input === undefined) {
-      const outcome = errorOutcome(`The arguments are not a JSON object (${raw.length} characters)`);
-      return { part, start, outcome, end: 'done' };
+      const what = `The arguments are not a JSON object (${raw.length} characters)`;
+      const outcome = errorOutcome(`${what}, or one of more than ${NESTING_LIMIT} levels`);
+      return { part, start, outcome, end: 'done', isRefused: true };
     }
     const refusal = await refusalOf(part, tool, signal);
-    if (refusal !== undefined) return { part, start, ...refusal };
+    if (refusal !== undefined) return { part, start, ...refusal, isRefused: true };
     const running: ToolState = { status: 'running', input, title: tool.name, time: { start } };
     await publish(partFact({ ...part, state: running }, clock.now()));
     return { part, start, outcome: await outcomeOf(part, tool, signal), end: 'done' };
@@ -90,12 +115,13 @@ export const createCaller = (needs: CallNeeds) => {
     const given = asked.input ?? asked.raw;
     const ruled = guard.rule(tool, given);
     if (ruled !== 'run') {
-      await finish(asked.part, clock.now(), errorOutcome(REPEATED));
+      await refuse([asked], REPEATED);
       return ruled === 'stop' ? 'looping' : 'done';
     }
-    const { part, start, outcome, end } = await make(asked, signal);
+    const { part, start, outcome, end, isRefused } = await make(asked, signal);
     guard.told(tool, given, outcome.output);
     await finish(part, start, outcome);
+    count(asked, isRefused === true ? 'refused' : outcome.isError ? 'failed' : 'completed');
     return end;
   };
   /** A call that was cut short still ends as a part of its own. */
@@ -104,6 +130,7 @@ export const createCaller = (needs: CallNeeds) => {
       return await call(asked, signal);
     } catch (error) {
       const why = signal.aborted ? 'The call was aborted' : 'The call failed in a way it should not';
+      count(asked, signal.aborted ? 'aborted' : 'failed');
       await finish(asked.part, clock.now(), errorOutcome(why)).catch(() => {});
       throw error;
     }
@@ -111,15 +138,29 @@ export const createCaller = (needs: CallNeeds) => {
   return {
     /** None of them, because the turn is at its end. */
     async none(calls: readonly AskedCall[]): Promise<CallEnd> {
-      for (const { part } of calls) await finish(part, clock.now(), errorOutcome(LATE));
+      await refuse(calls, LATE);
       return 'done';
     },
-    /** All at the same time; the worst end of them. Rejects with the signal's reason once every call has ended. */
+    /**
+     * Some at the same time, the others after them, and none any more once one has ended the turn; the worst end of them.
+     * Rejects with the signal's reason, or another failure, once every call has ended.
+     */
     async all(calls: readonly AskedCall[], signal: AbortSignal): Promise<CallEnd> {
-      const ends = await Promise.allSettled(calls.map((asked) => guarded(asked, signal)));
-      for (const end of ends) if (end.status === 'rejected') throw end.reason;
-      const told = ends.map((end) => (end.status === 'fulfilled' ? end.value : 'done'));
-      return told.find((end) => end === 'looping') ?? told.find((end) => end === 'rejected') ?? 'done';
+      const ends: CallEnd[] = [];
+      let failure: { readonly error: unknown } | undefined;
+      const isOver = (): boolean => failure !== undefined || ends.some((end) => end !== 'done');
+      const attempt = (work: Promise<void>): Promise<void> =>
+        work.catch((error: unknown) => {
+          failure ??= { error };
+        });
+      const one = async (asked: AskedCall): Promise<void> => {
+        if (isOver() && !signal.aborted) await refuse([asked], OVER);
+        else ends.push(await guarded(asked, signal));
+      };
+      await attempt(refuse(calls.slice(CALLS_OF_A_STEP), TOO_MANY));
+      await inLanes(calls.slice(0, CALLS_OF_A_STEP), CALLS_AT_ONCE, (asked) => attempt(one(asked)));
+      if (failure !== undefined) throw failure.error;
+      return ends.find((end) => end === 'looping') ?? ends.find((end) => end === 'rejected') ?? 'done';
     },
   };
 };

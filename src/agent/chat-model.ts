@@ -53,7 +53,7 @@ export type ChatRequest = {
   readonly system: string;
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly ToolSpec[];
-  /** The tools are there to understand what was said, and not to be called. Some backends refuse earlier calls without them. */
+  /** The tools are there to understand what was said, and not to be called. */
   readonly toolChoice?: 'none';
   /** Sent along so that a backend can keep what belongs together in one place. */
   readonly sessionID: string;

@@ -9,7 +9,9 @@ type Operation = { readonly says: string; readonly body?: v.GenericSchema; reado
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /health': { says: 'Whether the process is alive; needs no credentials', answers: 'status, service, version' },
   'GET /ready': { says: 'Whether requests are answered; needs no credentials', answers: 'status, or 503 with reasons' },
+  'GET /metrics': { says: 'What the server has done and does, counted', answers: "Prometheus' text format" },
   'GET /doc': { says: 'This document', answers: 'OpenAPI 3.1' },
+  'GET /openapi.json': { says: 'The same under another name', answers: 'OpenAPI 3.1' },
   'GET /global/health': { says: 'Whether the server is healthy', answers: 'healthy, version' },
   'GET /session': { says: 'Sessions, the latest updated first', answers: 'a list of sessions' },
   'POST /session': { says: 'Makes a session', body: SessionIn, answers: 'the session' },
@@ -22,7 +24,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'DELETE /session/{id}': { says: 'Ends what runs in a session and removes it', answers: 'true' },
   'GET /session/{id}/children': { says: 'Sessions that it has handed work to', answers: 'a list of sessions' },
-  'POST /session/{id}/abort': { says: 'Ends what runs and what waits in a session', answers: 'true, once it is idle' },
+  'POST /session/{id}/abort': {
+    says: 'Ends what runs and what waits in a session',
+    answers: 'true, once that has ended',
+  },
   'GET /session/{id}/message': {
     says: 'Messages in order; limit gives the newest, before those older than a message',
     answers: 'a list of messages with their parts',

@@ -1,14 +1,15 @@
 import { Fault } from '../core/fault.ts';
 import type { SseEvent } from '../core/sse.ts';
+import { createBacklog } from './event-backlog.ts';
 import type { Publisher } from './publisher.ts';
 import type { PlacedEvent, Store } from './store.ts';
 
-/** What a slow reader may lag behind before its stream ends; it comes back with the last id it has seen. */
-const QUEUE_LIMIT = 10_000;
-const REPLAY_PAGE = 500;
+/** What is held of the past for each reader at a time. */
+const PAGE_EVENTS = 500;
+const PAGE_BYTES = 1024 * 1024;
 
 export type StreamNeeds = {
-  readonly store: Pick<Store, 'events'>;
+  readonly store: Pick<Store, 'events' | 'eventSpan'>;
   readonly publisher: Pick<Publisher, 'subscribe'>;
   /** Ends the stream when it aborts: the server is stopping. */
   readonly ending: AbortSignal;
@@ -23,55 +24,77 @@ export type EventsWanted = {
 };
 
 /**
- * Events as they happen, after those that were missed since `afterID`. None is left out and none comes twice. Ends when the
- * server stops, or the reader leaves or lags too far behind.
+ * Some of the events after `after` are gone, or nobody knows what came after it. `from` is the oldest that is left of those
+ * after it, if there is one.
+ */
+export type Lost = { readonly after: string; readonly from: string | null };
+
+type Page = { readonly events: readonly PlacedEvent[]; readonly lost: Lost | undefined };
+
+const pageAfter = async (
+  store: StreamNeeds['store'],
+  { last, directory }: { readonly last: string; readonly directory: string | undefined },
+): Promise<Page> => {
+  const events = await store.events({
+    afterID: last,
+    limit: PAGE_EVENTS,
+    limitBytes: PAGE_BYTES,
+    ...(directory === undefined ? {} : { directory }),
+  });
+  // Asked after the page, so that nothing can be forgotten between the two.
+  const { oldest, forgotten, newest } = await store.eventSpan();
+  const isLost = last < forgotten || last > newest;
+  return { events, lost: isLost ? { after: last, from: last > newest || oldest === '' ? null : oldest } : undefined };
+};
+
+/**
+ * Events as they happen, after those that were missed since `afterID`. None is left out without a word, and none comes
+ * twice; what was told of a session that is gone is gone with it. An id that the store has not come to yet counts as lost.
+ * Ends when the server stops, or the reader leaves or lags too far behind.
  */
 export async function* followEvents(
   { store, publisher, ending }: StreamNeeds,
   { afterID, directory, left }: EventsWanted,
-): AsyncGenerator<PlacedEvent> {
-  let queue: PlacedEvent[] = [];
-  const endings = [ending, left];
-  let isOver = endings.some(({ aborted }) => aborted);
+): AsyncGenerator<PlacedEvent | Lost> {
+  const backlog = createBacklog();
   let wake = (): void => {};
-  // Listening begins before the past is read: what happens meanwhile is in both, and told once.
-  const unsubscribe = publisher.subscribe((placed) => {
-    if (isOver || (directory !== undefined && placed.directory !== directory)) return;
-    if (queue.length >= QUEUE_LIMIT) isOver = true;
-    else queue.push(placed);
-    wake();
-  });
-  const end = () => {
-    isOver = true;
+  const hear = (placed: PlacedEvent): void => {
+    if (ending.aborted || (directory !== undefined && placed.directory !== directory)) return;
+    backlog.add(placed);
     wake();
   };
-  for (const signal of endings) signal.addEventListener('abort', end, { once: true });
+  // Listening begins before the past is read: what happens meanwhile is in both, and told once.
+  const unsubscribe = publisher.subscribe(hear);
+  const end = () => wake();
+  for (const signal of [ending, left]) signal.addEventListener('abort', end, { once: true });
   try {
     let last = afterID ?? '';
-    if (afterID !== undefined) {
-      for (;;) {
-        const page = await store.events({
-          afterID: last,
-          limit: REPLAY_PAGE,
-          ...(directory === undefined ? {} : { directory }),
-        });
-        for (const placed of page) {
-          last = placed.event.id;
-          yield placed;
-        }
-        if (page.length < REPLAY_PAGE) break;
+    for (let isBehind = last !== ''; isBehind; ) {
+      // A reader that comes back later finds the rest.
+      if (ending.aborted || left.aborted) return;
+      // What has come so far is in the store, and so in this page or in one after it.
+      backlog.clear();
+      const { events, lost } = await pageAfter(store, { last, directory });
+      if (lost !== undefined) yield lost;
+      for (const placed of events) {
+        last = placed.event.id;
+        yield placed;
       }
+      isBehind = events.length > 0;
+      // Of the future that it has seen nothing is known here.
+      if (lost?.after === last) last = '';
     }
     for (;;) {
-      const batch = queue;
-      queue = [];
-      for (const placed of batch) if (placed.event.id > last) yield placed;
-      if (left.aborted || (isOver && queue.length === 0)) return;
-      if (queue.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      if (left.aborted) return;
+      const placed = backlog.take();
+      if (placed !== undefined && placed.event.id > last) yield placed;
+      if (placed !== undefined) continue;
+      if (ending.aborted || backlog.isFull()) return;
+      await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
     unsubscribe();
-    for (const signal of endings) signal.removeEventListener('abort', end);
+    for (const signal of [ending, left]) signal.removeEventListener('abort', end);
   }
 }
 

@@ -20,10 +20,6 @@ export type EventDraft =
   | { readonly type: 'session.compacted'; readonly properties: { readonly sessionID: string } }
   | { readonly type: 'message.updated'; readonly properties: { readonly sessionID: string; readonly info: Message } }
   | {
-      readonly type: 'message.removed';
-      readonly properties: { readonly sessionID: string; readonly messageID: string };
-    }
-  | {
       readonly type: 'message.part.updated';
       readonly properties: { readonly sessionID: string; readonly part: Part; readonly time: number };
     }
@@ -50,3 +46,7 @@ export type EventDraft =
 
 /** An event as the wire has it. Ids ascend in the order in which the store took them. */
 export type AgentEvent = EventDraft & { readonly id: string };
+
+/** The session that an event tells of, if it is of one. */
+export const sessionIDOf = ({ properties }: EventDraft): string | undefined =>
+  'sessionID' in properties ? properties.sessionID : undefined;

@@ -1,41 +1,61 @@
 import type { Session } from './session.ts';
-import {
-  FORMAT,
-  FORMAT_VERSION,
-  type KeptMessage,
-  type KeptSession,
-  type SessionDocument,
-} from './session-document.ts';
-import type { Store, Told } from './store.ts';
+import { type Contents, type DocumentLine, FORMAT, FORMAT_VERSION } from './session-document.ts';
+import { SessionProblem } from './session-problem.ts';
+import type { Store } from './store.ts';
 
-/** What an export reads. It is as much of one moment as the source is: a snapshot, or what is read one after the other. */
-export type SessionSource = Pick<Store, 'session' | 'sessions' | 'messages' | 'output'>;
+/** What an export reads, a message at a time: nothing is held while whoever takes the document is slow. */
+export type SessionSource = Pick<Store, 'session' | 'sessions' | 'outline' | 'message' | 'output'>;
 
-const keptMessage = async (source: SessionSource, { info, parts }: Told): Promise<KeptMessage> => {
-  const outputs: KeptMessage['outputs'] = [];
-  for (const { id } of parts) {
-    const text = await source.output(info.sessionID, id);
-    if (text !== undefined) outputs.push({ partID: id, text });
+const gone = () => new SessionProblem(['Cannot export the session: something of it was removed meanwhile']);
+
+/** The session and those under it. Each is in it once, whatever the store holds: a loop of parents keeps nobody here. */
+const familyOf = async (source: SessionSource, first: Session): Promise<readonly string[]> => {
+  const found = new Set([first.id]);
+  for (const parentID of found) {
+    for (const { id } of await source.sessions({ parentID })) found.add(id);
   }
-  return { info, parts: [...parts], outputs };
+  return [...found];
 };
-
-const keptSession = async (source: SessionSource, info: Session): Promise<KeptSession> => {
-  const messages: KeptMessage[] = [];
-  for (const told of await source.messages(info.id)) messages.push(await keptMessage(source, told));
-  return { info, messages };
-};
-
-/** A session with all that belongs to it, and with the sessions under it. Nothing when there is no such session. */
-export const exportSession = async (source: SessionSource, id: string): Promise<SessionDocument | undefined> => {
-  const first = await source.session(id);
-  if (first === undefined) return undefined;
-  // Each is in it once and looked at once, whatever the store holds: a loop of parents keeps nobody here.
-  const found = new Map([[id, first]]);
-  const sessions: KeptSession[] = [];
-  for (const [parentID, info] of found) {
-    sessions.push(await keptSession(source, info));
-    for (const child of await source.sessions({ parentID })) found.set(child.id, child);
+const contentsOf = async (source: SessionSource, ids: readonly string[]): Promise<Contents> => {
+  const sessions: Contents['sessions'] = [];
+  for (const id of ids) {
+    const messages = await source.outline(id);
+    sessions.push({ id, messages: messages.map((sized) => sized.id) });
   }
   return { format: FORMAT, version: FORMAT_VERSION, sessions };
+};
+
+async function* messageLines(source: SessionSource, sessionID: string, id: string): AsyncGenerator<DocumentLine> {
+  const told = await source.message(sessionID, id);
+  if (told === undefined) throw gone();
+  yield { kind: 'message', message: told.info };
+  for (const part of told.parts) {
+    yield { kind: 'part', part };
+    const text = await source.output(sessionID, part.id);
+    if (text !== undefined) yield { kind: 'output', partID: part.id, text };
+  }
+}
+
+async function* linesFor(source: SessionSource, contents: Contents): AsyncGenerator<Contents | DocumentLine> {
+  yield contents;
+  for (const { id, messages } of contents.sessions) {
+    const session = await source.session(id);
+    if (session === undefined) throw gone();
+    yield { kind: 'session', session };
+    for (const messageID of messages) yield* messageLines(source, id, messageID);
+  }
+  yield { kind: 'end' };
+}
+
+/**
+ * The lines of a document with a session, all that belongs to it, and the sessions under it; nothing when there is no such
+ * session. Which messages are in it is settled at the beginning, and each is as it is when its turn comes.
+ */
+export const exportSession = async (source: SessionSource, id: string): Promise<AsyncIterable<string> | undefined> => {
+  const first = await source.session(id);
+  if (first === undefined) return undefined;
+  const contents = await contentsOf(source, await familyOf(source, first));
+  return (async function* () {
+    for await (const line of linesFor(source, contents)) yield JSON.stringify(line);
+  })();
 };

@@ -2,7 +2,7 @@ import type { IdKind, Ids } from './ids.ts';
 import type { Message } from './message.ts';
 import type { Part } from './part.ts';
 import type { Session } from './session.ts';
-import type { KeptMessage, SessionDocument } from './session-document.ts';
+import type { Contents, DocumentRecord } from './session-document.ts';
 
 type Renamed = (id: string) => string;
 
@@ -23,47 +23,50 @@ const withTaskOf = (part: Part, session: Renamed): Part => {
   return { ...part, state: { ...state, metadata: { ...state.metadata, sessionId: session(taskID) } } };
 };
 
-/** The same sessions under new ids, in the same order and with the same references to each other. */
-export const withFreshIds = (document: SessionDocument, ids: Ids): SessionDocument => {
-  const { sessions } = document;
-  const messages = sessions.flatMap((kept) => kept.messages);
+/**
+ * Gives the records of a document, which come in its order, new ids: in the same order, and with the same references to
+ * each other. Parts are ordered within their message only.
+ */
+export const createFreshIds = ({ sessions }: Contents, ids: Ids): ((record: DocumentRecord) => DocumentRecord) => {
   const session = renamer(
-    sessions.map(({ info }) => info.id),
+    sessions.map(({ id }) => id),
     'session',
     ids,
   );
   const message = renamer(
-    messages.map(({ info }) => info.id),
+    sessions.flatMap(({ messages }) => messages),
     'message',
     ids,
   );
-  const part = renamer(
-    messages.flatMap(({ parts }) => parts.map(({ id }) => id)),
-    'part',
-    ids,
-  );
+  let parts = new Map<string, string>();
   const sessionOf = (info: Session): Session => ({
     ...info,
     id: session(info.id),
     ...(info.parentID === undefined ? {} : { parentID: session(info.parentID) }),
   });
   const messageOf = (info: Message): Message => {
+    parts = new Map();
     const placed = { id: message(info.id), sessionID: session(info.sessionID) };
     return info.role === 'user' ? { ...info, ...placed } : { ...info, ...placed, parentID: message(info.parentID) };
   };
-  const partOf = (held: Part): Part => ({
-    ...withTaskOf(held, session),
-    id: part(held.id),
-    sessionID: session(held.sessionID),
-    messageID: message(held.messageID),
-  });
-  const keptOf = ({ info, parts, outputs }: KeptMessage): KeptMessage => ({
-    info: messageOf(info),
-    parts: parts.map(partOf),
-    outputs: outputs.map(({ partID, text }) => ({ partID: part(partID), text })),
-  });
-  return {
-    ...document,
-    sessions: sessions.map((kept) => ({ info: sessionOf(kept.info), messages: kept.messages.map(keptOf) })),
+  const partOf = (part: Part): Part => {
+    const id = ids('part');
+    parts.set(part.id, id);
+    const placed = { id, sessionID: session(part.sessionID), messageID: message(part.messageID) };
+    return { ...withTaskOf(part, session), ...placed };
+  };
+  return (record) => {
+    switch (record.kind) {
+      case 'session':
+        return { ...record, session: sessionOf(record.session) };
+      case 'message':
+        return { ...record, message: messageOf(record.message) };
+      case 'part':
+        return { ...record, part: partOf(record.part) };
+      case 'output':
+        return { ...record, partID: parts.get(record.partID) ?? record.partID };
+      default:
+        return record satisfies never;
+    }
   };
 };

@@ -4,9 +4,11 @@ import { guard } from '../core/guard.ts';
 import type { Handler } from '../core/handler.ts';
 import { json } from '../core/json.ts';
 import { createRoutes, type RouteTable } from '../core/route.ts';
+import { isOfThisMachine } from '../core/this-machine.ts';
 import type { RouteNeeds } from './agent-needs.ts';
 import type { AgentNeeds } from './app.ts';
 import { docOf } from './doc.ts';
+import { hasForeignOrigin } from './foreign-origin.ts';
 import { messageRoutes } from './message-routes.ts';
 import { otherRoutes } from './other-routes.ts';
 import { AGENT_REPLIES } from './replies.ts';
@@ -15,20 +17,11 @@ import { sessionRoutes } from './session-routes.ts';
 /** Only a server that is ready answers more than that it is there. */
 export type AgentState = 'starting' | 'ready' | 'stopping';
 
+/** A start takes no longer, and after a stop another server may be here. */
+const SOON_MS = 1000;
+
 /** Paths that need no credentials: they say nothing but that the server is there. */
 const OPEN_PATHS = /^\w+:\/\/[^/?#]*\/(?:health|ready)\/?(?:[?#]|$)/;
-
-const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-
-/**
- * Whether a request comes from a program of this machine and not from a web page that a browser of this machine shows: such a
- * page can make its own name lead here, and send what needs no answer to read.
- */
-const isOfThisMachine = ({ headers }: Request): boolean => {
-  const origin = headers.get('origin');
-  const isLocalOrigin = origin === null || LOCAL_NAME.test(origin.replace(/^https?:\/\//i, ''));
-  return isLocalOrigin && LOCAL_NAME.test(headers.get('host') ?? '');
-};
 
 const NOT_OF_THIS_MACHINE = new Fault({
   kind: 'bad-input',
@@ -38,11 +31,20 @@ const NOT_OF_THIS_MACHINE = new Fault({
     'Without a password this server answers programs of this machine, under a name such as 127.0.0.1 or localhost',
 });
 
+const OF_ANOTHER_ORIGIN = new Fault({
+  kind: 'bad-input',
+  code: 'invalid_origin',
+  param: null,
+  message: 'This server answers no web page of another origin',
+});
+
 const tableFor = (needs: RouteNeeds, stateNow: () => AgentState): RouteTable => {
-  const { version } = needs;
+  const { version, meter } = needs;
+  const doc = () => json(200, docOf(version));
   const ready = () => {
     const state = stateNow();
-    return state === 'ready' ? json(200, { status: 'ready' }) : json(503, { status: 'not ready', reasons: [state] });
+    if (state === 'ready') return json(200, { status: 'ready' });
+    return json(503, { status: 'not ready', reasons: [state] }, { 'retry-after': String(SOON_MS / 1000) });
   };
   return {
     '/health': { GET: () => json(200, { status: 'ok', service: 'agent', version }) },
@@ -50,7 +52,15 @@ const tableFor = (needs: RouteNeeds, stateNow: () => AgentState): RouteTable => 
     ...sessionRoutes(needs),
     ...messageRoutes(needs),
     ...otherRoutes(needs),
-    '/doc': { GET: () => json(200, docOf(version)) },
+    '/metrics': {
+      async GET() {
+        const text = await meter.text();
+        if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This server keeps no metrics' });
+        return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+      },
+    },
+    '/doc': { GET: doc },
+    '/openapi.json': { GET: doc },
   };
 };
 
@@ -70,14 +80,16 @@ export const createFrontDoor = (
   const routes = createRoutes(table, () => 'No such path. GET /doc lists all');
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);
+    if (hasForeignOrigin(request)) throw OF_ANOTHER_ORIGIN;
     if (!isOpen && credentials !== undefined && !hasCredentials(request, credentials))
       throw new Fault({ kind: 'unauthorized' });
     if (isForThisMachine && credentials === undefined && !isOfThisMachine(request)) throw NOT_OF_THIS_MACHINE;
     const state = stateNow();
     if (!isOpen && state !== 'ready')
-      throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: 1000 });
+      throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: SOON_MS });
     return routes.handler(request);
   };
   const { routeOf } = routes;
-  return { table, handler: guard(handle, { clock, log, newRequestId, routeOf, replies: AGENT_REPLIES }) };
+  const onAnswered = routeNeeds.meter.answered;
+  return { table, handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, replies: AGENT_REPLIES }) };
 };

@@ -1,5 +1,4 @@
 import type { ChatMessage } from './chat-model.ts';
-import type { AssistantMessage } from './message.ts';
 import type { Part, ToolPart } from './part.ts';
 import type { Told } from './store.ts';
 import { isWithdrawn } from './withdrawn.ts';
@@ -44,45 +43,58 @@ const textIn = (parts: readonly Part[]): string =>
 const isSummary = ({ info }: Told): boolean => info.role === 'assistant' && info.summary === true;
 const isCompaction = ({ parts }: Told): boolean => parts.some(({ type }) => type === 'compaction');
 
+/** A message, and where it stands among those of its session. */
+type Standing = { readonly told: Told; readonly place: number };
+
 /**
  * Every message up to the one that is being answered, each followed by its answers, and that one at the end: those that wait
- * their turn come later. Clients choose ids by clocks of their own, so one that was answered counts whatever its id says.
+ * their turn come later. One that was answered counts wherever it stands.
  */
-const inOrder = (messages: readonly Told[], askedID: string): readonly Told[] => {
-  const answers = Map.groupBy(messages, ({ info }) => (info.role === 'assistant' ? info.parentID : ''));
-  const asked = messages.filter(({ info }) => info.id === askedID);
-  const before = messages.filter((told) => {
+const inOrder = (messages: readonly Standing[], askedID: string): readonly Standing[] => {
+  const answers = Map.groupBy(messages, ({ told: { info } }) => (info.role === 'assistant' ? info.parentID : ''));
+  const asked = messages.filter(({ told }) => told.info.id === askedID);
+  const askedPlace = asked[0]?.place ?? messages.length;
+  const before = messages.filter(({ told, place }) => {
     const { id, role } = told.info;
-    return role === 'user' && id !== askedID && (id < askedID || answers.has(id)) && !isCompaction(told);
+    return role === 'user' && (place < askedPlace || (place > askedPlace && answers.has(id))) && !isCompaction(told);
   });
-  return [...before, ...asked].flatMap((told) => [told, ...(answers.get(told.info.id) ?? [])]);
+  return [...before, ...asked].flatMap((one) => [one, ...(answers.get(one.told.info.id) ?? [])]);
 };
 
 /**
- * The answer that was begun when a summary was made. What is said in it is said after the summary; the message that it
- * answers and those before that one are in the summary.
+ * Where what a summary does not hold begins. When it was made an answer was begun: what is said in that comes after the
+ * summary. The message that it answers and those before that one are in the summary; of those that waited none is.
  */
-const begunBefore = (messages: readonly Told[], summaryID: string): AssistantMessage | undefined => {
-  const compactions = new Set(messages.filter(isCompaction).map(({ info }) => info.id));
-  const answer = messages.findLast(
-    ({ info }) => info.role === 'assistant' && info.id < summaryID && !compactions.has(info.parentID),
-  )?.info;
-  return answer?.role === 'assistant' ? answer : undefined;
+const heldBy = (messages: readonly Standing[], summary: Standing) => {
+  const compactions = new Set(messages.filter(({ told }) => isCompaction(told)).map(({ told }) => told.info.id));
+  const begun = messages.findLast(
+    ({ told: { info }, place }) =>
+      info.role === 'assistant' && place < summary.place && !compactions.has(info.parentID),
+  );
+  const info = begun?.told.info;
+  const answeredID = info?.role === 'assistant' ? info.parentID : undefined;
+  const answered = messages.find(({ told }) => told.info.id === answeredID);
+  return {
+    answers: ({ place }: Standing): boolean => place <= summary.place && place !== begun?.place,
+    prompts: ({ place }: Standing): boolean => place <= (answered?.place ?? -1),
+  };
 };
 
 /**
  * What a model is told of a session when it answers the message `askedID`: everything that was said and done, without its
- * thoughts; where there is a summary, what came after it, and the message itself.
+ * thoughts; where there is a summary, what came after it, and the message itself. The messages stand in their order: ids
+ * may be of several clocks and are not compared.
  */
 export const historyOf = (messages: readonly Told[], askedID: string): readonly ChatMessage[] => {
-  const told = inOrder(messages, askedID);
-  const summary = messages.findLast(isSummary);
-  if (summary === undefined) return told.flatMap(saidBy);
-  const text = `What happened before, in short:\n${textIn(summary.parts)}`;
-  const begun = begunBefore(messages, summary.info.id);
-  const since = told.filter(({ info }) => {
-    if (info.role === 'assistant') return info.id > summary.info.id || info.id === begun?.id;
-    return info.id > (begun?.parentID ?? '') || info.id === askedID;
+  const standing = messages.map((told, place): Standing => ({ told, place }));
+  const said = inOrder(standing, askedID);
+  const summary = standing.findLast(({ told }) => isSummary(told));
+  if (summary === undefined) return said.flatMap(({ told }) => saidBy(told));
+  const text = `What happened before, in short:\n${textIn(summary.told.parts)}`;
+  const held = heldBy(standing, summary);
+  const since = said.filter((one) => {
+    const { info } = one.told;
+    return info.role === 'assistant' ? !held.answers(one) : info.id === askedID || !held.prompts(one);
   });
-  return [{ role: 'user', content: [{ kind: 'text', text }] }, ...since.flatMap(saidBy)];
+  return [{ role: 'user', content: [{ kind: 'text', text }] }, ...since.flatMap(({ told }) => saidBy(told))];
 };

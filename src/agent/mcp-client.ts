@@ -53,7 +53,8 @@ const PAGE_LIMIT = 50;
 const INSTRUCTIONS_LIMIT_CHARS = 8000;
 
 const problemOf = (error: unknown): McpProblem => {
-  if (error instanceof McpError) return new McpProblem('refused', `Answered with error ${error.code}`, error.code);
+  if (error instanceof McpError)
+    return new McpProblem('refused', `Answered with error ${error.code}`, { code: error.code });
   return new McpProblem('unusable', 'Answered in a way that the protocol does not know');
 };
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts';
 import { untilAborted } from '../core/wait.ts';
 import { LONGEST_RECONNECT_MS, reconnectDelayMs } from './mcp-backoff.ts';
-import { connectMcp, type McpConnection, type McpTransport } from './mcp-client.ts';
+import type { McpConnection, McpTransport } from './mcp-client.ts';
 import type { Listing } from './mcp-listing.ts';
 import { McpProblem } from './mcp-problem.ts';
 import { createRelisting } from './mcp-relisting.ts';
-import { pause } from './pause.ts';
+import { wakeablePause } from './wakeable-pause.ts';
 
 /** How a tool server fares, as the wire has it. The error is our own words. */
 export type McpStatus =
@@ -16,14 +16,17 @@ export type McpStatus =
 
 export type McpNews =
   | { readonly kind: 'connected' }
-  /** An attempt failed or a connection ended; the next attempt is made after `restMs`. */
-  | { readonly kind: 'lost'; readonly reason: string; readonly restMs: number }
+  /**
+   * An attempt failed or a connection ended; the next attempt is made after `restMs`. `lastWords` are what a program wrote
+   * that failed before it was ever connected: later it may write anything.
+   */
+  | { readonly kind: 'lost'; readonly reason: string; readonly restMs: number; readonly lastWords: string | undefined }
   /** The tools are others than before. Not told of the first list. */
   | { readonly kind: 'tools-changed' }
   | { readonly kind: 'list-failed'; readonly reason: string };
 
 export type McpLifeNeeds = {
-  readonly open: () => McpTransport;
+  readonly open: () => Promise<McpTransport>;
   readonly clock: Clock;
   readonly chance: () => number;
   readonly timeoutMs: number;
@@ -88,6 +91,8 @@ export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife
       else relist(connection);
     };
     try {
+      // The SDK takes its time to load, and many servers have no tool servers.
+      const { connectMcp } = await import('./mcp-client.ts');
       const opened = await connectMcp({ transport, clock, timeoutMs, version, onToolsChanged }, signal);
       const listed = await opened.list(signal);
       connection = opened;
@@ -102,9 +107,12 @@ export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife
       signal.removeEventListener('abort', leave);
     }
   };
-  const lose = (problem: McpProblem, restMs: number): void => {
-    status = problem.kind === 'needs-auth' ? { status: 'needs_auth' } : { status: 'failed', error: problem.message };
-    tell({ kind: 'lost', reason: problem.message, restMs });
+  const lose = (problem: McpProblem, restMs: number, wasConnected: boolean): void => {
+    const { kind, message: reason } = problem;
+    const lastWords = wasConnected ? undefined : problem.lastWords;
+    const error = lastWords === undefined ? reason : `${reason}; see the log`;
+    status = kind === 'needs-auth' ? { status: 'needs_auth' } : { status: 'failed', error };
+    tell({ kind: 'lost', reason, restMs, lastWords });
   };
   /** One attempt, and the rest after it. Rejects when life is over. */
   const tryOnce = async (failuresBefore: number): Promise<number> => {
@@ -112,7 +120,7 @@ export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife
     let connectedAt: number | undefined;
     const woken = Promise.withResolvers<void>();
     try {
-      transport = open();
+      transport = await open();
       return await stay(transport, () => {
         connectedAt = clock.now();
         tell({ kind: 'connected' });
@@ -125,10 +133,10 @@ export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife
       const problem = problemOf(error);
       const restMs = problem.kind === 'needs-auth' ? LONGEST_RECONNECT_MS : reconnectDelayMs(failures, chance());
       wake = woken.resolve;
-      lose(problem, restMs);
+      lose(problem, restMs, connectedAt !== undefined);
       if (connectedAt === undefined) attempted();
       await transport?.close();
-      await pause(clock, { ms: restMs, woken: woken.promise }, signal);
+      await wakeablePause(clock, { ms: restMs, woken: woken.promise }, signal);
       return failures;
     } finally {
       wake = () => {};

@@ -16,10 +16,17 @@ export class McpProblem extends Error {
   readonly kind: McpProblemKind;
   /** The protocol's code of an error; never a status of HTTP. */
   readonly code: number | undefined;
+  /** What a program that failed wrote at its end: words of others, and never for the wire. */
+  readonly lastWords: string | undefined;
 
-  constructor(kind: McpProblemKind, message: string, code?: number) {
+  constructor(
+    kind: McpProblemKind,
+    message: string,
+    more: { readonly code?: number; readonly lastWords?: string } = {},
+  ) {
     super(message);
     this.kind = kind;
-    this.code = code;
+    this.code = more.code;
+    this.lastWords = more.lastWords;
   }
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts';
+import { pause } from '../core/wait.ts';
 import type { McpConnection } from './mcp-client.ts';
 import type { Listing } from './mcp-listing.ts';
 import { McpProblem } from './mcp-problem.ts';
-import { pause } from './pause.ts';
 
 export type RelistingNeeds = {
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export const createRelisting = ({ clock, take, onFailed }: RelistingNeeds, signa
         onFailed(error instanceof McpProblem ? error.message : 'The tools could not be listed');
       });
       if (listing !== undefined) take(listing);
-      await pause(clock, { ms: LEAST_INTERVAL_MS }, signal);
+      await pause(clock, LEAST_INTERVAL_MS, signal);
     }
   };
   return (connection: Pick<McpConnection, 'list'>): void => {

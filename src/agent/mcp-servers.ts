@@ -5,17 +5,21 @@ import type { AgentTool } from './agent-tool.ts';
 import type { EventDraft } from './event.ts';
 import type { McpTransport, McpTransports } from './mcp-client.ts';
 import type { McpServerConfig } from './mcp-config.ts';
+import { lastWordsIn } from './mcp-last-words.ts';
 import type { McpNews, McpStatus } from './mcp-life.ts';
 import { createMcpLink, type McpLink } from './mcp-link.ts';
 import { agentToolsFrom, type SkippedTool } from './mcp-tools.ts';
-import { pause } from './pause.ts';
+import { wakeablePause } from './wakeable-pause.ts';
 
 /** The tool servers of the configuration, kept connected from `start` to `stop`. */
 export type McpServers = {
   /** Starts every server that is enabled, all at once. Waits for none. */
   readonly start: () => void;
-  /** Settles when each of them has been tried once, or after `limitMs`. Rejects with the signal's reason. */
-  readonly settled: (limitMs: number, signal: AbortSignal) => Promise<void>;
+  /**
+   * Settles when each of them has been tried once, or after `limitMs`. Rejects with the signal's reason. Nothing when
+   * there is nothing to wait for.
+   */
+  readonly settled: (limitMs: number, signal: AbortSignal) => Promise<void> | undefined;
   readonly statuses: () => Readonly<Record<string, McpStatus>>;
   /** Switches a server on, and tries it now if it is not connected. Fulfilled with what came of that. */
   readonly connect: (name: string, signal?: AbortSignal) => Promise<McpStatus | 'not-found'>;
@@ -31,7 +35,8 @@ export type McpServers = {
 
 export type McpServersNeeds = {
   readonly servers: Readonly<Record<string, McpServerConfig>>;
-  readonly transports: McpTransports;
+  /** Asked for with each attempt: what they are made of is loaded when there is a server to connect to. */
+  readonly transports: () => McpTransports | Promise<McpTransports>;
   readonly clock: Clock;
   /** From 0 to 1, for spreading attempts. */
   readonly chance: () => number;
@@ -47,6 +52,16 @@ const SKIPPED_LINES_LIMIT = 10;
 
 const keyOf = ({ server, name, reason }: SkippedTool): string => `${server} ${name} ${reason}`;
 const settingOf = (server: string): string => `mcp.${server}`;
+
+/** Why a server was lost, and what it said itself where nobody could see that otherwise. */
+const lossIn = (
+  { reason, lastWords }: Extract<McpNews, { readonly kind: 'lost' }>,
+  server: McpServerConfig | undefined,
+): string => {
+  const given = server?.kind === 'local' ? Object.values(server.environment) : [];
+  const words = lastWords === undefined ? '' : lastWordsIn(lastWords, given);
+  return words === '' ? reason : `${reason}. It wrote: ${words}`;
+};
 
 /** The tools of all servers, which are the same objects until a server has others. */
 const createToolbox = (links: ReadonlyMap<string, McpLink>, log: Log) => {
@@ -75,28 +90,38 @@ export const createMcpServers = (needs: McpServersNeeds): McpServers => {
 
   const hear = (server: string, news: McpNews): void => {
     const setting = settingOf(server);
-    if (news.kind === 'lost') log('warn', 'mcp-server-lost', { setting, reason: news.reason, restMs: news.restMs });
-    else if (news.kind === 'list-failed') log('warn', 'mcp-list-failed', { setting, reason: news.reason });
+    if (news.kind === 'lost') {
+      const reason = lossIn(news, servers[server]);
+      log('warn', 'mcp-server-lost', { setting, reason, restMs: news.restMs });
+    } else if (news.kind === 'list-failed') log('warn', 'mcp-list-failed', { setting, reason: news.reason });
     else {
       toolbox.refresh();
       if (news.kind === 'tools-changed') publish({ type: 'mcp.tools.changed', properties: { server } });
       else log('info', 'mcp-server-connected', { setting, count: links.get(server)?.listing().tools.length ?? 0 });
     }
   };
-  const opening = (server: McpServerConfig): (() => McpTransport) =>
-    server.kind === 'local' ? () => transports.local(server) : () => transports.remote(server);
+  const opening = (server: McpServerConfig) => async (): Promise<McpTransport> => {
+    const ways = await transports();
+    return server.kind === 'local' ? ways.local(server) : ways.remote(server);
+  };
   for (const [name, server] of Object.entries(servers)) {
     const { timeoutMs } = server;
     const tell = (news: McpNews): void => hear(name, news);
     links.set(name, createMcpLink({ open: opening(server), clock, chance, timeoutMs, version, tell }));
   }
-  const firsts: Promise<void>[] = [];
+  /** All first attempts, while they are under way. */
+  let settling: Promise<void> | undefined;
   return {
     start() {
       if (isStopped) return;
-      for (const [name, link] of links) if (servers[name]?.enabled === true) firsts.push(link.on().first);
+      const enabled = [...links].filter(([name]) => servers[name]?.enabled === true);
+      if (enabled.length === 0) return;
+      settling = Promise.all(enabled.map(([, link]) => link.on().first)).then(() => {
+        settling = undefined;
+      });
     },
-    settled: (limitMs, signal) => pause(clock, { ms: limitMs, woken: Promise.all(firsts).then(() => {}) }, signal),
+    settled: (limitMs, signal) =>
+      settling === undefined ? undefined : wakeablePause(clock, { ms: limitMs, woken: settling }, signal),
     statuses: () => Object.fromEntries([...links].map(([name, link]) => [name, link.status()])),
     async connect(name, signal) {
       const link = links.get(name);
@@ -125,7 +150,7 @@ export const createMcpServers = (needs: McpServersNeeds): McpServers => {
       isStopped = true;
       const off = Promise.all([...links.values()].map((link) => link.off())).then(() => {});
       toolbox.refresh();
-      await pause(clock, { ms: STOP_LIMIT_MS, woken: off }, new AbortController().signal);
+      await wakeablePause(clock, { ms: STOP_LIMIT_MS, woken: off }, new AbortController().signal);
     },
   };
 };

@@ -38,6 +38,7 @@ export const agentToolsFrom = (
           name,
           description,
           inputSchema,
+          origin: { server, tool },
           patternsOf: () => ['*'],
           run: (input, { signal }) => call({ name: tool, input }, signal),
         });

@@ -1,9 +1,10 @@
+import { sessionIDOf } from './event.ts';
 import { nextEventID } from './event-ids.ts';
 import type { Ids } from './ids.ts';
 import { createMemoryTables } from './memory-tables.ts';
 import type { Message } from './message.ts';
 import type { Session } from './session.ts';
-import type { PlacedEvent, SessionsAsked, Store, Told } from './store.ts';
+import type { Change, MessagesAsked, PlacedEvent, SessionsAsked, Store, Told } from './store.ts';
 import { foldedTitle } from './title-search.ts';
 import { isUnfinished } from './unfinished.ts';
 
@@ -18,6 +19,8 @@ const DEFAULT_EVENT_LIMIT = 20_000;
 const byID = <Row extends { readonly id: string }>(rows: Iterable<Row>): Row[] =>
   [...rows].sort((left, right) => (left.id < right.id ? -1 : 1));
 
+const sizeOf = (value: unknown): number => JSON.stringify(value).length;
+
 const latestFirst = (left: Session, right: Session): number =>
   right.time.updated - left.time.updated || (left.id < right.id ? -1 : 1);
 
@@ -30,14 +33,29 @@ const isAsked = (session: Session, { directory, parentID, areRoots, search, upda
 
 /** A store that is gone with the process, for tests and for trying things out. Sessions in it are not bounded. */
 export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: MemoryStoreNeeds): Store => {
-  const { sessions, messages, parts, outputs, apply } = createMemoryTables();
-  const events: PlacedEvent[] = [];
+  const { sessions, hidden, messages, parts, outputs, apply } = createMemoryTables();
+  let events: PlacedEvent[] = [];
   let lastEventID = '';
+  let forgotten = '';
   let isClosed = false;
   const refuseWhenClosed = (): void => {
     if (isClosed) throw new Error('Cannot use the store: it is closed');
   };
-  const keepNewest = (count: number): void => void events.splice(0, Math.max(0, events.length - count));
+  const keepNewest = (count: number): void => {
+    const last = events.splice(0, Math.max(0, events.length - count)).at(-1);
+    if (last !== undefined) forgotten = last.event.id;
+  };
+  const forgetEventsOf = (changes: readonly Change[]): void => {
+    const gone = changes.flatMap((change) => (change.kind === 'session-removed' ? [change.sessionID] : []));
+    if (gone.length === 0) return;
+    events = events.filter(({ event }) => !gone.some((sessionID) => sessionID === sessionIDOf(event)));
+  };
+  const infosOf = (sessionID: string, { limit, beforeID }: MessagesAsked): readonly Message[] => {
+    const older = byID([...messages.values()].filter((message) => message.sessionID === sessionID)).filter(
+      ({ id }) => beforeID === undefined || id < beforeID,
+    );
+    return older.slice(limit === undefined ? 0 : Math.max(0, older.length - limit));
+  };
   const toldOf = (infos: readonly Message[]): readonly Told[] => {
     const partsOf = Map.groupBy(parts.values(), ({ messageID }) => messageID);
     return infos.map((info) => ({ info, parts: byID(partsOf.get(info.id) ?? []) }));
@@ -50,27 +68,32 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
         return { directory, event: { ...draft, id: lastEventID } };
       });
       apply(changes);
+      forgetEventsOf(changes);
       for (const one of placed) events.push(one);
       keepNewest(eventLimit);
       return placed;
     },
     async session(id) {
       refuseWhenClosed();
-      return sessions.get(id);
+      return hidden.has(id) ? undefined : sessions.get(id);
     },
     async sessions(asked) {
       refuseWhenClosed();
       return [...sessions.values()]
-        .filter((session) => isAsked(session, asked))
+        .filter((session) => !hidden.has(session.id) && isAsked(session, asked))
         .sort(latestFirst)
         .slice(0, asked.limit);
     },
-    async messages(sessionID, { limit, beforeID } = {}) {
+    async messages(sessionID, asked = {}) {
       refuseWhenClosed();
-      const older = byID([...messages.values()].filter((message) => message.sessionID === sessionID)).filter(
-        ({ id }) => beforeID === undefined || id < beforeID,
-      );
-      return toldOf(older.slice(limit === undefined ? 0 : Math.max(0, older.length - limit)));
+      return toldOf(infosOf(sessionID, asked));
+    },
+    async outline(sessionID, asked = {}) {
+      refuseWhenClosed();
+      return toldOf(infosOf(sessionID, asked)).map((told) => ({
+        id: told.info.id,
+        bytes: told.parts.reduce((sum, part) => sum + sizeOf(part), sizeOf(told.info)),
+      }));
     },
     async message(sessionID, messageID) {
       refuseWhenClosed();
@@ -84,13 +107,25 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     },
     async unfinished() {
       refuseWhenClosed();
-      return toldOf(byID(messages.values()).filter(isUnfinished));
+      return toldOf(
+        byID(messages.values()).filter((message) => isUnfinished(message) && !hidden.has(message.sessionID)),
+      );
     },
-    async events({ afterID, directory, limit }) {
+    async events({ afterID, directory, limit, limitBytes = Number.POSITIVE_INFINITY }) {
       refuseWhenClosed();
-      return events
-        .filter((placed) => placed.event.id > afterID && (directory === undefined || placed.directory === directory))
-        .slice(0, limit);
+      const page: PlacedEvent[] = [];
+      let bytes = 0;
+      for (const placed of events) {
+        if (page.length >= limit || bytes >= limitBytes) break;
+        if (placed.event.id <= afterID || (directory !== undefined && placed.directory !== directory)) continue;
+        page.push(placed);
+        bytes += sizeOf(placed.event);
+      }
+      return page;
+    },
+    async eventSpan() {
+      refuseWhenClosed();
+      return { oldest: events[0]?.event.id ?? '', forgotten, newest: lastEventID };
     },
     async pruneEvents(keep) {
       refuseWhenClosed();

@@ -8,7 +8,10 @@ type Placed = { readonly sessionID: string };
 type Output = Placed & { readonly partID: string; readonly text: string };
 
 export type MemoryTables = {
+  /** Those that are only begun are in here too. */
   readonly sessions: ReadonlyMap<string, Session>;
+  /** Ids of sessions that nobody is to find yet. */
+  readonly hidden: ReadonlyMap<string, true>;
   readonly messages: ReadonlyMap<string, Message>;
   readonly parts: ReadonlyMap<string, Part>;
   /** By the ids of their parts. */
@@ -20,6 +23,7 @@ export type MemoryTables = {
 /** Sessions and what belongs to them, held in memory. */
 export const createMemoryTables = (): MemoryTables => {
   const sessions = new Map<string, Session>();
+  const hidden = new Map<string, true>();
   const messages = new Map<string, Message>();
   const parts = new Map<string, Part>();
   const outputs = new Map<string, Output>();
@@ -36,16 +40,17 @@ export const createMemoryTables = (): MemoryTables => {
   };
   const removeSession = (sessionID: string): void => {
     put(sessions, sessionID, undefined);
+    put(hidden, sessionID, undefined);
     const isInSession = (row: Placed) => row.sessionID === sessionID;
     forget(messages, isInSession);
     forget(parts, isInSession);
     forget(outputs, isInSession);
   };
-  const removeMessage = (sessionID: string, messageID: string): void => {
-    if (messages.get(messageID)?.sessionID !== sessionID) return;
-    put(messages, messageID, undefined);
-    forget(parts, (part) => part.messageID === messageID);
-    forget(outputs, ({ partID }) => !parts.has(partID));
+  const beginSession = (session: Session): void => {
+    if (sessions.has(session.id) && !hidden.has(session.id)) throw new OrphanError('session');
+    removeSession(session.id);
+    put(sessions, session.id, session);
+    put(hidden, session.id, true);
   };
   const putMessage = (message: Message): void => {
     const { id, sessionID } = message;
@@ -67,15 +72,19 @@ export const createMemoryTables = (): MemoryTables => {
     switch (change.kind) {
       case 'session':
         put(sessions, change.session.id, change.session);
+        put(hidden, change.session.id, undefined);
+        break;
+      case 'session-begun':
+        beginSession(change.session);
+        break;
+      case 'session-given-up':
+        if (hidden.has(change.sessionID)) removeSession(change.sessionID);
         break;
       case 'session-removed':
         removeSession(change.sessionID);
         break;
       case 'message':
         putMessage(change.message);
-        break;
-      case 'message-removed':
-        removeMessage(change.sessionID, change.messageID);
         break;
       case 'part':
         putPart(change.part);
@@ -89,6 +98,7 @@ export const createMemoryTables = (): MemoryTables => {
   };
   return {
     sessions,
+    hidden,
     messages,
     parts,
     outputs,

@@ -11,6 +11,15 @@ export class RunAborted extends Error {
   }
 }
 
+/** Ends a turn that took too long. */
+export class TurnTooLong extends Error {
+  override readonly name = 'TurnTooLong';
+
+  constructor(limitMs: number) {
+    super(`The turn was not done after ${limitMs} ms`);
+  }
+}
+
 const ofModel = (problem: ModelProblem, providerID: string): MessageError => {
   const { kind, message, statusCode, isRetryable } = problem;
   if (kind === 'auth') return { name: 'ProviderAuthError', data: { providerID, message } };
@@ -22,6 +31,7 @@ const ofModel = (problem: ModelProblem, providerID: string): MessageError => {
 /** Why a turn failed, in the words of the wire. Of a bug nothing is told but that it was one. */
 export const messageErrorOf = (error: unknown, providerID: string): MessageError => {
   if (error instanceof ModelProblem) return ofModel(error, providerID);
+  if (error instanceof TurnTooLong) return endedByServer(error.message);
   if (error instanceof RunAborted || (error instanceof Fault && error.detail.kind === 'client-left')) {
     return { name: 'MessageAbortedError', data: { message: 'Aborted' } };
   }

@@ -3,7 +3,9 @@ import { json } from '../core/json.ts';
 import type { RouteTable } from '../core/route.ts';
 import type { RouteNeeds } from './agent-needs.ts';
 import { queryOf, wholeNumber } from './asked.ts';
+import { jsonInPieces } from './json-in-pieces.ts';
 import { messageErrorOf } from './message-error.ts';
+import { messageList } from './message-list.ts';
 import { patientJson } from './message-reply.ts';
 import type { Accepted } from './prompts.ts';
 import { PromptIn, readBody } from './wire-in.ts';
@@ -28,11 +30,11 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
           const message = 'before: expected the id of a message of this session';
           throw new Fault({ kind: 'bad-input', code: 'invalid_query', param: 'before', message });
         }
-        const found = await store.messages(id, {
+        const asked = {
           ...(limit === undefined ? {} : { limit }),
           ...(beforeID === undefined ? {} : { beforeID }),
-        });
-        return json(200, found);
+        };
+        return jsonInPieces(messageList(store, id, asked), onBug);
       },
       async POST(request, { id = '' }) {
         const prompt = await readBody(request, PromptIn);

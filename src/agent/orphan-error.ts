@@ -1,4 +1,9 @@
-const OWNERS = { message: 'session', part: 'message', output: 'part' } as const;
+const REASONS = {
+  session: 'another one has this id',
+  message: 'its session is not there, or another one has this id',
+  part: 'its message is not there, or another one has this id',
+  output: 'its part is not there, or another one has this id',
+} as const;
 
 /**
  * Why a store kept nothing of a commit: something in it belongs to what is not there (any more), or its id is taken by
@@ -6,10 +11,10 @@ const OWNERS = { message: 'session', part: 'message', output: 'part' } as const;
  */
 export class OrphanError extends Error {
   override readonly name = 'OrphanError';
-  readonly kind: keyof typeof OWNERS;
+  readonly kind: keyof typeof REASONS;
 
-  constructor(kind: keyof typeof OWNERS) {
-    super(`Cannot keep a ${kind}: its ${OWNERS[kind]} is not there, or another one has this id`);
+  constructor(kind: keyof typeof REASONS) {
+    super(`Cannot keep a ${kind}: ${REASONS[kind]}`);
     this.kind = kind;
   }
 }

@@ -6,29 +6,31 @@ import type { RouteNeeds } from './agent-needs.ts';
 import { directoryOf } from './asked.ts';
 import { type EventsWanted, followEvents, lastEventID, sseOf } from './event-stream.ts';
 import type { McpStatus } from './mcp-life.ts';
+import { CONNECTED, closingEvent, HEARTBEAT, lostEvent, sseOfStream } from './stream-events.ts';
 import { ReplyIn, ResponseIn, readBody } from './wire-in.ts';
 
 const HEARTBEAT_MS = 10_000;
 
 const noPermission = () => new Fault({ kind: 'not-found', hint: 'Permission request not found, or no longer open' });
 
-/** A bare event of the stream itself: it is not stored and has no id to come back with. */
-const greeting = (type: 'server.connected' | 'server.heartbeat', isGlobal: boolean): SseEvent => {
-  const event = { type, properties: {} };
-  return { data: JSON.stringify(isGlobal ? { payload: event } : event) };
-};
-
 const eventRoutes = (needs: RouteNeeds): RouteTable => {
   async function* told(wanted: EventsWanted, isGlobal: boolean): AsyncGenerator<SseEvent> {
-    yield greeting('server.connected', isGlobal);
-    for await (const placed of followEvents(needs, wanted)) yield sseOf(placed, isGlobal);
+    const end = needs.streams.begin();
+    try {
+      yield sseOfStream(CONNECTED, isGlobal);
+      for await (const told of followEvents(needs, wanted))
+        yield 'event' in told ? sseOf(told, isGlobal) : sseOfStream(lostEvent(told), isGlobal);
+      if (needs.ending.aborted) yield sseOfStream(closingEvent(wanted.directory), isGlobal);
+    } finally {
+      end();
+    }
   }
   const stream = (request: Request, isGlobal: boolean): Response => {
     // What is wrong with the request is told with a status, not in the stream.
     const afterID = lastEventID(request);
     const directory = isGlobal ? undefined : directoryOf(request, needs.directory);
     const { clock, onBug } = needs;
-    const heartbeat = { everyMs: HEARTBEAT_MS, event: () => greeting('server.heartbeat', isGlobal) };
+    const heartbeat = { everyMs: HEARTBEAT_MS, event: () => sseOfStream(HEARTBEAT, isGlobal) };
     const source = (left: AbortSignal) => told({ afterID, directory, left }, isGlobal);
     return sseResponse(source, { clock, heartbeat, onBug });
   };

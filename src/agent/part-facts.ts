@@ -1,11 +1,12 @@
 import type { EventDraft } from './event.ts';
 import type { Part } from './part.ts';
 import type { Fact } from './publisher.ts';
+import { toldPart } from './told-part.ts';
 
-/** The event that tells a part as it is now. */
+/** The event that tells a part as it is now, but for the content of a large file. */
 export const partUpdated = (part: Part, time: number): EventDraft => ({
   type: 'message.part.updated',
-  properties: { sessionID: part.sessionID, part, time },
+  properties: { sessionID: part.sessionID, part: toldPart(part), time },
 });
 
 /** A part kept and told. */

@@ -1,13 +1,14 @@
 import type { Clock } from '../core/clock.ts';
-import { Fault } from '../core/fault.ts';
-import { type Ids, isIdOf } from './ids.ts';
+import { createChosenIds } from './chosen-ids.ts';
+import type { Ids } from './ids.ts';
 import type { UserMessage } from './message.ts';
-import { OrphanError } from './orphan-error.ts';
+import { createMessageIDs } from './message-ids.ts';
 import type { FilePart, TextPart } from './part.ts';
 import { partUpdated } from './part-facts.ts';
-import type { Fact } from './publisher.ts';
+import { type Fact, joined } from './publisher.ts';
 import type { ModelRef, Session } from './session.ts';
-import { type Sessions, sessionModel } from './sessions.ts';
+import { refuseFull } from './session-room.ts';
+import { noSession, type Sessions, sessionModel } from './sessions.ts';
 import type { Store, Told } from './store.ts';
 import { agentNamed, type KnownAgent, modelNamed, type Voices } from './voices.ts';
 import type { PromptIn } from './wire-in.ts';
@@ -18,6 +19,8 @@ export type PromptNeeds = {
   readonly voices: Voices;
   readonly ids: Ids;
   readonly clock: Clock;
+  /** Whether a session is being removed: it takes nothing in any more. */
+  readonly isClosing: (sessionID: string) => boolean;
 };
 
 export type Accepted = { readonly session: Session; readonly user: UserMessage; readonly told: Told };
@@ -26,30 +29,6 @@ const modelOf = (session: Session): ModelRef | undefined => {
   if (session.model === undefined) return undefined;
   const { providerID, id, variant } = session.model;
   return { providerID, modelID: id, ...(variant === undefined ? {} : { variant }) };
-};
-
-const refusedID = (expected: string) =>
-  new Fault({ kind: 'bad-input', code: 'invalid_id', param: 'messageID', message: `messageID: expected ${expected}` });
-const takenID = () => refusedID('an id that is not used yet');
-
-/** Ids that clients chose for messages which are about to be stored. */
-const createTaking = (store: Pick<Store, 'message'>) => {
-  const taking = new Set<string>();
-  /** Works with an id that must be one, and new. */
-  return async <T>(sessionID: string, id: string, work: () => Promise<T>): Promise<T> => {
-    if (!isIdOf('message', id)) throw refusedID('msg_, 12 hexadecimal digits and 14 letters or digits');
-    if (taking.has(id)) throw takenID();
-    taking.add(id);
-    try {
-      if ((await store.message(sessionID, id)) !== undefined) throw takenID();
-      return await work();
-    } catch (error) {
-      // The session was there a moment ago, so it is the id: a message of another session has it.
-      throw error instanceof OrphanError ? takenID() : error;
-    } finally {
-      taking.delete(id);
-    }
-  };
 };
 
 /** The one that is asked for, or else the session's own, which a prompt need not be free to name. */
@@ -81,10 +60,15 @@ const promptFact = (user: UserMessage, parts: readonly (TextPart | FilePart)[]):
  * Takes a prompt in: checks whom it is for before anything is kept, and settles once the message is stored. A session
  * remembers the agent and the model that were asked for last.
  */
-export const createAccept = ({ store, sessions, voices, ids, clock }: PromptNeeds) => {
-  const taking = createTaking(store);
+export const createAccept = ({ store, sessions, voices, ids, clock, isClosing }: PromptNeeds) => {
+  const chosen = createChosenIds({ store, clock });
+  const nextID = createMessageIDs({ store, ids });
+  const refuseClosing = (sessionID: string): void => {
+    if (isClosing(sessionID)) throw noSession();
+  };
   return async (sessionID: string, prompt: PromptIn): Promise<Accepted> => {
     const before = await sessions.get(sessionID);
+    await refuseFull(store, sessionID, prompt);
     const agent = agentFor(voices, before, prompt.agent);
     const asked = prompt.model ?? agent.model ?? modelOf(before) ?? voices.defaultModel;
     const model = modelNamed(voices, prompt.variant === undefined ? asked : { ...asked, variant: prompt.variant });
@@ -100,11 +84,18 @@ export const createAccept = ({ store, sessions, voices, ids, clock }: PromptNeed
         ...(prompt.tools === undefined ? {} : { tools: prompt.tools }),
       };
       const parts = partsOf(prompt, { sessionID, messageID: id }, ids);
-      const remember = (now: Session): Session => ({ ...now, agent: agent.name, model: sessionModel(model) });
-      const session = await sessions.update(sessionID, remember, promptFact(user, parts));
+      const remember = (now: Session): Session => {
+        refuseClosing(sessionID);
+        return { ...now, agent: agent.name, model: sessionModel(model) };
+      };
+      const asked = promptFact(user, parts);
+      const session = await sessions.update(sessionID, remember, (changed) => joined(changed, asked));
+      refuseClosing(sessionID);
       return { session, user, told: { info: user, parts } };
     };
     const { messageID } = prompt;
-    return messageID === undefined ? keep(ids('message')) : taking(sessionID, messageID, () => keep(messageID));
+    return messageID === undefined
+      ? keep(await nextID(sessionID))
+      : chosen(sessionID, messageID, () => keep(messageID));
   };
 };

@@ -41,10 +41,10 @@ const replyTo = (detail: FaultDetail): Response => {
     }
     case 'body-too-slow':
       return named(408, 'RequestTimeout', { message: 'The request body did not arrive in time' });
-    case 'conflict':
-      return named(409, 'ConflictError', { message: detail.message });
-    case 'body-too-large':
-      return named(413, 'PayloadTooLarge', { message: `The body may have ${detail.limitBytes} bytes at most` });
+    case 'body-too-large': {
+      const { limitBytes, message = `The body may have ${limitBytes} bytes at most` } = detail;
+      return named(413, 'PayloadTooLarge', { message });
+    }
     case 'unsupported-media-type':
       return named(415, 'UnsupportedMediaType', { message: 'Send the body as application/json' });
     case 'unavailable':
@@ -56,6 +56,7 @@ const replyTo = (detail: FaultDetail): Response => {
     case 'backend-error':
     case 'backend-unusable':
     case 'backend-timeout':
+    case 'agent-failed':
       return named(502, 'BackendError', { message: 'Something behind this server did not answer' });
     case 'client-left':
       return new Response(null, { status: 499 });

@@ -19,10 +19,27 @@ const noParent = () =>
 /** Sessions: made, listed, changed, removed, looked at and stopped. */
 export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
   const { store, sessions, voices, runs, directory } = needs;
-  const descendants = async (id: string): Promise<readonly string[]> => {
-    const children = (await store.sessions({ parentID: id })).map((child) => child.id);
-    const further = await Promise.all(children.map(descendants));
-    return [...children, ...further.flat()];
+  /** Ends what runs in a session and in all below it, and lets nothing begin there any more. Those at the bottom come first. */
+  const closeFamily = async (id: string): Promise<readonly string[]> => {
+    await runs.close(id);
+    // Asked once nothing in it can make others.
+    const children = await store.sessions({ parentID: id });
+    const below = await Promise.all(children.map((child) => closeFamily(child.id)));
+    return [...below.flat(), id];
+  };
+  const removeFamily = async (id: string): Promise<void> => {
+    const family = await closeFamily(id);
+    try {
+      for (const one of family) {
+        await sessions.remove(one).catch((error: unknown) => {
+          // Somebody else may have removed it meanwhile.
+          if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
+        });
+      }
+    } finally {
+      // They are gone, or else they stay.
+      for (const one of family) runs.open(one);
+    }
   };
   return {
     '/session': {
@@ -42,7 +59,9 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
       },
       async POST(request) {
         const given = await readBody(request, SessionIn, true);
-        if (given.parentID !== undefined && (await store.session(given.parentID)) === undefined) throw noParent();
+        const { parentID } = given;
+        if (parentID !== undefined && (runs.isClosing(parentID) || (await store.session(parentID)) === undefined))
+          throw noParent();
         if (given.agent !== undefined) agentNamed(voices, given.agent);
         if (given.model !== undefined) modelNamed(voices, given.model);
         return json(200, await sessions.create({ ...given, directory: directoryOf(request, directory) }));
@@ -68,11 +87,8 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
       },
       async DELETE(_request, { id = '' }) {
         await sessions.get(id);
-        // With it go the sessions that it has handed work to; what runs in any of them ends first.
-        await runs.abort(id);
-        const family = await descendants(id);
-        await Promise.all(family.map(runs.abort));
-        for (const one of [...family.toReversed(), id]) await sessions.remove(one);
+        // With it go the sessions that it has handed work to.
+        await removeFamily(id);
         return json(200, true);
       },
     },
@@ -98,8 +114,12 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
       },
     },
     '/session/:id/message/:messageID/part/:partID/output': {
-      async GET(_request, { id = '', partID = '' }) {
-        const output = await store.output(id, partID);
+      async GET(_request, { id = '', messageID = '', partID = '' }) {
+        await sessions.get(id);
+        const told = await store.message(id, messageID);
+        if (told === undefined) throw noSuch('Message');
+        const isInMessage = told.parts.some((part) => part.id === partID);
+        const output = isInMessage ? await store.output(id, partID) : undefined;
         if (output === undefined) throw noSuch('Output');
         return new Response(output, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
       },

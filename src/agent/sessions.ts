@@ -27,8 +27,15 @@ export type Sessions = {
   readonly create: (given: SessionGiven) => Promise<Session>;
   /** The session of an id; a `not-found` fault when there is none. */
   readonly get: (id: string) => Promise<Session>;
-  /** Stores a session as changed, with the time of the change, and together with it what else is `also` to be kept and told. */
-  readonly update: (id: string, change: (session: Session) => Session, also?: Fact) => Promise<Session>;
+  /**
+   * Stores a session as changed, with the time of the change. `within` gives the whole of what is kept and told in that
+   * moment, and where in it the session stands.
+   */
+  readonly update: (
+    id: string,
+    change: (session: Session) => Session,
+    within?: (changed: Fact) => Fact,
+  ) => Promise<Session>;
   readonly remove: (id: string) => Promise<void>;
 };
 
@@ -71,10 +78,13 @@ const slugOf = (id: string): string => {
   return `${ADJECTIVES[first % ADJECTIVES.length]}-${NOUNS[second % NOUNS.length]}`;
 };
 
+/** There is no such session, or none any more. */
+export const noSession = (): Fault => new Fault({ kind: 'not-found', hint: 'Session not found' });
+
 export const createSessions = ({ store, publisher, ids, clock, version }: SessionsNeeds): Sessions => {
   const get = async (id: string): Promise<Session> => {
     const session = await store.session(id);
-    if (session === undefined) throw new Fault({ kind: 'not-found', hint: 'Session not found' });
+    if (session === undefined) throw noSession();
     return session;
   };
   const changing = new Map<string, Promise<unknown>>();
@@ -118,15 +128,16 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
       });
       return session;
     },
-    update: (id, change, { changes = [], drafts = [] } = {}) =>
+    update: (id, change, within = (changed) => changed) =>
       inOrder(id, async () => {
         const before = await get(id);
         const changed = change(before);
         const session = { ...changed, time: { ...changed.time, updated: clock.now() } };
-        await publisher.publish(session.directory, {
-          changes: [{ kind: 'session', session }, ...changes],
-          drafts: [{ type: 'session.updated', properties: { sessionID: id, info: session } }, ...drafts],
-        });
+        const fact: Fact = {
+          changes: [{ kind: 'session', session }],
+          drafts: [{ type: 'session.updated', properties: { sessionID: id, info: session } }],
+        };
+        await publisher.publish(session.directory, within(fact));
         return session;
       }),
     remove: (id) =>

@@ -3,12 +3,13 @@ import { isRecord } from '../core/record.ts';
 import type { ChatEvent } from './chat-model.ts';
 import type { EventDraft } from './event.ts';
 import type { Ids } from './ids.ts';
+import { isNestedBeyond } from './nesting.ts';
 import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts';
 import { partUpdated, withMergedDeltas } from './part-facts.ts';
 import type { Fact } from './publisher.ts';
 import { WITHDRAWN } from './withdrawn.ts';
 
-/** A call that a model has asked for. `input` is undefined when its arguments are not a JSON object. */
+/** A call that a model has asked for. `input` is undefined when its arguments are no JSON object, or one that lies too deep. */
 export type AskedCall = {
   readonly part: ToolPart;
   readonly input: Readonly<Record<string, unknown>> | undefined;
@@ -81,7 +82,8 @@ export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsN
     const known = pending.get(id);
     if (known === undefined) return begun;
     pending.delete(id);
-    const given = isRecord(input) ? input : undefined;
+    // What lies too deep can be written nowhere.
+    const given = isRecord(input) && !isNestedBeyond(input) ? input : undefined;
     const part: ToolPart = { ...known, tool: name, state: { status: 'pending', input: given ?? {}, raw } };
     touched.set(part.id, part);
     calls.push({ part, input: given, raw });
@@ -105,12 +107,17 @@ export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsN
   const factOf = (drafts: readonly EventDraft[]): Fact => {
     const parts = [...touched.values()];
     touched.clear();
-    return { changes: parts.map((part) => ({ kind: 'part', part })), drafts: withMergedDeltas(drafts) };
+    const growingID = spoken?.id;
+    return {
+      changes: parts.map((part) => ({ kind: 'part', part, isGrowing: part.id === growingID })),
+      drafts: withMergedDeltas(drafts),
+    };
   };
   return {
     take: (events: readonly ChatEvent[]): Fact => factOf(events.flatMap(draftsFor)),
     /** What was said to be read, as far as it still counts. */
     text: (): string => [...said.values()].map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    hasCalls: (): boolean => calls.length + pending.size > 0,
     /** The calls that were asked for. Whoever takes them ends them: from here on they are no matter of these parts. */
     handOver(): readonly AskedCall[] {
       const broken = [...pending.values()].map((part): AskedCall => ({ part, input: undefined, raw: '' }));

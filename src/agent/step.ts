@@ -1,12 +1,12 @@
 import { askModel, type StepEnd } from './ask-model.ts';
 import { createCaller } from './call-tool.ts';
-import { type ChatRequest, ModelProblem } from './chat-model.ts';
+import { type ChatRequest, ModelProblem, type ToolSpec } from './chat-model.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { costOf } from './cost.ts';
 import { historyOf } from './history.ts';
 import { createLoopGuard } from './loop-guard.ts';
 import type { AssistantMessage, MessageError } from './message.ts';
-import { endedByServer, messageErrorOf, RunAborted } from './message-error.ts';
+import { endedByServer, messageErrorOf, RunAborted, TurnTooLong } from './message-error.ts';
 import { messageFact } from './opened-message.ts';
 import { partFact } from './part-facts.ts';
 import { type Fact, joined } from './publisher.ts';
@@ -18,7 +18,17 @@ const LAST_STEP = 'This is the last step of this turn, and no tools are left. An
 const LOOPING = endedByServer('The model made the same call again and again');
 const OUT_OF_STEPS = endedByServer('The turn took all the steps it may, and the model asked for more');
 
-const isExpected = (error: unknown): boolean => error instanceof ModelProblem || error instanceof RunAborted;
+type Closing = {
+  readonly last: Fact;
+  readonly error?: MessageError | undefined;
+  /** Whether the turn ends with it, as it does unless another step comes. */
+  readonly isEnd?: boolean;
+  /** Keeps and tells the close; by itself unless something else goes with it. */
+  readonly tell?: (fact: Fact) => Promise<unknown>;
+};
+
+const isExpected = (error: unknown): boolean =>
+  error instanceof ModelProblem || error instanceof RunAborted || error instanceof TurnTooLong;
 
 /**
  * Takes the steps of one turn: asks the model, makes the calls it asks for, and closes the message that was opened for the
@@ -32,36 +42,46 @@ export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSign
   const said = () => store.messages(sessionID);
   const guard = createLoopGuard();
   const caller = createCaller({ ...needs, directory, agent: voice.agent.name, tools, ruling, guard, said });
+  const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
   const system = [voice.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');
 
   const close = async (
     message: AssistantMessage,
-    { last = {}, error }: { readonly last?: Fact; readonly error?: MessageError },
+    { last, error, isEnd = true, tell = publish }: Closing,
   ): Promise<AssistantMessage> => {
     const time = { ...message.time, completed: clock.now() };
     const closed: AssistantMessage = { ...message, time, ...(error === undefined ? {} : { error, finish: 'error' }) };
     const told: Fact =
       error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
-    await publish(joined(last, messageFact(closed), told));
+    const end = joined(messageFact(closed), told, isEnd ? needs.atEnd() : {});
+    await tell(joined(last, end)).catch(async (failure: unknown) => {
+      if (error === undefined) throw failure;
+      // What was said last cannot be kept, it seems. The message must not stay open for that.
+      needs.onBug(failure);
+      await publish(end);
+    });
     return closed;
   };
   const requestFor = (messages: readonly Told[], isLast: boolean): ChatRequest => ({
     target: voice.model.target,
     system: isLast ? `${system}\n\n${LAST_STEP}`.trim() : system,
     messages: historyOf(messages, user.id),
-    tools: isLast ? [] : tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    tools: specs,
+    ...(isLast ? { toolChoice: 'none' } : {}),
     sessionID,
   });
   const makeRoom = async (messages: readonly Told[]): Promise<readonly Told[]> => {
     await summarise({ ...needs, said: messages }, asked, signal);
     return said();
   };
-  /** A summary that cannot be had before it must be is done without. */
+  let isSummaryInVain = false;
+  /** A summary that cannot be had before it must be is done without, for the whole turn. */
   const makeRoomIfFull = async (messages: readonly Told[]): Promise<readonly Told[]> => {
-    if (!isContextFull(messages, voice.model.usableTokens)) return messages;
+    if (isSummaryInVain || !isContextFull(messages, voice.model.usableTokens)) return messages;
     return makeRoom(messages).catch((error: unknown) => {
-      if (error instanceof ModelProblem) return messages;
-      throw error;
+      if (!(error instanceof ModelProblem)) throw error;
+      isSummaryInVain = true;
+      return messages;
     });
   };
   const ask = async (parts: StepParts, isLast: boolean): Promise<StepEnd> => {
@@ -81,26 +101,22 @@ export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSign
     const parts = createStepParts({ ids, clock, sessionID, messageID });
     let spent = message;
     try {
-      const { finish, tokens } = await ask(parts, isLast);
+      const { finish, tokens, untold } = await ask(parts, isLast);
       const cost = costOf(tokens, voice.model.prices);
       spent = { ...message, cost, tokens, finish };
-      await needs.account({ tokens, cost });
+      const finished = (): Fact => {
+        const placed = { id: ids('part'), sessionID, messageID };
+        return partFact({ ...placed, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
+      };
+      const account = (closing: Fact) => needs.account({ tokens, cost }, (changed) => joined(untold, changed, closing));
+      if (!parts.hasCalls()) return await close(spent, { last: finished(), tell: account });
+      await account({});
       const calls = parts.handOver();
       const called = isLast ? await caller.none(calls) : await caller.all(calls, signal);
-      const part = {
-        id: ids('part'),
-        sessionID,
-        messageID,
-        type: 'step-finish',
-        reason: finish,
-        cost,
-        tokens,
-      } as const;
-      const last = partFact(part, clock.now());
-      if (called === 'looping') return await close(spent, { last, error: LOOPING });
-      if (isLast && calls.length > 0) return await close(spent, { last, error: OUT_OF_STEPS });
-      const closed = await close(spent, { last });
-      return calls.length > 0 && called === 'done' ? undefined : closed;
+      const error = called === 'looping' ? LOOPING : isLast ? OUT_OF_STEPS : undefined;
+      const isEnd = error !== undefined || called !== 'done';
+      const closed = await close(spent, { last: finished(), error, isEnd });
+      return isEnd ? closed : undefined;
     } catch (error) {
       if (!isExpected(error)) needs.onBug(error);
       const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);

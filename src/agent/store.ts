@@ -6,11 +6,18 @@ import type { Session } from './session.ts';
 /** Something to be kept from now on, or to be forgotten. What has an id replaces what had it before. */
 export type Change =
   | { readonly kind: 'session'; readonly session: Session }
-  /** With its messages, parts and outputs. Its children stay. */
+  /**
+   * A session that nobody finds until it is kept as a `session`. What was begun under its id before, and not finished, is
+   * forgotten; an id that is taken makes the commit fail.
+   */
+  | { readonly kind: 'session-begun'; readonly session: Session }
+  /** Forgets a session that is only begun, and no other. */
+  | { readonly kind: 'session-given-up'; readonly sessionID: string }
+  /** With its messages, parts, outputs and events. Its children stay. */
   | { readonly kind: 'session-removed'; readonly sessionID: string }
   | { readonly kind: 'message'; readonly message: Message }
-  | { readonly kind: 'message-removed'; readonly sessionID: string; readonly messageID: string }
-  | { readonly kind: 'part'; readonly part: Part }
+  /** `isGrowing`: more of it follows at once. Whoever reads sees it, but a process that is killed may lose its last second. */
+  | { readonly kind: 'part'; readonly part: Part; readonly isGrowing?: boolean }
   /** The whole output of a tool call, of which the part holds only the beginning. */
   | { readonly kind: 'output'; readonly sessionID: string; readonly partID: string; readonly text: string };
 
@@ -23,6 +30,18 @@ export type EventsAsked = {
   readonly afterID: string;
   readonly directory?: string;
   readonly limit: number;
+  /** A page ends with the event that takes it to so many bytes, and is shorter than `limit` then. It never holds none for that. */
+  readonly limitBytes?: number;
+};
+
+/** Ids of events. Each is '' where there is none. */
+export type EventSpan = {
+  /** The oldest that is left. */
+  readonly oldest: string;
+  /** The newest that was forgotten for its age; those of sessions that were removed do not count. */
+  readonly forgotten: string;
+  /** The newest there ever was. */
+  readonly newest: string;
 };
 
 export type PlacedEvent = { readonly directory: string; readonly event: AgentEvent };
@@ -46,6 +65,9 @@ export type MessagesAsked = {
   readonly beforeID?: string;
 };
 
+/** What a message takes, with its parts: about the bytes that it is kept in. */
+export type Sized = { readonly id: string; readonly bytes: number };
+
 /**
  * What survives the process. Every method rejects when the store cannot be reached, and none leaves half of a commit
  * behind. Messages and parts come back in the order of their ids, sessions with the latest updated first.
@@ -58,13 +80,17 @@ export type Store = {
   ) => Promise<readonly PlacedEvent[]>;
   readonly session: (id: string) => Promise<Session | undefined>;
   readonly sessions: (asked: SessionsAsked) => Promise<readonly Session[]>;
+  /** Of a very large session each message is as it was at some moment of the reading, and those that came in meanwhile are left out. */
   readonly messages: (sessionID: string, asked?: MessagesAsked) => Promise<readonly Told[]>;
+  /** Messages by their ids alone, in the same order: none of them is read. */
+  readonly outline: (sessionID: string, asked?: MessagesAsked) => Promise<readonly Sized[]>;
   readonly message: (sessionID: string, messageID: string) => Promise<Told | undefined>;
   readonly output: (sessionID: string, partID: string) => Promise<string | undefined>;
   /** Answers of all sessions that were begun and not completed: what a killed process leaves behind. */
   readonly unfinished: () => Promise<readonly Told[]>;
   readonly events: (asked: EventsAsked) => Promise<readonly PlacedEvent[]>;
-  /** Forgets events that are older than this many newest ones. */
+  readonly eventSpan: () => Promise<EventSpan>;
+  /** Forgets events that are older than this many newest ones, and sessions whose making was given up. */
   readonly pruneEvents: (keep: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };

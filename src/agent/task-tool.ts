@@ -1,11 +1,15 @@
 import * as v from 'valibot';
+import { Fault } from '../core/fault.ts';
 import type { AgentTool, CallContext, ToolOutcome } from './agent-tool.ts';
+import type { ToolSpec } from './chat-model.ts';
+import { rulingFor } from './permission-rules.ts';
 import type { Accepted } from './prompts.ts';
 import type { Runs } from './runs.ts';
-import type { Rule, Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import type { Store } from './store.ts';
-import type { Voices } from './voices.ts';
+import type { TaskFamilies } from './task-families.ts';
+import { limitsOf, promptOf, TASK } from './task-limits.ts';
+import type { KnownAgent, Voices } from './voices.ts';
 import type { PromptIn } from './wire-in.ts';
 
 export type TaskNeeds = {
@@ -14,6 +18,7 @@ export type TaskNeeds = {
   readonly voices: Voices;
   readonly accept: (sessionID: string, prompt: PromptIn) => Promise<Accepted>;
   readonly runs: () => Runs;
+  readonly families: TaskFamilies;
 };
 
 const Input = v.object({
@@ -24,6 +29,35 @@ const Input = v.object({
 
 /** How many sessions may hang one under the other before no more work is handed on: longer chains are a loop in disguise. */
 const DEPTH_LIMIT = 3;
+
+/** How many tasks one prompt of a person may come to, all the way down. */
+export const TASKS_OF_A_PROMPT = 100;
+const SPENT = `${TASKS_OF_A_PROMPT} tasks have been handed on for this prompt, and no more may be. Do the work yourself.`;
+
+const REMOVED = 'Somebody removed the session in which the task was to be worked on.';
+
+/** The tool as a model is told of it, with the agents that it can hand work to. */
+const specFor = (takers: readonly KnownAgent[]): ToolSpec => {
+  const listed = takers.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
+  return {
+    name: TASK,
+    description: `Hands a piece of work to another agent and answers with what that agent says at the end. The other agent sees nothing of this conversation, so tell it all it needs. Agents:\n${listed}`,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        description: { type: 'string', description: 'the work in three to five words' },
+        prompt: { type: 'string', description: 'the whole task, with everything the other agent must know' },
+        subagent_type: {
+          type: 'string',
+          enum: takers.map(({ name }) => name),
+          description: 'the agent that is to do it',
+        },
+      },
+      required: ['description', 'prompt', 'subagent_type'],
+      additionalProperties: false,
+    },
+  };
+};
 
 const failed = (output: string): ToolOutcome => ({ output, title: 'task', metadata: {}, isError: true });
 
@@ -36,40 +70,31 @@ const depthOf = async (store: Pick<Store, 'session'>, sessionID: string): Promis
   return depth;
 };
 
-/** What the session or the message forbids, or wants to be asked about: no other agent may do it for them either. */
-const limitsOf = async (
-  store: Pick<Store, 'message'>,
-  session: Session,
-  messageID: string,
-): Promise<readonly Rule[]> => {
-  const answer = (await store.message(session.id, messageID))?.info;
-  const user = answer?.role === 'assistant' ? (await store.message(session.id, answer.parentID))?.info : undefined;
-  const switched = Object.entries(user?.role === 'user' ? (user.tools ?? {}) : {}).filter(([, isOn]) => !isOn);
-  return [
-    ...(session.permission ?? []).filter(({ action }) => action !== 'allow'),
-    ...switched.map(([permission]): Rule => ({ permission, pattern: '*', action: 'deny' })),
-  ];
-};
-
 /** Hands work to another agent, in a session of its own that belongs to the one that asks. */
-export const createTaskTool = ({ sessions, store, voices, accept, runs }: TaskNeeds): AgentTool => {
+export const createTaskTool = ({ sessions, store, voices, accept, runs, families }: TaskNeeds): AgentTool => {
   const takers = [...voices.agents.values()].filter(({ takesTasks }) => takesTasks);
   const names = takers.map(({ name }) => name);
-  const listed = takers.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
 
   const work = async (
     { description, prompt, subagent_type }: v.InferOutput<typeof Input>,
-    { sessionID, messageID, signal }: CallContext,
+    context: CallContext,
   ): Promise<ToolOutcome> => {
-    if (!names.includes(subagent_type)) return failed(`subagent_type: expected one of ${names.join(', ')}`);
+    const { sessionID, signal } = context;
+    const taker = takers.find(({ name }) => name === subagent_type);
+    if (taker === undefined) return failed(`subagent_type: expected one of ${names.join(', ')}`);
     if ((await depthOf(store, sessionID)) > DEPTH_LIMIT)
       return failed('Tasks are nested too deeply. Do the work yourself.');
+    if (!families.take(context)) return failed(SPENT);
     const parent = await sessions.get(sessionID);
-    const permission = await limitsOf(store, parent, messageID);
+    const asked = await promptOf(store, context);
+    const permission = limitsOf(parent, asked, taker);
     const title = `${description} (@${subagent_type} subagent)`;
     const { directory } = parent;
-    const child = await sessions.create({ directory, parentID: sessionID, title, agent: subagent_type, permission });
+    // Without a model of its own the other agent goes on with this one: the default one may be elsewhere.
+    const given = { directory, parentID: sessionID, title, agent: subagent_type, model: asked?.model, permission };
+    const child = await sessions.create(given);
     const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] });
+    const finish = families.begin(child.id, context);
     const leave = () => void runs().abort(child.id);
     signal.addEventListener('abort', leave, { once: true });
     try {
@@ -89,28 +114,27 @@ export const createTaskTool = ({ sessions, store, voices, accept, runs }: TaskNe
       }
       return { output: output === '' ? 'The task ended without an answer.' : output, title, metadata, isError: false };
     } finally {
+      finish();
       signal.removeEventListener('abort', leave);
     }
   };
-  return {
-    name: 'task',
-    description: `Hands a piece of work to another agent and answers with what that agent says at the end. The other agent sees nothing of this conversation, so tell it all it needs. Agents:\n${listed}`,
-    inputSchema: {
-      type: 'object',
-      properties: {
-        description: { type: 'string', description: 'the work in three to five words' },
-        prompt: { type: 'string', description: 'the whole task, with everything the other agent must know' },
-        subagent_type: { type: 'string', enum: names, description: 'the agent that is to do it' },
-      },
-      required: ['description', 'prompt', 'subagent_type'],
-      additionalProperties: false,
+  const tool: AgentTool = {
+    ...specFor(takers),
+    underRules(rules) {
+      const allowed = takers.filter(({ name }) => rulingFor(rules, TASK, name) !== 'deny');
+      return allowed.length === 0 ? undefined : { ...tool, ...specFor(allowed) };
     },
     // A text of the model's own could be a wildcard, and `always` would then allow more than anybody meant.
     patternsOf: ({ subagent_type }) => [names.find((name) => name === subagent_type) ?? 'unknown'],
     async run(given, context) {
       const parsed = v.safeParse(Input, given);
       if (!parsed.success) return failed('The arguments are description, prompt and subagent_type, all texts');
-      return work(parsed.output, context);
+      return work(parsed.output, context).catch((error: unknown) => {
+        context.signal.throwIfAborted();
+        if (error instanceof Fault && error.detail.kind === 'not-found') return failed(REMOVED);
+        throw error;
+      });
     },
   };
+  return tool;
 };

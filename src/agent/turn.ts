@@ -5,10 +5,13 @@ import type { StepEnd } from './ask-model.ts';
 import type { ChatModel } from './chat-model.ts';
 import type { Ids } from './ids.ts';
 import type { AssistantMessage } from './message.ts';
+import { createMessageIDs } from './message-ids.ts';
+import type { Meter } from './meter.ts';
 import { type Answered, messageFact, openedMessage } from './opened-message.ts';
 import { partFact } from './part-facts.ts';
 import { type Fact, joined } from './publisher.ts';
 import type { Action, SessionStatus } from './session.ts';
+import { statusFact } from './status-fact.ts';
 import { createStep } from './step.ts';
 import type { Store } from './store.ts';
 import type { OutputLimits } from './tool-output.ts';
@@ -19,12 +22,18 @@ export type TurnNeeds = {
   readonly chance: () => number;
   readonly model: ChatModel;
   readonly approvals: Approvals;
-  readonly store: Pick<Store, 'messages'>;
+  readonly store: Pick<Store, 'messages' | 'outline'>;
   readonly outputLimits: OutputLimits;
+  readonly meter: Pick<Meter, 'modelCall' | 'toolCall'>;
   readonly publish: (fact: Fact) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
-  /** Adds what a step has cost to the session. */
-  readonly account: (step: Pick<StepEnd, 'tokens'> & { readonly cost: number }) => Promise<unknown>;
+  /** What is told with the end of the turn. */
+  readonly atEnd: () => Fact;
+  /** Adds what a step has cost to the session; `within` as for any other change of a session. */
+  readonly account: (
+    step: Pick<StepEnd, 'tokens'> & { readonly cost: number },
+    within: (changed: Fact) => Fact,
+  ) => Promise<unknown>;
   /** Hears of a failure that nobody expects; whoever asked is told only that there was one. */
   readonly onBug: (error: unknown) => void;
 };
@@ -32,7 +41,7 @@ export type TurnNeeds = {
 /** What is to be answered, by whom, and with which tools. */
 export type TurnAsked = Answered & {
   readonly tools: readonly AgentTool[];
-  readonly ruling: (tool: string, patterns: readonly string[]) => Action;
+  readonly ruling: (tool: string, patterns: readonly string[]) => Promise<Action>;
 };
 
 /**
@@ -41,12 +50,14 @@ export type TurnAsked = Answered & {
  */
 export const runTurn = async (needs: TurnNeeds, asked: TurnAsked, signal: AbortSignal): Promise<AssistantMessage> => {
   const { clock, ids, publish } = needs;
+  const busy = statusFact(asked.session.id, { type: 'busy' });
   const step = createStep(needs, asked, signal);
+  const nextID = createMessageIDs(needs);
   for (let count = 1; ; count++) {
-    const message = openedMessage(asked, { id: ids('message'), now: clock.now() });
+    const message = openedMessage(asked, { id: await nextID(asked.session.id), now: clock.now() });
     const { id: messageID, sessionID } = message;
     const start = partFact({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
-    await publish(joined(messageFact(message), start));
+    await publish(joined(count === 1 ? busy : {}, messageFact(message), start));
     const ended = await step(message, count >= asked.voice.agent.steps);
     if (ended !== undefined) return ended;
   }

@@ -1,49 +1,56 @@
-type Compiled = {
-  /** At which places of the pattern a character may stand, a bit for each. */
-  readonly placesOf: ReadonlyMap<string, bigint>;
-  /** Where any character may stand. */
-  readonly questions: bigint;
-  /** Before which places a star is. */
-  readonly stars: bigint;
-  readonly length: bigint;
+/** Says of a text whether it is wholly of a pattern. */
+export type Wildcard = (text: string) => boolean;
+
+/** The characters between two stars. A `?` among them is any one. */
+type Run = readonly string[];
+
+const standsAt = (run: Run, chars: Run, start: number): boolean =>
+  run.every((char, at) => char === '?' || char === chars[start + at]);
+
+/** Where a run first stands between two places, or -1. */
+const placeOf = (run: Run, chars: Run, { from, to }: { readonly from: number; readonly to: number }): number => {
+  for (let start = from; start + run.length <= to; start++) if (standsAt(run, chars, start)) return start;
+  return -1;
 };
 
-const compiled = (pattern: string): Compiled => {
-  const placesOf = new Map<string, bigint>();
-  let questions = 0n;
-  let stars = 0n;
-  let length = 0n;
-  for (const char of pattern) {
-    const place = 1n << length;
-    if (char === '*') stars |= place;
-    else length += 1n;
-    if (char === '?') questions |= place;
-    else if (char !== '*') placesOf.set(char, (placesOf.get(char) ?? 0n) | place);
-  }
-  return { placesOf, questions, stars, length };
-};
-
-/** Follows all ways through the pattern at once, a bit for each, so that no text makes it go back. */
-const isWhole = (text: string, { placesOf, questions, stars, length }: Compiled): boolean => {
-  let reached = 1n;
-  for (const char of text) {
-    const onward = reached & ((placesOf.get(char) ?? 0n) | questions);
-    reached = (onward << 1n) | (reached & stars);
-    if (reached === 0n) return false;
-  }
-  return reached >> length === 1n;
+/** Each run is taken where it first stands: no later place leaves more room for the rest, so nothing is tried twice. */
+const exactly = (pattern: string): Wildcard => {
+  const [first = [], ...more] = pattern.split('*').map((run) => [...run]);
+  const last = more.pop();
+  const least = [first, ...more, last ?? []].reduce((sum, run) => sum + run.length, 0);
+  return (text) => {
+    // There are no more characters than code units: most texts need not be taken apart.
+    if (text.length < least) return false;
+    const chars = [...text];
+    if (last === undefined) return chars.length === least && standsAt(first, chars, 0);
+    const to = chars.length - last.length;
+    if (chars.length < least || !standsAt(first, chars, 0) || !standsAt(last, chars, to)) return false;
+    let from = first.length;
+    for (const run of more) {
+      const place = placeOf(run, chars, { from, to });
+      if (place === -1) return false;
+      from = place + run.length;
+    }
+    return true;
+  };
 };
 
 const slashed = (text: string): string => text.replaceAll('\\', '/');
 
 /**
- * Whether a text is wholly of a pattern: `*` is any run of characters, line breaks too, `?` is one. A backslash is a
- * slash, and `ls *` is also `ls` alone. The time grows with the text's length, however the two were chosen.
+ * A pattern, taken apart once: `*` is any run of characters, line breaks too, `?` is one. A backslash is a slash, and
+ * `ls *` is also `ls` alone.
  */
-export const matchesWildcard = (text: string, pattern: string): boolean => {
-  if (pattern === '*') return true;
-  const plain = slashed(text);
+export const wildcard = (pattern: string): Wildcard => {
+  if (pattern === '*') return () => true;
   const wanted = slashed(pattern);
-  if (isWhole(plain, compiled(wanted))) return true;
-  return wanted.endsWith(' *') && isWhole(plain, compiled(wanted.slice(0, -2)));
+  const whole = exactly(wanted);
+  const bare = wanted.endsWith(' *') ? exactly(wanted.slice(0, -2)) : () => false;
+  return (text) => {
+    const plain = slashed(text);
+    return whole(plain) || bare(plain);
+  };
 };
+
+/** The same for a pattern that is held against one text only. */
+export const matchesWildcard = (text: string, pattern: string): boolean => wildcard(pattern)(text);

@@ -1,12 +1,11 @@
 import * as v from 'valibot';
-import { issueOf, readJson } from '../core/body.ts';
+import { issueOf, readJson, readJsonIfAny } from '../core/body.ts';
 import { Fault } from '../core/fault.ts';
 import { isRecord } from '../core/record.ts';
+import { nearMiss } from './near-names.ts';
+import { isNestedBeyond, NESTING_LIMIT } from './nesting.ts';
 import type { ModelRef } from './session.ts';
-
-const Text = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
-const TITLE_CHARS = 500;
-const NAME_CHARS = 200;
+import { NAME_CHARS, PART_TYPES, Parts, Text, TITLE_CHARS } from './wire-parts.ts';
 
 /** A model by name, `provider/key`; the key may hold slashes itself. */
 const ModelName = v.pipe(
@@ -39,7 +38,15 @@ const RuleIn = v.object({
   pattern: Text(NAME_CHARS),
   action: v.picklist(['allow', 'ask', 'deny']),
 });
-const Metadata = v.record(v.string(), v.unknown());
+const METADATA_BYTES = 64 * 1024;
+/** Every event that tells of a session has them all. */
+const Metadata = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || new TextEncoder().encode(JSON.stringify(dataset.value)).length <= METADATA_BYTES) return;
+    addIssue({ expected: `an object of at most ${METADATA_BYTES} bytes as JSON` });
+  }),
+);
 
 export const SessionIn = v.object({
   parentID: v.optional(v.string()),
@@ -57,33 +64,17 @@ export const SessionChangeIn = v.object({
   time: v.optional(v.object({ archived: v.optional(v.nullable(v.number())) })),
 });
 
-const PART_TYPES = 'text or file';
-const DATA_URL = /^data:[\w.+-]+\/[\w.+-]+[;,]/;
-const PartIn = v.variant('type', [
-  v.object({
-    type: v.literal('text'),
-    id: v.optional(v.string()),
-    text: v.string(),
-    synthetic: v.optional(v.boolean()),
-  }),
-  v.object({
-    type: v.literal('file'),
-    id: v.optional(v.string()),
-    mime: Text(NAME_CHARS),
-    filename: v.optional(Text(TITLE_CHARS)),
-    url: v.pipe(v.string(), v.regex(DATA_URL)),
-  }),
-]);
+const SWITCH_LIMIT = 200;
 
 export const PromptIn = v.object({
-  parts: v.pipe(v.array(PartIn), v.minLength(1), v.maxLength(100)),
+  parts: Parts,
   messageID: v.optional(v.string()),
   model: v.optional(Model),
   variant,
   agent: v.optional(Text(NAME_CHARS)),
   noReply: v.optional(v.boolean()),
   system: v.optional(v.string()),
-  tools: v.optional(v.record(v.string(), v.boolean())),
+  tools: v.optional(v.pipe(v.record(Text(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
 });
 export type PromptIn = v.InferOutput<typeof PromptIn>;
 
@@ -98,12 +89,17 @@ export const ResponseIn = v.object({ response: v.picklist(['once', 'always', 're
 const EXPECTED: Readonly<Record<string, string>> = {
   model: 'a model as "provider/key", or an object with providerID and id (sessions) or modelID (messages)',
   type: PART_TYPES,
-  url: 'a data: URL; files of the server are not read',
+  mime: 'a media type, such as image/png',
 };
+
+/** A name of a table is the sender's, and may be of any length. */
+const PATH_CHARS = 300;
+const shortened = (path: string): string => (path.length > PATH_CHARS ? `${path.slice(0, PATH_CHARS)}…` : path);
 
 /** What is wrong, where, in our words: never the value. */
 const refusalOf = (issue: v.BaseIssue<unknown>): Fault => {
-  const { path, expected } = issueOf(issue);
+  const { path: whole, expected } = issueOf(issue);
+  const path = shortened(whole);
   const last = path.split('.').at(-1) ?? '';
   // Of what is missing the schema only repeats the name.
   const wanted = EXPECTED[last] ?? (issue.type === 'object' ? 'it to be there' : expected);
@@ -114,21 +110,23 @@ const refusal = (param: string | null, message: string): Fault =>
 
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 
-/** What frames or describes a body. Node shows a body, if an empty one, also where a request has none of these. */
-const BODY_HEADERS = ['content-length', 'transfer-encoding', 'content-type'] as const;
-
-const hasNoBody = ({ body, headers }: Request): boolean =>
-  body === null || headers.get('content-length') === '0' || BODY_HEADERS.every((name) => !headers.has(name));
-
-/** A request's body through a schema. `isOptional`: no body at all counts as an empty object. */
+/** A request's body through a schema. `isOptional`: no body, or an empty one, counts as an empty object. */
 export const readBody = async <Schema extends v.GenericSchema>(
   request: Request,
   schema: Schema,
   isOptional = false,
 ): Promise<v.InferOutput<Schema>> => {
-  const given = isOptional && hasNoBody(request) ? {} : await readJson(request, BODY_LIMIT_BYTES, request.signal);
+  const read = isOptional ? readJsonIfAny : readJson;
+  const body = await read(request, BODY_LIMIT_BYTES, request.signal);
+  const given = body === undefined ? {} : body;
   // A schema of an object lets a list through.
   if (!isRecord(given)) throw refusal(null, 'body: expected a JSON object');
+  if (isNestedBeyond(given)) throw refusal(null, `body: expected at most ${NESTING_LIMIT} levels`);
+  const slip = nearMiss(schema, given);
+  if (slip !== undefined) {
+    const { path, meant } = slip;
+    throw refusal(path, `${path}: unknown name, the nearest known one is ${meant}`);
+  }
   const result = v.safeParse(schema, given);
   if (result.success) return result.output;
   throw refusalOf(result.issues[0]);

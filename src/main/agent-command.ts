@@ -1,9 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { openSqliteSnapshot } from '../adapter/sqlite-snapshot.ts';
+import { documentLines } from '../adapter/document-lines.ts';
+import { openSqliteReader } from '../adapter/sqlite-reader.ts';
 import { openSqliteStore } from '../adapter/sqlite-store.ts';
 import { systemClock } from '../adapter/system-clock.ts';
+import { randomBytes } from '../adapter/web-random.ts';
 import { exportSession } from '../agent/export-session.ts';
 import { createIds } from '../agent/ids.ts';
 import { importSession } from '../agent/import-session.ts';
@@ -11,83 +13,60 @@ import { readSessionDocument } from '../agent/session-document.ts';
 import { SessionProblem } from '../agent/session-problem.ts';
 import { AgentVariables } from '../agent/variables.ts';
 import { ConfigError, readVariables } from '../core/config.ts';
+import { AGENT_HELP } from './agent-help.ts';
 
-const HELP = `gatehouse agent: sessions and messages with a model that can call tools, under permission rules
-
-Usage: gatehouse agent                                 the server
-       gatehouse agent export <session>                writes a session and those under it to standard output, as JSON
-       gatehouse agent import <file | -> [--new-ids]   keeps what was exported, and prints the id of the session
-
-The server is configured by a file and by environment variables. The ones to start with:
-
-  AGENT_CONFIG            the configuration: providers, models, agents, tool servers, permissions (default ./agent.json)
-  AGENT_CONFIG_CONTENT    the same as a text, over what the file says
-  AGENT_SERVER_PASSWORD   what clients must know; without it, and without HOST, only this machine is let in
-  AGENT_SERVER_USERNAME   the user that goes with it (default opencode)
-  AGENT_DATABASE_URL      where sessions are kept (default sqlite:./data/agent.db); export and import use it too
-  HOST, PORT              where to listen (default 127.0.0.1, or 0.0.0.0 with a password; 4000)
-
-An export only reads, also beside a server that runs. It holds what was said in full: keep it like the database itself.
-
-An import refuses ids that are taken; --new-ids gives every session, message and part another one. A server that runs
-shows what was imported, but tells nobody of it who listens already. Sessions bring their own permission rules along: look at
-the document first when it is not your own.
-`;
-
-/** More is no conversation; a text of this size still fits into the memory of a small machine. */
-const DOCUMENT_LIMIT_BYTES = 256 * 1024 * 1024;
+/** No part that the server makes is as long: what was exported can be imported. */
+const LINE_LIMIT_BYTES = 128 * 1024 * 1024;
+const PIECE_CHARS = 256 * 1024;
 
 const databasePath = (): string =>
   resolve(readVariables(v.pick(AgentVariables, ['AGENT_DATABASE_URL']), process.env).AGENT_DATABASE_URL);
 
+// Whoever reads may leave before the end. Who writes is told of it, and that is no failure of ours to explain.
+process.stdout.on('error', () => {});
+
 const printed = (text: string): Promise<void> =>
   new Promise((settle, reject) => {
-    // Whoever reads may leave before the end, and that is no failure of ours to explain.
-    process.stdout.once('error', reject);
     process.stdout.write(text, (error) => (error ? reject(error) : settle()));
   });
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
 
-const textOf = async (file: string): Promise<string> => {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const pieces: string[] = [];
-  let bytes = 0;
+/** The lines of a file, or of what comes in. What cannot be read is a `SessionProblem`. */
+async function* linesIn(file: string): AsyncGenerator<string> {
   try {
-    for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
-      bytes += chunk.length;
-      if (bytes > DOCUMENT_LIMIT_BYTES) throw new SessionProblem([`expected at most ${DOCUMENT_LIMIT_BYTES} bytes`]);
-      pieces.push(decoder.decode(chunk, { stream: true }));
-    }
-    pieces.push(decoder.decode());
+    yield* documentLines(file === '-' ? process.stdin : createReadStream(file), LINE_LIMIT_BYTES);
   } catch (error) {
     if (error instanceof SessionProblem) throw error;
-    if (codeOf(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new SessionProblem(['expected UTF-8']);
     throw new SessionProblem([`Cannot read the document: ${codeOf(error)}`]);
   }
-  return pieces.join('');
-};
+}
 
 const runExport = async (id: string): Promise<void> => {
-  const snapshot = await openSqliteSnapshot(databasePath());
+  const source = await openSqliteReader(databasePath());
   try {
-    const document = await exportSession(snapshot, id);
-    if (document === undefined)
-      throw new SessionProblem(['Cannot export the session: the store holds none of this id']);
-    await printed(`${JSON.stringify(document)}\n`);
+    const lines = await exportSession(source, id);
+    if (lines === undefined) throw new SessionProblem(['Cannot export the session: the store holds none of this id']);
+    let piece = '';
+    for await (const line of lines) {
+      piece += `${line}\n`;
+      if (piece.length < PIECE_CHARS) continue;
+      await printed(piece);
+      piece = '';
+    }
+    await printed(piece);
   } finally {
-    snapshot.close();
+    source.close();
   }
 };
 
 const runImport = async (file: string, hasNewIDs: boolean): Promise<void> => {
   const path = databasePath();
-  const document = readSessionDocument(await textOf(file));
-  const clock = systemClock;
-  const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
+  const document = await readSessionDocument(linesIn(file));
+  const ids = createIds(systemClock, randomBytes);
   const store = await openSqliteStore({ file: path, ids });
   try {
-    await printed(`${await importSession({ store, ids, clock }, document, { hasNewIDs })}\n`);
+    await printed(`${await importSession({ store, ids }, document, { hasNewIDs })}\n`);
   } finally {
     await store.close();
   }
@@ -115,7 +94,7 @@ const complaintsOf = (error: unknown): readonly string[] => {
 /** Runs `gatehouse agent` with arguments and answers with its exit code. Only a bug makes it reject. */
 export const runAgentCommand = async (words: readonly string[]): Promise<number> => {
   if (words.some((word) => word === '--help' || word === '-h')) {
-    await printed(HELP);
+    await printed(AGENT_HELP);
     return 0;
   }
   try {

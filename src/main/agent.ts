@@ -1,22 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createTransports } from '../adapter/mcp-transports.ts';
 import { isMain, type ProcessSide, runService, type Service } from '../adapter/node-service.ts';
 import { openSqliteStore } from '../adapter/sqlite-store.ts';
 import { systemClock } from '../adapter/system-clock.ts';
-import { newId } from '../adapter/web-random.ts';
+import { newId, randomBytes } from '../adapter/web-random.ts';
 import { createAgentServer } from '../agent/app.ts';
-import type { ChatModel } from '../agent/chat-model.ts';
 import { agentList } from '../agent/config/agent-view.ts';
 import { configProviders, providerList } from '../agent/config/provider-view.ts';
 import { readAgentConfig } from '../agent/config/read-agent-config.ts';
 import { createIds } from '../agent/ids.ts';
 import { mcpServersFrom } from '../agent/mcp-from-config.ts';
 import { createMcpServers } from '../agent/mcp-servers.ts';
-import { isLoopback, readAgentSettings, strangersIn } from '../agent/variables.ts';
+import { readAgentSettings, strangersIn } from '../agent/variables.ts';
 import { voicesFrom } from '../agent/voices-from-config.ts';
 import { ConfigError, collecting } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
+import { isLoopback } from '../core/this-machine.ts';
+import { agentFetch } from './agent-fetch.ts';
+import { AGENT_HELP } from './agent-help.ts';
+import { late } from './late.ts';
+import { createLateMeter } from './late-meter.ts';
+import { programsFor } from './tool-programs.ts';
 import { VERSION } from './version.ts';
 
 /** The text of a file, or nothing when it cannot be read. */
@@ -28,29 +32,40 @@ const readIfThere = (path: string): string | undefined => {
   }
 };
 
-/** The SDK of the models is loaded with the first question, not with the start. */
-const lateModel = (load: () => Promise<ChatModel>): ChatModel => {
-  let loaded: Promise<ChatModel> | undefined;
-  return async function* (...asked) {
-    loaded ??= load();
-    // What could not be loaded now may be there for the next question.
-    loaded.catch(() => {
-      loaded = undefined;
-    });
-    yield* (await loaded)(...asked);
-  };
-};
+/** How long after the start the models' SDK and the metrics' library are loaded, for which everything stands still, unless a question comes first. */
+const MODELS_AFTER_MS = 1000;
 
 const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> => {
   const problems: string[] = [];
   const settings = collecting(() => readAgentSettings(variables), problems);
   const config = collecting(() => readAgentConfig(variables, readIfThere), problems);
-  if (settings === undefined || config === undefined) throw new ConfigError(problems);
+  const outward = await agentFetch(variables, config?.providers.values() ?? [], problems);
+  if (settings === undefined || config === undefined || problems.length > 0) throw new ConfigError(problems);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'agent', clock, write: writeLine });
-  const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
+  const ids = createIds(clock, randomBytes);
   const store = await openSqliteStore({ file: resolve(settings.databasePath), ids });
   const directory = resolve(settings.directory ?? '.');
+  const models = late(async () => {
+    const { createAiModel } = await import('../agent/ai-model.ts');
+    return createAiModel({
+      fetcher: outward.models,
+      clock,
+      version: VERSION,
+      limitsOf: (providerID) => config.providers.get(providerID)?.limits,
+      onLeftOut: (reason) => log('warn', 'setting-without-effect', { reason }),
+    });
+  });
+  const { meter, load: loadMeter } = createLateMeter(
+    late(async () => {
+      const { createPrometheusAgentMeter } = await import('../adapter/prometheus-agent.ts');
+      return createPrometheusAgentMeter(VERSION);
+    }),
+  );
+  const transports = late(async () => {
+    const { createTransports } = await import('../adapter/mcp-transports.ts');
+    return createTransports({ ask: outward.tools, programs: programsFor(variables) });
+  });
   const server = createAgentServer({
     clock,
     log,
@@ -69,14 +84,13 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
       configProviders: configProviders(config),
       agent: agentList(config),
     },
-    model: lateModel(async () => {
-      const { createAiModel } = await import('../agent/ai-model.ts');
-      return createAiModel({ fetcher: fetch, clock, version: VERSION });
-    }),
+    async *model(...asked) {
+      yield* (await models())(...asked);
+    },
     mcp: (publish) =>
       createMcpServers({
         servers: mcpServersFrom(config.mcp),
-        transports: createTransports(),
+        transports,
         clock,
         chance: Math.random,
         version: VERSION,
@@ -85,6 +99,8 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
       }),
     outputLimits: config.toolOutput,
     permissionTimeoutMs: config.permissionTimeoutMs,
+    turnTimeoutMs: config.turnTimeoutMs,
+    meter,
   });
   log('info', 'starting', {
     version: VERSION,
@@ -105,6 +121,10 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     port: settings.port,
     log,
     onListening() {
+      clock.after(MODELS_AFTER_MS, () => {
+        void models().catch(() => {});
+        loadMeter();
+      });
       server.start().catch((error: unknown) => {
         log('error', 'start-failed', { reason: error instanceof Error ? error.name : typeof error });
         process.exitCode = 1;
@@ -112,11 +132,24 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
       });
     },
     onStopping: server.stop,
-    close: store.close,
+    async close() {
+      await Promise.all([store.close(), outward.close()]);
+    },
   };
 };
 
 /** Starts the agent server as this process's service. */
 export const main = (): Promise<void> => runService('agent', build);
 
-if (isMain(import.meta.url)) await main();
+const begin = async (words: readonly string[]): Promise<void> => {
+  if (words.length === 0) return main();
+  if (words.some((word) => word === '--help' || word === '-h')) process.stdout.write(AGENT_HELP);
+  else {
+    process.stderr.write(
+      'gatehouse agent: expected no arguments; the server takes environment variables, see --help\n',
+    );
+    process.exitCode = 1;
+  }
+};
+
+if (isMain(import.meta.url)) await begin(process.argv.slice(2));

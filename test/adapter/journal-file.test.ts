@@ -65,6 +65,21 @@ describe('a journal file', (check) => {
     }),
   );
 
+  const proc = existsSync('/proc/self') ? undefined : 'a /proc';
+  check.needing(proc, 'is refused where no directory can be made, and not tried for ever', async () => {
+    // A process of its own, which can be ended.
+    const module = join(import.meta.dirname, '../../src/adapter/journal-file.ts');
+    const script = `import { createJournalFile } from ${JSON.stringify(module)};
+      for (const path of ['/proc/none/journal.jsonl', '/proc/none/deep/er/journal.jsonl'])
+        await createJournalFile(path).append('{}').catch(({ code }) => console.log('refused', code));`;
+    const child = spawnSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 10_000,
+      killSignal: 'SIGKILL',
+    });
+    assert.equal([child.signal, child.stdout], [null, 'refused ENOENT\nrefused ENOENT\n']);
+  });
+
   check('that is not there has no lines and is not made by reading', () =>
     inDirectory(async (path, directory) => {
       assert.equal(await createJournalFile(path).readNew(), []);

@@ -94,6 +94,45 @@ describe('a tool server that is a program', (check) => {
     assert.is(await failure(childServer('long-line')), 'ended: The program wrote a line that is too long');
   });
 
+  check('that asks and asks without reading the answers is over, before they fill the memory', async () => {
+    const asking = `
+      const ask = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+      process.stdin.once('data', (line) => {
+        const { id, params } = JSON.parse(line);
+        const { protocolVersion } = params;
+        ask({ id, result: { protocolVersion, capabilities: {}, serverInfo: { name: 'x', version: '1' } } });
+        process.stdin.pause();
+        const big = 'p'.repeat(100_000);
+        for (let count = 0; count < 400; count++) ask({ id: big + count, method: 'ping' });
+        setInterval(() => {}, 1000);
+      });`;
+    const transport = createTransports().local(childServer('plain', { command: [process.execPath, '-e', asking] }));
+    try {
+      const { closed } = await open(transport);
+      assert.is((await closed).message, 'The program does not read its input');
+    } finally {
+      await transport.close();
+    }
+  });
+
+  check('that fails keeps its last words for whoever may read them', async () => {
+    const lastWords = async (script: string): Promise<string | undefined> => {
+      const transport = createTransports().local(childServer('plain', { command: [process.execPath, '-e', script] }));
+      try {
+        return ((await rejection(open(transport))) as McpProblem).lastWords;
+      } finally {
+        await transport.close();
+      }
+    };
+    assert.is(await lastWords("process.stderr.write('no such thing\\n'); process.exitCode = 1"), 'no such thing\n');
+    const long = (end: string) =>
+      lastWords(`process.stderr.write('x'.repeat(1_000_000) + ${JSON.stringify(end)}); process.exitCode = 1`);
+    assert.is(await long('\nthe end\nof it'), 'the end\nof it');
+    assert.is(await long('end'), undefined);
+    assert.is(await lastWords("process.stderr.write('all is well'); process.exitCode = 0"), undefined);
+    assert.is(await lastWords('process.exitCode = 1'), undefined);
+  });
+
   check('that cannot be started says why', async () => {
     const missing = 'unreachable: The program, or the directory it is to run in, was not found';
     assert.is(await failure(childServer('plain', { command: ['no-such-program-anywhere'] })), missing);

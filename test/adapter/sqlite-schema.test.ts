@@ -56,4 +56,22 @@ describe('the schema of a database', (check) => {
     assert.is(versionOf(database), 2);
     database.close();
   });
+
+  check('of the first version loses its events, goes on after their ids, and keeps all else', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database, MIGRATIONS.slice(0, 1));
+    database.exec(`
+      INSERT INTO session VALUES ('ses_1', '"/"', NULL, 'title', 5, '{}');
+      INSERT INTO event VALUES ('evt_1', '"/"', '{}'), ('evt_2', '"/"', '{}')`);
+    migrate(database);
+    const rows = (sql: string) =>
+      database
+        .prepare(sql)
+        .all()
+        .map((row) => ({ ...row }));
+    assert.equal(rows('SELECT * FROM event'), []);
+    assert.equal(rows('SELECT newest, forgotten FROM event_mark'), [{ newest: 'evt_2', forgotten: 'evt_2' }]);
+    assert.equal(rows('SELECT id, updated, is_hidden FROM session'), [{ id: 'ses_1', updated: 5, is_hidden: 0 }]);
+    database.close();
+  });
 });

@@ -12,13 +12,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../src/adapter/sqlite-file.ts';
 import { openSqliteStore } from '../../src/adapter/sqlite-store.ts';
 import type { PlacedEvent, Store } from '../../src/agent/store.ts';
 import { ConfigError } from '../../src/core/config.ts';
 import { checkStore } from '../agent/store-contract.ts';
-import { idsFrom, sessionOf, told } from '../agent/store-samples.ts';
+import { idsFrom, sessionOf, textPart, told, userMessage } from '../agent/store-samples.ts';
 import { describe, rejection } from '../check.ts';
 import { start } from '../runtime/processes.ts';
 
@@ -79,8 +80,14 @@ describe('a store in a SQLite file', (check) => {
     isLasting: true,
     async createPlace() {
       const directory = newDirectory();
+      let now = 0;
+      // So fast that parts that grow are written now and then.
+      const nowMs = () => {
+        now += 150;
+        return now;
+      };
       return {
-        open: (ids) => openSqliteStore({ file: join(directory, 'agent.db'), ids }),
+        open: (ids) => openSqliteStore({ file: join(directory, 'agent.db'), ids, nowMs }),
         clear: async () => rmSync(directory, { recursive: true, force: true }),
       };
     },
@@ -148,7 +155,7 @@ describe('a store in a SQLite file', (check) => {
       const before = readFileSync(file);
       assert.is(
         await problemAt(file),
-        'AGENT_DATABASE_URL: expected a database that no newer release has written; it has version 1000, and this program knows 1',
+        'AGENT_DATABASE_URL: expected a database that no newer release has written; it has version 1000, and this program knows 2',
       );
       assert.equal(readFileSync(file), before);
     }),
@@ -232,6 +239,34 @@ describe('a store in a SQLite file', (check) => {
     }),
   );
 
+  const proc = existsSync('/proc/self') ? undefined : 'a /proc';
+  check.needing(proc, 'refuses a place where no directory can be made, and does not try for ever', () =>
+    inDirectory(async (file) => {
+      // A process of its own, which can be ended.
+      const script = `import { openDatabase } from ${JSON.stringify(join(import.meta.dirname, '../../src/adapter/sqlite-file.ts'))};
+        for (const path of ['/proc/none/agent.db', '/proc/none/deep/er/agent.db', ${JSON.stringify(join(file, '\0', 'agent.db'))}])
+          await openDatabase(path).catch(({ name, message }) => console.log('refused', name, message));
+        console.log('over');`;
+      const child = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script]);
+      try {
+        await child.saying(/^over$/m);
+      } finally {
+        await child.kill();
+      }
+      const said = child
+        .stdout()
+        .split('\n')
+        .filter((line) => line.startsWith('refused'));
+      assert.is(said.length, 3);
+      for (const line of said.slice(0, 2)) {
+        assert.match(
+          line,
+          /^refused ConfigError AGENT_DATABASE_URL: expected a file that can be opened or made \(ENOENT\)$/,
+        );
+      }
+    }),
+  );
+
   check('shares its file: ids ascend over both, and each sees what the other kept', () =>
     inDirectory(async (file) => {
       const [one, other] = [await openAt(file, Date.UTC(2026, 5, 1)), await openAt(file, Date.UTC(2026, 4, 1))];
@@ -249,9 +284,30 @@ describe('a store in a SQLite file', (check) => {
     }),
   );
 
-  check('fails a commit when another process keeps the file locked, and goes on afterwards', () =>
+  check('keeps commits waiting while another process writes, and nothing stands still meanwhile', () =>
     inDirectory(async (file) => {
       const store = await openAt(file);
+      const intruder = new DatabaseSync(file);
+      intruder.exec('BEGIN IMMEDIATE');
+      const kept: string[] = [];
+      const commits = ['a', 'b'].map((text) => store.commit([], [told(text)]).then(() => kept.push(text)));
+      let beats = 0;
+      for (const startedAt = performance.now(); performance.now() - startedAt < 300; beats += 1) await sleep(5);
+      commits.push(store.commit([], [told('c')]).then(() => kept.push('c')));
+      assert.equal(kept, []);
+      assert.ok(beats > 20, `${beats} beats`);
+      intruder.exec('COMMIT');
+      intruder.close();
+      await Promise.all(commits);
+      assert.equal(kept, ['a', 'b', 'c']);
+      assert.equal(deltasOf(await store.events({ afterID: '', limit: 10 })), ['a', 'b', 'c']);
+      await store.close();
+    }),
+  );
+
+  check('fails a commit when another process keeps the file locked for long, and goes on afterwards', () =>
+    inDirectory(async (file) => {
+      const store = await openSqliteStore({ file, ids: idsFrom(), busyLimitMs: 200 });
       const intruder = new DatabaseSync(file);
       intruder.exec('BEGIN IMMEDIATE');
       const group = [store.commit([], [told('a')]), store.commit([], [told('b')])];
@@ -265,6 +321,150 @@ describe('a store in a SQLite file', (check) => {
       intruder.close();
       await store.commit([], [told('c')]);
       assert.equal(deltasOf(await store.events({ afterID: '', limit: 10 })), ['c']);
+      await store.close();
+    }),
+  );
+
+  check('gives up on commits that still wait for another process when it is closed', () =>
+    inDirectory(async (file) => {
+      const store = await openAt(file);
+      const intruder = new DatabaseSync(file);
+      intruder.exec('BEGIN IMMEDIATE');
+      const outcome = rejection(store.commit([], [told('a')]));
+      await sleep(50);
+      await store.close();
+      assert.match(String(await outcome), /locked/);
+      intruder.close();
+    }),
+  );
+
+  check('writes a part that grows once a second, and its end at once', () =>
+    inDirectory(async (file) => {
+      let now = 0;
+      const store = await openSqliteStore({ file, ids: idsFrom(), nowMs: () => now });
+      const place = { id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_1' };
+      await store.commit(
+        [
+          { kind: 'session', session: sessionOf('ses_1') },
+          { kind: 'message', message: userMessage('msg_1', 'ses_1') },
+        ],
+        [],
+      );
+      const written: string[] = [];
+      for (const [at, text, isGrowing] of [
+        [0, 'a', true],
+        [900, 'ab', true],
+        [1000, 'abc', true],
+        [1900, 'abcd', true],
+        [1950, 'abcde', false],
+        [1960, 'abcdef', true],
+      ] as const) {
+        now = at;
+        await store.commit([{ kind: 'part', part: textPart(place, text), isGrowing }], [told(text)]);
+        const onDisk = inDatabase(file, (database) => database.prepare('SELECT data FROM part').get()?.data);
+        written.push(JSON.parse(String(onDisk)).text);
+      }
+      assert.equal(written, ['a', 'a', 'abc', 'abc', 'abcde', 'abcdef']);
+      assert.is((await store.events({ afterID: '', limit: 10 })).length, 6);
+      await store.close();
+    }),
+  );
+
+  check('keeps no more of its events than so many bytes, also after a restart', () =>
+    inDirectory(async (file) => {
+      const limit = 100_000;
+      const open = () => openSqliteStore({ file, ids: idsFrom(), eventLimitBytes: limit });
+      const bytesIn = () =>
+        inDatabase(file, (database) =>
+          Number(database.prepare('SELECT sum(octet_length(data)) AS n FROM event').get()?.n),
+        );
+      let store = await open();
+      for (let count = 0; count < 60; count += 1) {
+        await store.commit([], [told(String(count).repeat(2000))]);
+        assert.ok(bytesIn() <= limit * 1.2, `${bytesIn()} bytes after ${count}`);
+        if (count % 20 !== 19) continue;
+        await store.close();
+        store = await open();
+      }
+      assert.ok(bytesIn() > limit * 0.8, `${bytesIn()} bytes`);
+      const last = deltasOf(await store.events({ afterID: '', limit: 100 })).map((text) => text.slice(0, 2));
+      assert.equal(last, last.toSorted());
+      assert.is(last.at(-1), '59');
+      assert.is.not((await store.eventSpan()).forgotten, '');
+      await store.close();
+      const smaller = await openSqliteStore({ file, ids: idsFrom(), eventLimitBytes: limit / 4 });
+      await smaller.commit([], [told('the first since the start')]);
+      assert.ok(bytesIn() <= limit / 4, `${bytesIn()} bytes`);
+      await smaller.close();
+    }),
+  );
+
+  check('forgets a session whose making was given up a day ago, and none that is being made', () =>
+    inDirectory(async (file) => {
+      const store = await openAt(file);
+      for (const id of ['ses_1', 'ses_2'])
+        await store.commit(
+          [{ kind: 'session-begun', session: sessionOf(id, { time: { created: 1, updated: 1 } }) }],
+          [],
+        );
+      inDatabase(file, (database) =>
+        database.exec("UPDATE session SET updated = updated - 86400000 - 2000 WHERE id = 'ses_1'"),
+      );
+      await store.pruneEvents(10);
+      const left = inDatabase(file, (database) => database.prepare('SELECT id FROM session').all());
+      assert.equal(
+        left.map(({ id }) => id),
+        ['ses_2'],
+      );
+      await store.close();
+    }),
+  );
+
+  check('reads a large session in pieces, and other things go on in between', () =>
+    inDirectory(async (file) => {
+      const store = await openAt(file);
+      const parts = Array.from({ length: 12 }, (_, index) => {
+        const messageID = `msg_${String(index).padStart(2, '0')}`;
+        return textPart({ id: `prt_${index}`, messageID, sessionID: 'ses_1' }, String(index).repeat(2_000_000));
+      });
+      await store.commit([{ kind: 'session', session: sessionOf('ses_1') }], []);
+      for (const part of parts) {
+        const message = userMessage(part.messageID, 'ses_1');
+        await store.commit(
+          [
+            { kind: 'message', message },
+            { kind: 'part', part },
+          ],
+          [],
+        );
+      }
+      let turns = 0;
+      let isRead = false;
+      const reading = store.messages('ses_1').finally(() => {
+        isRead = true;
+      });
+      for (; !isRead; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+      assert.ok(turns > 4, `${turns} turns`);
+      const [read, kept] = [(await reading).flatMap((message) => message.parts), parts];
+      assert.is(JSON.stringify(read), JSON.stringify(kept));
+      assert.equal(
+        (await store.messages('ses_1', { limit: 2 })).map(({ info }) => info.id),
+        ['msg_10', 'msg_11'],
+      );
+      await store.close();
+    }),
+  );
+
+  check('holds nobody up by reading: what was written before is put away while pages are read', () =>
+    inDirectory(async (file) => {
+      const store = await openAt(file);
+      await store.commit(
+        [],
+        ['a', 'b', 'c'].map((text) => told(text.repeat(1000))),
+      );
+      assert.is((await store.events({ afterID: '', limit: 10, limitBytes: 1 })).length, 1);
+      const checkpoint = inDatabase(file, (database) => database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get());
+      assert.is(checkpoint?.busy, 0);
       await store.close();
     }),
   );

@@ -65,6 +65,43 @@ describe('HTTP for a tool server', (check) => {
     assert.equal([waiting.gone, answering.gone], [[], []]);
   });
 
+  check('ends with a server that asks and asks, and takes no answers', async () => {
+    const answer = (id: number, more = '') => ({
+      method: 'POST',
+      body: JSON.stringify({ jsonrpc: '2.0', id, result: { more } }),
+    });
+    const many = watching(unanswered, { limitBytes: 1_000_000 });
+    const controller = new AbortController();
+    const send = (count: number, more?: string) =>
+      rejection(many.fetch(ADDRESS, { ...answer(count, more), signal: controller.signal }));
+    const held = Array.from({ length: 100 }, (_, count) => send(count));
+    assert.equal(many.gone, []);
+    const late = await send(100);
+    assert.is((late as McpProblem).message, 'The server asks more than it takes answers to');
+    assert.equal(many.gone, ['The server asks more than it takes answers to']);
+    controller.abort();
+    await Promise.all(held);
+
+    const few = watching(unanswered, { limitBytes: 1000 });
+    void few.fetch(ADDRESS, { ...answer(1, 'x'.repeat(1000)), signal: AbortSignal.abort() }).catch(() => {});
+    void rejection(few.fetch(ADDRESS, answer(2, 'x'.repeat(1000))));
+    assert.instance(await rejection(few.fetch(ADDRESS, answer(3))), McpProblem);
+  });
+
+  check('counts no answer that was taken, and none of the messages that ask something', async () => {
+    const taking = watching(async () => new Response(null, { status: 202 }));
+    for (let id = 0; id < 1000; id++)
+      await taking.fetch(ADDRESS, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id, result: {} }) });
+    const asking = watching(unanswered);
+    const controller = new AbortController();
+    const asked = Array.from({ length: 300 }, (_, id) =>
+      rejection(asking.fetch(ADDRESS, { ...message(id), signal: controller.signal })),
+    );
+    assert.equal([taking.gone, asking.gone], [[], []]);
+    controller.abort();
+    await Promise.all(asked);
+  });
+
   check('knows a server that cannot be reached, once it was', async () => {
     const refusing: Fetch = async () => {
       throw new TypeError('CANARY');

@@ -4,9 +4,11 @@ import type { ChatEvent, ChatModel, ChatRequest } from '../../src/agent/chat-mod
 import type { AgentEvent } from '../../src/agent/event.ts';
 import { createIds } from '../../src/agent/ids.ts';
 import { createMemoryStore } from '../../src/agent/memory-store.ts';
-import type { Rule } from '../../src/agent/session.ts';
+import { SILENT_METER } from '../../src/agent/meter.ts';
+import type { ModelRef, Rule } from '../../src/agent/session.ts';
 import type { Store } from '../../src/agent/store.ts';
-import type { ModelVoice } from '../../src/agent/voice.ts';
+import { TITLE_PROMPT, type Titler } from '../../src/agent/title.ts';
+import type { ModelVoice, Summariser } from '../../src/agent/voice.ts';
 import type { KnownAgent, Voices } from '../../src/agent/voices.ts';
 import { createLog } from '../../src/core/log.ts';
 import { isRecord } from '../../src/core/record.ts';
@@ -54,6 +56,7 @@ export type AgentWorld = {
   readonly server: AgentServer;
   readonly clock: FakeClock;
   readonly store: Store;
+  readonly voices: Voices;
   readonly logged: string[];
   /** What the model was asked, in order. Requests for titles are left out. */
   readonly asked: ChatRequest[];
@@ -81,6 +84,11 @@ export type WorldGiven = {
   readonly rules?: readonly Rule[];
   readonly agents?: readonly Partial<KnownAgent>[];
   readonly voice?: Partial<ModelVoice>;
+  /** Models that there are beside the usual one. They speak as that one does. */
+  readonly models?: readonly ModelRef[];
+  /** None: nobody names sessions. */
+  readonly titler?: Partial<Titler> | null;
+  readonly summariser?: Summariser;
   readonly store?: Store;
   readonly changes?: Partial<AgentNeeds>;
   /** Is given the world before its server is started. */
@@ -155,9 +163,16 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     agents: new Map([build, ...agents].map((agent) => [agent.name, agent])),
     defaultAgent: 'build',
     defaultModel: voice.ref,
-    smallModel: undefined,
+    titlerFor: (ref) =>
+      given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...voice, ref }, ...given.titler },
     models: ['demo/main'],
-    modelFor: (ref) => (ref.providerID === 'demo' && ref.modelID === 'main' ? { ...voice, ref } : undefined),
+    variantsOf: () => [],
+    modelFor: (ref) => {
+      const known = [voice.ref, ...(given.models ?? [])];
+      const isKnown = known.some((one) => one.providerID === ref.providerID && one.modelID === ref.modelID);
+      return isKnown ? { ...voice, ref } : undefined;
+    },
+    summariserFor: () => given.summariser,
   };
   const logged: string[] = [];
   const server = createAgentServer({
@@ -176,7 +191,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     model,
     mcp: () => ({
       start: () => {},
-      settled: async () => {},
+      settled: () => undefined,
       statuses: () => ({}),
       instructions: () => [],
       connect: async () => 'not-found',
@@ -186,6 +201,8 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     }),
     outputLimits: { maxLines: 2000, maxBytes: 51_200 },
     permissionTimeoutMs: 300_000,
+    turnTimeoutMs: 1_800_000,
+    meter: SILENT_METER,
     ...given.changes,
   });
   const call: AgentWorld['call'] = async (method, path, body, headers = {}) =>
@@ -205,6 +222,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     server,
     clock,
     store,
+    voices,
     logged,
     asked,
     titles,

@@ -88,6 +88,26 @@ describe('every adapter', (check) => {
     });
   }
 
+  for (const npm of ADAPTERS) {
+    const isNamed = npm === '@ai-sdk/anthropic';
+    check(`${isNamed ? 'names' : 'leaves out'} the tools when none may be called (${npm})`, async () => {
+      const { ask, control } = createModelWorld();
+      control.say('fine');
+      assert.is(saidIn(await ask({ target: target({ npm }), tools: TOOLS, toolChoice: 'none' }), 'text'), 'fine');
+      const [asked] = control.requests();
+      assert.equal(asked?.tools, isNamed ? ['weather', 'time'] : []);
+      assert.equal(asked?.body.tool_choice, isNamed ? { type: 'none' } : undefined);
+    });
+  }
+
+  check('of Anthropic fails when a tool is called where none may be', async () => {
+    const { problem, control } = createModelWorld();
+    control.say(answer(calls({ name: 'weather', arguments: {}, id: 'c1' })));
+    const asked = { target: target({ npm: '@ai-sdk/anthropic' }), tools: TOOLS, toolChoice: 'none' as const };
+    const { message, isRetryable } = await problem(asked);
+    assert.equal([message, isRetryable], ['The provider "acme" asked for a call where none may be made', false]);
+  });
+
   check('of Anthropic says which results are errors', async () => {
     const { ask, control } = createModelWorld();
     control.say('fine');

@@ -127,10 +127,10 @@ describe('a backend that is silent', (check) => {
     });
   }
 
-  check('is not one that speaks slowly: each piece, a mere comment even, starts the time again', async () => {
+  check('is not one that speaks slowly: each piece of an answer starts the time again', async () => {
     const { ask, control, clock } = createModelWorld();
     const slow: Piece = { kind: 'wait', ms: 200_000 };
-    control.say(answer([...text('a'), slow, { kind: 'raw', text: ': still here\n\n' }, slow, ...text('b')]));
+    control.say(answer([...text('a'), slow, ...text('b'), slow, ...text('c')]));
     const answered = ask();
     await asked(control);
     for (let round = 0; round < 5; round++) {
@@ -138,6 +138,19 @@ describe('a backend that is silent', (check) => {
       await clock.advance(100_000);
     }
     assert.is((await answered).at(-1)?.kind, 'finished');
+  });
+
+  check('is one that sends nothing but comments', async () => {
+    const { problem, control, clock } = createModelWorld();
+    const slow: Piece = { kind: 'wait', ms: 200_000 };
+    control.say(answer([...text('a'), slow, { kind: 'raw', text: ': still here\n\n' }, slow, ...text('b')]));
+    const failing = problem();
+    await asked(control);
+    for (let round = 0; round < 3; round++) {
+      await settled();
+      await clock.advance(100_000);
+    }
+    assert.is((await failing).message, 'The provider "acme" was silent for 300000 ms');
   });
 
   check('is not one whose caller is slow', async () => {
@@ -153,14 +166,14 @@ describe('a backend that is silent', (check) => {
 
   check('may be so for as long as it is configured, or for ever', async () => {
     const clock = createFakeClock();
-    const limits = { headerLimitMs: 50, gapLimitMs: 0 };
+    const limitsOf = (headerMs: number) => () => ({ headerMs, gapMs: 0, wholeMs: 0 });
     const never = () => new Promise<Response>(() => {});
-    const impatient = createAiModel({ fetcher: never, clock, version: '1', ...limits });
+    const impatient = createAiModel({ fetcher: never, clock, version: '1', limitsOf: limitsOf(50) });
     const failing = rejection(collected(impatient(question(), new AbortController().signal)));
     await settled();
     await clock.advance(50);
     assert.instance(await failing, ModelProblem);
-    const patient = createAiModel({ fetcher: never, clock, version: '1', headerLimitMs: 0 });
+    const patient = createAiModel({ fetcher: never, clock, version: '1', limitsOf: limitsOf(0) });
     const leaving = new AbortController();
     const asked = rejection(collected(patient(question(), leaving.signal)));
     await settled();

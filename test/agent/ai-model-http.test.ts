@@ -17,8 +17,7 @@ const model = createAiModel({
   fetcher: fetch,
   clock: systemClock,
   version: '1.2.3',
-  headerLimitMs: 400,
-  gapLimitMs: 400,
+  limitsOf: () => ({ headerMs: 400, gapMs: 400, wholeMs: 0 }),
 });
 const asking = (baseURL: string, npm: string, signal = new AbortController().signal) =>
   collected(model(question({ target: target({ baseURL, npm }), tools: TOOLS }), signal));

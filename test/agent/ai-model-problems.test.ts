@@ -224,21 +224,6 @@ describe('a model that cannot be asked', (check) => {
     assert.is(found.message, 'The provider "acme" could not be reached, or the connection broke (ECONNREFUSED)');
   });
 
-  check('because of a file that is elsewhere makes no request, neither there nor to the model', async () => {
-    const { problem, control } = createModelWorld();
-    for (const url of ['http://169.254.169.254/latest', 'file:///etc/passwd', 'data:image/png,raw']) {
-      const content = [{ kind: 'file' as const, mime: 'image/png', url }];
-      assert.is((await problem({ messages: [{ role: 'user', content }] })).kind, 'api');
-    }
-    assert.is(control.requests().length, 0);
-  });
-
-  check('because of a file that its adapter cannot send says so', async () => {
-    const { problem } = createModelWorld();
-    const content = [{ kind: 'file' as const, mime: 'application/zip', url: 'data:application/zip;base64,UEsDBA==' }];
-    assert.match((await problem({ messages: [{ role: 'user', content }] })).message, 'a file of its type');
-  });
-
   check('because of an option that is not allowed says so, and not what it was', async () => {
     const { problem } = createModelWorld();
     const found = await problem({ target: target({ options: { reasoningEffort: { a: CANARY } } }) });

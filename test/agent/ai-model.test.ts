@@ -304,6 +304,33 @@ describe('what a model is asked', (check) => {
     ]);
   });
 
+  check('says in a line what a file was that cannot be sent, and fetches none', async () => {
+    for (const npm of ADAPTERS) {
+      const { ask, control } = createModelWorld();
+      control.say('fine');
+      const content = [
+        {
+          kind: 'file' as const,
+          mime: 'application/zip',
+          url: 'data:application/zip;base64,UEsDBA==',
+          filename: 'a.zip',
+        },
+        { kind: 'file' as const, mime: 'image/png', url: 'http://169.254.169.254/latest' },
+        { kind: 'file' as const, mime: 'image/png', url: 'data:image/png;base64,%%%' },
+        { kind: 'file' as const, mime: 'audio/ogg', url: 'data:audio/ogg;base64,T2dnUw==' },
+        { kind: 'file' as const, mime: 'application/pdf', url: 'data:application/pdf;base64,JVBERi0=' },
+      ];
+      await ask({ messages: [{ role: 'user', content }], target: target({ npm }) });
+      const sent = JSON.stringify(control.requests()[0]?.body);
+      assert.match(sent, '[attached a.zip, application/zip, 4 bytes: cannot be shown to this model]');
+      assert.match(sent, '[attached file, image/png, 0 bytes: cannot be shown to this model]');
+      assert.match(sent, '[attached file, audio/ogg, 4 bytes: cannot be shown to this model]');
+      assert.match(sent, 'JVBERi0=');
+      assert.not.match(sent, /169\.254|%%%/);
+      assert.is(control.requests().length, 1);
+    }
+  });
+
   check('repeats no arguments that were no object', async () => {
     const { ask, control } = createModelWorld();
     control.say('fine');

@@ -3,7 +3,7 @@ import type { Ids } from '../../src/agent/ids.ts';
 import type { AssistantMessage, Message, MessageError, UserMessage } from '../../src/agent/message.ts';
 import type { Part, ToolState } from '../../src/agent/part.ts';
 import type { Session, Tokens } from '../../src/agent/session.ts';
-import { FORMAT, FORMAT_VERSION, type KeptMessage, type SessionDocument } from '../../src/agent/session-document.ts';
+import type { DocumentLine } from '../../src/agent/session-document.ts';
 
 /** Any JavaScript text: halves of surrogate pairs, control characters, and names that objects have of themselves. */
 const text = fc.oneof(
@@ -115,6 +115,38 @@ const body = fc.oneof(
 );
 const part = fc.record({ body, output: fc.option(text) });
 
+type KeptMessage = {
+  readonly info: Message;
+  readonly parts: readonly Part[];
+  readonly outputs: readonly { readonly partID: string; readonly text: string }[];
+};
+/** A session with all that belongs to it. */
+export type KeptSession = { readonly info: Session; readonly messages: readonly KeptMessage[] };
+type Changeable = {
+  readonly info: Session;
+  readonly messages: (Omit<KeptMessage, 'parts'> & { readonly parts: Part[] })[];
+};
+
+/** The document that these sessions make. */
+export const linesOf = (sessions: readonly KeptSession[]): readonly string[] => {
+  const listed = sessions.map(({ info, messages }) => ({
+    id: info.id,
+    messages: messages.map((kept) => kept.info.id),
+  }));
+  const lines = sessions.flatMap(({ info, messages }): DocumentLine[] => [
+    { kind: 'session', session: info },
+    ...messages.flatMap(({ info: message, parts, outputs }): DocumentLine[] => [
+      { kind: 'message', message },
+      ...parts.flatMap((held): DocumentLine[] => [
+        { kind: 'part', part: held },
+        ...outputs.filter(({ partID }) => partID === held.id).map((output) => ({ kind: 'output' as const, ...output })),
+      ]),
+    ]),
+  ]);
+  const contents = { format: 'gatehouse-session', version: 1, sessions: listed };
+  return [contents, ...lines, { kind: 'end' }].map((line) => JSON.stringify(line));
+};
+
 type Loose<M> = Omit<M, 'id' | 'sessionID' | 'parentID'>;
 const user: fc.Arbitrary<Loose<UserMessage>> = fc.record(
   {
@@ -185,7 +217,7 @@ type Plan = typeof plan extends fc.Arbitrary<infer Held> ? Held : never;
 const keptOf = (
   { info, parts }: Plan[number]['messages'][number],
   { ids, sessionID, userID }: { readonly ids: Ids; readonly sessionID: string; readonly userID: string },
-): KeptMessage => {
+): Changeable['messages'][number] => {
   const id = ids('message');
   const placed = { id, sessionID };
   const placedInfo: Message =
@@ -220,9 +252,9 @@ const taskPart = (ids: Ids, { id, sessionID }: Message, taskID: string): Part =>
 });
 
 /** Sessions of every shape that a store may hold, under ids made by `ids`. */
-export const anyDocument = (ids: Ids): fc.Arbitrary<SessionDocument> =>
+export const anySessions = (ids: Ids): fc.Arbitrary<readonly KeptSession[]> =>
   plan.map((planned) => {
-    const sessions: SessionDocument['sessions'] = [];
+    const sessions: Changeable[] = [];
     for (const [index, { info, messages, parent, hasTask }] of planned.entries()) {
       const id = ids('session');
       const above = sessions[parent % Math.max(1, index)];
@@ -239,5 +271,11 @@ export const anyDocument = (ids: Ids): fc.Arbitrary<SessionDocument> =>
         messages: kept,
       });
     }
-    return { format: FORMAT, version: FORMAT_VERSION, sessions };
+    return sessions.map(({ info, messages }) => ({
+      info,
+      messages: messages.map((kept) => ({
+        ...kept,
+        parts: kept.parts.toSorted((left, right) => (left.id < right.id ? -1 : 1)),
+      })),
+    }));
   });

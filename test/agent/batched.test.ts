@@ -5,7 +5,7 @@ import { describe, rejection } from '../check.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const needs = (clock: FakeClock, limit = 1000) => ({ clock, intervalMs: 25, limit });
+const needs = (clock: FakeClock, limit = 1000) => ({ clock, gatherMs: 1, intervalMs: 25, limit });
 async function* counting(count: number, state = { given: 0, isEnded: false }): AsyncGenerator<number> {
   try {
     for (; state.given < count; state.given++) yield state.given;
@@ -53,7 +53,9 @@ describe('what comes in batches', (check) => {
     const clock = createFakeClock();
     const state = { given: 0, isEnded: false };
     const reader = batched(counting(10_000, state), needs(clock, 10));
-    const first = await reader.next();
+    const reading = reader.next();
+    await clock.advance(1);
+    const first = await reading;
     await turn();
     assert.ok(state.given <= 22, `${state.given} read ahead of ${(first.value as readonly number[]).length}`);
     await reader.return(undefined);
@@ -80,12 +82,46 @@ describe('what comes in batches', (check) => {
   check('ends its source when nobody wants more', async () => {
     const clock = createFakeClock();
     const state = { given: 0, isEnded: false };
-    for await (const batch of batched(counting(100, state), needs(clock, 5))) {
-      assert.ok(batch.length > 0);
-      break;
-    }
+    const reading = (async () => {
+      for await (const batch of batched(counting(100, state), needs(clock, 5))) {
+        assert.ok(batch.length > 0);
+        break;
+      }
+    })();
+    await clock.advance(1);
+    await reading;
     assert.ok(state.isEnded);
     assert.is(clock.pending(), 0);
+  });
+
+  check('comes at once in one batch when the source gives it at once', async () => {
+    const clock = createFakeClock();
+    const startedAt = clock.now();
+    const batches: (readonly number[])[] = [];
+    for await (const batch of batched(counting(5), needs(clock))) batches.push(batch);
+    assert.equal(batches, [[0, 1, 2, 3, 4]]);
+    assert.is(clock.now(), startedAt);
+    assert.is(clock.pending(), 0);
+  });
+
+  check('waits for more only so long after a silence', async () => {
+    const clock = createFakeClock();
+    const source = (async function* () {
+      for (const item of [1, 2]) {
+        yield item;
+        await new Promise<void>((resolve) => clock.after(100, resolve));
+      }
+    })();
+    const heard: (readonly number[])[] = [];
+    const reading = (async () => {
+      for await (const batch of batched(source, needs(clock))) heard.push(batch);
+    })();
+    await clock.advance(1);
+    assert.equal(heard, [[1]]);
+    await clock.advance(100);
+    assert.equal(heard, [[1], [2]]);
+    await clock.advance(100);
+    await reading;
   });
 
   check('may be nothing at all', async () => {

@@ -1,12 +1,31 @@
 import * as assert from 'uvu/assert';
 import type { ChatMessage } from '../../src/agent/chat-model.ts';
 import { ModelProblem } from '../../src/agent/chat-model.ts';
+import type { ModelVoice } from '../../src/agent/voice.ts';
 import { describe } from '../check.ts';
 import { calling, createAgentWorld, failing, hanging, outcome, type Script, saying, toolNamed } from './agent-world.ts';
 import { answersIn, ask, callsOf, eventsOf, isQuiet, messagesOf, outputOf, textOf, until } from './asking.ts';
+import { target } from './model-world.ts';
 
 const TOO_LONG = failing(new ModelProblem('overflow', 'The context is full'));
 const SUMMARY = 'Ann wants 5; ticket 17.';
+const PRICES = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
+
+/** A model beside the one that answers. */
+const createVoice = ({
+  modelID,
+  upstreamID,
+}: {
+  readonly modelID: string;
+  readonly upstreamID: string;
+}): ModelVoice => ({
+  ref: { providerID: 'demo', modelID },
+  target: target({ providerID: 'demo', upstreamID }),
+  prices: PRICES,
+  usableTokens: undefined,
+  splitsThinking: false,
+  takesTools: true,
+});
 
 /** What is said, in words. */
 const wordsOf = (messages: readonly ChatMessage[] = []): readonly string[] =>
@@ -38,6 +57,31 @@ describe('a context that overflows', (check) => {
     const summary = answersIn(await messagesOf(world, id)).find(({ info }) => info.summary === true);
     assert.is(summary === undefined ? '' : textOf(summary), SUMMARY);
     assert.ok((await messagesOf(world, id)).some(({ parts }) => parts.some(({ type }) => type === 'compaction')));
+  });
+
+  check('is summed up by the model and in the words that are set for it, at its own price', async () => {
+    const voice = createVoice({ modelID: 'sums', upstreamID: 'sums-1' });
+    const world = await createAgentWorld({
+      summariser: { prompt: 'Sum up.', model: { ...voice, splitsThinking: true, prices: { ...PRICES, input: 7 } } },
+      scripts: [saying('one'), TOO_LONG, saying(`<think>hm</think>${SUMMARY}`), saying('two')],
+    });
+    const id = await world.session();
+    await ask(world, id, 'first');
+    await ask(world, id, 'second');
+    assert.equal(
+      world.asked.map(({ target, system }) => [target.upstreamID, system.slice(0, 7)]),
+      [
+        ['main', 'You bui'],
+        ['main', 'You bui'],
+        ['sums-1', 'Sum up.'],
+        ['main', 'You bui'],
+      ],
+    );
+    assert.match(wordsOf(world.asked[2]?.messages).at(-1) ?? '', 'Summarise this conversation');
+    assert.equal(wordsOf(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
+    const summary = answersIn(await messagesOf(world, id)).find(({ info }) => info.summary === true);
+    assert.equal([summary?.info.modelID, summary?.info.agent], ['sums', 'build']);
+    assert.is(summary?.info.cost, (10 * 7 + 5 * PRICES.output) / 1_000_000);
   });
 
   check('stays summed up for the prompts that follow', async () => {
@@ -215,6 +259,54 @@ describe('a context that is nearly full', (check) => {
     const id = await world.session();
     assert.is(textOf(await ask(world, id)), 'done');
     assert.is(outputOf((await callsOf(world, id))[0]), 'seen');
+  });
+
+  check('is summed up in vain once in a turn, and tried again in the next one', async () => {
+    const script: Script = async function* (request, signal) {
+      const last = wordsOf(request.messages).at(-1) ?? '';
+      const results = request.messages.filter(({ role }) => role === 'tool').length;
+      if (last.startsWith('Summarise')) yield* saying(' ')(request, signal);
+      else if (results < 5) yield* using(1000, calling({ name: 'look', input: { results } }))(request, signal);
+      else yield* using(1000, saying('done'))(request, signal);
+    };
+    const world = await createAgentWorld({ tools: [look], voice: { usableTokens: 1000 }, scripts: [script] });
+    const id = await world.session();
+    const summaries = () =>
+      world.asked.filter(({ messages }) => wordsOf(messages).at(-1)?.startsWith('Summarise')).length;
+    assert.is(textOf(await ask(world, id)), 'done');
+    assert.equal([summaries(), world.asked.length], [1, 7]);
+    await ask(world, id, 'again');
+    assert.equal([summaries(), world.asked.length], [2, 9]);
+  });
+
+  check('leaves no message open when its summary fails and the store with it', async () => {
+    const { store } = await createAgentWorld();
+    let failures = 0;
+    const world = await createAgentWorld({
+      store: {
+        ...store,
+        async commit(changes, events) {
+          const isEnd = changes.some(
+            (change) => change.kind === 'message' && JSON.stringify(change).includes('"error"'),
+          );
+          if (isEnd && failures === 0) {
+            failures += 1;
+            throw new Error('The disk is full');
+          }
+          return store.commit(changes, events);
+        },
+      },
+      tools: [look],
+      voice: { usableTokens: 1000 },
+      scripts: [
+        using(1000, calling({ name: 'look', input: {} })),
+        failing(new ModelProblem('auth', 'Refused')),
+        saying('done'),
+      ],
+    });
+    assert.is(textOf(await ask(world, await world.session())), 'done');
+    assert.is(failures, 1);
+    assert.ok(await isQuiet(world));
   });
 
   check('may be aborted while it is summed up: the calls that were made stay made', async () => {

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type * as v from 'valibot';
-import { openSqliteSnapshot } from '../../src/adapter/sqlite-snapshot.ts';
+import { openSqliteReader } from '../../src/adapter/sqlite-reader.ts';
 import { openSqliteStore } from '../../src/adapter/sqlite-store.ts';
-import { exportSession } from '../../src/agent/export-session.ts';
+import { exportSession, type SessionSource } from '../../src/agent/export-session.ts';
 import type { Ids } from '../../src/agent/ids.ts';
 import { importSession } from '../../src/agent/import-session.ts';
 import { createMemoryStore } from '../../src/agent/memory-store.ts';
@@ -19,8 +20,7 @@ import type { Store } from '../../src/agent/store.ts';
 import type { StoredMessage, StoredPart, StoredSession } from '../../src/agent/stored-schema.ts';
 import { ConfigError } from '../../src/core/config.ts';
 import { describe, rejection } from '../check.ts';
-import { createFakeClock } from '../fake-clock.ts';
-import { anyDocument } from './any-session.ts';
+import { anySessions, type KeptSession, linesOf } from './any-session.ts';
 import { answer, idsFrom, sessionOf, textPart, toolPart, userMessage } from './store-samples.ts';
 
 // What a store may hold, a document may hold, and the other way round.
@@ -31,7 +31,6 @@ const SAME: readonly [
   Same<Part, v.InferOutput<typeof StoredPart>>,
 ] = [true, true, true];
 
-const clock = createFakeClock();
 const asIs = { hasNewIDs: false };
 const asCopy = { hasNewIDs: true };
 const LATER = Date.UTC(2026, 3, 1);
@@ -49,30 +48,46 @@ const KINDS: readonly Kind[] = [
   { name: 'SQLite', open: (ids) => openSqliteStore({ file: newFile(), ids }), runs: 15 },
 ];
 
-const idOf = ({ sessions }: SessionDocument): string => sessions[0]?.info.id ?? '';
-const firstOf = (document: SessionDocument): Session => {
-  const [first] = document.sessions;
-  if (first === undefined) throw new Error('the document holds no session');
-  return first.info;
+type Line = Record<string, unknown>;
+const parsed = (lines: readonly string[]): readonly Line[] => lines.map((line) => JSON.parse(line));
+
+const idOf = ([first]: readonly KeptSession[]): string => first?.info.id ?? '';
+const collected = async <T>(items: AsyncIterable<T>): Promise<readonly T[]> => {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 };
-const exported = async (store: Store, id: string): Promise<SessionDocument> => {
-  const document = await exportSession(store, id);
-  if (document === undefined) throw new Error('nothing was exported');
-  return document;
+const exported = async (source: SessionSource, id: string): Promise<readonly string[]> => {
+  const lines = await exportSession(source, id);
+  if (lines === undefined) throw new Error('nothing was exported');
+  return collected(lines);
 };
-/** As it is on its way from one place to another. */
-const sent = (document: unknown): SessionDocument => readSessionDocument(JSON.stringify(document));
+/** A document as it comes in. */
+const sent = (lines: readonly string[]): Promise<SessionDocument> =>
+  readSessionDocument(
+    (async function* () {
+      yield* lines;
+    })(),
+  );
+const recordsIn = async (lines: readonly string[]) => (await collected((await sent(lines)).records)).flat();
 const idsIn = (text: string): readonly string[] => [...new Set(text.match(/\b(?:ses|msg|prt)_[0-9a-f]{12}\w{14}\b/g))];
-/** The document with each id as its place among those of its kind: all that is left of ids is order and reference. */
-const masked = (document: SessionDocument): string => {
-  const text = JSON.stringify(document);
-  return idsIn(text)
-    .toSorted()
-    .reduce((left, id, place) => left.replaceAll(id, `${id.slice(0, 3)}#${place}`), text);
+/**
+ * The document with each id as its place: among those of its kind, or for a part where it first stands, which is in the
+ * order of the ids of its message. All that is left of ids is order and reference.
+ */
+const masked = (lines: readonly string[]): string => {
+  const text = lines.join('\n');
+  const found = idsIn(text);
+  const parts = found.filter((id) => id.startsWith('prt_'));
+  const others = found.filter((id) => !id.startsWith('prt_')).toSorted();
+  return [...parts, ...others].reduce(
+    (left, id, place) => left.replaceAll(id, `${id.slice(0, 3)}#${String(place).padStart(4, '0')}`),
+    text,
+  );
 };
-const complaintsAbout = (given: unknown): readonly string[] => {
+const complaintsAbout = async (lines: readonly string[]): Promise<readonly string[]> => {
   try {
-    readSessionDocument(typeof given === 'string' ? given : JSON.stringify(given));
+    await recordsIn(lines);
   } catch (error) {
     if (error instanceof SessionProblem) return error.problems;
     throw error;
@@ -81,45 +96,41 @@ const complaintsAbout = (given: unknown): readonly string[] => {
 };
 
 /** A session with a call that handed work to a session under it, and the whole output of that call. */
-const sample = (): SessionDocument => {
+const sample = (): readonly KeptSession[] => {
   const ids = idsFrom();
   const [parent, child] = [ids('session'), ids('session')];
   const [asked, said, other] = [ids('message'), ids('message'), ids('message')];
   const [first, second, third] = [ids('part'), ids('part'), ids('part')];
   const task = toolPart({ id: second, messageID: said, sessionID: parent });
-  return {
-    format: 'gatehouse-session',
-    version: 1,
-    sessions: [
-      {
-        info: sessionOf(parent),
-        messages: [
-          {
-            info: userMessage(asked, parent),
-            parts: [textPart({ id: first, messageID: asked, sessionID: parent }, 'a question')],
-            outputs: [],
-          },
-          {
-            info: { ...answer(said, parent), parentID: asked },
-            parts: [
-              { ...task, state: { status: 'running', input: {}, metadata: { sessionId: child }, time: { start: 1 } } },
-            ],
-            outputs: [{ partID: second, text: 'the whole output' }],
-          },
-        ],
-      },
-      {
-        info: sessionOf(child, { parentID: parent }),
-        messages: [
-          {
-            info: userMessage(other, child),
-            parts: [textPart({ id: third, messageID: other, sessionID: child }, 'do it')],
-            outputs: [],
-          },
-        ],
-      },
-    ],
-  };
+  return [
+    {
+      info: sessionOf(parent),
+      messages: [
+        {
+          info: userMessage(asked, parent),
+          parts: [textPart({ id: first, messageID: asked, sessionID: parent }, 'a question')],
+          outputs: [],
+        },
+        {
+          info: { ...answer(said, parent), parentID: asked },
+          parts: [
+            { ...task, state: { status: 'running', input: {}, metadata: { sessionId: child }, time: { start: 1 } } },
+          ],
+          outputs: [{ partID: second, text: 'the whole output' }],
+        },
+      ],
+    },
+    {
+      info: sessionOf(child, { parentID: parent }),
+      messages: [
+        {
+          info: userMessage(other, child),
+          parts: [textPart({ id: third, messageID: other, sessionID: child }, 'do it')],
+          outputs: [],
+        },
+      ],
+    },
+  ];
 };
 
 for (const { name, open, runs } of KINDS) {
@@ -133,18 +144,21 @@ for (const { name, open, runs } of KINDS) {
         await to.close();
       }
     };
-    const importing = (store: Store) => ({ store, ids: idsFrom(LATER), clock });
+    const importing = async (store: Store, lines: readonly string[], how = asIs): Promise<string> =>
+      importSession({ store, ids: idsFrom(LATER) }, await sent(lines), how);
+    const eventTypes = async (store: Store) =>
+      (await store.events({ afterID: '', limit: 100 })).map(({ event }) => event.type);
 
     check('come back from a document as they were, whatever they hold', () =>
       fc.assert(
-        fc.asyncProperty(anyDocument(idsFrom()), (given) =>
+        fc.asyncProperty(anySessions(idsFrom()), (given) =>
           withStores(async (from, to) => {
-            assert.is(await importSession(importing(from), given, asIs), idOf(given));
-            const document = await exported(from, idOf(given));
-            assert.is(masked(document).length, masked(given).length);
-            assert.is(await importSession(importing(to), sent(document), asIs), idOf(given));
-            assert.is(JSON.stringify(await exported(to, idOf(given))), JSON.stringify(document));
-            for (const { info, messages } of given.sessions) {
+            assert.is(await importing(from, linesOf(given)), idOf(given));
+            const lines = await exported(from, idOf(given));
+            assert.is(masked(lines).length, masked(linesOf(given)).length);
+            assert.is(await importing(to, lines), idOf(given));
+            assert.equal(await exported(to, idOf(given)), lines);
+            for (const { info, messages } of given) {
               assert.is(JSON.stringify(await to.session(info.id)), JSON.stringify(info));
               const told = messages.map((message) => ({ info: message.info, parts: message.parts }));
               assert.is(JSON.stringify(await to.messages(info.id)), JSON.stringify(told));
@@ -157,62 +171,112 @@ for (const { name, open, runs } of KINDS) {
 
     check('become a copy under new ids beside themselves, with the same order and the same references', () =>
       fc.assert(
-        fc.asyncProperty(anyDocument(idsFrom()), (given) =>
+        fc.asyncProperty(anySessions(idsFrom()), (given) =>
           withStores(async (store) => {
-            await importSession(importing(store), given, asIs);
-            const document = await exported(store, idOf(given));
-            const copied = await exported(store, await importSession(importing(store), sent(document), asCopy));
-            assert.is(masked(copied), masked(document));
-            const old = idsIn(JSON.stringify(document));
+            await importing(store, linesOf(given));
+            const lines = await exported(store, idOf(given));
+            const copied = await exported(store, await importing(store, lines, asCopy));
+            assert.is(masked(copied), masked(lines));
+            const old = idsIn(lines.join('\n'));
             assert.equal(
-              idsIn(JSON.stringify(copied)).filter((id) => old.includes(id)),
+              idsIn(copied.join('\n')).filter((id) => old.includes(id)),
               [],
             );
-            assert.is(JSON.stringify(await exported(store, idOf(given))), JSON.stringify(document));
+            assert.equal(await exported(store, idOf(given)), lines);
           }),
         ),
         { numRuns: runs },
       ),
     );
 
-    check('are told as made, with all that is in them, and keep answers that were never completed', () =>
+    check('are told as made once they are whole, and keep answers that were never completed', () =>
       withStores(async (store) => {
-        const document = sample();
-        await importSession(importing(store), document, asIs);
-        const events = (await store.events({ afterID: '', limit: 100 })).map(({ event }) => event.type);
-        assert.equal(events, [
-          'session.created',
-          'message.updated',
-          'message.part.updated',
-          'message.updated',
-          'message.part.updated',
-          'session.created',
-          'message.updated',
-          'message.part.updated',
-        ]);
+        const given = sample();
+        await importing(store, linesOf(given));
+        const events = (await store.events({ afterID: '', limit: 100 })).map(({ event }) => event);
+        assert.equal(
+          events.map(({ type, properties }) => [type, 'info' in properties && properties.info]),
+          given.map(({ info }) => ['session.created', info]),
+        );
         const unfinished = (await store.unfinished()).map(({ info }) => info.id);
-        assert.equal(unfinished, [document.sessions[0]?.messages[1]?.info.id]);
+        assert.equal(unfinished, [given[0]?.messages[1]?.info.id]);
+      }),
+    );
+
+    check('are shown to nobody before they are whole, and are kept in small commits', () =>
+      withStores(async (store) => {
+        const [first, second] = sample();
+        if (first === undefined || second === undefined) throw new Error('the sample is too small');
+        const place = { messageID: second.messages[0]?.info.id ?? '', sessionID: second.info.id };
+        const ids = idsFrom(LATER + 1);
+        const parts = Array.from({ length: 30 }, () => textPart({ id: ids('part'), ...place }, 'x'.repeat(200_000)));
+        const [message] = second.messages;
+        if (message === undefined) throw new Error('the sample is too small');
+        const given = [first, { ...second, messages: [{ ...message, parts }] }];
+        const commits: { readonly chars: number; readonly shown: number }[] = [];
+        const watched: Store = {
+          ...store,
+          async commit(changes, events) {
+            commits.push({ chars: JSON.stringify(changes).length, shown: (await store.sessions({})).length });
+            assert.equal(await store.unfinished(), []);
+            return store.commit(changes, events);
+          },
+        };
+        await importing(watched, linesOf(given));
+        assert.ok(commits.length >= 6, `${commits.length} commits`);
+        for (const { chars, shown } of commits) {
+          assert.ok(chars < 1_500_000, `${chars} characters at once`);
+          assert.is(shown, 0);
+        }
+        assert.is((await store.sessions({})).length, 2);
+        assert.equal(await exported(store, idOf(given)), linesOf(given));
+        // Of one that fails in the middle nothing is left, where nobody would find it either.
+        const copy = await rejection(importing(store, linesOf(given).slice(0, -1), asCopy));
+        assert.match(String(copy), 'cut off');
+        await store.commit([{ kind: 'session-removed', sessionID: second.info.id }], []);
+        await store.commit([{ kind: 'session-removed', sessionID: first.info.id }], []);
+        commits.length = 0;
+        await rejection(importing(watched, linesOf(given).slice(0, -1)));
+        assert.ok(commits.length >= 6, `${commits.length} commits`);
+        assert.equal(await store.outline(second.info.id), []);
       }),
     );
 
     check('are refused when their ids are there, and nothing is changed by that', () =>
       withStores(async (store) => {
-        const document = sample();
-        await importSession(importing(store), document, asIs);
-        const changed = { ...document, sessions: document.sessions.map((kept) => ({ ...kept, messages: [] })) };
-        const error = await rejection(importSession(importing(store), changed, asIs));
+        const given = sample();
+        await importing(store, linesOf(given));
+        const changed = given.map((kept) => ({ ...kept, messages: [] }));
+        const error = await rejection(importing(store, linesOf(changed)));
         assert.instance(error, SessionProblem);
         assert.match(String(error), 'sessions[0]: its id is taken');
         assert.match(String(error), 'sessions[1]: its id is taken');
-        assert.is(JSON.stringify(await exported(store, idOf(document))), JSON.stringify(document));
+        assert.equal(await exported(store, idOf(given)), linesOf(given));
+      }),
+    );
+
+    check('that somebody else makes in the meantime are left as they are', () =>
+      withStores(async (store) => {
+        const given = sample();
+        const other = { kind: 'session', session: sessionOf(given[1]?.info.id ?? '', { title: 'made' }) } as const;
+        const late: Store = {
+          ...store,
+          async commit(changes, events) {
+            await store.commit([other], []);
+            return store.commit(changes, events);
+          },
+        };
+        const error = await rejection(importing(late, linesOf(given)));
+        assert.match(String(error), 'the id of a session in it is taken');
+        assert.equal(await store.sessions({}), [other.session]);
       }),
     );
 
     check('leave nothing behind when only a message of the last of them has an id that is taken', () =>
       withStores(async (store) => {
-        const document = sample();
+        const given = sample();
         const other = idsFrom(LATER + 1)('session');
-        const taken = document.sessions[1]?.messages[0]?.info.id ?? '';
+        const taken = given[1]?.messages[0]?.info.id ?? '';
         await store.commit(
           [
             { kind: 'session', session: sessionOf(other) },
@@ -220,30 +284,43 @@ for (const { name, open, runs } of KINDS) {
           ],
           [],
         );
-        const error = await rejection(importSession(importing(store), document, asIs));
-        assert.match(String(error), 'sessions[1]: the id of a message in it is taken');
+        const error = await rejection(importing(store, linesOf(given)));
+        assert.match(String(error), 'the id of a message in it is taken');
         assert.equal(
           (await store.sessions({})).map(({ id }) => id),
           [other],
         );
-        const events = (await store.events({ afterID: '', limit: 100 })).map(({ event }) => event.type);
-        assert.equal([events.at(0), events.at(-1)], ['session.created', 'session.deleted']);
-        assert.is.not(await importSession(importing(store), document, asCopy), idOf(document));
+        assert.equal(await eventTypes(store), []);
+        assert.is.not(await importing(store, linesOf(given), asCopy), idOf(given));
+      }),
+    );
+
+    check('leave nothing behind when the document is cut off or wrong anywhere', () =>
+      withStores(async (store) => {
+        const lines = linesOf(sample());
+        for (let count = 0; count < lines.length; count++) {
+          for (const rest of [[], ['{}'], ['{"kind":']]) {
+            assert.instance(await rejection(importing(store, [...lines.slice(0, count), ...rest])), SessionProblem);
+            assert.equal(await store.sessions({}), []);
+          }
+        }
+        assert.equal(await eventTypes(store), []);
+        await importing(store, lines);
+        assert.equal(await exported(store, idOf(sample())), lines);
       }),
     );
 
     check('keep a parent outside the document when the store holds it, and are without one otherwise', () =>
       withStores(async (from, to) => {
-        const { sessions, ...more } = sample();
-        const [parent, child] = sessions;
+        const [parent, child] = sample();
         if (parent === undefined || child === undefined) throw new Error('the sample is too small');
-        await importSession(importing(from), { ...more, sessions }, asIs);
+        await importing(from, linesOf([parent, child]));
         const alone = await exported(from, child.info.id);
-        assert.equal([alone.sessions.length, firstOf(alone).parentID], [1, parent.info.id]);
-        const copied = await exported(from, await importSession(importing(from), alone, asCopy));
-        assert.is(firstOf(copied).parentID, parent.info.id);
-        await importSession(importing(to), alone, asIs);
-        assert.not.ok('parentID' in firstOf(await exported(to, child.info.id)));
+        assert.equal(parsed(alone)[1], { kind: 'session', session: child.info });
+        const copy = await from.session(await importing(from, alone, asCopy));
+        assert.is(copy?.parentID, parent.info.id);
+        await importing(to, alone);
+        assert.not.ok('parentID' in ((await to.session(child.info.id)) ?? {}));
       }),
     );
 
@@ -256,206 +333,292 @@ for (const { name, open, runs } of KINDS) {
           loop.map((session) => ({ kind: 'session', session })),
           [],
         );
-        const document = await exported(store, left);
-        assert.is(document.sessions.length, 2);
-        assert.equal(complaintsAbout(document), ['sessions[0].info.parentID: expected a session outside the document']);
+        const lines = await exported(store, left);
+        assert.is(parsed(lines).filter(({ kind }) => kind === 'session').length, 2);
+        assert.equal(await complaintsAbout(lines), [
+          'line 2: session.parentID: expected a session outside the document',
+        ]);
       }),
     );
 
-    check('cannot be exported when they are not there', () =>
+    check('cannot be exported when they are not there, or only begun', () =>
       withStores(async (store) => {
-        assert.is(await exportSession(store, idsFrom()('session')), undefined);
+        const id = idsFrom()('session');
+        assert.is(await exportSession(store, id), undefined);
         assert.is(await exportSession(store, 'constructor'), undefined);
+        await store.commit([{ kind: 'session-begun', session: sessionOf(id) }], []);
+        assert.is(await exportSession(store, id), undefined);
+      }),
+    );
+
+    check('that are removed while they are exported make no whole document', () =>
+      withStores(async (store) => {
+        const given = sample();
+        await importing(store, linesOf(given));
+        const lines: string[] = [];
+        const reading = (async () => {
+          for await (const line of (await exportSession(store, idOf(given))) ?? []) {
+            lines.push(line);
+            if (lines.length === 3)
+              await store.commit([{ kind: 'session-removed', sessionID: given[1]?.info.id ?? '' }], []);
+          }
+        })();
+        assert.match(String(await rejection(reading)), 'something of it was removed meanwhile');
+        assert.match(String(await complaintsAbout(lines)), 'cut off');
       }),
     );
   });
 }
 
 describe('the document of a session', (check) => {
-  type Loose = Record<string, unknown>;
-  /** The sample, changed at a place. */
-  const changed = (places: readonly (string | number)[], change: (holder: Loose, name: string) => void): unknown => {
-    const document: unknown = JSON.parse(JSON.stringify(sample()));
-    const [last = '', ...before] = places.toReversed();
-    const holder = before.toReversed().reduce((held, place) => (held as Loose)[place], document);
-    change(holder as Loose, String(last));
-    return document;
+  /** The sample's lines, of which one, by its place, is changed at a path. */
+  const changed = (place: number, path: readonly (string | number)[], change: (holder: Line, name: string) => void) => {
+    const lines = linesOf(sample());
+    const line: unknown = JSON.parse(lines[place] ?? '');
+    const [last = '', ...before] = path.toReversed();
+    const holder = before.toReversed().reduce((held, step) => (held as Line)[step], line);
+    change(holder as Line, String(last));
+    return lines.with(place, JSON.stringify(line));
   };
-  const as = (value: unknown) => (holder: Loose, name: string) => {
+  const as = (value: unknown) => (holder: Line, name: string) => {
     holder[name] = value;
   };
-  const without = (holder: Loose, name: string) => {
+  const without = (holder: Line, name: string) => {
     delete holder[name];
   };
-  const message = ['sessions', 0, 'messages', 1] as const;
-  const cases: readonly (readonly [string, unknown, string])[] = [
-    ['no JSON', '{"format":', 'expected a document in JSON'],
-    ['a list', [], 'format: expected a value'],
-    ['nothing', 'null', 'expected Object'],
-    ['another format', { format: 'other', version: 1 }, 'format: expected "gatehouse-session"'],
-    ['a later version', changed(['version'], as(2)), 'version: expected 1'],
-    ['no version', changed(['version'], without), 'version: expected a value'],
-    ['no session', changed(['sessions'], as([])), 'sessions: expected at least one session'],
+  const moved = (from: number, to: number): readonly string[] => {
+    const lines = [...linesOf(sample())];
+    lines.splice(to, 0, ...lines.splice(from, 1));
+    return lines;
+  };
+  // Contents, session, message, part, message, part, output, session, message, part, end.
+  const [CONTENTS, PARENT, ASKED, QUESTION, SAID, CALL, OUTPUT, CHILD, OTHER, WORK, END] = Array.from(
+    { length: 11 },
+    (_, place) => place,
+  ) as [number, number, number, number, number, number, number, number, number, number, number];
+  const [parent, child] = sample();
+  const childID = child?.info.id;
+  const otherID = child?.messages[0]?.info.id;
+  const file = { ...parent?.messages[0]?.parts[0], text: undefined, type: 'file', mime: 'text/plain' };
+  const head = '{"format":"gatehouse-session","version":1,"sessions":[]}';
+  const cases: readonly (readonly [string, readonly string[], string])[] = [
+    ['nothing', [], 'line 1: expected an object in JSON'],
+    ['no JSON', ['{"format":'], 'line 1: expected an object in JSON'],
+    ['a list', ['[]'], 'line 1: format: expected a value'],
+    ['null', ['null'], 'line 1: expected Object'],
+    ['another format', changed(CONTENTS, ['format'], as('other')), 'line 1: format: expected "gatehouse-session"'],
+    ['a later version', changed(CONTENTS, ['version'], as(2)), 'line 1: version: expected 1'],
+    ['no version', changed(CONTENTS, ['version'], without), 'line 1: version: expected a value'],
+    ['no session', [head], 'line 1: sessions: expected at least one session'],
+    ['no contents', linesOf(sample()).slice(1), 'line 1: format: expected a value'],
     [
-      'an id of another kind',
-      changed(['sessions', 0, 'info', 'id'], as('msg_1')),
-      'sessions[0].info.id: expected an id of a session',
-    ],
-    [
-      'a name that is not known',
-      changed(['sessions', 0, 'info', 'share'], as({})),
-      'sessions[0].info.share: expected no such name',
-    ],
-    [
-      'half of a millisecond',
-      changed(['sessions', 0, 'info', 'time', 'updated'], as(0.5)),
-      'sessions[0].info.time.updated: expected whole milliseconds',
-    ],
-    [
-      'a time before time',
-      changed(['sessions', 0, 'info', 'time', 'updated'], as(-1)),
-      'sessions[0].info.time.updated: expected a time',
-    ],
-    ['no title', changed(['sessions', 1, 'info', 'title'], without), 'sessions[1].info.title: expected a value'],
-    [
-      'a rule of no kind',
-      changed(['sessions', 0, 'info', 'permission'], as([{ permission: '*', pattern: '*', action: 'yes' }])),
-      'sessions[0].info.permission[0].action: expected ("allow" | "ask" | "deny")',
-    ],
-    [
-      'metadata that are a list',
-      changed(['sessions', 0, 'info', 'metadata'], as([])),
-      'sessions[0].info.metadata: expected an object',
-    ],
-    [
-      'an unknown role',
-      changed([...message, 'info', 'role'], as('system')),
-      'sessions[0].messages[1].info.role: expected ("user" | "assistant")',
-    ],
-    [
-      'an answer of another session',
-      changed([...message, 'info', 'sessionID'], as(sample().sessions[1]?.info.id)),
-      'sessions[0].messages[1].info.sessionID: expected the id of the session that holds it',
+      'one session twice',
+      changed(CONTENTS, ['sessions', 1, 'id'], as(parent?.info.id)),
+      'line 1: sessions: expected each id once',
     ],
     [
       'one message twice',
-      changed(['sessions', 0, 'messages', 1, 'info', 'id'], as(sample().sessions[0]?.messages[0]?.info.id)),
-      'sessions[0].messages[1].info.id: expected an id that nothing else in the document has',
+      changed(CONTENTS, ['sessions', 0, 'messages', 1], as(otherID)),
+      'line 1: messages: expected each id once',
+    ],
+    ['a line of no kind', changed(PARENT, ['kind'], as('talk')), 'line 2: kind: expected ('],
+    [
+      'an id of another kind',
+      changed(PARENT, ['session', 'id'], as('msg_1')),
+      'line 2: session.id: expected an id of a session',
+    ],
+    ['an unknown name', changed(PARENT, ['session', 'share'], as({})), 'line 2: session.share: expected no such name'],
+    [
+      'half of a millisecond',
+      changed(PARENT, ['session', 'time', 'updated'], as(0.5)),
+      'line 2: session.time.updated: expected whole milliseconds',
     ],
     [
-      'one part twice',
-      changed(['sessions', 1, 'messages', 0, 'parts', 0, 'id'], as(sample().sessions[0]?.messages[0]?.parts[0]?.id)),
-      'sessions[1].messages[0].parts[0].id: expected an id that nothing else in the document has',
+      'a time before time',
+      changed(PARENT, ['session', 'time', 'updated'], as(-1)),
+      'line 2: session.time.updated: expected a time',
+    ],
+    ['no title', changed(CHILD, ['session', 'title'], without), 'line 8: session.title: expected a value'],
+    [
+      'a rule of no kind',
+      changed(PARENT, ['session', 'permission'], as([{ permission: '*', pattern: '*', action: 'yes' }])),
+      'line 2: session.permission[0].action: expected ("allow" | "ask" | "deny")',
     ],
     [
-      'one session twice',
-      changed(['sessions', 1, 'info', 'id'], as(idOf(sample()))),
-      'sessions[1].info.id: expected an id that nothing else in the document has',
+      'metadata that are a list',
+      changed(PARENT, ['session', 'metadata'], as([])),
+      'line 2: session.metadata: expected an object',
+    ],
+    [
+      'an unknown role',
+      changed(SAID, ['message', 'role'], as('system')),
+      'line 5: message.role: expected ("user" | "assistant")',
+    ],
+    [
+      'an answer of another session',
+      changed(SAID, ['message', 'sessionID'], as(childID)),
+      'line 5: message.sessionID: expected the id of the session that holds it',
+    ],
+    [
+      'a message that the contents do not name',
+      changed(SAID, ['message', 'id'], as(idsFrom(LATER)('message'))),
+      'line 5: message.id: expected the id of the message that comes next in the contents',
+    ],
+    [
+      'messages in another order',
+      moved(SAID, ASKED),
+      'line 3: message.id: expected the id of the message that comes next in the contents',
+    ],
+    [
+      'a session too early',
+      moved(CHILD, SAID),
+      'line 5: kind: expected a message, since the contents name another one',
+    ],
+    [
+      'sessions in another order',
+      moved(CHILD, PARENT),
+      'line 2: session.id: expected the id of the session that comes next in the contents',
+    ],
+    [
+      'a part before every message',
+      moved(QUESTION, PARENT),
+      'line 2: part.messageID: expected the id of the message that holds it',
     ],
     [
       'a part of another message',
-      changed(['sessions', 0, 'messages', 0, 'parts', 0, 'messageID'], as(sample().sessions[0]?.messages[1]?.info.id)),
-      'sessions[0].messages[0].parts[0].messageID: expected the id of the message that holds it',
+      changed(QUESTION, ['part', 'messageID'], as(otherID)),
+      'line 4: part.messageID: expected the id of the message that holds it',
     ],
     [
       'a part of another session',
-      changed(['sessions', 0, 'messages', 0, 'parts', 0, 'sessionID'], as(sample().sessions[1]?.info.id)),
-      'sessions[0].messages[0].parts[0].sessionID: expected the id of the session that holds it',
+      changed(QUESTION, ['part', 'sessionID'], as(childID)),
+      'line 4: part.sessionID: expected the id of the session that holds it',
+    ],
+    [
+      'one part twice',
+      linesOf(sample()).toSpliced(SAID, 0, linesOf(sample())[QUESTION] ?? ''),
+      'line 5: part.id: expected an id that no other part of the message has',
     ],
     [
       'a kind of part that is not known',
-      changed([...message, 'parts', 0, 'type'], as('snapshot')),
-      'sessions[0].messages[1].parts[0].type: expected',
+      changed(CALL, ['part', 'type'], as('snapshot')),
+      'line 6: part.type: expected',
     ],
     [
       'a state that is not known',
-      changed([...message, 'parts', 0, 'state', 'status'], as('done')),
-      'sessions[0].messages[1].parts[0].state.status: expected',
+      changed(CALL, ['part', 'state', 'status'], as('done')),
+      'line 6: part.state.status: expected',
     ],
     [
       'a file of the server',
-      changed(
-        [...message, 'parts', 0],
-        as({
-          id: sample().sessions[0]?.messages[1]?.parts[0]?.id,
-          sessionID: idOf(sample()),
-          messageID: sample().sessions[0]?.messages[1]?.info.id,
-          type: 'file',
-          mime: 'text/plain',
-          url: 'file:///etc/passwd',
-        }),
-      ),
-      'sessions[0].messages[1].parts[0].url: expected a data: URL',
+      changed(QUESTION, ['part'], as({ ...file, url: 'file:///etc/passwd' })),
+      'line 4: part.url: expected a data: URL',
     ],
     [
       'the output of a part elsewhere',
-      changed([...message, 'outputs', 0, 'partID'], as(sample().sessions[0]?.messages[0]?.parts[0]?.id)),
-      'sessions[0].messages[1].outputs[0].partID: expected a part of this message, each at most once',
+      changed(OUTPUT, ['partID'], as(parent?.messages[0]?.parts[0]?.id)),
+      'line 7: partID: expected a part of the message before it, each at most once',
     ],
     [
-      'a child before its parent',
-      changed(['sessions', 1, 'info', 'parentID'], as(sample().sessions[1]?.info.id)),
-      'sessions[1].info.parentID: expected a session that stands before it',
+      'the output of one part twice',
+      linesOf(sample()).toSpliced(CHILD, 0, linesOf(sample())[OUTPUT] ?? ''),
+      'line 8: partID: expected a part of the message before it, each at most once',
+    ],
+    [
+      'a child that is its own parent',
+      changed(CHILD, ['session', 'parentID'], as(childID)),
+      'line 8: session.parentID: expected a session that stands before it',
     ],
     [
       'a second session without a parent',
-      changed(['sessions', 1, 'info', 'parentID'], without),
-      'sessions[1].info.parentID: expected a session that stands before it',
+      changed(CHILD, ['session', 'parentID'], without),
+      'line 8: session.parentID: expected a session that stands before it',
     ],
+    [
+      'a first session below one of its own',
+      changed(PARENT, ['session', 'parentID'], as(childID)),
+      'line 2: session.parentID: expected a session outside the document',
+    ],
+    ['an end too early', moved(END, OTHER), 'line 9: expected all that the contents name before the end'],
+    ['something after the end', moved(END, WORK), 'line 11: expected nothing after the end'],
+    ['an empty line', linesOf(sample()).toSpliced(2, 0, ''), 'line 3: expected an object in JSON'],
+    ['no end', linesOf(sample()).slice(0, END), 'expected more: the document ends before its last line'],
   ];
-  check('is refused with a later version for that alone, whatever else is different in it', () => {
-    assert.equal(complaintsAbout({ format: 'gatehouse-session', version: 2, talks: [] }), ['version: expected 1']);
-  });
-
-  check('is refused with the output of one part twice', () => {
-    const twice = changed([...message, 'outputs'], (holder, name) => {
-      holder[name] = [holder[name], holder[name]].flat();
-    });
-    assert.equal(complaintsAbout(twice), [
-      'sessions[0].messages[1].outputs[1].partID: expected a part of this message, each at most once',
-    ]);
+  check('is refused with a later version for that alone, whatever else is different in it', async () => {
+    const later = '{"format":"gatehouse-session","version":2,"talks":[]}';
+    assert.equal(await complaintsAbout([later]), ['line 1: version: expected 1']);
   });
 
   for (const [what, given, complaint] of cases) {
-    check(`is refused with ${what}, and told where`, () => {
-      const complaints = complaintsAbout(given);
+    check(`is refused with ${what}, and told where`, async () => {
+      const complaints = await complaintsAbout(given);
       assert.is(complaints.filter((line) => line.startsWith(complaint)).length, 1, complaints.join('\n'));
     });
   }
 
-  check('is read when nothing is wrong with it', () => {
-    assert.equal(sent(sample()), sample());
-    assert.equal(complaintsAbout(`\n${JSON.stringify(sample(), null, 2)}\n`), []);
+  check('is read when nothing is wrong with it', async () => {
+    const lines = linesOf(sample());
+    assert.equal(
+      (await recordsIn(lines)).map((record) => JSON.stringify(record)),
+      lines.slice(1, END),
+    );
+    assert.equal(await complaintsAbout(lines.map((line) => ` ${line} \r`)), []);
     assert.is(SAME.length, 3);
   });
 
-  check('is refused with all that is wrong, but not more than can be read, and never with what it holds', () => {
-    const document = sample();
-    const [first] = document.sessions;
-    const secret = 'canary-5e1f';
-    const wrong = Array.from({ length: 30 }, () => ({ ...first?.messages[0], info: { role: 'user', id: secret } }));
-    const complaints = complaintsAbout({ ...document, sessions: [{ info: first?.info, messages: wrong }] });
-    assert.is(complaints.length, 11);
-    assert.match(complaints.at(-1) ?? '', /^and \d+ more$/);
-    assert.not.match(complaints.join('\n'), secret);
-    assert.not.match(complaintsAbout(`{"format":"${secret}",}`).join('\n'), secret);
+  check(
+    'is refused with all that is wrong in a line, but not more than can be read, and never with what it holds',
+    async () => {
+      const secret = 'canary-5e1f';
+      const rules = Array.from({ length: 30 }, () => ({ permission: secret, pattern: 7, action: secret }));
+      const complaints = await complaintsAbout(changed(PARENT, ['session', 'permission'], as(rules)));
+      assert.is(complaints.length, 11);
+      assert.match(complaints.at(-1) ?? '', /and \d+ more$/);
+      assert.not.match(complaints.join('\n'), secret);
+      assert.not.match((await complaintsAbout([`{"format":"${secret}",}`])).join('\n'), secret);
+    },
+  );
+
+  check('is closed behind its reader, whatever it comes to', async () => {
+    const lines = linesOf(sample());
+    for (const given of [lines, lines.slice(0, 4), ['{}'], lines.toSpliced(3, 0, 'x')]) {
+      let isClosed = false;
+      const source = async function* () {
+        try {
+          yield* given;
+        } finally {
+          isClosed = true;
+        }
+      };
+      await readSessionDocument(source())
+        .then(({ records }) => collected(records))
+        .catch(() => {});
+      assert.ok(isClosed);
+    }
   });
 });
 
-describe('a snapshot of a SQLite file', (check) => {
-  check('holds what the store held at one moment, while the store goes on', async () => {
+describe('a reader of a SQLite file', (check) => {
+  check('sees what the store holds while the store goes on, and holds nothing itself', async () => {
     const file = newFile();
     const store = await openSqliteStore({ file, ids: idsFrom() });
-    const document = sample();
-    await importSession({ store, ids: idsFrom(LATER), clock }, document, asIs);
-    const snapshot = await openSqliteSnapshot(file);
+    const given = sample();
+    await importSession({ store, ids: idsFrom(LATER) }, await sent(linesOf(given)), asIs);
+    const reader = await openSqliteReader(file);
     try {
-      assert.equal(await snapshot.session(idOf(document)), firstOf(document));
-      await store.commit([{ kind: 'session-removed', sessionID: firstOf(document).id }], []);
-      assert.is(await store.session(idOf(document)), undefined);
-      assert.equal(await exportSession(snapshot, idOf(document)), document);
+      assert.equal(await exported(reader, idOf(given)), linesOf(given));
+      const reading = await exportSession(reader, idOf(given));
+      const iterator = reading?.[Symbol.asyncIterator]();
+      for (let count = 0; count < 4; count++) await iterator?.next();
+      // Whatever was written can be put away now, which is to say: nobody reads at an earlier moment.
+      await store.commit([{ kind: 'session', session: sessionOf(idsFrom(LATER + 1)('session')) }], []);
+      const database = new DatabaseSync(file);
+      assert.is(database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy, 0);
+      database.close();
+      await store.commit([{ kind: 'session-removed', sessionID: idOf(given) }], []);
+      assert.is(await reader.session(idOf(given)), undefined);
     } finally {
-      snapshot.close();
+      reader.close();
       await store.close();
     }
   });
@@ -463,7 +626,7 @@ describe('a snapshot of a SQLite file', (check) => {
   check('is not made of a file that is not there, is none of ours or is of another version', async () => {
     const missing = newFile();
     const problem = async (file: string): Promise<string> => {
-      const error = await rejection(openSqliteSnapshot(file));
+      const error = await rejection(openSqliteReader(file));
       assert.instance(error, ConfigError);
       return String((error as ConfigError).problems[0]);
     };

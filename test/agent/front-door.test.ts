@@ -85,6 +85,49 @@ describe('the front door with a password', (check) => {
   });
 });
 
+describe('the front door and the pages of browsers', (check) => {
+  const authorization = basic('ann:pässwörd: ∞');
+  const from = async (origin: string | undefined, host = 'agent.test:4000') => {
+    const world = await locked();
+    const headers = { host, authorization, ...(origin === undefined ? {} : { origin }) };
+    const { status } = await world.call('POST', '/session', undefined, headers);
+    assert.is((await world.store.sessions({})).length, status === 200 ? 1 : 0);
+    return status;
+  };
+
+  check('lets no page of another origin use the password that the browser remembers', async () => {
+    for (const origin of [
+      'https://evil.test',
+      'null',
+      '',
+      'http://agent.test.evil.test:4000',
+      'http://agent.test:4001',
+      'http://agent.test',
+      'http://localhost:4000',
+      'vscode-webview://agent.test:4000',
+    ])
+      assert.is(await from(origin), 400, origin);
+    const world = await locked();
+    const response = await world.call('POST', '/mcp/any/connect', undefined, { authorization, origin: 'null' });
+    assert.is(((await response.json()) as { data: { code: string } }).data.code, 'invalid_origin');
+  });
+
+  check('lets programs in, and whoever comes from this very server', async () => {
+    assert.is(await from(undefined), 200);
+    assert.is(await from('http://agent.test:4000'), 200);
+    assert.is(await from('https://Agent.Test', 'agent.test'), 200);
+    assert.is(await from('https://agent.test', 'agent.test:443'), 200);
+    assert.is(await from('http://127.0.0.1:3000', 'localhost:4000'), 200);
+  });
+
+  check('asks for no password before it refuses a page, and refuses where none is set', async () => {
+    const world = await locked();
+    assert.is((await world.call('POST', '/session', undefined, { origin: 'https://evil.test' })).status, 400);
+    const open = await createAgentWorld();
+    assert.is((await open.call('POST', '/session', undefined, { origin: 'https://evil.test' })).status, 400);
+  });
+});
+
 describe('the front door before and after', (check) => {
   /** A server that is asked while its start has not settled. */
   const starting = async () => {
@@ -114,10 +157,12 @@ describe('the front door before and after', (check) => {
     assert.is((await world.call('GET', '/health')).status, 200);
     const ready = await world.call('GET', '/ready');
     assert.is(ready.status, 503);
+    assert.is(ready.headers.get('retry-after'), '1');
     assert.equal(await ready.json(), { status: 'not ready', reasons: ['starting'] });
     settle();
     await started;
-    assert.is((await world.call('GET', '/ready')).status, 200);
+    const open = await world.call('GET', '/ready');
+    assert.equal([open.status, open.headers.get('retry-after')], [200, null]);
     assert.is((await world.call('GET', '/session')).status, 200);
   });
 
@@ -142,7 +187,8 @@ describe('the front door before and after', (check) => {
     assert.is((await answer).info.error?.name, 'MessageAbortedError');
     await stopped;
     assert.is((await world.call('GET', '/health')).status, 200);
-    assert.is((await world.call('GET', '/ready')).status, 503);
+    const ready = await world.call('GET', '/ready');
+    assert.equal([ready.status, ready.headers.get('retry-after')], [503, '1']);
     assert.is(world.clock.pending(), 0);
   });
 });
@@ -154,6 +200,14 @@ describe('the document of the routes', (check) => {
     assert.equal(undocumented({ ...server.table, '/new/:id': { PUT: () => new Response() } }), ['PUT /new/{id}']);
     const { '/doc': _, ...less } = server.table;
     assert.equal(undocumented(less), ['GET /doc']);
+  });
+
+  check('has a second name, and metrics have a route also where none are kept', async () => {
+    const world = await createAgentWorld();
+    assert.equal(await world.get('/openapi.json'), await world.get('/doc'));
+    const response = await world.call('GET', '/metrics');
+    assert.is(response.status, 404);
+    assert.match(await response.text(), 'keeps no metrics');
   });
 
   check('names every path with its parameters, and the shape of what is sent', async () => {

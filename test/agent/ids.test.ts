@@ -47,4 +47,25 @@ describe('ids', (check) => {
       );
     }
   });
+
+  check('come after the one that they are to follow, whatever clock that one is of', () => {
+    const hour = 3_600_000;
+    const start = 1_767_225_600_000;
+    for (const away of [-hour, 0, hour, 24 * hour]) {
+      const other = createIds({ now: () => start + away, after: () => () => {} }, randomBytes)('message');
+      const ids = createIds({ now: () => start, after: () => () => {} }, randomBytes);
+      const next = ids('message', other);
+      assert.ok(next > other && isIdOf('message', next), `${away}`);
+      assert.ok(ids('message', next) > next);
+      // It is a matter of these two, and moves nothing else ahead.
+      assert.is(
+        Number.parseInt(ids('message').slice(4, 16), 16) >> 12,
+        Number.parseInt(ids('part').slice(4, 16), 16) >> 12,
+      );
+      if (away > 0) assert.ok(ids('message') < other);
+    }
+    const ids = createIds({ now: () => start, after: () => () => {} }, randomBytes);
+    assert.ok(isIdOf('message', ids('message', `msg_${'f'.repeat(12)}${'z'.repeat(14)}`)));
+    assert.ok(isIdOf('message', ids('message', 'none of ours')));
+  });
 });

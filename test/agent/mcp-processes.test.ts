@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createTransports } from '../../src/adapter/mcp-transports.ts';
 import { systemClock } from '../../src/adapter/system-clock.ts';
-import type { McpServerConfig } from '../../src/agent/mcp-config.ts';
+import type { LocalMcpServer, McpServerConfig } from '../../src/agent/mcp-config.ts';
 import { startHttpToolServer } from '../adapter/mcp-http-server.ts';
 import { describe } from '../check.ts';
 import { childServer, isAlive, until } from './mcp-child.ts';
@@ -66,6 +66,39 @@ describe('tool servers that are programs and addresses', (check) => {
       assert.not.match(JSON.stringify(world.lines), 'CANARY');
     });
     await http.stop();
+  });
+
+  check('that fail before they are there tell the log why, and everyone where to look', async () => {
+    const environment = { RELAY_KEY: 'canary-of-the-environment' };
+    const failing = (script: string): McpServerConfig => ({
+      ...(child('plain') as LocalMcpServer),
+      command: [process.execPath, '-e', script],
+      environment,
+    });
+    const servers = {
+      loud: failing("console.error('Wrong key: ' + process.env.RELAY_KEY); process.exit(2)"),
+      quiet: failing('process.exit(2)'),
+    };
+    await withServers(servers, async (world) => {
+      assert.equal(world.servers.statuses(), {
+        loud: { status: 'failed', error: 'The program ended with exit code 2; see the log' },
+        quiet: { status: 'failed', error: 'The program ended with exit code 2' },
+      });
+      const reasons = Object.fromEntries(world.lines.map(({ setting, reason }) => [setting, reason]));
+      assert.equal(reasons, {
+        'mcp.loud': 'The program ended with exit code 2. It wrote: Wrong key: [redacted]',
+        'mcp.quiet': 'The program ended with exit code 2',
+      });
+    });
+  });
+
+  check('that fail once they were there tell nothing of what they wrote', async () => {
+    await withServers({ child: child('plain') }, async (world) => {
+      assert.ok((await world.call('child_fail', { words: 'canary of a user' })).isError);
+      await until('it is lost', () => world.lines.some(({ event }) => event === 'mcp-server-lost'));
+      assert.not.match(JSON.stringify([world.lines, world.servers.statuses()]), 'canary');
+      assert.match(JSON.stringify(world.lines), 'exit code 4');
+    });
   });
 
   check('come back after they were killed in the middle of a call', async () => {

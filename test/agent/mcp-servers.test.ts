@@ -101,7 +101,7 @@ describe('tool servers', (check) => {
   check('are waited for no longer than asked, or until the caller leaves', async () => {
     const world = await begun(() => ({ isMute: true }));
     let isSettled = false;
-    const settled = world.servers.settled(1000, NOBODY).then(() => {
+    const settled = world.servers.settled(1000, NOBODY)?.then(() => {
       isSettled = true;
     });
     await world.clock.advance(999);
@@ -111,8 +111,15 @@ describe('tool servers', (check) => {
     const controller = new AbortController();
     const left = world.servers.settled(1000, controller.signal);
     controller.abort();
-    assert.is(await rejection(left), controller.signal.reason);
+    assert.is(await rejection(left ?? Promise.resolve()), controller.signal.reason);
     await world.servers.stop();
+  });
+
+  check('are not waited for once each of them was tried', async () => {
+    const world = await begun(() => ({}));
+    assert.is(world.servers.settled(1000, NOBODY), undefined);
+    await world.servers.stop();
+    assert.is(world.clock.pending(), 0);
   });
 
   check('tell what they say of themselves while they are connected', async () => {

@@ -1,5 +1,7 @@
 import type { AgentTool, ToolOutcome } from '../../src/agent/agent-tool.ts';
 import type { EventDraft } from '../../src/agent/event.ts';
+// Loaded here already: a clock that stands still waits for no files.
+import '../../src/agent/mcp-client.ts';
 import type { McpTransport, McpTransports } from '../../src/agent/mcp-client.ts';
 import type { LocalMcpServer, McpServerConfig } from '../../src/agent/mcp-config.ts';
 import { createMcpServers, type McpServers } from '../../src/agent/mcp-servers.ts';
@@ -67,7 +69,7 @@ export const createMcpWorld = ({ servers: configs, transports, clock, chance = (
   const lines: LogLine[] = [];
   const servers = createMcpServers({
     servers: configs,
-    transports,
+    transports: () => transports,
     clock,
     chance,
     version: '1.2.3',

@@ -93,6 +93,17 @@ describe('a wildcard', (check) => {
     const tookMs = performance.now() - startedAt;
     assert.ok(tookMs < 3000, `${tookMs} ms`);
   });
+
+  check('takes no long time over a very long pattern, however it is written', () => {
+    const startedAt = performance.now();
+    for (const piece of ['x', '*x', '?', 'x*?', '*', '😀']) {
+      const pattern = piece.repeat(200_000 / piece.length);
+      assert.not(matchesWildcard('task', `${pattern}y`), piece);
+      assert.not(matchesWildcard('task', `y${pattern}`), piece);
+    }
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs < 3000, `${tookMs} ms`);
+  });
 });
 
 const RULES: readonly Rule[] = rulesOf({
@@ -102,6 +113,17 @@ const RULES: readonly Rule[] = rulesOf({
 });
 
 describe('permission rules', (check) => {
+  check('that are very many and very long are gone through for two hundred tools without a long wait', () => {
+    const rules = Array.from({ length: 1000 }, (_, count): Rule => {
+      const pattern = `${'?*'.repeat(95)}${count}`;
+      return { permission: pattern, pattern, action: 'deny' };
+    });
+    const startedAt = performance.now();
+    for (let tool = 0; tool < 200; tool++) assert.not(isHidden(rules, `server_${'t'.repeat(50)}${tool}x`));
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs < 1500, `${tookMs} ms`);
+  });
+
   check('stand in the order in which they were written', () => {
     assert.equal(rulesOf('deny'), [{ permission: '*', pattern: '*', action: 'deny' }]);
     assert.equal(rulesOf({}), []);

@@ -1,8 +1,16 @@
 import * as assert from 'uvu/assert';
-import type { PermissionRequest } from '../../src/agent/permission-request.ts';
 import type { Action, Rule } from '../../src/agent/session.ts';
 import { describe } from '../check.ts';
-import { calling, createAgentWorld, outcome, type Script, saying, toolNamed, type WorldGiven } from './agent-world.ts';
+import {
+  type AgentWorld,
+  calling,
+  createAgentWorld,
+  outcome,
+  type Script,
+  saying,
+  toolNamed,
+  type WorldGiven,
+} from './agent-world.ts';
 import { ask, asksOf, asksWhen, callsOf, eventsOf, isQuiet, outputOf, reply, textOf, until } from './asking.ts';
 
 const rule = (action: Action, permission = '*', pattern = '*'): Rule => ({ permission, pattern, action });
@@ -38,7 +46,7 @@ describe('a permission', (check) => {
     await ask(world, id);
     assert.equal(
       world.asked[0]?.tools.map(({ name }) => name),
-      ['look', 'task'],
+      ['look'],
     );
     assert.equal(paid, []);
     assert.is((await callsOf(world, id))[0]?.tool, 'invalid');
@@ -234,7 +242,9 @@ describe('a question', (check) => {
       if (end === 'delete') assert.is((await world.call('DELETE', `/session/${id}`)).status, 200);
       if (end === 'stop') await world.server.stop();
       assert.is((await answer).info.error?.name, 'MessageAbortedError', end);
-      assert.is((await eventsOf(world, 'permission.replied'))[0]?.properties.reply, 'reject');
+      // What was told of a session goes with it.
+      const told = (await eventsOf(world, 'permission.replied')).map(({ properties }) => properties.reply);
+      assert.equal(told, end === 'delete' ? [] : ['reject']);
       assert.equal(paid, []);
       if (end !== 'stop') assert.ok(await isQuiet(world));
       assert.is(world.clock.pending(), end === 'stop' ? 0 : 1, 'no timer is left but the one for pruning');
@@ -293,34 +303,96 @@ describe('a question', (check) => {
   });
 });
 
-describe('the question before a recharge', (check) => {
-  const preview = { preview_token: 'tok-1', summary: 'Credits 5.00 to ann', warnings: ['unusual amount'] };
-  const charging = (token: unknown): Script => calling({ name: 'recharge', input: { preview_token: token } });
-  const questionFor = async (scripts: readonly Script[], output: string, previewFails = false) => {
-    const world = await createAgentWorld({
-      tools: [toolNamed('preview', async () => outcome(output, previewFails)), toolNamed('recharge')],
-      rules: [rule('allow'), rule('ask', 'recharge')],
-      scripts: [calling({ name: 'preview', input: {} }), ...scripts, saying('done')],
+describe('a permission that changes while a turn runs', (check) => {
+  const deny = (world: AgentWorld, id: string, permission: readonly Rule[] = [rule('deny')]) =>
+    world.call('PATCH', `/session/${id}`, { permission });
+  /** A model that pays, and pays again once something has happened. */
+  const payingTwice = (happening: () => Promise<unknown>): readonly Script[] => [
+    calling(PAY),
+    async function* (request, signal) {
+      await happening();
+      yield* calling({ ...PAY, input: { amount: '6' } })(request, signal);
+    },
+    saying('done'),
+  ];
+
+  check('holds for the next call', async () => {
+    const places: { world: AgentWorld; id: string }[] = [];
+    const scripts = payingTwice(async () => {
+      const [{ world, id } = { world: undefined, id: '' }] = places;
+      if (world !== undefined) await deny(world, id);
     });
+    const { world, paid } = await paying('allow', { scripts });
+    const id = await world.session();
+    places.push({ world, id });
+    assert.is(textOf(await ask(world, id)), 'done');
+    assert.equal(paid, [{ amount: '5' }]);
+    assert.match(outputOf((await callsOf(world, id))[1]), 'permission rule of this server denies');
+  });
+
+  check('holds for a call that a person was asked about meanwhile, and is not told as a no of theirs', async () => {
+    for (const given of ['once', 'always']) {
+      const { world, paid } = await paying('ask');
+      const id = await world.session();
+      const answer = ask(world, id);
+      const [asked] = await asksWhen(world, 1);
+      await deny(world, id);
+      await reply(world, asked, { reply: given });
+      assert.is(textOf(await answer), 'done');
+      assert.equal(paid, []);
+      assert.match(outputOf((await callsOf(world, id))[0]), 'permission rule of this server denies');
+    }
+  });
+
+  check('may also be given: the next call asks nobody', async () => {
+    const { world, paid } = await paying('ask');
     const id = await world.session();
     const answer = ask(world, id);
     const [asked] = await asksWhen(world, 1);
+    await deny(world, id, [rule('allow', 'pay')]);
+    await reply(world, asked, { reply: 'once' });
+    await answer;
+    await ask(world, id);
+    assert.is(paid.length, 2);
+  });
+});
+
+describe('a permission of a session of its own', (check) => {
+  check('lifts a ban of the agent with ask, as it comes after that', async () => {
+    const { world, paid } = await paying('deny');
+    const answer = ask(world, await world.session({ permission: [rule('ask', 'pay')] }));
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'once' });
+    await answer;
+    assert.is(paid.length, 1);
+  });
+});
+
+describe('a permission of a session below another one', (check) => {
+  const below = async (rules: readonly Rule[], permission: readonly Rule[], more = {}) => {
+    const { world, paid } = await paying('allow', { rules });
+    const id = await world.session({ parentID: await world.session(), permission });
+    const answer = ask(world, id, 'pay', more);
+    await until(world, async () => (await asksOf(world)).length === 1 || (await isQuiet(world)));
+    const asked = await asksOf(world);
     await world.post(`/session/${id}/abort`);
     await answer;
-    return (asked as PermissionRequest).metadata.preview;
+    return { asks: asked.length, paid: paid.length, tools: world.asked[0]?.tools.map(({ name }) => name) };
   };
 
-  check('shows the words and the warnings of its preview', async () => {
-    assert.equal(await questionFor([charging('tok-1')], JSON.stringify(preview)), {
-      summary: 'Credits 5.00 to ann',
-      warnings: ['unusual amount'],
+  check('holds back with ask, and lifts no ban of the agent with it', async () => {
+    assert.equal(await below([rule('allow')], [rule('ask')]), { asks: 1, paid: 0, tools: ['pay', 'look'] });
+    assert.equal(await below([rule('allow'), rule('deny', 'pay')], [rule('ask')]), {
+      asks: 0,
+      paid: 0,
+      tools: ['look'],
     });
+    const some = [rule('allow'), rule('deny', 'pay', '*'), rule('allow', 'pay', 'x')];
+    assert.equal((await below(some, [rule('ask')])).asks, 0);
   });
 
-  check('shows nothing for a token of no preview here, or of one that failed or is no JSON', async () => {
-    assert.is(await questionFor([charging('tok-2')], JSON.stringify(preview)), undefined);
-    assert.is(await questionFor([charging(7)], JSON.stringify(preview)), undefined);
-    assert.is(await questionFor([charging('tok-1')], JSON.stringify(preview), true), undefined);
-    assert.is(await questionFor([charging('tok-1')], `${JSON.stringify(preview)} and more`), undefined);
+  check('lifts one with allow, as every session may, and so does a switch of the message', async () => {
+    const banned = [rule('allow'), rule('deny', 'pay')];
+    assert.is((await below(banned, [rule('allow', 'pay')])).paid, 1);
+    assert.is((await below(banned, [rule('ask')], { tools: { pay: true } })).paid, 1);
   });
 });

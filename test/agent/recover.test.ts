@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import type { EventDraft } from '../../src/agent/event.ts';
 import { createIds } from '../../src/agent/ids.ts';
 import { createMemoryStore } from '../../src/agent/memory-store.ts';
 import type { AssistantMessage } from '../../src/agent/message.ts';
@@ -8,7 +9,7 @@ import type { Store } from '../../src/agent/store.ts';
 import { describe } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { createAgentWorld, saying } from './agent-world.ts';
-import { ask, callsOf, isQuiet, messagesOf, outputOf, textOf } from './asking.ts';
+import { ask, callsOf, eventsOf, isQuiet, messagesOf, outputOf, textOf } from './asking.ts';
 
 const SESSION = 'ses_000000000000aaaaaaaaaaaaaa';
 const ASKED = 'msg_000000000001aaaaaaaaaaaaaa';
@@ -91,8 +92,11 @@ describe('a server that starts after another was killed', (check) => {
     const [, text] = begun?.parts ?? [];
     assert.equal(text?.type === 'text' && text.time, { start: 5, end: world.clock.now() });
     const calls = await callsOf(world, SESSION);
-    const why = 'The server was stopped while this call was under way';
-    assert.equal(calls.map(outputOf), ['paid', why, why]);
+    assert.equal(calls.map(outputOf), [
+      'paid',
+      'The server was stopped while this call was under way; whether it was carried out is not known',
+      'The server was stopped before this call was made, so it was not made',
+    ]);
     assert.equal(calls[1]?.state.status === 'error' && calls[1].state.time.start, 7);
     assert.ok(world.logged.some((line) => line.includes('unfinished-answers-ended') && line.includes('"count":1')));
     const told = await world.store.events({ afterID: '', limit: 100 });
@@ -103,8 +107,58 @@ describe('a server that starts after another was killed', (check) => {
         ['/old', 'message.part.updated'],
         ['/old', 'message.part.updated'],
         ['/old', 'message.updated'],
+        ['/old', 'session.error'],
+        ['/old', 'session.status'],
+        ['/old', 'session.idle'],
       ],
     );
+    const [failed, status] = told.slice(-3).map(({ event }) => event);
+    const error = begun?.info.role === 'assistant' ? begun.info.error : undefined;
+    assert.equal(failed?.properties, { sessionID: SESSION, error });
+    assert.equal(status?.properties, { sessionID: SESSION, status: { type: 'idle' } });
+  });
+
+  check('takes back the questions that nobody can answer any more, and no others', async () => {
+    const store = await leftBehind(PARTS);
+    const asked = (id: string, sessionID = SESSION): EventDraft => ({
+      type: 'permission.asked',
+      properties: { id, sessionID, permission: 'pay', patterns: ['*'], metadata: {}, always: ['*'] },
+    });
+    const answered: EventDraft = {
+      type: 'permission.replied',
+      properties: { sessionID: SESSION, requestID: 'per_1', reply: 'once' },
+    };
+    const many = Array.from(
+      { length: 250 },
+      (): EventDraft => ({
+        type: 'session.idle',
+        properties: { sessionID: SESSION },
+      }),
+    );
+    const drafts = [asked('per_1'), asked('per_2'), asked('per_3', 'ses_other'), ...many, answered, asked('per_4')];
+    await store.commit(
+      [],
+      drafts.map((draft) => ({ directory: '/old', draft })),
+    );
+    const world = await createAgentWorld({ store });
+    const replies = (await eventsOf(world, 'permission.replied')).slice(1).map(({ properties }) => properties);
+    assert.equal(replies, [
+      { sessionID: SESSION, requestID: 'per_2', reply: 'reject' },
+      { sessionID: SESSION, requestID: 'per_4', reply: 'reject' },
+    ]);
+  });
+
+  check('says once of a session that it is idle, however much of it was under way', async () => {
+    const store = await leftBehind(PARTS);
+    const [, begun] = await store.messages(SESSION);
+    if (begun?.info.role !== 'assistant') throw new Error('no answer');
+    const summary = { ...begun.info, id: 'msg_000000000003aaaaaaaaaaaaaa' };
+    await store.commit([{ kind: 'message', message: summary }], []);
+    const world = await createAgentWorld({ store });
+    assert.is((await eventsOf(world, 'session.idle')).length, 1);
+    assert.is((await eventsOf(world, 'session.error')).length, 1);
+    assert.is((await eventsOf(world, 'message.updated')).length, 2);
+    assert.ok(await isQuiet(world));
   });
 
   check('answers the next prompt, with a history in which every call has a result', async () => {

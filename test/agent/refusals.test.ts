@@ -24,7 +24,8 @@ describe('a request that goes wrong', (check) => {
       ['GET', '/session/nope/message', 'Session not found'],
       ['GET', `/session/nope/message/${none}`, 'Session not found'],
       ['GET', `/session/${id}/message/${none}`, 'Message not found'],
-      ['GET', `/session/${id}/message/${none}/part/prt_x/output`, 'Output not found'],
+      ['GET', `/session/nope/message/${none}/part/prt_x/output`, 'Session not found'],
+      ['GET', `/session/${id}/message/${none}/part/prt_x/output`, 'Message not found'],
       ['POST', '/mcp/nobody/connect', 'No tool server of this name is configured'],
       ['POST', '/mcp/nobody/disconnect', 'No tool server of this name is configured'],
     ] as const) {

@@ -1,7 +1,16 @@
 import * as assert from 'uvu/assert';
 import { ModelProblem } from '../../src/agent/chat-model.ts';
 import { describe } from '../check.ts';
-import { createAgentWorld, failing, type Script, saying, toolNamed } from './agent-world.ts';
+import {
+  type AgentWorld,
+  calling,
+  createAgentWorld,
+  failing,
+  hanging,
+  type Script,
+  saying,
+  toolNamed,
+} from './agent-world.ts';
 import { ask, callsOf, eventsOf, isQuiet, outputOf, statuses, textOf, until } from './asking.ts';
 
 const TOKENS = { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 } };
@@ -19,6 +28,13 @@ const cut = (...deltas: readonly string[]): Script =>
     for (const delta of deltas) yield { kind: 'text', delta };
     throw new ModelProblem('network', 'The connection was lost', { isRetryable: true });
   };
+
+/** What the log tells of turns that failed, without when and by whom it was written. */
+const failuresIn = ({ logged }: AgentWorld) =>
+  logged
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ event }) => event === 'turn-failed')
+    .map(({ time, service, event, ...fields }) => fields);
 
 describe('a backend that fails for a while', (check) => {
   check('is asked again after the pause, and what is going on can be seen', async () => {
@@ -39,6 +55,45 @@ describe('a backend that fails for a while', (check) => {
     const words = (await eventsOf(world, 'session.status')).map(({ properties }) => properties.status.type);
     assert.equal(words, ['busy', 'retry', 'busy', 'retry', 'busy', 'idle']);
     assert.ok(await isQuiet(world));
+  });
+
+  check("is told of in the log once, with what was asked how often and nobody's words", async () => {
+    const world = await createAgentWorld({ scripts: [saying('fine'), busy()] });
+    const id = await world.session();
+    await ask(world, id, 'secret words');
+    assert.equal(failuresIn(world), []);
+    const answer = ask(world, id, 'secret words');
+    await world.clock.advance(70_000);
+    await answer;
+    assert.equal(failuresIn(world), [
+      { level: 'warn', session: id, model: 'demo/main', fault: 'APIError', status: 429, count: 6 },
+    ]);
+    assert.not.match(world.logged.join('\n'), /secret words|is busy/);
+  });
+
+  check('is told of with the attempts of the step that failed', async () => {
+    const refused = failing(new ModelProblem('auth', 'Refused', { statusCode: 401 }));
+    const scripts = [busy(), calling({ name: 'pay', input: {} }), refused];
+    const world = await createAgentWorld({ scripts, tools: [toolNamed('pay')] });
+    const id = await world.session();
+    const answer = ask(world, id);
+    await world.clock.advance(70_000);
+    await answer;
+    assert.equal(failuresIn(world), [
+      { level: 'warn', session: id, model: 'demo/main', fault: 'ProviderAuthError', count: 1 },
+    ]);
+  });
+
+  check('is told of as news and not as trouble when somebody aborted it', async () => {
+    const world = await createAgentWorld({ scripts: [hanging], voice: { splitsThinking: true } });
+    const id = await world.session();
+    const answer = ask(world, id);
+    await until(world, () => world.asked.length === 1);
+    await world.post(`/session/${id}/abort`);
+    await answer;
+    assert.equal(failuresIn(world), [
+      { level: 'info', session: id, model: 'demo/main', fault: 'MessageAbortedError', count: 1 },
+    ]);
   });
 
   check('is left alone for as long as it asks', async () => {

@@ -20,6 +20,7 @@ describe('the plan of retries', (check) => {
         const least = retryDelayMs(passing(), attempt, 0) ?? 0;
         const delay = retryDelayMs(passing(), attempt, chance) ?? 0;
         assert.ok(delay >= least && delay <= least * 1.25);
+        assert.ok(Number.isInteger(delay));
       }),
     );
   });
@@ -27,6 +28,7 @@ describe('the plan of retries', (check) => {
   check('does as the backend asks, up to a minute, and gives up where it asks for more', () => {
     assert.is(retryDelayMs(passing(700), 1, 1), 700);
     assert.is(retryDelayMs(passing(0), 1, 1), 0);
+    assert.is(retryDelayMs(passing(700.2), 1, 1), 701);
     assert.is(retryDelayMs(passing(60_000), 3, 1), 60_000);
     assert.is(retryDelayMs(passing(60_001), 1, 1), undefined);
     assert.is(retryDelayMs(passing(10), 6, 1), undefined);

@@ -57,8 +57,10 @@ const world = () => {
           resolve(answerTo(user, signal.aborted));
         };
         open.push({ user, finish: settle, fail: reject });
-        if (signal.aborted) settle();
-        else signal.addEventListener('abort', settle);
+        // Whatever is aborted has something to end before it is over.
+        const end = () => void turn().then(settle);
+        if (signal.aborted) end();
+        else signal.addEventListener('abort', end);
       }),
     tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
     onBug: (error) => void bugs.push(error),
@@ -85,7 +87,7 @@ describe('runs', (check) => {
     );
     await turn();
     assert.equal(runs.statuses(), {});
-    assert.equal(told, ['a busy', 'a busy', 'a busy', 'a idle']);
+    assert.equal(told, ['a idle']);
   });
 
   check('of different sessions do not wait for each other', async () => {
@@ -119,10 +121,122 @@ describe('runs', (check) => {
       },
       onBug: (error) => void bugs.push(error),
     });
-    await rejection(runs.run(sessionOf('a'), userOf('a', '1')));
+    await runs.run(sessionOf('a'), userOf('a', '1'));
     await turn();
     assert.equal(runs.statuses(), {});
-    assert.is(bugs.length, 2);
+    assert.is(bugs.length, 1);
+  });
+
+  check('tell that a session is idle only where no answer has told it with its end', async () => {
+    const told: string[] = [];
+    const ends: string[] = [];
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const runs = createRuns({
+      answer: async ({ user, atEnd }) => {
+        const gate = gates[Number(user.id)];
+        if (user.id !== '1') ends.push(...(atEnd().drafts ?? []).map(({ type }) => `${user.id} ${type}`));
+        await gate?.promise;
+        if (user.id === '1') throw new Error('the store is gone');
+        return answerTo(user, false);
+      },
+      tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      onBug: () => {},
+    });
+    const run = (id: string) => runs.run(sessionOf('a'), userOf('a', id)).catch(() => {});
+    const first = run('0');
+    await turn();
+    assert.equal(ends, ['0 session.status', '0 session.idle']);
+    // It comes while the end of the first is being stored, and fails before an end of its own.
+    const second = run('1');
+    for (const gate of gates) gate.resolve();
+    await Promise.all([first, second]);
+    await turn();
+    assert.equal(told, ['a idle']);
+    await run('2');
+    await turn();
+    assert.equal(told, ['a idle']);
+    assert.equal(ends.slice(2), ['2 session.status', '2 session.idle']);
+  });
+
+  check('tell that a session is idle when an answer fails after its end was to be told', async () => {
+    const told: string[] = [];
+    const runs = createRuns({
+      answer: async ({ atEnd }) => {
+        atEnd();
+        throw new Error('the store is gone');
+      },
+      tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      onBug: () => {},
+    });
+    await rejection(runs.run(sessionOf('a'), userOf('a', '1')));
+    await turn();
+    assert.equal(told, ['a idle']);
+  });
+
+  check('that come after an abort do not keep it waiting', async () => {
+    const { runs, open } = world();
+    const first = runs.run(sessionOf('a'), userOf('a', '1'));
+    await turn();
+    const aborted = runs.abort('a');
+    const second = runs.run(sessionOf('a'), userOf('a', '2'));
+    await aborted;
+    assert.is((await first).error?.name, 'MessageAbortedError');
+    await turn();
+    assert.equal(
+      open.map(({ user }) => user.id),
+      ['2'],
+    );
+    assert.equal(runs.statuses(), { a: { type: 'busy' } });
+    open[0]?.finish();
+    assert.is((await second).error, undefined);
+  });
+
+  check('that come to a session which is being closed are aborted, until it is opened again', async () => {
+    const { runs, open, told } = world();
+    const first = runs.run(sessionOf('a'), userOf('a', '1'));
+    await turn();
+    const closed = runs.close('a');
+    assert.ok(runs.isClosing('a'));
+    const [second, other] = [runs.run(sessionOf('a'), userOf('a', '2')), runs.run(sessionOf('b'), userOf('b', '1'))];
+    await closed;
+    assert.equal(Object.keys(runs.statuses()), ['b']);
+    assert.is((await second).error?.name, 'MessageAbortedError');
+    assert.is((await first).error?.name, 'MessageAbortedError');
+    assert.is((await runs.run(sessionOf('a'), userOf('a', 'late'))).error?.name, 'MessageAbortedError');
+    open[0]?.finish();
+    assert.is((await other).error, undefined);
+    assert.ok(told.includes('a idle'));
+    runs.open('a');
+    assert.not.ok(runs.isClosing('a'));
+    const third = runs.run(sessionOf('a'), userOf('a', '3'));
+    await turn();
+    open[0]?.finish();
+    assert.is((await third).error, undefined);
+  });
+
+  check('are counted, those that run and those that wait', async () => {
+    const { runs, open } = world();
+    assert.equal(runs.counts(), { running: 0, waiting: 0 });
+    for (const id of ['1', '2', '3']) void runs.run(sessionOf('a'), userOf('a', id));
+    void runs.run(sessionOf('b'), userOf('b', '1'));
+    await turn();
+    assert.equal(runs.counts(), { running: 2, waiting: 2 });
+    open[0]?.finish();
+    await turn();
+    assert.equal(runs.counts(), { running: 2, waiting: 1 });
+    await runs.stop();
+    assert.equal(runs.counts(), { running: 0, waiting: 0 });
+  });
+
+  check('all end with the server, also those that come while it stops', async () => {
+    const { runs } = world();
+    void runs.run(sessionOf('a'), userOf('a', '1'));
+    await turn();
+    const stopped = runs.stop();
+    const late = runs.run(sessionOf('a'), userOf('a', '2'));
+    await stopped;
+    assert.equal(runs.statuses(), {});
+    assert.is((await late).error?.name, 'MessageAbortedError');
   });
 
   check('that are begun after the end are aborted at once', async () => {
@@ -151,7 +265,7 @@ describe('runs', (check) => {
           } else if (kind === 'finish') open[at % Math.max(1, open.length)]?.finish();
           else {
             await runs.abort(at);
-            assert.not.ok(runs.isBusy(at));
+            assert.is(runs.statuses()[at], undefined);
           }
           await turn();
           const busy = open.map(({ user }) => user.sessionID).sort();

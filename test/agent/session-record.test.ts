@@ -42,6 +42,25 @@ describe('a session as it is made', (check) => {
     assert.is((await world.server.handler(request)).status, 200);
   });
 
+  check('needs no body on a connection that says nothing of its end, whatever kind it is said to be', async () => {
+    const world = await createAgentWorld();
+    for (const type of ['application/json', 'application/json; charset=utf-8', 'text/plain']) {
+      const init = { method: 'POST', headers: { 'content-type': type }, body: '' };
+      const response = await world.server.handler(new Request('http://agent.test/session', init));
+      assert.is(response.status, 200, type);
+    }
+    const id = await world.session();
+    const json = { 'content-type': 'application/json' };
+    const aborted = await world.call('POST', `/session/${id}/abort`, undefined, json);
+    assert.equal([aborted.status, await aborted.json()], [200, true]);
+    for (const body of [' ', 'null', '[]', '{']) {
+      const init = { method: 'POST', headers: json, body };
+      assert.is((await world.server.handler(new Request('http://agent.test/session', init))).status, 400, body);
+    }
+    const form = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'title=a' };
+    assert.is((await world.server.handler(new Request('http://agent.test/session', form))).status, 415);
+  });
+
   check('takes the model as a name, as an object with id and as one with modelID', async () => {
     for (const model of ['demo/main', { providerID: 'demo', id: 'main' }, { providerID: 'demo', modelID: 'main' }]) {
       assert.equal((await made({ model })).session.model, { providerID: 'demo', id: 'main' });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { sessionIDOf } from '../../src/agent/event.ts';
 import { type Ids, isIdOf } from '../../src/agent/ids.ts';
 import { OrphanError } from '../../src/agent/orphan-error.ts';
 import type { PlacedEvent, Store } from '../../src/agent/store.ts';
@@ -88,9 +89,10 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       assert.equal(await store.messages('ses_1'), []);
       assert.equal(await store.unfinished(), []);
       assert.equal(await store.events({ afterID: '', limit: 10 }), []);
+      assert.equal(await store.eventSpan(), { oldest: '', forgotten: '', newest: '' });
+      assert.equal(await store.outline('ses_1'), []);
       assert.equal(await store.commit([], []), []);
       await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
-      await store.commit([{ kind: 'message-removed', sessionID: 'ses_1', messageID: 'msg_1' }], []);
       await store.pruneEvents(0);
     }),
   );
@@ -112,8 +114,6 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       await store.commit([...CONVERSATION, { kind: 'session', session: sessionOf('ses_2') }], []);
       assert.is(await store.message('ses_2', 'msg_2'), undefined);
       assert.is(await store.output('ses_2', 'prt_3'), undefined);
-      await store.commit([{ kind: 'message-removed', sessionID: 'ses_2', messageID: 'msg_2' }], []);
-      assert.equal(infoIDs(await store.messages('ses_1')), ['msg_1', 'msg_2']);
     }),
   );
 
@@ -136,17 +136,6 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       const [, reply] = await store.messages('ses_1');
       assert.equal(reply, { info: message, parts: [textPart(place, 'a longer answer'), CONVERSATION[4].part] });
       assert.is(await store.output('ses_1', 'prt_3'), 'another output');
-    }),
-  );
-
-  check('forgets parts and outputs with their message', () =>
-    withStore(async (store) => {
-      await store.commit(CONVERSATION, []);
-      await store.commit([{ kind: 'message-removed', sessionID: 'ses_1', messageID: 'msg_2' }], []);
-      assert.equal(infoIDs(await store.messages('ses_1')), ['msg_1']);
-      assert.is(await store.output('ses_1', 'prt_3'), undefined);
-      await store.commit([{ kind: 'message', message: answer('msg_2', 'ses_1') }], []);
-      assert.equal((await store.message('ses_1', 'msg_2'))?.parts, []);
     }),
   );
 
@@ -192,7 +181,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
           store.commit(
             [
               { kind: 'session', session: sessionOf('ses_1', { title: 'changed' }) },
-              { kind: 'message-removed', sessionID: 'ses_1', messageID: 'msg_0' },
+              { kind: 'session-removed', sessionID: 'ses_0' },
               { kind: 'session', session: sessionOf('ses_3') },
               { kind: 'output', sessionID: 'ses_1', partID: 'prt_3', text: 'changed' },
               orphan,
@@ -368,8 +357,6 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       assert.equal(await asked({ beforeID: 'msg_3' }), ['msg_1', 'msg_2']);
       assert.equal(await asked({ beforeID: 'msg_4', limit: 2 }), ['msg_2', 'msg_3']);
       assert.equal(await asked({ beforeID: 'msg_1', limit: 2 }), []);
-      await store.commit([{ kind: 'message-removed', sessionID: 'ses_1', messageID: 'msg_3' }], []);
-      assert.equal(await asked({ beforeID: 'msg_3', limit: 1 }), ['msg_2']);
     }),
   );
 
@@ -440,6 +427,144 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
     }),
   );
 
+  check('gives events in pages that end at a bound in bytes, and are never empty for that', () =>
+    withStore(async (store) => {
+      const texts = ['a', 'b'.repeat(2000), 'c', 'd', 'e'.repeat(5000), 'f'];
+      const all = await store.commit(
+        [],
+        texts.map((text) => told(text)),
+      );
+      const pageAfter = async (afterID: string, limitBytes: number) =>
+        idsOf(await store.events({ afterID, limit: 10, limitBytes })).map((id) => idsOf(all).indexOf(id));
+      assert.equal(await pageAfter('', 1), [0]);
+      assert.equal(await pageAfter('', 1000), [0, 1]);
+      assert.equal(await pageAfter(idsOf(all)[1] ?? '', 3000), [2, 3, 4]);
+      assert.equal(await pageAfter(idsOf(all)[3] ?? '', 1000), [4]);
+      assert.equal(await pageAfter(idsOf(all)[3] ?? '', 9000), [4, 5]);
+      assert.equal(await pageAfter(idsOf(all)[5] ?? '', 1), []);
+      assert.is((await store.events({ afterID: '', limit: 2, limitBytes: 9000 })).length, 2);
+    }),
+  );
+
+  check('knows which events are left, which went for their age, and which was the last there ever was', () =>
+    withStore(async (store) => {
+      const kept = idsOf(
+        await store.commit(
+          [CONVERSATION[0]],
+          ['a', 'b', 'c', 'd'].map((text) => told(text)),
+        ),
+      );
+      const [oldest, , third, newest] = kept;
+      assert.equal(await store.eventSpan(), { oldest, forgotten: '', newest });
+      await store.pruneEvents(1);
+      assert.equal(await store.eventSpan(), { oldest: newest, forgotten: third, newest });
+      await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
+      assert.equal(await store.eventSpan(), { oldest: '', forgotten: third, newest });
+      const [next] = idsOf(await store.commit([], [told('e', undefined, 'ses_2')]));
+      assert.ok(ascend([newest ?? '', next ?? '']));
+      await store.pruneEvents(0);
+      assert.equal(await store.eventSpan(), { oldest: '', forgotten: next, newest: next });
+    }),
+  );
+
+  check('forgets what was told of a session with it, but not that it is gone, nor what is of no session', () =>
+    withStore(async (store) => {
+      const session = sessionOf('ses_1');
+      const gone = { type: 'session.deleted', properties: { sessionID: 'ses_1', info: session } } as const;
+      const changed = { type: 'mcp.tools.changed', properties: { server: 'docs' } } as const;
+      await store.commit(CONVERSATION, [told('a'), told('b', '/other'), told('c', undefined, 'ses_2')]);
+      await store.commit([], [{ directory: '/', draft: changed }]);
+      const removed = { kind: 'session-removed', sessionID: 'ses_1' } as const;
+      await store.commit([removed], [{ directory: '/', draft: gone }]);
+      const left = await store.events({ afterID: '', limit: 10 });
+      assert.equal(
+        left.map(({ event }) => [event.type, sessionIDOf(event)]),
+        [
+          ['message.part.delta', 'ses_2'],
+          ['mcp.tools.changed', undefined],
+          ['session.deleted', 'ses_1'],
+        ],
+      );
+      assert.ok(ascend(idsOf(left)));
+      const { newest } = await store.eventSpan();
+      await store.commit([removed, { kind: 'session-removed', sessionID: 'ses_2' }], []);
+      assert.equal(await store.eventSpan(), { oldest: idsOf(left)[1], forgotten: '', newest });
+    }),
+  );
+
+  check('knows messages by their ids and sizes without giving them', () =>
+    withStore(async (store) => {
+      await store.commit(CONVERSATION, []);
+      await store.commit([{ kind: 'message', message: userMessage('msg_3', 'ses_1') }], []);
+      const place = { id: 'prt_9', messageID: 'msg_1', sessionID: 'ses_1' };
+      const before = await store.outline('ses_1');
+      assert.equal(
+        before.map(({ id }) => id),
+        ['msg_1', 'msg_2', 'msg_3'],
+      );
+      assert.ok((before[2]?.bytes ?? 0) < (before[0]?.bytes ?? 0));
+      await store.commit([{ kind: 'part', part: textPart(place, 'x'.repeat(10_000)) }], []);
+      const grown = (await store.outline('ses_1'))[0]?.bytes ?? 0;
+      assert.ok(Math.abs(grown - (before[0]?.bytes ?? 0) - 10_000) < 200, String(grown));
+      assert.equal(
+        (await store.outline('ses_1', { limit: 1, beforeID: 'msg_3' })).map(({ id }) => id),
+        ['msg_2'],
+      );
+    }),
+  );
+
+  check('shows a session that is only begun to nobody, until it is kept', () =>
+    withStore(async (store) => {
+      const session = sessionOf('ses_1', { parentID: 'ses_0' });
+      await store.commit([{ kind: 'session-begun', session }, ...CONVERSATION.slice(1)], []);
+      assert.is(await store.session('ses_1'), undefined);
+      assert.equal(await store.sessions({}), []);
+      assert.equal(await store.sessions({ parentID: 'ses_0' }), []);
+      assert.equal(await store.unfinished(), []);
+      await store.commit([{ kind: 'session', session }], []);
+      assert.equal(await store.sessions({ parentID: 'ses_0' }), [session]);
+      assert.equal(infoIDs(await store.unfinished()), ['msg_2']);
+      assert.equal(infoIDs(await store.messages('ses_1')), ['msg_1', 'msg_2']);
+      assert.is(await store.output('ses_1', 'prt_3'), 'the whole output');
+    }),
+  );
+
+  check('begins a session anew without what was begun before, and none whose id is taken', () =>
+    withStore(async (store) => {
+      const begun = { kind: 'session-begun', session: sessionOf('ses_1') } as const;
+      await store.commit([begun, ...CONVERSATION.slice(1)], []);
+      await store.commit([begun], []);
+      assert.equal(await store.messages('ses_1'), []);
+      await store.commit(CONVERSATION, []);
+      const error = await rejection(store.commit([begun], []));
+      assert.ok(error instanceof OrphanError && error.kind === 'session');
+      assert.is((await store.messages('ses_1')).length, 2);
+    }),
+  );
+
+  check('shows a part that grows as it is now, to everyone who asks for it', () =>
+    withStore(async (store) => {
+      await store.commit(CONVERSATION, []);
+      const place = { id: 'prt_2', messageID: 'msg_2', sessionID: 'ses_1' };
+      for (const text of ['an', 'an answer', 'an answer that grows']) {
+        await store.commit([{ kind: 'part', part: textPart(place, text), isGrowing: true }], [told(text)]);
+        for (const message of [
+          await store.message('ses_1', 'msg_2'),
+          (await store.messages('ses_1'))[1],
+          (await store.unfinished())[0],
+        ])
+          assert.equal(message?.parts[0], textPart(place, text));
+      }
+      const elsewhere = { ...place, messageID: 'msg_1' };
+      const error = await rejection(
+        store.commit([{ kind: 'part', part: textPart(elsewhere, 'x'), isGrowing: true }], []),
+      );
+      assert.instance(error, OrphanError);
+      await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }, ...CONVERSATION], []);
+      assert.equal((await store.message('ses_1', 'msg_2'))?.parts[0], CONVERSATION[5].part);
+    }),
+  );
+
   check('gives ids that ascend when the clock is set back', () =>
     withPlace(async ({ open }) => {
       const [later, earlier] = [idsFrom(Date.UTC(2026, 5, 1)), idsFrom(Date.UTC(2026, 4, 1))];
@@ -503,7 +628,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
         async (groups, questions, paging) =>
           withStore(async (store) => {
             let model = EMPTY;
-            const events: PlacedEvent[] = [];
+            let events: PlacedEvent[] = [];
             for (const group of groups) {
               const outcomes = await Promise.allSettled(
                 group.map(({ changes, events: drafts }) => store.commit(changes, drafts)),
@@ -514,6 +639,8 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
                 assert.is(outcome?.status, next === undefined ? 'rejected' : 'fulfilled');
                 model = next ?? model;
                 if (outcome?.status !== 'fulfilled') continue;
+                const gone = changes.flatMap((change) => (change.kind === 'session-removed' ? change.sessionID : []));
+                events = events.filter(({ event }) => !gone.includes(sessionIDOf(event) ?? ''));
                 events.push(...outcome.value);
                 const withoutIDs = outcome.value.map(({ directory, event: { id, ...draft } }) => ({
                   directory,
@@ -530,6 +657,8 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
               const older = messagesIn(model, id).filter(({ info }) => info.id < (paging.beforeID ?? '~'));
               const newest = paging.limit === undefined ? older : older.slice(Math.max(0, older.length - paging.limit));
               assert.equal(await store.messages(id, paging), newest);
+              const outline = (await store.outline(id, paging)).map((sized) => sized.id);
+              assert.equal(outline, infoIDs(newest));
             }
           }),
       ),
@@ -552,6 +681,8 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
         () => store.output('ses_1', 'prt_1'),
         () => store.unfinished(),
         () => store.events({ afterID: '', limit: 1 }),
+        () => store.eventSpan(),
+        () => store.outline('ses_1'),
         () => store.pruneEvents(1),
       ];
       for (const attempt of attempts) assert.match(String(await rejection(attempt())), /closed/);
@@ -565,6 +696,9 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
     withPlace(async ({ open }) => {
       const first = await open(idsFrom());
       await first.commit(CONVERSATION, [told('kept')]);
+      const place = { id: 'prt_2', messageID: 'msg_2', sessionID: 'ses_1' };
+      for (const text of ['it', 'it grew'])
+        await first.commit([{ kind: 'part', part: textPart(place, text), isGrowing: true }], []);
       const before = [await first.sessions({}), await first.messages('ses_1'), await first.unfinished()];
       const events = await first.events({ afterID: '', limit: 10 });
       await first.close();

@@ -11,9 +11,11 @@ export type Model = {
   readonly messages: readonly Message[];
   readonly parts: readonly Part[];
   readonly outputs: readonly { readonly sessionID: string; readonly partID: string; readonly text: string }[];
+  /** Ids of sessions that are only begun. */
+  readonly begun: readonly string[];
 };
 
-export const EMPTY: Model = { sessions: [], messages: [], parts: [], outputs: [] };
+export const EMPTY: Model = { begun: [], sessions: [], messages: [], parts: [], outputs: [] };
 
 const replaced = <Row extends { readonly id: string }>(rows: readonly Row[], row: Row): readonly Row[] => [
   ...rows.filter(({ id }) => id !== row.id),
@@ -27,14 +29,30 @@ const without = (model: Model, isGone: (message: Message) => boolean): Model => 
 };
 
 const after = (model: Model, change: Change): Model | undefined => {
-  const { sessions, messages, parts, outputs } = model;
+  const { begun, sessions, messages, parts, outputs } = model;
   switch (change.kind) {
     case 'session':
-      return { ...model, sessions: replaced(sessions, change.session) };
+      return {
+        ...model,
+        sessions: replaced(sessions, change.session),
+        begun: begun.filter((id) => id !== change.session.id),
+      };
+    case 'session-begun': {
+      const { session } = change;
+      if (sessions.some(({ id }) => id === session.id) && !begun.includes(session.id)) return undefined;
+      return {
+        ...without(model, (message) => message.sessionID === session.id),
+        sessions: replaced(sessions, session),
+        begun: [...begun, session.id],
+      };
+    }
+    case 'session-given-up':
+      return begun.includes(change.sessionID) ? after(model, { ...change, kind: 'session-removed' }) : model;
     case 'session-removed':
       return {
         ...without(model, (message) => message.sessionID === change.sessionID),
         sessions: sessions.filter(({ id }) => id !== change.sessionID),
+        begun: begun.filter((id) => id !== change.sessionID),
       };
     case 'message': {
       const { id, sessionID } = change.message;
@@ -42,8 +60,6 @@ const after = (model: Model, change: Change): Model | undefined => {
       const isTaken = messages.some((message) => message.id === id && message.sessionID !== sessionID);
       return isHome && !isTaken ? { ...model, messages: replaced(messages, change.message) } : undefined;
     }
-    case 'message-removed':
-      return without(model, ({ id, sessionID }) => id === change.messageID && sessionID === change.sessionID);
     case 'part': {
       const { id, messageID, sessionID } = change.part;
       const isHome = messages.some((message) => message.id === messageID && message.sessionID === sessionID);
@@ -78,13 +94,14 @@ export const messagesIn = (model: Model, sessionID: string): Told[] =>
   byID(model.messages.filter((message) => message.sessionID === sessionID)).map((info) => toldOf(model, info));
 
 export const unfinishedIn = (model: Model): Told[] =>
-  byID(model.messages.filter(({ role, time }) => role === 'assistant' && !('completed' in time))).map((info) =>
-    toldOf(model, info),
-  );
+  byID(model.messages.filter(({ role, time }) => role === 'assistant' && !('completed' in time)))
+    .filter(({ sessionID }) => !model.begun.includes(sessionID))
+    .map((info) => toldOf(model, info));
 
 export const sessionsIn = (model: Model, asked: SessionsAsked): Session[] =>
   byID(model.sessions)
     .sort((left, right) => right.time.updated - left.time.updated)
+    .filter(({ id }) => !model.begun.includes(id))
     .filter(({ directory }) => asked.directory === undefined || directory === asked.directory)
     .filter(({ parentID }) => asked.parentID === undefined || parentID === asked.parentID)
     .filter(({ parentID }) => asked.areRoots !== true || parentID === undefined)
@@ -132,19 +149,20 @@ const partID = fc.constantFrom(...PARTS);
 
 const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 3, arbitrary: session.map((held) => ({ kind: 'session' as const, session: held })) },
+  { weight: 1, arbitrary: session.map((held) => ({ kind: 'session-begun' as const, session: held })) },
   { weight: 5, arbitrary: message.map((held) => ({ kind: 'message' as const, message: held })) },
   {
     weight: 6,
     arbitrary: fc
-      .record({ ...place, id: partID, text: anyText })
-      .map(({ text, ...where }) => ({ kind: 'part' as const, part: textPart(where, text) })),
+      .record({ ...place, id: partID, text: anyText, isGrowing: fc.boolean() })
+      .map(({ text, isGrowing, ...where }) => ({ kind: 'part' as const, part: textPart(where, text), isGrowing })),
   },
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('output' as const), sessionID: place.sessionID, partID, text: anyText }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('message-removed' as const), ...place }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('session-removed' as const), sessionID: place.sessionID }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('session-given-up' as const), sessionID: place.sessionID }) },
 );
 
 /** One commit: mostly few changes, since a long one seldom has a home for everything in it. */
@@ -152,8 +170,8 @@ export const anyCommit = fc.record({
   changes: fc.array(change, { maxLength: 4 }),
   events: fc.array(
     fc
-      .record({ text: anyText, directory: fc.constantFrom(...DIRECTORIES) })
-      .map(({ text, directory }) => told(text, directory)),
+      .record({ text: anyText, directory: fc.constantFrom(...DIRECTORIES), sessionID: fc.constantFrom(...SESSIONS) })
+      .map(({ text, directory, sessionID }) => told(text, directory, sessionID)),
     { maxLength: 3 },
   ),
 });

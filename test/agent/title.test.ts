@@ -31,6 +31,46 @@ describe('the title of a session', (check) => {
     assert.equal(world.titles[0]?.tools, []);
   });
 
+  check('is asked for from whoever answers, and from nobody elsewhere', async () => {
+    const elsewhere = { providerID: 'onprem', modelID: 'private' };
+    const asked: unknown[] = [];
+    const { voices } = await createAgentWorld({ models: [elsewhere] });
+    const world = await createAgentWorld({
+      changes: {
+        voices: {
+          ...voices,
+          titlerFor(ref) {
+            asked.push(ref);
+            return voices.titlerFor(ref);
+          },
+        },
+      },
+    });
+    await ask(world, await world.session({ model: 'onprem/private' }), 'a secret');
+    await world.clock.advance(100);
+    assert.equal(asked, [elsewhere]);
+    assert.is(world.titles.length, 1);
+  });
+
+  check('is asked for in the words of the configuration', async () => {
+    const words = 'Generate a title, in verse';
+    const world = await createAgentWorld({ titler: { prompt: words } });
+    await ask(world, await world.session());
+    await world.clock.advance(100);
+    assert.equal(
+      world.titles.map(({ system }) => system),
+      [words],
+    );
+  });
+
+  check('stays as it was where nobody is there to name it', async () => {
+    const world = await createAgentWorld({ titler: null });
+    const id = await world.session();
+    await ask(world, id);
+    assert.ok(isDefaultTitle(await titleOf(world, id)));
+    assert.is(world.titles.length, 0);
+  });
+
   check('that somebody chose stays', async () => {
     const world = await createAgentWorld();
     const id = await world.session({ title: 'Mine' });

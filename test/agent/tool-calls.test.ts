@@ -113,7 +113,7 @@ describe('a tool call', (check) => {
     const [part] = await callsOf(world, id);
     assert.is(part?.tool, 'invalid');
     assert.is(part?.state.status, 'completed');
-    assert.match(outputOf(part), 'The tools are: add, task');
+    assert.match(outputOf(part), /The tools are: add$/);
   });
 
   check('that fails is told to the model as an error', async () => {
@@ -282,6 +282,23 @@ describe('a long output', (check) => {
     assert.is(await (await world.call('GET', path)).text(), LONG);
   });
 
+  check('is only there under its own session and message', async () => {
+    const world = await worldWith([toolNamed('read', async () => outcome(LONG))], { name: 'read', input: {} });
+    const [id, other] = [await world.session(), await world.session()];
+    const { info } = await ask(world, id);
+    await ask(world, other);
+    const [part] = await callsOf(world, id);
+    const statusOf = async (sessionID: string, messageID: string | undefined) =>
+      (await world.call('GET', `/session/${sessionID}/message/${messageID}/part/${part?.id}/output`)).status;
+    const [foreign] = await messagesOf(world, other);
+    assert.is(await statusOf(id, part?.messageID), 200);
+    assert.is(await statusOf(id, info.id), 404, 'a message that does not hold the part');
+    assert.is(await statusOf(id, foreign?.info.id), 404, 'a message of another session');
+    assert.is(await statusOf(other, part?.messageID), 404, 'another session');
+    assert.is(await statusOf(other, foreign?.info.id), 404, 'another session with a message of its own');
+    assert.is(await statusOf(id, 'nonsense'), 404);
+  });
+
   check('is only there for a call whose output was cut', async () => {
     const world = await worldWith([toolNamed('read')], { name: 'read', input: {} });
     const id = await world.session();
@@ -379,7 +396,7 @@ describe('a model that goes on and on', (check) => {
     assert.is(runs(), 4);
   });
 
-  check('has a hard limit of steps, and no tools in the last one', async () => {
+  check('has a hard limit of steps, and may call no tools in the last one', async () => {
     let count = 0;
     const world = await createAgentWorld({
       tools: [toolNamed('look')],
@@ -391,8 +408,12 @@ describe('a model that goes on and on', (check) => {
     assert.is(answersIn(await messagesOf(world, id)).length, 3);
     assert.is(world.asked.length, 3);
     assert.equal(
-      world.asked.map(({ tools }) => tools.map(({ name }) => name)),
-      [['look', 'task'], ['look', 'task'], []],
+      world.asked.map(({ tools, toolChoice }) => [tools.map(({ name }) => name), toolChoice]),
+      [
+        [['look'], undefined],
+        [['look'], undefined],
+        [['look'], 'none'],
+      ],
     );
     assert.match(world.asked[2]?.system ?? '', 'This is the last step');
     assert.not.match(world.asked[1]?.system ?? '', 'This is the last step');

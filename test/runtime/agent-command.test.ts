@@ -3,8 +3,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import type { Part } from '../../src/agent/part.ts';
 import type { Session } from '../../src/agent/session.ts';
-import type { SessionDocument } from '../../src/agent/session-document.ts';
+import type { DocumentLine } from '../../src/agent/session-document.ts';
+import type { Told } from '../../src/agent/store.ts';
 import { answer, calls } from '../../src/demo/model-reply.ts';
 import { describe } from '../check.ts';
 import {
@@ -49,7 +51,21 @@ const withDirectory = async (body: (directory: string) => Promise<void> | void):
     rmSync(directory, { recursive: true, force: true });
   }
 };
-const documentIn = (text: string): SessionDocument => JSON.parse(text) as SessionDocument;
+/** The lines of a document, with the sessions and messages in it. */
+const documentIn = (text: string) => {
+  assert.ok(text.endsWith('{"kind":"end"}\n'), text.slice(-100));
+  const [, ...lines] = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as DocumentLine);
+  const sessions: { readonly info: Session; readonly messages: (Told & { readonly parts: Part[] })[] }[] = [];
+  for (const line of lines) {
+    if (line.kind === 'session') sessions.push({ info: line.session, messages: [] });
+    if (line.kind === 'message') sessions.at(-1)?.messages.push({ info: line.message, parts: [] });
+    if (line.kind === 'part') sessions.at(-1)?.messages.at(-1)?.parts.push(line.part);
+  }
+  return { sessions };
+};
 
 /** A session with a long prompt and a session under it, to which its work was handed. */
 const talk = async (agent: AgentProcess, { model }: AgentWorld): Promise<Session> => {
@@ -118,8 +134,8 @@ describe('gatehouse agent', (check) => {
       assert.equal([missing.code, missing.stdout], [1, '']);
       assert.is(missing.stderr, 'gatehouse agent: AGENT_DATABASE_URL: expected a file that is there\n');
       for (const [input, complaint] of [
-        ['{', 'expected a document in JSON'],
-        ['{"format":"gatehouse-session","version":7}', 'version: expected 1'],
+        ['{', 'line 1: expected an object in JSON'],
+        ['{"format":"gatehouse-session","version":7}', 'line 1: version: expected 1'],
       ] as const) {
         const refused = gatehouse(['import', '-'], { database, input });
         assert.equal([refused.code, refused.stdout], [1, '']);
@@ -147,13 +163,7 @@ describe('a session', (check) => {
       assert.equal([code, stderr], [0, '']);
       assert.ok(stdout.length > LONG.length);
       const document = documentIn(stdout);
-      assert.equal(
-        document.sessions.map(({ info, messages }) => ({
-          info,
-          messages: messages.map((message) => ({ info: message.info, parts: message.parts })),
-        })),
-        before,
-      );
+      assert.equal(document.sessions, before);
       assert.is(document.sessions.length, 2);
       for (const canary of Object.values(CANARIES)) assert.not.match(stdout, canary);
       assert.equal(gatehouse(['export', `${session.id}x`], world), {

@@ -284,7 +284,7 @@ describe('killing the agent bundle', (check) => {
   );
 
   check(
-    'while a person is asked takes the question away, and says of the call that it was cut off',
+    'while a person is asked takes the question away, and says of the call that it was not made',
     inAgentWorld(async (world) => {
       script(world);
       const first = await world.start({ config: CONFIG });
@@ -297,7 +297,7 @@ describe('killing the agent bundle', (check) => {
       const [, { info, parts } = { info: undefined, parts: [] }] = await messagesOf(second, id);
       assert.equal(info?.role === 'assistant' && info.error?.name, 'MessageAbortedError');
       const call = parts.find((part) => part.type === 'tool');
-      assert.match(JSON.stringify(call), 'The server was stopped while this call was under way');
+      assert.match(JSON.stringify(call), 'stopped before this call was made, so it was not made');
       await assertAnswers(second, id, 'after it');
     }),
   );

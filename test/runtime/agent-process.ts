@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentEvent } from '../../src/agent/event.ts';
+import type { StreamEvent } from '../../src/agent/stream-events.ts';
 import { bundle, type Ended, type Running, start, type Variables } from './processes.ts';
 
 export const USER = 'operator';
@@ -18,7 +19,7 @@ export type Reply<T> = {
 export type AskMore = { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal };
 
 /** Events of the stream itself are bare and have no id; those of `/global/event` stand in envelopes. */
-export type Told = AgentEvent | { readonly type: 'server.connected' | 'server.heartbeat'; readonly id?: undefined };
+export type Told = AgentEvent | { readonly type: StreamEvent['type']; readonly id?: undefined };
 export type Listening = {
   readonly seen: () => readonly Told[];
   /** The stream as it came. */

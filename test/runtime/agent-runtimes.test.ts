@@ -1,13 +1,25 @@
 import { existsSync } from 'node:fs';
 import * as assert from 'uvu/assert';
+import { answer, text } from '../../src/demo/model-reply.ts';
 import { describe } from '../check.ts';
-import { inAgentWorld, newSession, prompt, wordsOf } from './agent-bundle-world.ts';
+import {
+  inAgentWorld,
+  isNoTitle,
+  newSession,
+  prompt,
+  type SaidAnswer,
+  textPrompt,
+  until,
+  wordsOf,
+} from './agent-bundle-world.ts';
 import { program } from './processes.ts';
 
 const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   deno: ['run', '--allow-all'],
   bun: ['run'],
 };
+/** Nothing runs. */
+const QUICK_MS = 3000;
 
 for (const [name, flags] of Object.entries(RUNTIMES)) {
   describe(`the agent bundle on ${name}`, (check) => {
@@ -22,13 +34,34 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
         const { info, parts } = await prompt(agent, id, 'hello');
         assert.equal([info.finish, wordsOf(parts)], ['stop', 'Good day.']);
         await events.until('the end', ({ type }) => type === 'session.idle');
-        events.leave();
-        const { code } = await agent.signal('SIGTERM');
-        // On Bun the server does not stop in order yet.
-        if (name === 'deno') assert.is(code, 0);
+        const { code, tookMs } = await agent.signal('SIGTERM');
+        assert.is(code, 0, agent.running.stderr());
+        assert.ok(tookMs < QUICK_MS, `${Math.round(tookMs)} ms`);
+        assert.is(await events.ended, 'ended');
+        assert.is(events.seen().at(-1)?.type, 'server.instance.disposed');
+        assert.match(agent.running.stderr(), '"event":"stopped"');
         const next = await start();
         const { json } = await next.ask<readonly object[]>('GET', `/session/${id}/message`);
         assert.is(json.length, 2);
+      }),
+    );
+
+    check.needing(
+      existsSync(program(name)) ? undefined : name,
+      'gives whoever waits an aborted answer when it is told to stop',
+      inAgentWorld(async ({ start, model }) => {
+        model.sayAlways(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+        const agent = await start({ command: program(name), flags });
+        const { id } = await newSession(agent);
+        const events = await agent.listen('/global/event');
+        const waiting = agent.ask<SaidAnswer>('POST', `/session/${id}/message`, textPrompt('hello'));
+        await until('it runs', () => model.requests().some(isNoTitle));
+        const { code, tookMs } = await agent.signal('SIGTERM');
+        assert.is(code, 0, agent.running.stderr());
+        assert.ok(tookMs < QUICK_MS, `${Math.round(tookMs)} ms`);
+        assert.is((await waiting).json.info.error?.name, 'MessageAbortedError');
+        assert.is(await events.ended, 'ended');
+        assert.match(events.text(), '"payload":{"type":"global.disposed","properties":{}}}\n\n');
       }),
     );
   });

@@ -57,6 +57,12 @@ describe('stopping the agent bundle', (check) => {
           assert.type(json.info.time.completed, 'number');
         }
         for (const stream of streams) assert.is(await stream.ended, 'ended');
+        const [own, all] = streams.map((stream) => stream.text());
+        assert.match(
+          own ?? '',
+          /data: \{"type":"server\.instance\.disposed","properties":\{"directory":"[^"]+"\}\}\n\n$/,
+        );
+        assert.match(all ?? '', /data: \{"payload":\{"type":"global\.disposed","properties":\{\}\}\}\n\n$/);
         const idle = streams[0]?.seen().filter(({ type }) => type === 'session.idle') ?? [];
         assert.is(idle.length, 2, 'the streams told the end of both runs');
         assert.not.match(agent.running.stderr(), '"event":"bug"');
@@ -80,9 +86,12 @@ describe('stopping the agent bundle', (check) => {
       model.sayAlways('Good day.');
       const agent = await start();
       await prompt(agent, (await newSession(agent)).id, 'hello');
+      const stream = await agent.listen();
       const { code, tookMs } = await agent.signal('SIGTERM');
       assert.is(code, 0);
       assert.ok(tookMs < 3000, `${Math.round(tookMs)} ms`);
+      assert.is(await stream.ended, 'ended');
+      assert.is(stream.seen().at(-1)?.type, 'server.instance.disposed');
     }),
   );
 

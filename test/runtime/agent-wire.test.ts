@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { answer, refusal, text } from '../../src/demo/model-reply.ts';
@@ -11,7 +13,7 @@ import {
   textPrompt,
   until,
 } from './agent-bundle-world.ts';
-import type { AgentProcess } from './agent-process.ts';
+import { type AgentProcess, basic, PASSWORD, USER } from './agent-process.ts';
 
 const id = (prefix: string) => v.pipe(v.string(), v.regex(new RegExp(`^${prefix}_[0-9a-f]{12}[0-9A-Za-z]{14}$`)));
 const Whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -168,15 +170,20 @@ describe('the routes of the agent server', (check) => {
         model: Word,
         small_model: Word,
         mcp: v.object({
-          'relay-admin': v.looseObject({
+          // Directory and environment stay here: whatever stands there may be a secret.
+          'relay-admin': v.strictObject({
             type: v.literal('local'),
-            command: v.array(v.string()),
-            cwd: v.string(),
-            environment: v.record(v.string(), v.string()),
+            command: v.tuple([v.string(), v.literal('[redacted]')]),
             enabled: v.literal(true),
             timeout: v.literal(40_000),
           }),
-          'example-remote': v.looseObject({ type: v.literal('remote'), url: v.string(), oauth: v.literal(false) }),
+          'example-remote': v.strictObject({
+            type: v.literal('remote'),
+            url: v.literal('https://mcp.example.com/[redacted]'),
+            enabled: v.literal(false),
+            oauth: v.literal(false),
+            timeout: v.literal(15_000),
+          }),
         }),
         permission: v.object({ 'relay-admin_*': v.literal('deny') }),
         agent: v.looseObject({ maintainer: v.looseObject({ permission: v.record(v.string(), v.string()) }) }),
@@ -218,6 +225,23 @@ describe('the routes of the agent server', (check) => {
       const head = await ask('HEAD', '/global/health');
       assert.equal([head.status, head.text], [200, '']);
       assert.match(head.headers.get('x-request-id') ?? '', /^req-/);
+    }),
+  );
+
+  check(
+    'need no body where it may be left out, in whatever way a client leaves it out',
+    inWireWorld(async (agent) => {
+      const { id: sessionID } = await newSession(agent);
+      for (const framing of [{}, { 'content-length': '0' }, { 'transfer-encoding': 'chunked' }]) {
+        for (const path of ['/session', `/session/${sessionID}/abort`]) {
+          const headers = { authorization: basic(USER, PASSWORD), 'content-type': 'application/json', ...framing };
+          const call = request(agent.address + path, { method: 'POST', headers });
+          if (!('transfer-encoding' in framing)) call.useChunkedEncodingByDefault = false;
+          const [reply] = (await once(call.end(), 'response')) as [IncomingMessage];
+          reply.resume();
+          assert.is(reply.statusCode, 200, `${path} ${JSON.stringify(framing)}`);
+        }
+      }
     }),
   );
 

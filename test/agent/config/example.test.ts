@@ -79,7 +79,7 @@ describe('the example configuration', (check) => {
       isEnabled: true,
       timeoutMs: 40_000,
       type: 'local',
-      command: ['node', 'dist/relay-admin.js'],
+      command: ['gatehouse', 'relay-admin'],
       cwd: undefined,
       environment: {
         RELAY_BASE_URL: NEEDED.RELAY_BASE_URL,

@@ -10,8 +10,12 @@ const options = (more: Json): Json => provider({ options: { baseURL: 'http://127
 const agent = (more: unknown): Json => ({ agent: { helper: more } });
 const local = (more: Json): Json => ({ mcp: { tools: { type: 'local', command: ['node'], ...more } } });
 const remote = (more: Json): Json => ({ mcp: { tools: { type: 'remote', url: 'https://t.test/mcp', ...more } } });
+const servers = (...ids: readonly string[]): Json => ({
+  mcp: Object.fromEntries(ids.map((id) => [id, { type: 'remote', url: 'https://t.test', enabled: false }])),
+});
 
 const SMALL = 'provider.home.models.small';
+const INERT = 'read for compatibility, without effect';
 /** What is written, and the one line that it is refused with. */
 const WRONG: readonly (readonly [written: Json, problem: string])[] = [
   [{ $schema: 1 }, '$schema: expected a text'],
@@ -32,6 +36,7 @@ const WRONG: readonly (readonly [written: Json, problem: string])[] = [
   [{ permission: { '': 'ask' } }, 'permission[""]: expected a pattern of 1 to 1000 characters'],
   [{ permission_timeout: 0 }, 'permission_timeout: expected a whole number from 1 to 86400000'],
   [{ permission_timeout: '300' }, 'permission_timeout: expected a whole number from 1 to 86400000'],
+  [{ turn_timeout: false }, 'turn_timeout: expected a whole number from 1 to 86400000'],
   [{ steps: 1.5 }, 'steps: expected a whole number from 1 to 10000'],
   [{ steps: 0 }, 'steps: expected a whole number from 1 to 10000'],
   [{ compaction: true }, 'compaction: expected an object'],
@@ -42,7 +47,6 @@ const WRONG: readonly (readonly [written: Json, problem: string])[] = [
   [{ instructions: 'RULES.md' }, 'instructions: expected a list'],
   [{ instructions: [1] }, 'instructions[0]: expected a text'],
   [{ instructions: ['no.md'] }, 'instructions[0]: expected the path of a file that can be read'],
-  [{ username: {} }, 'username: expected a text'],
 
   [
     provider({ npm: '@ai-sdk/google' }),
@@ -166,10 +170,16 @@ const WRONG: readonly (readonly [written: Json, problem: string])[] = [
   ],
   [remote({ headers: { a: 'b\r\nc: d' } }), 'mcp.tools.headers.a: expected a header of one line, in Latin-1'],
   [remote({ oauth: 'auto' }), 'mcp.tools.oauth: expected an object'],
+  [servers('a.b', 'a_b'), 'mcp.a_b: expected an id that gives no tool a name that "a.b" could give, such as a_b_x'],
   [
-    { mcp: { 'a.b': { type: 'remote', url: 'https://t.test' }, a_b: { type: 'remote', url: 'https://t.test' } } },
-    'mcp.a_b: expected an id that gives its tools other names than a server before it',
+    servers('relay', 'relay_admin'),
+    'mcp.relay_admin: expected an id that gives no tool a name that "relay" could give, such as relay_admin_x',
   ],
+  [
+    servers('relay admin', 'other', 'relay'),
+    'mcp.relay: expected an id that gives no tool a name that "relay admin" could give, such as relay_admin_x',
+  ],
+  [servers('a_', 'a'), 'mcp.a: expected an id that gives no tool a name that "a_" could give, such as a__x'],
 
   [
     { model: 'home/smal' },
@@ -185,19 +195,19 @@ const WRONG: readonly (readonly [written: Json, problem: string])[] = [
   ],
   [
     { default_agent: 'biuld' },
-    'default_agent: expected an agent that is not disabled, not hidden and no subagent, the nearest one is "build"',
+    'default_agent: expected an agent that is not disabled, not hidden and no subagent: "build", "plan"',
   ],
   [
     { default_agent: 'title' },
-    'default_agent: expected an agent that is not disabled, not hidden and no subagent, the nearest one is "build"',
+    'default_agent: expected an agent that is not disabled, not hidden and no subagent: "build", "plan"',
   ],
   [
     { default_agent: 'general' },
-    'default_agent: expected an agent that is not disabled, not hidden and no subagent, the nearest one is "plan"',
+    'default_agent: expected an agent that is not disabled, not hidden and no subagent: "build", "plan"',
   ],
   [
     { default_agent: 'plan', agent: { plan: { disable: true } } },
-    'default_agent: expected an agent that is not disabled, not hidden and no subagent, the nearest one is "build"',
+    'default_agent: expected an agent that is not disabled, not hidden and no subagent: "build"',
   ],
   [
     { agent: { build: { disable: true }, plan: { mode: 'subagent' } } },
@@ -302,10 +312,18 @@ describe('a configuration is refused, by path,', (check) => {
   });
 });
 
+describe('ids of tool servers', (check) => {
+  check('that give their tools names of their own are taken, however alike they look', () => {
+    const ids = ['relay', 'relay-admin', 'relayadmin', 'my_relay', 'elay'];
+    assert.equal([...configOf(servers(...ids)).mcp.keys()], ids);
+  });
+});
+
 describe('a setting of other programs', (check) => {
   check('is accepted with a warning, whatever stands there', () => {
     const { warnings } = configOf({
       theme: 'dark',
+      username: {},
       share: { any: ['thing'] },
       experimental: { continue_loop_on_deny: true },
       compaction: { prune: true },
@@ -314,28 +332,47 @@ describe('a setting of other programs', (check) => {
       },
     });
     assert.equal(warnings.toSorted(), [
-      'agent.json: compaction.prune: has no effect here',
-      'agent.json: experimental: has no effect here',
-      'agent.json: provider.home.env: has no effect here',
-      'agent.json: provider.home.models.small.release_date: has no effect here',
-      'agent.json: provider.home.models.small.status: has no effect here',
-      'agent.json: share: has no effect here',
-      'agent.json: theme: has no effect here',
+      `agent.json: compaction.prune: ${INERT}: outputs of tools stay in the conversation`,
+      `agent.json: experimental: ${INERT}: nothing of it is built`,
+      `agent.json: provider.home.env: ${INERT}: a key is what options.apiKey says`,
+      `agent.json: provider.home.models.small.release_date: ${INERT}: nothing here depends on it`,
+      `agent.json: provider.home.models.small.status: ${INERT}: nothing here depends on it`,
+      `agent.json: share: ${INERT}: sessions are not shared`,
+      `agent.json: theme: ${INERT}: the server has no terminal interface`,
+      `agent.json: username: ${INERT}: users have no names here`,
     ]);
+  });
+
+  check('is every option of a provider that is not one of ours', () => {
+    const given = { setCacheKey: true, organization: 'canary', basURL: 'x', timeout: 5 };
+    assert.equal(configOf(options(given)).warnings, [
+      `agent.json: provider.home.options.setCacheKey: ${INERT}: no cache key is made, but requests carry x-session-id`,
+      ...['organization', 'basURL'].map(
+        (name) =>
+          `agent.json: provider.home.options.${name}: ${INERT}: there is no such option of a provider here; options for a model go under the model`,
+      ),
+    ]);
+  });
+
+  check('is OAuth, unless it is switched off, as it is anyway', () => {
+    const line = `agent.json: mcp.tools.oauth: ${INERT}: there is no OAuth here, credentials go under headers`;
+    for (const oauth of [true, {}, { clientId: 'canary', clientSecret: 'canary' }]) {
+      assert.equal(configOf(remote({ oauth })).warnings, [line]);
+    }
+    assert.equal(configOf(remote({ oauth: false })).warnings, []);
   });
 
   check('is not what passes through to an adapter or a backend', () => {
     const { warnings, providers, agents } = configOf({
       provider: {
         home: {
-          options: { baseURL: 'http://127.0.0.1:1', organization: 'o' },
+          options: { baseURL: 'http://127.0.0.1:1' },
           models: { small: { options: { store: false, made: { up: 1 } } } },
         },
       },
       agent: { build: { options: { store: false } } },
     });
     assert.equal(warnings, []);
-    assert.equal(providers.get('home')?.settings, { organization: 'o' });
     assert.equal(providers.get('home')?.models.get('small')?.options, { store: false, made: { up: 1 } });
     assert.equal(agents.get('build')?.options, { store: false });
   });

@@ -22,7 +22,7 @@ describe('a model', (check) => {
       limit: { context: 0, input: undefined, output: 0 },
       cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
       reasoning: false,
-      takesTemperature: false,
+      takesTemperature: true,
       takesTools: true,
       takesAttachments: false,
       input: ['text'],
@@ -153,15 +153,13 @@ describe('a provider', (check) => {
       const home = configOf({
         provider: { home: { ...LEAST.provider.home, options: { ...LEAST.provider.home.options, ...more } } },
       }).providers.get('home');
-      return [home?.timeoutMs, home?.headerTimeoutMs, home?.chunkTimeoutMs];
+      return home?.limits;
     };
-    assert.equal(limitsOf({}), [undefined, 300_000, 300_000]);
-    assert.equal(limitsOf({ timeout: 1, headerTimeout: 2, chunkTimeout: 3 }), [1, 2, 3]);
-    assert.equal(limitsOf({ timeout: false, headerTimeout: false, chunkTimeout: false }), [
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    assert.equal(limitsOf({}), { headerMs: 300_000, gapMs: 300_000, wholeMs: 0 });
+    const given = { timeout: 1, headerTimeout: 2, chunkTimeout: 3 };
+    assert.equal(limitsOf(given), { headerMs: 2, gapMs: 3, wholeMs: 1 });
+    const none = { timeout: false, headerTimeout: false, chunkTimeout: false };
+    assert.equal(limitsOf(none), { headerMs: 0, gapMs: 0, wholeMs: 0 });
   });
 
   check('may have its address under api', () => {
@@ -245,26 +243,26 @@ describe('agents', (check) => {
 
 describe('the rest of a configuration', (check) => {
   check('has its defaults', () => {
-    const { mcp, permissionTimeoutMs, steps, compaction, toolOutput, instructions, username, warnings } = configOf({});
-    assert.equal([permissionTimeoutMs, steps, mcp.size], [300_000, 50, 0]);
+    const { mcp, permissionTimeoutMs, turnTimeoutMs, steps, compaction, toolOutput, instructions, warnings } = configOf(
+      {},
+    );
+    assert.equal([permissionTimeoutMs, turnTimeoutMs, steps, mcp.size], [300_000, 1_800_000, 50, 0]);
     assert.equal(compaction, { isAuto: true, reservedTokens: undefined });
     assert.equal(toolOutput, { maxLines: 2000, maxBytes: 51_200 });
-    assert.equal([instructions, username, warnings], [[], undefined, []]);
+    assert.equal([instructions, warnings], [[], []]);
   });
 
   check('is what is written', () => {
     const config = configOf({
       permission_timeout: 1000,
+      turn_timeout: 2000,
       steps: 5,
       compaction: { auto: false, reserved: 10 },
       tool_output: { max_lines: 1, max_bytes: 2 },
-      username: 'ada',
       default_agent: 'plan',
     });
-    assert.equal(
-      [config.permissionTimeoutMs, config.steps, config.username, config.defaultAgent],
-      [1000, 5, 'ada', 'plan'],
-    );
+    assert.equal([config.permissionTimeoutMs, config.turnTimeoutMs], [1000, 2000]);
+    assert.equal([config.steps, config.defaultAgent], [5, 'plan']);
     assert.equal(config.compaction, { isAuto: false, reservedTokens: 10 });
     assert.equal(config.toolOutput, { maxLines: 1, maxBytes: 2 });
   });

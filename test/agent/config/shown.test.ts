@@ -34,7 +34,9 @@ const WRITTEN: Json = {
         accessToken: secret('access-token'),
         queryParams: { key: secret('query-key'), page: '1' },
         credentials: { any: [secret('in-credentials')] },
-        organization: 'shown-organization',
+        organization: secret('organization'),
+        encryptionKey: secret('encryption-key'),
+        retries: 7_654_321,
         timeout: 1000,
       },
       models: {
@@ -75,17 +77,20 @@ const WRITTEN: Json = {
         `https://me:${secret('url-user')}@t.test/`,
         '{env:ARGUMENT_CANARY}',
         '--verbose',
-        'shown-argument',
+        secret('argument'),
       ],
+      cwd: secret('directory'),
       environment: { PLAIN: secret('environment'), FILLED: '{env:ENVIRONMENT_CANARY}' },
       timeout: 5,
     },
     far: {
       type: 'remote',
       url: `https://t.test/mcp?page=2&key=${secret('url-key')}&access_token=${secret('url-token')}`,
-      headers: { 'x-shown-name': secret('mcp-header') },
-      oauth: { clientId: 'shown-client', clientSecret: secret('client-secret') },
+      headers: { [secret('header-name')]: secret('mcp-header') },
+      oauth: { clientId: secret('client'), clientSecret: secret('client-secret') },
     },
+    near: { type: 'remote', url: 'https://t.test', oauth: false, enabled: false },
+    filled: { type: 'remote', url: 'https://t.test/{env:ARGUMENT_CANARY}/mcp' },
   },
   permission: { password: 'ask', bash: { 'token *': 'deny' } },
   experimental: { apiKey: secret('inert-key'), list: [{ cookie: secret('inert-cookie') }] },
@@ -131,18 +136,15 @@ describe('what a configuration shows', (check) => {
   check('holds the rest as it was written', () => {
     const text = JSON.stringify(config.shown);
     for (const word of [
-      'shown-organization',
       'shown-model',
       'shown-shape',
       'shown-description',
       'shown-program',
-      'shown-argument',
-      'shown-client',
-      'x-shown-name',
       '"max_tokens":10',
       '"timeout":1000',
-      'page=2',
-      '"page":"1"',
+      '"timeout":5',
+      '"baseURL":"http://127.0.0.1:1/v1"',
+      'https://t.test/[redacted]',
     ])
       assert.ok(text.includes(word), word);
     assert.equal(config.shown.permission, WRITTEN.permission);
@@ -150,10 +152,84 @@ describe('what a configuration shows', (check) => {
   });
 
   check('has the map of tool servers, whatever they are called', () => {
-    const { mcp } = writable(config.shown) as { mcp: Record<string, { type: string; environment?: object }> };
-    assert.equal(Object.keys(mcp), ['tokens', 'far']);
-    assert.is(mcp.tokens?.type, 'local');
-    assert.equal(mcp.tokens?.environment, { PLAIN: '[redacted]', FILLED: '[redacted]' });
+    assert.equal(config.shown.mcp, {
+      tokens: { type: 'local', command: ['shown-program', ...Array(9).fill('[redacted]')], timeout: 5 },
+      far: { type: 'remote', url: 'https://t.test/[redacted]' },
+      near: { type: 'remote', url: 'https://t.test', enabled: false, oauth: false },
+      filled: { type: 'remote', url: '[redacted]' },
+    });
+  });
+
+  check('has of a provider only the options that are known here', () => {
+    const { provider } = writable(config.shown) as { provider: { home: { options: object } } };
+    assert.equal(provider.home.options, {
+      baseURL: 'http://127.0.0.1:1/v1',
+      apiKey: '[redacted]',
+      headers: '[redacted]',
+      accessToken: '[redacted]',
+      queryParams: '[redacted]',
+      credentials: '[redacted]',
+      organization: '[redacted]',
+      encryptionKey: '[redacted]',
+      retries: '[redacted]',
+      timeout: 1000,
+    });
+  });
+
+  check('has no secret of the forms that programs and services take', () => {
+    const drawn = 'Zq9Xv7Lm2Kp4';
+    const arguments_ = [
+      [`--pass=${drawn}`],
+      [`--pat=${drawn}`],
+      [`--key=${drawn}`],
+      [`--auth=${drawn}`],
+      ['-k', drawn],
+      ['-p', drawn],
+      ['--subscription-key', drawn],
+      [`--license-key=${drawn}`],
+      ['-c', `DB_PASS=${drawn} exec srv`],
+      ['-e', `SIGNING_KEY=${drawn}`],
+      ['--user', `bob:${drawn}`],
+    ];
+    const addresses = [
+      `https://mcp.test/api/mcp/s/${drawn}/mcp`,
+      `https://mcp.test/mcp?k=${drawn}`,
+      `https://mcp.test/mcp?api-version=1&subscription-key=${drawn}`,
+      `https://hooks.slack.com/services/T0/B0/${drawn}`,
+      'https://mcp.test/0123456789abcdef0123456789abcdef/mcp',
+      'https://mcp.test/8d3a53a1-7c1f-4f5e-9a8b-0123456789ab',
+    ];
+    const names = ['encryptionKey', 'signing_key', 'licence-key', 'clientSecret', 'connectionString', 'db_pass', 'pwd'];
+    const mcp = Object.fromEntries([
+      ...arguments_.map((words, at) => [`a${at}x`, { type: 'local', command: ['srv', ...words] }]),
+      ...addresses.map((url, at) => [`b${at}x`, { type: 'remote', url }]),
+    ]);
+    const prompt = [
+      ...arguments_.filter((words) => !/^-[kp]|^--sub/.test(words[0] ?? '')).map((words) => words.join(' ')),
+    ];
+    const { shown } = configOf({
+      mcp,
+      agent: {
+        a: {
+          prompt: [...prompt, ...addresses].join(' \n'),
+          options: Object.fromEntries(names.map((name) => [name, drawn])),
+        },
+      },
+      formatter: { any: { command: ['shown-formatter', '-k', drawn], env: { A: drawn } }, args: ['-p', drawn] },
+    });
+    const text = JSON.stringify(shown);
+    assert.equal(
+      [drawn, '0123456789abcdef0123456789abcdef', '8d3a53a1'].filter((secret) => text.includes(secret)),
+      [],
+    );
+    assert.match(text, 'shown-formatter');
+    assert.match(text, 'https://hooks.slack.com/services/T0/B0/[redacted]');
+  });
+
+  check('keeps addresses that people have named', () => {
+    const baseURL = 'https://gateway.test/openai/deployments/gpt-4o-mini-2024-07-18/v1beta';
+    const { shown } = configOf({ provider: { home: { ...LEAST.provider.home, options: { baseURL } } } });
+    assert.match(JSON.stringify(shown), baseURL);
   });
 
   check('does not take ordinary words for secrets', () => {
@@ -165,7 +241,18 @@ describe('what a configuration shows', (check) => {
 
   check('is made in little time also of long texts', () => {
     const startedAt = performance.now();
-    for (const text of ['token=', 'a:', '-----BEGIN A', 'eyJaaaaaaaa.', 'http://a', 'bearer  ', '?key='])
+    for (const text of [
+      'token=',
+      'a:',
+      '-----BEGIN A',
+      'eyJaaaaaaaa.',
+      'http://a',
+      'bearer  ',
+      '?key=',
+      'http://a/',
+      '--user a',
+      'A1a',
+    ])
       configOf({ agent: { a: { prompt: text.repeat(200_000 / text.length) } } });
     assert.ok(performance.now() - startedAt < 3000);
   });
@@ -226,7 +313,7 @@ describe('GET /provider', (check) => {
       api: { id: 'vendor/small', url: 'http://127.0.0.1:1/v1', npm: '@ai-sdk/openai-compatible' },
       name: 'small',
       capabilities: {
-        temperature: false,
+        temperature: true,
         reasoning: true,
         attachment: false,
         toolcall: true,

@@ -29,7 +29,7 @@ describe('where a configuration comes from', (check) => {
     const gone = { AGENT_CONFIG: 'gone.json', AGENT_CONFIG_CONTENT: INLINE };
     assert.equal(
       problemsFrom(() => readFrom(gone, AT_HOME)),
-      ['AGENT_CONFIG: expected the path of a file that can be read'],
+      ['AGENT_CONFIG: expected the path of a file that can be read, and "gone.json" is none'],
     );
   });
 
@@ -107,7 +107,7 @@ describe('the environment over the file', (check) => {
       { steps: 0, agent: { a: { mode: 'x' } } },
       {
         AGENT_CONFIG_CONTENT: JSON.stringify({
-          username: 1,
+          small_model: 1,
           agent: { a: { hidden: 1 } },
           mcp: { m: { type: 'local' } },
         }),
@@ -116,7 +116,7 @@ describe('the environment over the file', (check) => {
     assert.equal(problems.map((problem) => problem.split(': ').slice(0, 2).join(': ')).toSorted(), [
       'AGENT_CONFIG_CONTENT: agent.a.hidden',
       'AGENT_CONFIG_CONTENT: mcp.m.command',
-      'AGENT_CONFIG_CONTENT: username',
+      'AGENT_CONFIG_CONTENT: small_model',
       'agent.json: agent.a.mode',
       'agent.json: steps',
     ]);
