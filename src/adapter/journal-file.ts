@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { JournalFile } from '../relay-admin/journal-file.ts';
+import { makeDirectory } from './make-directory.ts';
 
 const LINE_BREAK = 0x0a;
 const READ_BYTES = 1024 * 1024;
@@ -59,7 +60,7 @@ export const createJournalFile = (given: string): JournalFile => {
   let identity = '';
   return {
     async append(line) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      makeDirectory(dirname(path));
       const file = await openRegular(path, APPENDING);
       try {
         const { size } = await file.stat();

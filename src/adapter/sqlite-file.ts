@@ -1,20 +1,19 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { isThere, makeDirectory } from './make-directory.ts';
 import { migrate, refuseForeign } from './sqlite-schema.ts';
 import { asDatabaseProblem, databaseProblem } from './sqlite-trouble.ts';
 
 /** The whole process stands still while it waits for another one, so not for long. */
-const BUSY_MS = 2000;
-
-const isThere = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EEXIST';
+export const BUSY_MS = 2000;
 
 /**
  * Makes the file for its owner alone: SQLite itself would let everyone read it. One that is there is not even opened,
  * since closing it would take away every lock that this process holds on it.
  */
 const makeFile = (path: string): void => {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {

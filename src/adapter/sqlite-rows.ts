@@ -25,6 +25,13 @@ export const textIn = (row: Row, column: string): string => {
   return text;
 };
 
+/** A number of a row. */
+export const numberIn = (row: Row, column: string): number => {
+  const number = row[column];
+  if (typeof number !== 'number') throw new Error(`Cannot read a row of the store: ${column} is no number`);
+  return number;
+};
+
 /** What this store has written is believed; what cannot be read is named without being quoted. */
 const parsed = (row: Row, column: string) => {
   try {

@@ -47,8 +47,31 @@ const FIRST = `
   ) STRICT;
 `;
 
+/** Events of the first version are forgotten, which clients are told: some of them hold whole files, and some of them outlived their sessions. */
+const SECOND = `
+  ALTER TABLE session ADD COLUMN is_hidden INTEGER NOT NULL DEFAULT 0; -- only begun; its time of update is the beginning
+  CREATE INDEX session_hidden ON session (updated) WHERE is_hidden = 1;
+  CREATE TABLE event_mark (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    newest TEXT NOT NULL, -- ids go on after it even when no event is left
+    forgotten TEXT NOT NULL -- the newest that went for its age, and not with its session
+  ) STRICT;
+  INSERT INTO event_mark SELECT 1, id, id FROM (
+    SELECT max(coalesce((SELECT max(id) FROM event), ''), coalesce((SELECT event_id FROM pruned), '')) AS id
+  );
+  DROP TABLE pruned;
+  DROP TABLE event;
+  CREATE TABLE event (
+    id TEXT PRIMARY KEY,
+    session_id TEXT,
+    directory TEXT NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX event_by_session ON event (session_id) WHERE session_id IS NOT NULL;
+`;
+
 /** What brings a database from version n to n + 1, at place n. Released ones are never changed. */
-export const MIGRATIONS: readonly string[] = [FIRST];
+export const MIGRATIONS: readonly string[] = [FIRST, SECOND];
 
 const numberIn = (database: DatabaseSync, sql: string): number =>
   Number(Object.values(database.prepare(sql).get() ?? {})[0]);
