@@ -39,12 +39,13 @@ const siblings = {
       'relay-admin': 'relay-admin',
       agent: 'agent',
       'agent-command': 'agent-command',
+      bridge: 'bridge',
       eval: 'eval',
       demo: 'demo',
       gatehouse: 'gatehouse',
     };
     onResolve(
-      { filter: /^\.\/(gateway\.node|relay-admin|agent|agent-command|eval|demo|gatehouse)\.ts$/ },
+      { filter: /^\.\/(gateway\.node|relay-admin|agent|agent-command|bridge|eval|demo|gatehouse)\.ts$/ },
       ({ path, kind }) =>
         kind === 'dynamic-import' ? { path: `./${bundleOf[path.slice(2, -3)]}.js`, external: true } : undefined,
     );
@@ -117,7 +118,7 @@ const precomputed = {
         ? { contents: JSON.stringify({ version: manifest.version }), loader: 'json' }
         : undefined,
     );
-    onLoad({ filter: /[\\/]src[\\/]gateway[\\/]openapi\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /[\\/]src[\\/](?:gateway|bridge)[\\/]openapi\.ts$/ }, async ({ path }) => {
       const { openApiOf } = await import(path);
       return { contents: `export const openApiOf = () => (${JSON.stringify(openApiOf(manifest.version))});` };
     });
@@ -177,6 +178,7 @@ const programs = [
       banner: { js: nodeBanner },
     },
   },
+  { out: 'bridge.js', options: { entryPoints: ['src/main/bridge.ts'], platform: 'node', banner: { js: nodeBanner } } },
   {
     out: 'relay-admin.js',
     options: { entryPoints: ['src/main/relay-admin.ts'], platform: 'node', banner: { js: nodeBanner } },

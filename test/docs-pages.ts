@@ -20,6 +20,12 @@ export const tableOfVariables = (page: string): string[] =>
     ([, name, value, none]) => `${name}=${value ?? none}`,
   );
 
+/** The texts of all sources of a room. */
+export const sourcesOf = (room: string): string[] =>
+  readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => read(`${room}/${name}`));
+
 /** The pages about decisions. */
 export const decisions = (): string[] =>
   readdirSync(join(ROOT, 'docs/decisions'))

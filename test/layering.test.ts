@@ -10,6 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   gateway: ['gateway', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
   'relay-admin': ['relay-admin', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
   agent: ['agent', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
+  bridge: ['bridge', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
   eval: ['eval', 'core', 'valibot'],
   demo: ['demo', 'core', 'valibot'],
   adapter: [
@@ -19,6 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'gateway',
     'relay-admin',
     'agent',
+    'bridge',
     'eval',
     'node:',
     '@whatwg-node/server',
@@ -37,7 +39,7 @@ const ONLY_IN: Readonly<Record<string, string | readonly string[]>> = {
   '@whatwg-node/server': 'src/adapter/node-serve.ts',
   '@whatwg-node/fetch': 'src/adapter/node-response.ts',
   undici: 'src/adapter/undici-exchange.ts',
-  'prom-client': 'src/adapter/prometheus.ts',
+  'prom-client': ['src/adapter/prometheus.ts', 'src/adapter/prometheus-parts.ts'],
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',
     'src/adapter/mcp-stdio.ts',

@@ -6,6 +6,7 @@ Usage: gatehouse <command> [options]
 
   gateway      the moderation gateway: POST /v1/moderations in OpenAI's shape, judged by a chat model
   agent        sessions with a model that can call tools: the server, and export and import of its sessions
+  bridge       an OpenAI-style front for the agent: chat completions, responses and models for any OpenAI client
   relay-admin  nine guarded tools over an API-relay platform: an MCP server on standard input and output
   eval         runs a labelled file through a running gateway and prints how well it judges
   demo         a gateway with a toy judge and a toy relay on this machine, to see the whole path without a model
@@ -28,6 +29,22 @@ Then: curl http://127.0.0.1:8000/v1/moderations -H "Authorization: Bearer <gatew
         -H "Content-Type: application/json" -d '{"input":"some text"}'
 
 All settings: docs/moderation-gateway.md
+`;
+
+const BRIDGE_HELP = `gatehouse bridge: an OpenAI-style front for an agent server (ours, or another that speaks OpenCode 1.x)
+
+It is configured by environment variables. The ones to start with:
+
+  AGENT_BASE_URL          address of the agent server (default http://127.0.0.1:4000)
+  AGENT_SERVER_USERNAME   its user (default opencode)
+  AGENT_SERVER_PASSWORD   its password
+  BRIDGE_API_KEYS         keys that clients may use, separated by commas; without any only this machine is let in
+  DEFAULT_MODEL           <provider>/<model key> for requests that name no model
+  HOST, PORT              where to listen (default port 4100)
+
+Then point any OpenAI client at http://127.0.0.1:4100/v1
+
+All settings: docs/bridge.md
 `;
 
 const RELAY_ADMIN_HELP = `gatehouse relay-admin: nine guarded tools over an API-relay platform
@@ -61,6 +78,13 @@ const runGateway = async (words: readonly string[]): Promise<void> => {
   else await (await import('./gateway.node.ts')).main();
 };
 
+const runBridge = async (words: readonly string[]): Promise<void> => {
+  if (wantsHelp(words)) process.stdout.write(BRIDGE_HELP);
+  else if (words.length > 0)
+    refuse(`bridge takes no arguments, only environment variables; see gatehouse bridge --help`);
+  else await (await import('./bridge.ts')).main();
+};
+
 const runRelayAdmin = async (words: readonly string[]): Promise<void> => {
   if (wantsHelp(words)) process.stdout.write(RELAY_ADMIN_HELP);
   else if (words.length > 0)
@@ -76,6 +100,7 @@ const runAgent = async (words: readonly string[]): Promise<void> => {
 const run = async ([command, ...words]: readonly string[]): Promise<void> => {
   if (command === 'gateway') return runGateway(words);
   if (command === 'agent') return runAgent(words);
+  if (command === 'bridge') return runBridge(words);
   if (command === 'relay-admin') return runRelayAdmin(words);
   if (command === 'eval') {
     process.exitCode = await (await import('./eval.ts')).runEval(words);
@@ -84,7 +109,7 @@ const run = async ([command, ...words]: readonly string[]): Promise<void> => {
   if (command === 'demo') return (await import('./demo.ts')).runDemo(words);
   if (command === '--version' || command === '-v') process.stdout.write(`${VERSION}\n`);
   else if (command === undefined || wantsHelp([command])) process.stdout.write(HELP);
-  else refuse('unknown command, expected gateway, agent, relay-admin, eval or demo; see gatehouse --help');
+  else refuse('unknown command, expected gateway, agent, bridge, relay-admin, eval or demo; see gatehouse --help');
 };
 
 await run(process.argv.slice(2));

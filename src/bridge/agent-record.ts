@@ -1,0 +1,147 @@
+import * as v from 'valibot';
+
+const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const Count = v.fallback(v.pipe(v.number(), v.minValue(0)), 0);
+
+/** What we read of a session of the agent (OpenCode 1.x); everything else is left alone. */
+export const SessionRecord = v.object({
+  id: Id,
+  parentID: v.optional(v.string()),
+  metadata: v.optional(v.record(v.string(), v.unknown())),
+  time: v.object({ created: v.number(), updated: v.number() }),
+});
+export type SessionRecord = v.InferOutput<typeof SessionRecord>;
+
+const Tokens = v.object({
+  input: Count,
+  output: Count,
+  reasoning: Count,
+  cache: v.fallback(v.object({ read: Count, write: Count }), { read: 0, write: 0 }),
+});
+
+const MessageError = v.object({
+  name: v.string(),
+  data: v.fallback(
+    v.object({
+      message: v.optional(v.string()),
+      statusCode: v.optional(v.number()),
+      isRetryable: v.optional(v.boolean()),
+    }),
+    {},
+  ),
+});
+export type MessageError = v.InferOutput<typeof MessageError>;
+
+/** A message of the agent without its parts. */
+export const MessageInfo = v.variant('role', [
+  v.object({ id: Id, sessionID: Id, role: v.literal('user') }),
+  v.object({
+    id: Id,
+    sessionID: Id,
+    role: v.literal('assistant'),
+    parentID: v.string(),
+    modelID: v.fallback(v.string(), ''),
+    providerID: v.fallback(v.string(), ''),
+    time: v.object({ created: v.number(), completed: v.optional(v.number()) }),
+    tokens: v.fallback(v.optional(Tokens), undefined),
+    finish: v.optional(v.string()),
+    error: v.optional(MessageError),
+    summary: v.fallback(v.optional(v.boolean()), undefined),
+  }),
+]);
+export type MessageInfo = v.InferOutput<typeof MessageInfo>;
+export type AssistantInfo = Extract<MessageInfo, { readonly role: 'assistant' }>;
+
+const Placed = { id: Id, sessionID: Id, messageID: Id };
+const Input = v.fallback(v.record(v.string(), v.unknown()), {});
+
+/** The parts that a client of ours is shown something of; all others come as `other`. */
+export const PartRecord = v.union([
+  v.object({
+    ...Placed,
+    type: v.picklist(['text', 'reasoning']),
+    text: v.string(),
+    synthetic: v.fallback(v.optional(v.boolean()), undefined),
+    ignored: v.fallback(v.optional(v.boolean()), undefined),
+    time: v.fallback(v.optional(v.object({ end: v.optional(v.number()) })), undefined),
+  }),
+  v.object({
+    ...Placed,
+    type: v.literal('tool'),
+    callID: Id,
+    tool: v.string(),
+    state: v.variant('status', [
+      v.object({ status: v.literal('pending'), input: Input }),
+      v.object({ status: v.literal('running'), input: Input }),
+      v.object({ status: v.literal('completed'), input: Input, output: v.fallback(v.string(), '') }),
+      v.object({
+        status: v.literal('error'),
+        input: Input,
+        error: v.fallback(v.string(), ''),
+        metadata: v.fallback(v.optional(v.object({ withdrawn: v.optional(v.boolean()) })), undefined),
+      }),
+    ]),
+  }),
+  v.pipe(
+    v.object(Placed),
+    v.transform((placed) => ({ ...placed, type: 'other' as const })),
+  ),
+]);
+export type PartRecord = v.InferOutput<typeof PartRecord>;
+
+/** A message with its parts, as the agent answers and lists them. */
+export const MessageRecord = v.object({ info: MessageInfo, parts: v.array(PartRecord) });
+export type MessageRecord = v.InferOutput<typeof MessageRecord>;
+
+/** A question of the agent (`GET /permission`, `permission.asked`). */
+export const AskRecord = v.object({
+  id: Id,
+  sessionID: Id,
+  permission: v.string(),
+  metadata: v.fallback(v.record(v.string(), v.unknown()), {}),
+});
+export type AskRecord = v.InferOutput<typeof AskRecord>;
+
+const SessionStatus = v.object({ type: v.string() });
+
+/** The events that matter here. All others are read as nothing. */
+export const AgentEvent = v.variant('type', [
+  v.object({
+    type: v.picklist(['session.created', 'session.updated', 'session.deleted']),
+    properties: v.object({ info: SessionRecord }),
+  }),
+  v.object({
+    type: v.literal('session.status'),
+    properties: v.object({ sessionID: Id, status: SessionStatus }),
+  }),
+  v.object({ type: v.literal('session.idle'), properties: v.object({ sessionID: Id }) }),
+  v.object({ type: v.literal('message.updated'), properties: v.object({ info: MessageInfo }) }),
+  v.object({ type: v.literal('message.part.updated'), properties: v.object({ part: PartRecord }) }),
+  v.object({
+    type: v.literal('message.part.delta'),
+    properties: v.object({ sessionID: Id, messageID: Id, partID: Id, field: v.string(), delta: v.string() }),
+  }),
+  v.object({ type: v.literal('permission.asked'), properties: AskRecord }),
+  v.object({
+    type: v.literal('permission.replied'),
+    properties: v.object({ sessionID: Id, requestID: v.string() }),
+  }),
+  v.object({ type: v.literal('question.asked'), properties: v.object({ id: Id, sessionID: Id }) }),
+]);
+export type AgentEvent = v.InferOutput<typeof AgentEvent>;
+
+/** The session that an event belongs to. */
+export const sessionOf = (event: AgentEvent): string => {
+  switch (event.type) {
+    case 'session.created':
+    case 'session.updated':
+    case 'session.deleted':
+      return event.properties.info.id;
+    case 'message.updated':
+      return event.properties.info.sessionID;
+    case 'message.part.updated':
+      return event.properties.part.sessionID;
+    default:
+      return event.properties.sessionID;
+  }
+};

@@ -1,0 +1,131 @@
+import type { Clock } from '../core/clock.ts';
+import { Fault } from '../core/fault.ts';
+import { createGate } from '../core/gate.ts';
+import { guard } from '../core/guard.ts';
+import type { Handler } from '../core/handler.ts';
+import { json } from '../core/json.ts';
+import type { Log } from '../core/log.ts';
+import { createRoutes, type RouteTable } from '../core/route.ts';
+import type { Agent, Feed } from './agent.ts';
+import { createAnswerRoute } from './answer-route.ts';
+import { createAnswers } from './answers.ts';
+import { createCatalog } from './catalog.ts';
+import { chatFace } from './chat-face.ts';
+import { createConversations } from './conversations.ts';
+import { createDoor, withCors } from './door.ts';
+import { createFamilies } from './families.ts';
+import { createLeaving } from './leaving.ts';
+import type { Meter } from './meter.ts';
+import { modelsRoutes } from './models-routes.ts';
+import { openApiOf } from './openapi.ts';
+import { createReadiness } from './ready.ts';
+import { BRIDGE_REPLIES } from './replies.ts';
+import { responsesFace } from './responses-face.ts';
+import { storedResponseRoutes } from './responses-routes.ts';
+import type { BridgeSettings } from './settings.ts';
+
+export type BridgeNeeds = {
+  readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'agent' | 'isLocalForWantOfKeys'>;
+  /** Nobody but this machine is let in without keys. */
+  readonly isForThisMachine: boolean;
+  readonly agent: Agent;
+  readonly feed: Feed;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  /** SHA-256 as base64url. */
+  readonly digest: (text: string) => string;
+  readonly newRequestId: () => string;
+  /** Twenty letters and digits that nobody can guess. */
+  readonly newToken: () => string;
+  readonly version: string;
+  readonly isStopping: () => boolean;
+};
+
+export type Bridge = {
+  readonly handler: Handler;
+  /** Ends what is under way: at once where that is possible, with a last word to who listens. */
+  readonly stop: () => Promise<void>;
+};
+
+const CONVERSATIONS_KEPT = 10_000;
+const CONVERSATION_LIFETIME_MS = 7 * 24 * 3_600_000;
+const WAITING_PER_CONVERSATION = 16;
+/** Time for answers to come to their end by themselves, out of the ten seconds that a stop may take. */
+const STOP_AFTER_MS = 7000;
+const LAST_WORDS_MS = 1000;
+
+const hintFor = (path: string): string => {
+  if (path.startsWith('/v1/v1')) return 'The path holds /v1 twice: give the base URL with one /v1 at its end';
+  if (/^\/(?:chat\/completions|responses|models)/.test(path)) return 'The path lacks /v1: the base URL must end in /v1';
+  return 'No such path. This bridge answers /v1/models, /v1/chat/completions, /v1/responses, /health, /ready, /metrics, /openapi.json';
+};
+
+/** The bridge, from its needs to a handler. Building it does no I/O. */
+export const createBridge = (needs: BridgeNeeds): Bridge => {
+  const { settings, agent, feed, clock, log, meter, version } = needs;
+  const enter = createDoor({ ...needs, keys: settings.keys });
+  const catalog = createCatalog(agent, clock, settings.defaultModel);
+  const families = createFamilies(agent, feed);
+  const conversations = createConversations({
+    ...needs,
+    matching: settings.matching,
+    limit: CONVERSATIONS_KEPT,
+    lifetimeMs: CONVERSATION_LIFETIME_MS,
+    queueLimit: WAITING_PER_CONVERSATION,
+  });
+  const answers = createAnswers({ ...settings, ...needs, families, conversations, catalog });
+  const leaving = createLeaving();
+  const gate = createGate(settings.answersAtATime, 0);
+  const routeNeeds = { ...settings, ...needs, answers, enter, leaving, gate };
+  const chat = chatFace({ ...needs, showsTools: settings.showsTools });
+  const responses = responsesFace(needs);
+  const readiness = createReadiness({ ...needs, catalog });
+  meter.watch(() => ({
+    answersRunning: gate.running(),
+    conversations: conversations.count(),
+    isAgentConnected: feed.isOpen(),
+  }));
+
+  const table: RouteTable = {
+    '/v1/chat/completions': { POST: createAnswerRoute(routeNeeds, chat) },
+    '/v1/responses': { POST: createAnswerRoute(routeNeeds, responses) },
+    ...storedResponseRoutes({ ...needs, enter, conversations }),
+    ...modelsRoutes(catalog, enter),
+    '/health': { GET: () => json(200, { status: 'ok', service: 'bridge', version }) },
+    '/ready': { GET: readiness },
+    '/metrics': {
+      async GET() {
+        const text = await meter.text();
+        if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This runtime keeps no metrics' });
+        return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+      },
+    },
+    '/openapi.json': { GET: () => json(200, openApiOf(version)) },
+  };
+  const routes = createRoutes(table, hintFor);
+  const guarded = guard(routes.handler, {
+    clock,
+    log,
+    newRequestId: needs.newRequestId,
+    routeOf: routes.routeOf,
+    onAnswered: meter.answered,
+    replies: BRIDGE_REPLIES,
+  });
+  const untilQuiet = async (limitMs: number): Promise<void> => {
+    const until = clock.now() + limitMs;
+    while (leaving.count() > 0 && clock.now() < until) {
+      await new Promise<void>((resolve) => clock.after(20, resolve));
+    }
+  };
+  return {
+    handler: withCors(guarded, settings.corsOrigins),
+    async stop() {
+      await untilQuiet(STOP_AFTER_MS);
+      leaving.stop();
+      await untilQuiet(LAST_WORDS_MS);
+      families.stop();
+      feed.stop();
+    },
+  };
+};

@@ -1,0 +1,41 @@
+import type { Agent, Feed } from './agent.ts';
+
+/** Which session an agent's work belongs to at the top: what is handed on runs in sessions below it. */
+export type Families = {
+  /** The session itself, where nothing is above it. */
+  readonly rootOf: (sessionID: string, signal: AbortSignal) => Promise<string>;
+  readonly stop: () => void;
+};
+
+const KEPT = 10_000;
+const DEEPEST = 10;
+
+export const createFamilies = (agent: Agent, feed: Feed): Families => {
+  const parents = new Map<string, string | undefined>();
+  const keep = (id: string, parent: string | undefined): void => {
+    parents.set(id, parent);
+    const [oldest] = parents.keys();
+    if (parents.size > KEPT && oldest !== undefined) parents.delete(oldest);
+  };
+  const stop = feed.listen((news) => {
+    if (news.kind !== 'event' || news.event.type !== 'session.created') return;
+    const { id, parentID } = news.event.properties.info;
+    keep(id, parentID);
+  });
+  const parentOf = async (id: string, signal: AbortSignal): Promise<string | undefined> => {
+    if (!parents.has(id)) keep(id, (await agent.session(id, signal)).parentID);
+    return parents.get(id);
+  };
+  return {
+    async rootOf(sessionID, signal) {
+      let root = sessionID;
+      for (let depth = 0; depth < DEEPEST; depth += 1) {
+        const parent = await parentOf(root, signal);
+        if (parent === undefined) return root;
+        root = parent;
+      }
+      return root;
+    },
+    stop,
+  };
+};

@@ -1,0 +1,65 @@
+/** What a request looks like to somebody who wonders whether a person asked. */
+export type Signs = {
+  readonly system: string;
+  /** The words of the prompt. */
+  readonly words: string;
+  readonly hasHistory: boolean;
+  readonly isStreamed: boolean;
+};
+
+/**
+ * How the fixed prompts begin by which front ends have their chats named, tagged and so on. Only beginnings, and only those that
+ * nobody types: a person who talks of titles must not be taken for a machine.
+ */
+const INSTRUCTIONS: readonly RegExp[] = [
+  // LobeChat and Cherry Studio, in several editions
+  /^You are a professional conversation summarizer\. Generate a concise title /,
+  /^(?:You are an? (?:conversational )?assistant\b.{0,60}?\b)?You need to summarize the user's conversation into a title /i,
+  /^你是一名擅长会话的助理，你需要将用户的会话总结为.{0,20}标题/,
+  // OpenCode
+  /^You are a title generator\. You output ONLY a /,
+  // crush, and chats made from Vercel's template
+  /^[\s-]*you will generate a short title based on the first message a user begins a conversation with/i,
+  // n8n's chat hub
+  /^Generate a concise, descriptive title for this conversation based on the user's message\./,
+  // Open WebUI, where a model cannot call tools by itself
+  /^Available Tools: [\s\S]*\n\nYour task is to choose and return the correct tool\(s\) from the list of available tools/,
+];
+/** The same as the user's only message. */
+const ALONE: readonly RegExp[] = [
+  // LibreChat, in several editions
+  /^(?:Provide|Please generate) a concise, 5-word-or-less title for the conversation, using /,
+  /^Analyze this conversation and provide:\n1\. The detected language of the conversation\n/,
+  /^Please generate a concise title \(max 40 characters\) for a conversation that starts with/,
+  // Open WebUI
+  /^Your task is to reflect the speaker's likely facial expression through a fitting emoji\./,
+  // Continue
+  /^Given the following\.\.\. please reply with a title for the chat that is 3-4 words in length/,
+  // Cherry Studio's kin
+  /^You need to summarize the user's conversation into a title of no more than 10 words/,
+];
+/** The same as the last message of a whole conversation. */
+const AFTERWARDS: readonly RegExp[] = [
+  // NextChat
+  /^Please generate a four to five word title summarizing our conversation without any lead-in/,
+  /^使用四到五个字直接返回这句话的简要主题，不要解释/,
+  // Zed
+  /^Generate a concise 3-7 word title for this conversation, omitting punctuation\. Go straight to the title/,
+];
+
+/** Open WebUI's jobs hold all they need: a task, and the chat between tags. They are never streamed. */
+const isOpenWebUI = ({ words, isStreamed }: Signs): boolean =>
+  !isStreamed &&
+  /^\s*### Task:\s/.test(words) &&
+  words.includes('\n<chat_history>\n') &&
+  words.includes('\n</chat_history>');
+
+/** Whether a chat front end asks on its own account: for a title, tags, questions that may follow and the like. */
+export const isTask = (signs: Signs): boolean => {
+  const { system, words, hasHistory } = signs;
+  if (AFTERWARDS.some((begin) => begin.test(words))) return true;
+  if (hasHistory) return false;
+  return (
+    isOpenWebUI(signs) || ALONE.some((begin) => begin.test(words)) || INSTRUCTIONS.some((begin) => begin.test(system))
+  );
+};

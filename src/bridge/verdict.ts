@@ -1,0 +1,58 @@
+import { shortIdOf } from './ask-words.ts';
+import type { Verdict } from './asked.ts';
+import type { Ask } from './saying.ts';
+
+/** The only one of a kind. Two that fit are none: nothing is guessed. */
+const onlyOne = (asks: readonly Ask[]): Ask | undefined => (asks.length === 1 ? asks[0] : undefined);
+
+/** The question that a word names: by its whole id, or by the end that the question showed, in any letter case. */
+export const idOf = (word: string, asks: readonly Ask[]): string | undefined => {
+  const named = (isSame: (id: string) => boolean): Ask | undefined =>
+    onlyOne(asks.filter((ask) => isSame(ask.id) || isSame(shortIdOf(ask))));
+  // Ids that differ only in their letter case name nothing unless they are written as shown.
+  return (named((id) => id === word) ?? named((id) => id.toLowerCase() === word.toLowerCase()))?.id;
+};
+
+const WORDS = /^\s*(["'`“]?)(approve|reject)\s+([\s\S]+)$/i;
+/** As much as an agent takes. */
+const MESSAGE_CHARS = 4000;
+/** A person who means to answer, but not in the words that count. */
+const NEARLY =
+  /^\s*["'`“]?(?:approved?|reject(?:ed)?|yes|no|ok(?:ay)?|go ahead|confirm(?:ed)?|deny|denied|y|n)(?![\p{L}\p{N}])/iu;
+const NEARLY_CHARS = 200;
+
+/** Without the quote that closes what another has opened. */
+const unquoted = (text: string): string => text.replace(/\.$/, '').replace(/["'`”]$/, '');
+
+/** The questions that words name one after the other, and the words after them. */
+const namedIn = (words: string, asks: readonly Ask[]): { readonly ids: readonly string[]; readonly rest: string } => {
+  const ids: string[] = [];
+  let rest = words;
+  for (;;) {
+    const [whole = '', token = ''] = /^(?:and\s+)?([^\s,]+)[\s,]*/i.exec(rest) ?? [];
+    const word = token.replace(/[.:;]$/, '');
+    if (idOf(word, asks) === undefined) return { ids, rest };
+    ids.push(word);
+    rest = rest.slice(whole.length);
+  }
+};
+
+/**
+ * What a user's words say about open questions: "approve ID", "approve ID ID", "reject ID" or "reject ID because ...".
+ * Anything else is no answer; nothing is guessed.
+ */
+export const verdictIn = (words: string, asks: readonly Ask[]): Verdict | undefined => {
+  const [, quote, verb = '', after = ''] = WORDS.exec(words) ?? [];
+  const named = after.trim();
+  const { ids, rest } = namedIn(quote === '' ? named : unquoted(named), asks);
+  if (ids.length === 0) return undefined;
+  if (verb.toLowerCase() === 'reject') {
+    const message = rest.slice(0, MESSAGE_CHARS).trim();
+    return { isApproved: false, ids, ...(message === '' ? {} : { message }) };
+  }
+  // More words than ids change what is approved, and nobody here can tell how.
+  return rest === '' ? { isApproved: true, ids } : undefined;
+};
+
+/** Whether words look like an attempt to answer that cannot be counted as one. */
+export const isNearlyVerdict = (words: string): boolean => words.length < NEARLY_CHARS && NEARLY.test(words);

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { nodeDigest } from '../adapter/node-digest.ts';
+import { createNodeHttpExchange } from '../adapter/node-http-exchange.ts';
+import { createNodeHttpStream } from '../adapter/node-http-stream.ts';
+import { isMain, type ProcessSide, runService, type Service } from '../adapter/node-service.ts';
+import { createPrometheusBridgeMeter } from '../adapter/prometheus-bridge.ts';
+import { systemClock } from '../adapter/system-clock.ts';
+import { newId } from '../adapter/web-random.ts';
+import { createFeed } from '../bridge/agent-feed.ts';
+import { createAgent } from '../bridge/agent-http.ts';
+import { createBridge } from '../bridge/app.ts';
+import { readBridgeSettings, strangersIn } from '../bridge/settings.ts';
+import { createLog } from '../core/log.ts';
+import { isLoopback } from '../core/this-machine.ts';
+import { VERSION } from './version.ts';
+
+export { createBridge };
+
+/** The text of a file, or nothing when it cannot be read. */
+const readIfThere = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+};
+
+const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise<Service> => {
+  const settings = readBridgeSettings(variables, readIfThere);
+  const clock = systemClock;
+  const log = createLog({ level: settings.logLevel, service: 'bridge', clock, write: writeLine });
+  const { exchange, close } = createNodeHttpExchange();
+  const place = settings.agent;
+  const feed = createFeed({ ...place, stream: createNodeHttpStream(), clock, log, chance: Math.random });
+  const bridge = createBridge({
+    settings,
+    isForThisMachine: isLoopback(settings.host),
+    agent: createAgent({ ...place, exchange, clock }),
+    feed,
+    clock,
+    log,
+    meter: createPrometheusBridgeMeter(VERSION),
+    digest: nodeDigest,
+    newRequestId: () => `req-${newId()}`,
+    newToken: () => newId().replaceAll('-', '').slice(0, 20),
+    version: VERSION,
+    isStopping,
+  });
+  log('info', 'starting', { version: VERSION, address: settings.agent.baseUrl });
+  for (const [setting, nearest] of strangersIn(variables)) {
+    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
+  }
+  if (settings.isLocalForWantOfKeys) {
+    log('warn', 'this-machine-only', {
+      reason: 'no BRIDGE_API_KEYS are set; set one, and HOST, to be reached from elsewhere',
+    });
+  }
+  const { host, port } = settings;
+  return { handler: bridge.handler, host, port, log, onStopping: bridge.stop, close };
+};
+
+/** Starts the bridge as this process's service. */
+export const main = (): Promise<void> => runService('bridge', build);
+
+if (isMain(import.meta.url)) await main();
