@@ -1,0 +1,81 @@
+// An agent server's wire at the least cost, so that what is measured is whoever stands before it. Every prompt is answered by
+// "<pieces> pieces of <chars> every <ms>", as its words say. Environment: PORT.
+import { createServer } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const listeners = new Set();
+const sessions = new Map();
+let count = 0;
+const newId = (prefix) => `${prefix}_${String(++count).padStart(26, '0')}`;
+const tell = (type, properties) => {
+  const line = `data: ${JSON.stringify({ type, properties })}\n\n`;
+  for (const listener of listeners) listener.write(line);
+};
+const reply = (response, value) =>
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+
+const PROVIDERS = {
+  providers: [{ id: 'bench', name: 'Bench', models: { main: { id: 'main', name: 'Main' } } }],
+  default: {},
+};
+
+const answer = async (sessionID, text) => {
+  const [, pieces = '8', chars = '6', ms = '0'] = /(\d+) pieces of (\d+) every (\d+)/.exec(text) ?? [];
+  const piece = `${'abcdefghij'.repeat(Math.ceil(Number(chars) / 10)).slice(0, Number(chars) - 1)} `;
+  const user = newId('msg');
+  const time = { created: Date.now() };
+  tell('message.updated', { info: { id: user, sessionID, role: 'user' } });
+  const info = {
+    id: newId('msg'),
+    sessionID,
+    role: 'assistant',
+    parentID: user,
+    modelID: 'main',
+    providerID: 'bench',
+    time,
+  };
+  tell('message.updated', { info });
+  const part = { id: newId('prt'), sessionID, messageID: info.id, type: 'text', text: '' };
+  tell('message.part.updated', { part });
+  for (let said = 0; said < Number(pieces); said++) {
+    if (Number(ms) > 0 && said > 0) await pause(Number(ms));
+    tell('message.part.delta', { sessionID, messageID: info.id, partID: part.id, field: 'text', delta: piece });
+  }
+  const whole = { ...part, text: piece.repeat(Number(pieces)), time: { start: 1, end: 2 } };
+  tell('message.part.updated', { part: whole });
+  const done = { ...info, time: { ...time, completed: Date.now() }, finish: 'stop' };
+  tell('message.updated', { info: done });
+  return { info: done, parts: [whole] };
+};
+
+const server = createServer((request, response) => {
+  const chunks = [];
+  request.on('data', (bytes) => chunks.push(bytes));
+  request.on('end', async () => {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    const text = Buffer.concat(chunks).toString('utf8');
+    const [, kind, id, what] = pathname.split('/');
+    if (pathname === '/event') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"type":"server.connected","properties":{}}\n\n');
+      listeners.add(response);
+      response.on('close', () => listeners.delete(response));
+    } else if (pathname === '/config/providers') reply(response, PROVIDERS);
+    else if (pathname === '/config') reply(response, { model: 'bench/main' });
+    else if (kind === 'session' && id === 'status') reply(response, {});
+    else if (pathname === '/permission') reply(response, []);
+    else if (kind === 'session' && what === 'message') reply(response, await answer(id, text));
+    else if (kind === 'session' && id !== undefined) {
+      const known = { ...sessions.get(id), ...(text === '' ? {} : JSON.parse(text)) };
+      sessions.set(id, known);
+      reply(response, known);
+    } else if (kind === 'session' && request.method === 'GET') reply(response, []);
+    else if (kind === 'session') {
+      const made = { ...JSON.parse(text), id: newId('ses'), time: { created: 1, updated: 1 } };
+      sessions.set(made.id, made);
+      reply(response, made);
+    } else reply(response, {});
+  });
+});
+server.keepAliveTimeout = 120_000;
+server.listen(Number(process.env.PORT), '127.0.0.1');
