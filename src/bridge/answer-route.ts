@@ -130,7 +130,8 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
     const asked = face.read(body, request.headers);
     const mark = {
       key: retryKeyOf(request.headers),
-      bodyDigest: needs.digest(`${face.endpoint} ${JSON.stringify(body)}`),
+      // With the conversation and the verdict, which may come in headers: the same words elsewhere are something else.
+      digest: needs.digest(JSON.stringify([face.endpoint, asked.place, asked.verdict ?? null, body])),
       isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
     };
     const place = gate.tryEnter();

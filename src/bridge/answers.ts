@@ -3,7 +3,8 @@ import { Fault } from '../core/fault.ts';
 import type { Log } from '../core/log.ts';
 import { pause, untilAborted } from '../core/wait.ts';
 import type { Agent, AgentModel, Feed } from './agent.ts';
-import { type Asked, wordsOf } from './asked.ts';
+import { type Asked, filesOf, wordsOf } from './asked.ts';
+import { type Audience, createAudience } from './audience.ts';
 import { type Catalog, nameOf } from './catalog.ts';
 import type { Conversations, Held, Owner } from './conversation.ts';
 import { createReaders, type DeparturePolicy, type Readers } from './departure.ts';
@@ -15,7 +16,7 @@ import { promptFor } from './replay.ts';
 import { createRetries, type RetryMark } from './retries.ts';
 import type { Saying } from './saying.ts';
 import { failureOf } from './start-failure.ts';
-import { startTurn, type TurnNeeds } from './turn.ts';
+import { startTurn, type Turn, type TurnNeeds } from './turn.ts';
 import type { TurnLog } from './turn-log.ts';
 import { viewOf } from './view.ts';
 
@@ -68,8 +69,16 @@ type Exchange = {
 /** What is held, which another takes the place of when the agent has lost its session. */
 type Holding = { held: Held };
 /** What becomes of the memory of a request, for those who send the same again. */
-type Fate = { readonly forget: () => void; readonly failed: () => void };
-type Beginning = { readonly request: Request; readonly model: AgentModel; readonly fate: Fate };
+type Fate = { readonly forget: () => void; readonly settled: (how: 'answered' | 'failed') => void };
+type Beginning = {
+  readonly asked: Asked;
+  readonly model: AgentModel;
+  readonly fate: Fate;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+};
+/** What requests that are the same share. */
+type Undertaking = { readonly audience: Audience; readonly begun: Promise<Begun> };
 type Begun = { readonly name: string; readonly model: AgentModel; readonly started: Promise<Exchange> };
 
 /** What goes wrong within this time is still told by a status. A stream that has to wait longer is opened meanwhile. */
@@ -88,7 +97,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   const { agent, feed, conversations, catalog, clock, log } = needs;
   const turnNeeds: TurnNeeds = { ...needs, rejectsAsksWith: needs.asksInChat ? undefined : REJECTION };
   const paused = createPausedTurns(agent, turnNeeds);
-  const retries = createRetries<Promise<Begun>>(clock);
+  const retries = createRetries<Undertaking>(clock);
   const never = new AbortController().signal;
 
   /** Keeps the conversation's record in step with the turn, whoever reads. */
@@ -103,6 +112,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
         const told = toldIn(turnLog, from, outcome);
         await holding.held.note({
           asked: words,
+          files: filesOf(asked.prompt),
           // As the client heard it, or its history would be taken for another one.
           told: needs.dropsLeadingEcho ? withoutEcho(told, words) : told,
           responseID,
@@ -127,36 +137,41 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     const turn = startTurn(sessionID, { kind: 'prompt', prompt: promptNow(), earlier, renew }, needsNow);
     return { turn, log: turn.log, from: AT_THE_START };
   };
-  const exchangeIn = async (held: Held, { request, model, fate }: Beginning): Promise<Exchange> => {
-    const { asked, signal } = request;
+  const readersOf = (ofTurn: Turn | undefined, kept: Promise<Outcome>, fate: Fate): Readers => {
+    // Let go at the end: what is remembered for retries must not hold what the turn was asked.
+    let turn = ofTurn;
+    let isOver = false;
+    kept
+      .then(({ last }) => {
+        // What was never begun may be tried again; what failed in the middle may not, by mistake.
+        if (turn?.refusal() !== undefined) fate.forget();
+        else fate.settled(last.kind === 'failure' ? 'failed' : 'answered');
+      }, fate.forget)
+      .finally(() => {
+        isOver = true;
+        turn = undefined;
+      });
+    return createReaders(clock, needs.onDeparture, {
+      isOver: () => isOver,
+      end() {
+        // Whoever comes back must not be given what its own leaving has cut off.
+        fate.forget();
+        void turn?.abort();
+      },
+    });
+  };
+  const exchangeIn = async (held: Held, { asked, model, fate, signal }: Beginning): Promise<Exchange> => {
     const { conversation } = held;
     const holding: Holding = { held };
     const on = asked.isTask ? undefined : await paused.goOn(conversation, asked, signal);
     const going = on ?? newTurn(holding, asked, model);
     const responseID = conversations.newResponseID(conversation);
     const kept = keep(holding, going, asked, responseID);
-    let isOver = false;
-    kept
-      .then(({ last }) => {
-        // What was never begun may be tried again; what failed in the middle may not, by mistake.
-        if (going.turn?.refusal() !== undefined) fate.forget();
-        else if (last.kind === 'failure') fate.failed();
-      }, fate.forget)
-      .finally(() => {
-        isOver = true;
-      });
-    const readers = createReaders(clock, needs.onDeparture, {
-      isOver: () => isOver,
-      end() {
-        // Whoever comes back must not be given what its own leaving has cut off.
-        fate.forget();
-        void going.turn?.abort();
-      },
-    });
+    const readers = readersOf(going.turn, kept, fate);
     return { log: going.log, from: going.from, responseID, kept, readers };
   };
   const start = async (beginning: Beginning, hold: (signal: AbortSignal) => Promise<Held>): Promise<Exchange> => {
-    const { signal } = beginning.request;
+    const { signal } = beginning;
     const held = await hold(signal);
     try {
       await feed.opened(signal);
@@ -166,24 +181,24 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       throw error;
     }
   };
-  const make = async (request: Request, fate: Fate): Promise<Begun> => {
-    const { asked, owner, signal } = request;
+  const make = async ({ asked, owner }: Request, fate: Fate, signal: AbortSignal): Promise<Begun> => {
     const found = await catalog.find(asked.model);
     const model = asked.isTask ? await catalog.small(found) : found;
     const { name, hold } = await conversations.place(asked, owner, signal);
-    const started = start({ request, model, fate }, hold);
+    const started = start({ asked, model, fate, signal }, hold);
     started.catch(fate.forget);
     return { name, model, started };
   };
   /** What the request leads to, or has led to already. Kept before anything is waited for: its like may come meanwhile. */
-  const begun = (request: Request): Promise<Begun> => {
+  const undertaking = (request: Request): Undertaking => {
     const { owner, mark } = request;
     const earlier = retries.earlier(owner, mark);
     if (earlier !== undefined) return earlier;
-    const fate: Fate = { forget: () => retries.drop(made), failed: () => retries.fail(made) };
-    const made = make(request, fate);
+    const audience = createAudience();
+    const fate: Fate = { forget: () => retries.drop(made), settled: (how) => retries.settle(made, how) };
+    const made: Undertaking = { audience, begun: Promise.resolve().then(() => make(request, fate, audience.signal)) };
     retries.keep(owner, mark, made);
-    made.catch(fate.forget);
+    made.begun.catch(fate.forget);
     return made;
   };
   /** Counts a reader in as soon as there is something to read, for it may leave before it has read anything. */
@@ -227,7 +242,9 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       let leave = (): void => {};
       let made: Begun;
       try {
-        made = await begun(request);
+        const { audience, begun } = undertaking(request);
+        audience.join(request.signal);
+        made = await begun;
         leave = attend(made, request.signal);
         await Promise.race([made.started, pause(clock, STATUS_WITHIN_MS, waiting.signal)]);
       } catch (error) {

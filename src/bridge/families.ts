@@ -1,3 +1,4 @@
+import { untilAborted } from '../core/wait.ts';
 import type { Agent, Feed } from './agent.ts';
 
 /** Which session an agent's work belongs to at the top: what is handed on runs in sessions below it. */
@@ -22,10 +23,23 @@ export const createFamilies = (agent: Agent, feed: Feed): Families => {
     const { id, parentID } = news.event.properties.info;
     keep(id, parentID);
   });
-  const parentOf = async (id: string, signal: AbortSignal): Promise<string | undefined> => {
-    if (!parents.has(id)) keep(id, (await agent.session(id, signal)).parentID);
-    return parents.get(id);
+  /** Looks that are under way: every turn wants to know whose an ask is, all at the same moment. */
+  const looks = new Map<string, Promise<string | undefined>>();
+  const look = (id: string): Promise<string | undefined> => {
+    const known = looks.get(id);
+    if (known !== undefined) return known;
+    // For all who ask, so it ends with none of them: the agent's calls have a limit of their own.
+    const asked = agent.session(id, new AbortController().signal).then(({ parentID }) => {
+      keep(id, parentID);
+      return parentID;
+    });
+    looks.set(id, asked);
+    const forget = () => void looks.delete(id);
+    asked.then(forget, forget);
+    return asked;
   };
+  const parentOf = (id: string, signal: AbortSignal): Promise<string | undefined> =>
+    parents.has(id) ? Promise.resolve(parents.get(id)) : untilAborted(look(id), signal);
   return {
     async rootOf(sessionID, signal) {
       let root = sessionID;

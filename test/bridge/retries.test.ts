@@ -6,8 +6,8 @@ import { describe } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { refusalOf } from './told.ts';
 
-const marked = (key?: string, bodyDigest = 'body', isRetry = false) => ({ key, bodyDigest, isRetry });
-const again = (bodyDigest = 'body') => marked(undefined, bodyDigest, true);
+const marked = (key?: string, digest = 'this', isRetry = false) => ({ key, digest, isRetry });
+const again = (digest = 'this') => marked(undefined, digest, true);
 
 const retriesOf = () => {
   const clock = createFakeClock();
@@ -25,7 +25,7 @@ describe('a request that is sent again', (check) => {
     assert.is(earlier('me', marked()), undefined);
   });
 
-  check('under the same key with another body is refused', () => {
+  check('under the same key with another request is refused', () => {
     const { earlier, keep } = retriesOf();
     keep('me', marked('k'), 'first');
     assert.is(
@@ -35,7 +35,13 @@ describe('a request that is sent again', (check) => {
     assert.is(earlier('you', marked('k', 'other')), undefined);
   });
 
-  check('by a client that says so leads to the same by its body, for its owner alone', () => {
+  check('under a new key is a new one, also when the words were asked before', () => {
+    const { earlier, keep } = retriesOf();
+    keep('me', marked('k'), 'first');
+    assert.is(earlier('me', marked('k2', 'this', true)), undefined);
+  });
+
+  check('by a client that says so leads to the same by what it asks, for its owner alone', () => {
     const { earlier, keep } = retriesOf();
     keep('me', marked(), 'first');
     assert.is(earlier('me', again()), 'first');
@@ -46,19 +52,27 @@ describe('a request that is sent again', (check) => {
     assert.is(earlier('me', again()), 'second');
   });
 
-  check('with a key that is new may still be one that was sent without', () => {
-    const { earlier, keep } = retriesOf();
-    keep('me', marked(), 'first');
-    assert.is(earlier('me', marked('k', 'body', true)), 'first');
-  });
-
-  check('leads to the same for ten minutes', async () => {
-    const { clock, earlier, keep } = retriesOf();
+  check('leads to the same however long it is under way, and ten minutes from its end with a key', async () => {
+    const { clock, earlier, keep, settle } = retriesOf();
     keep('me', marked('k'), 'first');
+    await clock.advance(3_600_000);
+    assert.is(earlier('me', marked('k')), 'first');
+    settle('first', 'answered');
     await clock.advance(599_999);
     assert.is(earlier('me', marked('k')), 'first');
     await clock.advance(1);
     assert.is(earlier('me', marked('k', 'other')), undefined);
+  });
+
+  check('without a key leads to the same for seconds from its end: later the words are meant anew', async () => {
+    const { clock, earlier, keep, settle } = retriesOf();
+    keep('me', marked(), 'first');
+    await clock.advance(3_600_000);
+    assert.is(earlier('me', again()), 'first');
+    settle('first', 'answered');
+    await clock.advance(9999);
+    assert.is(earlier('me', again()), 'first');
+    await clock.advance(1);
     assert.is(earlier('me', again()), undefined);
   });
 
@@ -71,20 +85,26 @@ describe('a request that is sent again', (check) => {
     assert.is(earlier('me', marked('other', 'other')), 'second');
   });
 
-  check('leads to one of the last 256, or of half as many that came with keys', () => {
-    const { earlier, keep } = retriesOf();
-    for (let count = 0; count < 257; count++) keep('me', marked(undefined, `body ${count}`), `${count}`);
-    assert.equal([earlier('me', again('body 0')), earlier('me', again('body 1'))], [undefined, '1']);
-    for (let count = 0; count < 127; count++) keep('me', marked(`k${count}`, `b${count}`), `key ${count}`);
-    assert.equal([earlier('me', again('body 254')), earlier('me', again('body 255'))], [undefined, '255']);
+  check('is found among the last 256 that have ended of its owner, and among all that are under way', () => {
+    const { earlier, keep, settle } = retriesOf();
+    keep('me', marked('slow', 'slow'), 'slow');
+    for (let count = 0; count < 1000; count++) {
+      keep('me', marked(undefined, `ended ${count}`), `${count}`);
+      settle(`${count}`, 'answered');
+    }
+    for (let count = 0; count < 1000; count++) keep('you', marked(undefined, `${count}`), `you ${count}`);
+    assert.is(earlier('me', marked('slow', 'slow')), 'slow');
+    assert.equal([earlier('me', again('ended 10')), earlier('me', again('ended 999'))], [undefined, '999']);
+    assert.is(earlier('you', again('0')), 'you 0');
   });
 
   check('keeps nothing alive whose time is over', async () => {
     const clock = createFakeClock();
-    const { keep } = createRetries<object>(clock);
+    const { keep, settle } = createRetries<object>(clock);
     let value: object | undefined = { a: 'large answer' };
     const held = new WeakRef(value);
     keep('me', marked('k'), value);
+    settle(value, 'answered');
     value = undefined;
     await clock.advance(600_000);
     keep('me', marked('other', 'other'), {});
@@ -96,29 +116,31 @@ describe('a request that is sent again', (check) => {
   });
 
   check('and that failed is told its failure for a few seconds, also by a client that does not say so', async () => {
-    const { clock, earlier, keep, fail } = retriesOf();
+    const { clock, earlier, keep, settle } = retriesOf();
     keep('me', marked(), 'first');
-    fail('other');
+    settle('other', 'failed');
     assert.is(earlier('me', marked()), undefined);
-    fail('first');
-    // Each time it comes it has a few seconds more.
-    for (let time = 0; time < 3; time++) {
-      await clock.advance(4999);
-      assert.is(earlier('me', marked()), 'first');
-    }
+    settle('first', 'failed');
+    await clock.advance(4999);
+    assert.is(earlier('me', marked()), 'first');
     assert.is(earlier('me', marked(undefined, 'other')), undefined);
     assert.is(earlier('you', marked()), undefined);
+    // Each time it comes it has a few seconds more.
+    await clock.advance(4999);
+    assert.is(earlier('me', marked()), 'first');
     await clock.advance(5000);
     assert.is(earlier('me', marked()), undefined);
-    assert.is(earlier('me', again()), 'first');
   });
 
-  check('that comes once more is among the newest', () => {
-    const { earlier, keep } = retriesOf();
-    keep('me', marked(undefined, 'a'), 'a');
-    for (let count = 0; count < 255; count++) keep('me', marked(undefined, `${count}`), `${count}`);
-    keep('me', marked(undefined, 'a'), 'a again');
-    keep('me', marked(undefined, 'b'), 'b');
-    assert.equal([earlier('me', again('a')), earlier('me', again('0'))], ['a again', undefined]);
+  check('is tried again in the end, however many ask', async () => {
+    const { clock, earlier, keep, settle } = retriesOf();
+    keep('me', marked(), 'first');
+    settle('first', 'failed');
+    let told = 0;
+    for (let second = 0; second < 60; second++) {
+      if (earlier('me', marked()) !== undefined) told = second;
+      await clock.advance(1000);
+    }
+    assert.ok(told < 30, `${told}`);
   });
 });

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { ModelProblem } from '../../src/agent/chat-model.ts';
 import { failing } from '../agent/agent-world.ts';
 import { describe } from '../check.ts';
-import { aborts, OTHER_KEY, prompts, quietTime, sessionsMade, until, user } from './bridge-world.ts';
+import { aborts, dataIn, joinedIn, OTHER_KEY, prompts, quietTime, sessionsMade, until, user } from './bridge-world.ts';
 import { openStream } from './live-stream.ts';
 import { toldTo } from './model-scripts.ts';
 import { CHAT, calls, DESK, endsWith, polite, withStory } from './story-world.ts';
@@ -181,6 +181,42 @@ describe('a request that is sent again', (check) => {
       model.say('time');
       model.end();
       assert.is((await again).text, 'Another time');
+    }),
+  );
+
+  check('in the same words from another chat is another one, also with a verdict or after a failure', () =>
+    withStory(
+      { scripts: [failing(new ModelProblem('api', 'It failed', { statusCode: 400 })), polite] },
+      async (world) => {
+        const failed = await world.send('/v1/chat/completions', CHAT, { 'x-session-id': 'alice' });
+        assert.is(failed.status, 502);
+        await failed.text();
+        const bob = await world.chat(CHAT, { 'x-session-id': 'bob' });
+        assert.equal([bob.text, bob.name], ['re story', 'bob']);
+        const again = await world.chat(CHAT, { 'x-session-id': 'carol', 'x-stainless-retry-count': '1' });
+        assert.equal([again.name, prompts(world).length], ['carol', 3]);
+        const verdict = { 'x-session-id': 'carol', 'x-stainless-retry-count': '1', 'x-approval': 'approve per_abc123' };
+        assert.match((await world.chat(CHAT, verdict)).text, 'There is no open question');
+      },
+    ),
+  );
+
+  check('and joined in the queue is answered although the first has left it', () =>
+    withStory({}, async (world, model) => {
+      const busy = await openStream(world, CHAT, { headers: DESK });
+      await model.begun;
+      const next = { messages: [user('and then?')] };
+      const first = calls(world, '/v1/chat/completions', { ...next, stream: true }, { ...DESK, ...RETRY });
+      await quietTime(450);
+      const second = world.send('/v1/chat/completions', { ...next, stream: true }, { ...DESK, ...RETRY });
+      await quietTime(50);
+      first.leave();
+      await (await first.answered).body?.cancel();
+      model.say('Once');
+      model.end();
+      await busy.rest();
+      assert.is(joinedIn(dataIn(await (await second).text())), 're and then?');
+      assert.is(prompts(world).length, 2);
     }),
   );
 });

@@ -36,7 +36,7 @@ describe('gatehouse', (check) => {
     assert.equal([code, stdout], [1, '']);
     assert.is(
       stderr,
-      'gatehouse: unknown command, expected gateway, agent, relay-admin, eval or demo; see gatehouse --help\n',
+      'gatehouse: unknown command, expected gateway, agent, bridge, relay-admin, eval or demo; see gatehouse --help\n',
     );
     const gateway = await gatehouse('gateway', '--port', '1');
     assert.is(gateway.code, 1);
