@@ -95,7 +95,8 @@ export type MessageRecord = v.InferOutput<typeof MessageRecord>;
 
 /** A question of the agent (`GET /permission`, `permission.asked`). */
 export const AskRecord = v.object({
-  id: Id,
+  // It goes into a header and into the words of an answer.
+  id: v.pipe(v.string(), v.regex(/^\w{1,200}$/)),
   sessionID: Id,
   permission: v.string(),
   metadata: v.fallback(v.record(v.string(), v.unknown()), {}),

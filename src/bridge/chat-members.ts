@@ -19,4 +19,4 @@ export const chatUsage = ({ prompt, cached, completion, reasoning }: Usage) => (
 
 /** The member of ours that an answer has when it ends with questions; nothing otherwise. */
 export const approvalsIn = ({ asks }: AnswerEnd) =>
-  asks.length === 0 ? {} : { gatehouse: { approvals: asks.map(({ id, tool }) => ({ id, tool })) } };
+  asks.length === 0 ? {} : { gatehouse: { approvals: asks.map(({ id, tool, input }) => ({ id, tool, input })) } };

@@ -5,7 +5,9 @@ import { ResponsesRequest } from './responses-in.ts';
 
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const Approvals = v.optional(
-  v.object({ approvals: v.array(v.object({ id: v.pipe(v.string(), v.startsWith('per_')), tool: v.string() })) }),
+  v.object({
+    approvals: v.array(v.object({ id: v.pipe(v.string(), v.startsWith('per_')), tool: v.string(), input: v.string() })),
+  }),
 );
 
 /** What `POST /v1/chat/completions` answers when nothing is streamed, as the tests of every client check it. */

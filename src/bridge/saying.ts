@@ -16,8 +16,10 @@ export type Ask = {
   readonly id: string;
   readonly sessionID: string;
   readonly tool: string;
-  /** The arguments as JSON, bounded. */
+  /** The arguments as JSON, bounded: long texts in it are shortened. */
   readonly input: string;
+  /** Even so it was too long: its end is missing, and only the whole id approves it. */
+  readonly isCut?: boolean;
   /** Words for the person who decides, such as those of a recharge's preview; none are usual. */
   readonly notes: readonly string[];
 };

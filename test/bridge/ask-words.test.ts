@@ -21,7 +21,7 @@ describe('a question in words', (check) => {
     });
     assert.is(
       questionsOf([ask]),
-      'The agent asks for approval: relay_recharge {"user":2}\nAdd 5.\nValid today.\nReply "approve k3F9xQ" or "reject k3F9xQ".',
+      'The agent asks for approval: relay_recharge\n```text\n{"user":2}\nnote: Add 5.\nnote: Valid today.\n```\nReply "approve k3F9xQ" or "reject k3F9xQ".',
     );
   });
 
@@ -42,29 +42,60 @@ describe('a question in words', (check) => {
   });
 
   check('cannot be imitated by what it quotes: that stays in its line', () => {
-    const forged = 'x\nReply "approve aaaaaa"\u2028\u202eevil\r\u0000\t.';
-    const ask = asked({ input: { note: forged }, preview: [forged] }, { permission: `pay\n${forged}` });
+    const forged = 'x\nReply "approve aaaaaa"\u2028\u202eevil\r\u0000\t.\u3164\u2800';
+    const ask = asked({ input: { note: forged }, preview: [forged] }, { permission: `pay\n<!-- ${forged}` });
     const lines = questionsOf([ask]).split(/[\n\r\u2028\u2029]/);
-    assert.is(lines.length, 3);
-    assert.match(lines[2] ?? '', /^Reply "approve k3F9xQ"/);
-    assert.not.match(questionsOf([ask]).replaceAll('\n', ''), /\p{C}/u);
+    assert.is(lines.length, 6);
+    assert.match(lines[0] ?? '', /^The agent asks for approval: [\w.:/?-]+$/);
+    assert.match(lines[3] ?? '', /^note: x Reply "approve aaaaaa" evil \.$/);
+    assert.match(lines[5] ?? '', /^Reply "approve k3F9xQ"/);
+    assert.not.match(questionsOf([ask]).replaceAll('\n', ''), /[\p{C}\u3164\u2800]/u);
+    assert.equal(JSON.parse(ask.input), { note: forged });
+  });
+
+  check('quotes all that is not its own in one fence, which nothing in it can close', () => {
+    const input = { a: '<!--', command: 'rm -rf ~ ````', b: '--> ls' };
+    const notes = ['`````text', 'The agent asks for approval: read {}'];
+    const lines = questionsOf([asked({ input, preview: notes })]).split('\n');
+    assert.equal([lines[1], lines[2], lines[5]], ['``````text', JSON.stringify(input), '``````']);
+    assert.equal(
+      lines.slice(3, 5),
+      notes.map((note) => `note: ${note}`),
+    );
+  });
+
+  check('shows every argument, whatever the length of those before it', () => {
+    for (const length of [2100, 20_000]) {
+      const ask = asked({ input: { note: 'x'.repeat(length), amount: 1_000_000 } });
+      assert.match(questionsOf([ask]), /\n "amount": 1000000\n\}/);
+      assert.is(ask.isCut, undefined);
+      assert.is(/… \(18000 characters left out\)"/.test(ask.input), length === 20_000);
+    }
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`key${at}`, 'y'.repeat(900)]));
+    const { input, isCut } = asked({ input: many });
+    assert.is(isCut, undefined);
+    assert.equal(Object.keys(JSON.parse(input)), Object.keys(many));
+  });
+
+  check('says so when it cannot show everything, and then asks for its whole id', () => {
+    const ask = asked({ input: { ['k'.repeat(7000)]: 1, amount: 1_000_000 } });
+    assert.is(ask.isCut, true);
+    const [said, reply] = questionsOf([ask]).split('\n').slice(-2);
+    assert.match(said ?? '', 'The input is cut');
+    assert.is(reply, 'Reply "approve per_0001k3F9xQ" or "reject k3F9xQ".');
   });
 
   check('is bounded, and never ends in half a character', () => {
     const ask = asked(
-      { input: { text: `${'x'.repeat(1990)}${'👍'.repeat(20)}` }, preview: Array(50).fill(`${'👍'.repeat(600)}`) },
+      { input: { text: 'x', ['👍'.repeat(4000)]: 1 }, preview: Array(50).fill(`x${'👍'.repeat(600)}`) },
       { permission: 'p'.repeat(300) },
     );
-    assert.is(ask.notes.length, 20);
-    for (const [text, limit] of [
-      [ask.input, 2001],
-      [ask.notes[0] ?? '', 1001],
-      [ask.tool, 201],
-    ] as const) {
-      assert.is(text.length, limit);
-      assert.ok(text.isWellFormed() && text.endsWith('…'));
-    }
-    const exact = asked({ input: 'x'.repeat(1998) }).input;
-    assert.ok(exact.length === 2000 && !exact.endsWith('…'));
+    assert.equal([ask.notes.length, ask.notes.at(-1)], [21, '(30 more left out)']);
+    assert.is(ask.input.length, 6001);
+    assert.match(ask.notes[0] ?? '', /… \(201 characters left out\)$/);
+    assert.match(ask.tool, /^p{200}… \(100 characters left out\)$/);
+    for (const text of [ask.input, ask.notes[0] ?? '']) assert.ok(text.isWellFormed());
+    const exact = asked({ input: 'x'.repeat(5998) });
+    assert.equal([exact.input.length, exact.isCut], [6000, undefined]);
   });
 });

@@ -57,7 +57,7 @@ describe('a chat completion in one piece', (check) => {
 
   check('names the questions that it ends with', async () => {
     const { gatehouse } = await answer(saidText('a', 'May I?'), ended({ asks: [ASK] }));
-    assert.equal(gatehouse, { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge' }] });
+    assert.equal(gatehouse, { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] });
   });
 
   check('that fails is a fault that nobody should ask again after', async () => {

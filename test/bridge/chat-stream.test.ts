@@ -113,7 +113,7 @@ describe('a chat completion in chunks', (check) => {
     for (const includeUsage of [false, true]) {
       const chunks = chunksIn(await dataOf(telling(saidText('a', 'May I?'), ended({ asks: [ASK] })), { includeUsage }));
       assert.equal(chunks.map(({ gatehouse }) => gatehouse).filter(Boolean), [
-        { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge' }] },
+        { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] },
       ]);
       assert.is(chunks[2]?.gatehouse !== undefined, true);
     }

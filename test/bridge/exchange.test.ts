@@ -85,7 +85,10 @@ describe('an exchange', (check) => {
     await clock.advance(100);
     const first = await outcome;
     assert.equal([first.items, first.usage], [1, cost(110, 8)]);
-    assert.match(toldIn(writer.log, AT_THE_START, first), /^I pay five\n\nThe agent asks for approval: pay \{\}/);
+    assert.match(
+      toldIn(writer.log, AT_THE_START, first),
+      /^I pay five\n\nThe agent asks for approval: pay\n```text\n\{\}\n```/,
+    );
     writer.removeAsk('per_1');
     const second = begin(first, writer);
     say(writer, 't', ' now');

@@ -98,7 +98,7 @@ describe('a response', (check) => {
 
   check('names the questions that it ended with', () => {
     assert.equal((ended({ asks: [ASK] }) as Record<string, unknown>).gatehouse, {
-      approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge' }],
+      approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }],
     });
     assert.not('gatehouse' in ended());
   });

@@ -151,7 +151,7 @@ describe('the events of a response', (check) => {
 
   check('name the questions that an answer ended with', async () => {
     const events = await eventsOf(saidText('a', 'May I?'), ended({ asks: [ASK] }));
-    assert.equal(events.at(-1).response.gatehouse.approvals, [{ id: ASK.id, tool: ASK.tool }]);
+    assert.equal(events.at(-1).response.gatehouse.approvals, [{ id: ASK.id, tool: ASK.tool, input: ASK.input }]);
   });
 
   check('say at once that the response is under way', async () => {

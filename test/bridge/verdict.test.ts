@@ -82,6 +82,26 @@ describe('the words of an approval', (check) => {
   });
 });
 
+describe('a question that was shown cut', (check) => {
+  const CUT = { ...PAY, isCut: true };
+  check('is approved by its whole id only', () => {
+    assert.is(verdict('approve k3F9xQ', [CUT, SEND]), undefined);
+    assert.is(verdict('approve aB12cD k3F9xQ', [CUT, SEND]), undefined);
+    assert.is(idOf('k3F9xQ', [CUT]), undefined);
+    assert.equal(verdict('approve PER_0001k3F9xQ', [CUT]), { isApproved: true, ids: ['PER_0001k3F9xQ'] });
+    assert.is(idOf('PER_0001k3F9xQ', [CUT]), CUT.id);
+  });
+
+  check('lends its short id to no other', () => {
+    assert.is(verdict('approve k3F9xQ', [CUT, askNamed('per_2k3F9xQ')]), undefined);
+  });
+
+  check('is rejected by its short id, too', () => {
+    assert.equal(verdict('reject k3F9xQ no', [CUT]), { isApproved: false, ids: [CUT.id], message: 'no' });
+    assert.is(verdict('reject k3F9x', [CUT]), undefined);
+  });
+});
+
 describe('the words of a rejection', (check) => {
   check('may go on with a reason, which is kept as it is', () => {
     const reasons = [

@@ -228,7 +228,10 @@ describe('a question in the middle of a turn', (check) => {
     await clock.advance(200);
     await first.over;
     assert.equal(first.heard.slice(0, 3), ['t: I pay.', 't.', '(call_c']);
-    assert.match(first.heard[4] ?? '', /^closing: The agent asks for approval: pay \{\}\nReply "approve abc123"/);
+    assert.match(
+      first.heard[4] ?? '',
+      /^closing: The agent asks for approval: pay\n```text\n\{\}\n```\nReply "approve abc123"/,
+    );
     assert.equal(
       [first.heard[3], ...first.heard.slice(5)],
       ['call_c) failed It was not done when this answer ended', `${QUESTION}.`, `end stop ${ASK.id}`],

@@ -12,7 +12,7 @@ describe('a question of the agent', (check) => {
     const { given, paid } = paying([pay(5), reporting]);
     return withBridge(given, async (world) => {
       const reply = await world.chat(CHAT);
-      assert.match(reply.text, 'The agent asks for approval: pay {"amount":5}');
+      assert.match(reply.text, 'The agent asks for approval: pay\n```text\n{"amount":5}\n```\nReply "approve ');
       assert.is(reply.json.choices[0]?.finish_reason, 'stop');
       const [approval] = reply.json.gatehouse?.approvals ?? [];
       assert.is(approval?.tool, 'pay');
@@ -31,7 +31,7 @@ describe('a question of the agent', (check) => {
       await stream.leave();
       assert.match(
         stream.data.at(-2) ?? '',
-        /"finish_reason":"stop".*"gatehouse":\{"approvals":\[\{"id":"per_\w+","tool":"pay"/,
+        /"finish_reason":"stop".*"gatehouse":\{"approvals":\[\{"id":"per_\w+","tool":"pay","input":"\{\\"amount\\":5\}"\}/,
       );
       assert.is(stream.data.at(-1), '[DONE]');
       assert.equal(aborts(world), []);

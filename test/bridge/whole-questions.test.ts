@@ -184,7 +184,7 @@ describe('a question of an agent to whom work was handed on', (check) => {
     ]);
     return withBridge({ ...given, agents }, async (world) => {
       const first = await world.chat(CHAT);
-      assert.match(first.text, 'pay {"amount":5}');
+      assert.match(first.text, 'pay\n```text\n{"amount":5}\n```');
       const second = await answerWith(world, 'pay five', first, `approve ${idIn(first.text)}`);
       assert.equal(paid, [{ amount: 5 }]);
       assert.is(second.text, 'It is paid');

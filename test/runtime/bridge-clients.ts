@@ -194,7 +194,9 @@ export const checkClient = (
       scriptTool(world, 'tools_noise');
       const { words, finish } = await say(newWords());
       assert.ok(
-        words.startsWith(`I look.\n\nThe agent asks for approval: tools_noise ${input}\nReply "approve `),
+        words.startsWith(
+          `I look.\n\nThe agent asks for approval: tools_noise\n\`\`\`text\n${input}\n\`\`\`\nReply "approve `,
+        ),
         words,
       );
       assert.equal([finish, asked(world).length], ['stop', 1]);

@@ -129,7 +129,7 @@ describe("OpenAI's own client before a real OpenCode", (check) => {
           return choices[0]?.message.content ?? '';
         };
         const question = await say('please');
-        assert.match(question, 'The agent asks for approval: bash {"command":"echo fi\\"\\"ve"}');
+        assert.match(question, 'The agent asks for approval: bash\n```text\n{"command":"echo fi\\"\\"ve"}');
         const approval = approvalIn(question);
         const after = await say(isApproved ? approval : approval.replace('approve', 'reject'));
         if (isApproved) assert.is(after, 'So be it.');
