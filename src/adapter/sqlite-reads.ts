@@ -30,6 +30,8 @@ const limitOf = (limit: number | undefined): number => limit ?? -1;
 const asJson = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : JSON.stringify(text);
 
+const byID = (left: Part, right: Part): number => (left.id < right.id ? -1 : 1);
+
 const OUTLINE = (where: string) => `
   SELECT message.id, octet_length(message.data) + coalesce(sum(octet_length(part.data)), 0) AS bytes
   FROM message LEFT JOIN part ON part.message_id = message.id${where}
@@ -40,9 +42,10 @@ const UNFINISHED = `
 const EVENT_SPAN = `
   SELECT coalesce((SELECT min(id) FROM event), '') AS oldest, forgotten,
     max(newest, coalesce((SELECT max(id) FROM event), '')) AS newest FROM event_mark`;
+/** In no order that could be relied on: SQLite would copy all that they hold to put them into one. */
 const PARTS = `
   SELECT part.message_id, part.data FROM message JOIN part ON part.message_id = message.id
-  WHERE message.session_id = ? AND message.id BETWEEN ? AND ? ORDER BY part.message_id, part.id`;
+  WHERE message.session_id = ? AND message.id BETWEEN ? AND ?`;
 
 export type SqliteReads = {
   readonly session: (id: string) => Session | undefined;
@@ -69,7 +72,10 @@ export const createSqliteReads = (statement: Statements, newest: Newest = (part)
     if (first === undefined || last === undefined) return [];
     const rows = statement(PARTS).all(first.sessionID, first.id, last.id);
     const partsOf = Map.groupBy(rows, (row) => textIn(row, 'message_id'));
-    return infos.map((info) => ({ info, parts: (partsOf.get(info.id) ?? []).map((row) => newest(partIn(row))) }));
+    return infos.map((info) => ({
+      info,
+      parts: (partsOf.get(info.id) ?? []).map((row) => newest(partIn(row))).sort(byID),
+    }));
   };
   return {
     session(id) {

@@ -135,6 +135,8 @@ describe('a store in a SQLite file', (check) => {
         planOf("SELECT data FROM message WHERE session_id = '' AND id < '' ORDER BY id DESC LIMIT 9"),
         /message_by_session \(session_id=\? AND id<\?\)$/,
       );
+      assert.match(planOf("DELETE FROM event WHERE session_id = ''"), /event_by_session \(session_id=\?\)$/);
+      assert.match(planOf("SELECT data FROM event WHERE id > '' ORDER BY id LIMIT 9"), /PRIMARY KEY \(id>\?\)$/);
     }),
   );
 
