@@ -31,6 +31,8 @@ const CALL_LIMIT_MS = 10_000;
 const ANSWER_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Messages hold whole files and whatever tools have said. */
 const MESSAGES_LIMIT_BYTES = 64 * 1024 * 1024;
+/** A session takes a few thousand bytes, and there may be ten thousand of them. */
+const SESSIONS_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** What nobody is there to answer, or to switch modes for; as OpenCode's own `run` has it. */
 const RULES = ['question', 'plan_enter', 'plan_exit'].map((permission) => ({
@@ -121,7 +123,9 @@ export const createAgent = ({ exchange, clock, callLimitMs = CALL_LIMIT_MS, ...p
       ask({ method: 'GET', path: `/session/${placeOf(id)}`, schema: SessionRecord }, signal),
     async sessions(limit, signal) {
       const query = { roots: 'true', limit: String(limit) };
-      const found = await ask({ method: 'GET', path: '/session', query, schema: v.array(SessionRecord) }, signal);
+      const limitBytes = SESSIONS_LIMIT_BYTES;
+      const schema = v.array(SessionRecord);
+      const found = await ask({ method: 'GET', path: '/session', query, schema, limitBytes }, signal);
       return found.filter(({ parentID }) => parentID === undefined).slice(0, limit);
     },
     async setMetadata(id, metadata, signal) {

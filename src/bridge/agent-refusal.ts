@@ -60,12 +60,21 @@ export const unusable = (text: string, asking: Asking): Fault => {
   return failed('agent_unusable', message, asking);
 };
 
+const TOO_LARGE = 'agent_answer_too_large';
+
+/** Whether a call came to nothing because there was too much to tell: it was too large, or took too long. */
+export const isTooMuch = (error: unknown): boolean =>
+  isTooSlow(error) ||
+  (error instanceof Fault && error.detail.kind === 'agent-failed' && error.detail.code === TOO_LARGE);
+
+/** Whether a call took longer than it may. */
+export const isTooSlow = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
+
 /** What went wrong below HTTP, as a fault; all else as it is. */
 export const failureOf = (error: unknown, asking: Asking): unknown => {
   if (!(error instanceof ExchangeError)) return error;
   const { code } = error;
-  if (code === 'ANSWER_TOO_LARGE')
-    return failed('agent_unusable', 'The answer of the agent server is too large', asking);
+  if (code === 'ANSWER_TOO_LARGE') return failed(TOO_LARGE, 'The answer of the agent server is too large', asking);
   if (isNeverConnected(code))
     return new Fault({ kind: 'backend-error', reason: `the agent server is not reached (${code})` });
   if (asking.isPrompt) return lost(code);

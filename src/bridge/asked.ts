@@ -57,6 +57,10 @@ export type Asked = {
   readonly ignored: readonly string[];
 };
 
+/** The files of a prompt, in order. */
+export const filesOf = (prompt: readonly PromptPart[]): readonly FilePart[] =>
+  prompt.filter((part): part is FilePart => part.type === 'file');
+
 /** The words of a prompt, without its files. */
 export const wordsOf = (prompt: readonly PromptPart[]): string =>
   prompt.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../core/record.ts';
+import { refuseTooMany } from './amounts-in.ts';
 import { type Asked, wordsOf } from './asked.ts';
 import { badInput, readAs } from './bad-input.ts';
 import { ignoredIn } from './chat-ignored.ts';
@@ -53,6 +54,7 @@ const nonEmpty = (value: string | null | undefined): string | undefined => {
 /** What the body of `POST /v1/chat/completions` asks. Faults with `bad-input`, naming the place. */
 export const askedFromChat = (body: unknown, headers: Headers): AskedInChat => {
   if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+  refuseTooMany(body.messages, 'messages');
   const { messages, model, n, reasoning_effort, store, stream, stream_options } = readAs(ChatRequest, body);
   refuseSeveral(n);
   refuseForcedTools(body);

@@ -4,13 +4,17 @@ import type { Log } from '../core/log.ts';
 import { createDeadline, untilAborted } from '../core/wait.ts';
 import type { Agent } from './agent.ts';
 import type { SessionRecord } from './agent-record.ts';
+import { isTooMuch, isTooSlow } from './agent-refusal.ts';
 import type { ConversationIndex } from './conversation-index.ts';
 import { type Kept, keptIn, latest, metadataOf, promptIDsOf } from './conversation-record.ts';
 import { promptsAfter } from './said-at-agent.ts';
 
 /** Brings conversations from the agent and back to it. */
 export type ConversationKeeper = {
-  /** Reads all conversations once. A failure is the caller's, and the next one tries again. */
+  /**
+   * Reads all conversations once, or the latest ones where all are too many for the agent to tell at once. A failure is the
+   * caller's, and the next one tries again.
+   */
   readonly load: (signal: AbortSignal) => Promise<void>;
   /** Makes a conversation known that is at the agent and may not be remembered. */
   readonly recall: (sessionID: string, signal: AbortSignal) => Promise<void>;
@@ -35,7 +39,9 @@ export type ConversationKeeperNeeds = {
   readonly log: Log;
 };
 
-const LOAD_LIMIT_MS = 30_000;
+const LOAD_LIMIT_MS = 45_000;
+/** Whoever cannot tell of so few is not to be talked to. */
+const FEWEST_LOADED = 100;
 const WRITE_LIMIT_MS = 10_000;
 /** Equal to no hash, so that no history is ever found to be this one. */
 const UNKNOWN_HEAD = '?';
@@ -58,8 +64,18 @@ export const createConversationKeeper = (needs: ConversationKeeperNeeds): Conver
   const complain = (event: string, session: string) => (error: unknown) =>
     log('warn', event, { session, reason: error instanceof Fault ? error.detail.kind : 'bug' });
 
+  /** The latest sessions, as many as the agent can tell of. Slow answers are waited for, so there the steps are long. */
+  const latestSessions = async (count: number, signal: AbortSignal): Promise<readonly SessionRecord[]> => {
+    try {
+      return await agent.sessions(count, signal);
+    } catch (error) {
+      if (signal.aborted || count <= FEWEST_LOADED || !isTooMuch(error)) throw error;
+      const fewer = Math.floor(count / (isTooSlow(error) ? 10 : 2));
+      return latestSessions(Math.max(FEWEST_LOADED, fewer), signal);
+    }
+  };
   const readAll = async (): Promise<void> => {
-    const sessions = await within(LOAD_LIMIT_MS, (signal) => agent.sessions(limit, signal));
+    const sessions = await within(LOAD_LIMIT_MS, (signal) => latestSessions(limit, signal));
     const latestLast = sessions.toReversed();
     for (const kept of latestLast.flatMap((session) => keptIn(session) ?? [])) index.adopt(kept);
     log('info', 'conversations-known', { count: index.count() });

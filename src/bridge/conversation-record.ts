@@ -37,7 +37,10 @@ export type Kept = {
 
 const VERSION = 1;
 const KEY = 'gatehouse';
-const EXCHANGES_KEPT = 50;
+/** All conversations are read at once, so each of them is to be small. */
+const EXCHANGES_KEPT = 20;
+/** As many as were ever written. */
+const EXCHANGES_READ = 50;
 const Hash = v.pipe(v.string(), v.maxLength(100));
 const Name = v.pipe(v.string(), v.maxLength(1000));
 const Token = v.pipe(v.string(), v.maxLength(200));
@@ -54,7 +57,7 @@ const ConversationRecord = v.object({
   stoppedAt: v.optional(Hash),
   hasReplay: v.boolean(),
   /** Token and user message of each exchange. */
-  exchanges: v.pipe(v.array(v.tuple([Token, Token])), v.maxLength(EXCHANGES_KEPT)),
+  exchanges: v.pipe(v.array(v.tuple([Token, Token])), v.maxLength(EXCHANGES_READ)),
 });
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
@@ -90,7 +93,7 @@ export const keptIn = ({ id, parentID, metadata = {}, time }: SessionRecord): Ke
     tail,
     stoppedAt,
     hasReplay,
-    exchanges: exchanges.map(([token, promptID]) => ({ token, promptID })),
+    exchanges: latest(exchanges.map(([token, promptID]) => ({ token, promptID }))),
     foreign,
     createdAt: time.created,
     usedAt: time.updated,

@@ -1,4 +1,4 @@
-import type { Asked, Said } from './asked.ts';
+import type { Asked, FilePart, Said } from './asked.ts';
 
 /** Which key a request came with, as a short digest; one for all where there are no keys. */
 export type Owner = string;
@@ -14,6 +14,8 @@ export type Conversation = {
 export type Exchanged = {
   /** The words of the prompt. */
   readonly asked: string;
+  /** What came with them: a history with other files is another one. */
+  readonly files: readonly FilePart[];
   /** What the client was told, in one text. */
   readonly told: string;
   readonly responseID: string;

@@ -1,5 +1,4 @@
 import type { AgentEvent, PartRecord } from './agent-record.ts';
-import type { TextState } from './log-texts.ts';
 import type { TurnLogWriter } from './turn-log.ts';
 
 export type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
@@ -20,12 +19,10 @@ const isOver = ({ time }: TextPart): boolean => time?.end !== undefined;
 /** What was said counts for nothing. That is the last that is told of a text, so it is never old news. */
 const isEmptied = (part: TextPart): boolean => isOver(part) && part.text === '';
 
-/**
- * Writes down what goes beyond what is known. What comes late may say again what was said already, which nobody is told twice.
- */
+/** Writes down what goes beyond what is known. Old news say again what was said already, which nobody is told twice. */
 export const createHeardTexts = (writer: TurnLogWriter): HeardTexts => {
-  /** How far the events have come with each text. A list may have been further. */
-  const heard = new Map<string, TextState>();
+  /** Texts of which everything so far was heard, so that what is added to them can be believed. */
+  const sure = new Set<string>();
 
   const write = (part: TextPart): void => {
     const { id, messageID, type: kind, text } = part;
@@ -33,27 +30,18 @@ export const createHeardTexts = (writer: TurnLogWriter): HeardTexts => {
   };
   return {
     hear(part) {
-      const known = writer.textState(part.id);
-      const before = heard.get(part.id);
-      heard.set(part.id, { chars: part.text.length, isOver: isOver(part) });
-      const isOld =
-        known?.isOver === true
-          ? before?.isOver !== true
-          : before === undefined && !isOver(part) && part.text.length <= (known?.chars ?? -1);
-      if (isEmptied(part) || !isOld) write(part);
+      if (writer.isTextOver(part.id) && !isEmptied(part)) return;
+      sure.add(part.id);
+      write(part);
     },
     hearMore({ partID, delta }) {
-      const before = heard.get(partID);
-      const known = writer.textState(partID);
-      if (before === undefined || known === undefined) return;
-      heard.set(partID, { ...before, chars: before.chars + delta.length });
-      if (!known.isOver) writer.addText(partID, delta.slice(known.chars - before.chars));
+      if (sure.has(partID) && !writer.isTextOver(partID)) writer.addText(partID, delta);
     },
     see(part) {
-      const known = writer.textState(part.id);
-      const isOld = known?.isOver === true || (!isOver(part) && heard.has(part.id));
+      // What is still being said may have got further, or begun anew, since the list was made.
+      const isOld = writer.isTextOver(part.id) || (sure.has(part.id) && !isOver(part));
       if (isEmptied(part) || !isOld) write(part);
     },
-    doubt: () => heard.clear(),
+    doubt: () => sure.clear(),
   };
 };

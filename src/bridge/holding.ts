@@ -4,8 +4,8 @@ import type { Exchanged, Held, Owner } from './conversation.ts';
 import type { ConversationIndex } from './conversation-index.ts';
 import type { ConversationKeeper } from './conversation-keeper.ts';
 import { type Kept, metadataOf, promptIDsOf } from './conversation-record.ts';
-import { afterExchange, type Footing, footingOn } from './going-on.ts';
-import { type Digest, entriesOf, NOTHING_SAID } from './said.ts';
+import { afterExchange, type Footing, type History } from './going-on.ts';
+import { type Digest, NOTHING_SAID } from './said.ts';
 import { sessionTitleFor } from './session-title.ts';
 import type { StoppedAnswers } from './stopped-answers.ts';
 import type { Ticket } from './turn-queue.ts';
@@ -24,7 +24,7 @@ export type Plan = {
   /** Asked when the request's turn has come; nothing stands for a new session. */
   readonly find: () => GoingOn | undefined;
   /** What a session has to be told that has heard nothing. */
-  readonly replay: readonly Said[];
+  readonly replay: History;
 };
 
 export type HoldingNeeds = {
@@ -64,11 +64,12 @@ export const createHolding = ({ agent, index, keeper, stopped, digest }: Holding
     const metadata = plan.isKept ? metadataOf(unborn(plan)) : {};
     const { id, time } = await agent.createSession({ title: sessionTitleFor(plan.prompt), metadata }, signal);
     const kept = { ...unborn(plan), sessionID: id, createdAt: time.created };
-    return { kept, footing: footingOn(entriesOf(plan.replay), digest), replay: plan.replay, isNew: true };
+    const { footing, said: replay } = plan.replay;
+    return { kept, footing, replay, isNew: true };
   };
   const known = async (plan: Plan, signal: AbortSignal): Promise<Session | undefined> => {
     const found = await keeper.sure(plan.find, signal);
-    return found && { ...found, replay: hasBegun(found.kept) ? [] : plan.replay, isNew: false };
+    return found && { ...found, replay: hasBegun(found.kept) ? [] : plan.replay.said, isNew: false };
   };
   const noted = ({ kept: before, footing, replay }: Session, exchanged: Exchanged): Session => {
     // A response may have been forgotten meanwhile.

@@ -5,9 +5,7 @@ export type TextKind = 'text' | 'reasoning';
 /** A text of a log while it is being written. Pieces are only ever added, and none is empty. */
 export type OpenText = { readonly kind: TextKind; readonly id: string; readonly pieces: string[]; isDone: boolean };
 
-/** A text of the agent as it is now: what is known of it, and whether the agent has said that this is all. */
-export type TextState = { readonly chars: number; readonly isOver: boolean };
-
+/** A text of the agent as it is now. `isOver`: the agent has said that this is all. */
 export type TextNow = {
   readonly id: string;
   readonly messageID: string;
@@ -17,7 +15,7 @@ export type TextNow = {
 };
 
 export type LogTexts = {
-  readonly state: (id: string) => TextState | undefined;
+  readonly isOver: (id: string) => boolean;
   readonly add: (id: string, more: string) => void;
   readonly set: (now: TextNow) => void;
   /** Ends those that something else comes after: they may still be spoken, and what is withdrawn is made up for no more. */
@@ -86,10 +84,7 @@ export const createLogTexts = (put: (item: OpenText) => void): LogTexts => {
     line.item.pieces.push(more);
   };
   return {
-    state(id) {
-      const text = texts.get(id);
-      return text && { chars: text.line?.teller.chars() ?? 0, isOver: text.isOver };
-    },
+    isOver: (id) => texts.get(id)?.isOver === true,
     add(id, more) {
       const line = texts.get(id)?.line;
       if (line !== undefined) tell(id, line, line.teller.add(more));
@@ -98,7 +93,7 @@ export const createLogTexts = (put: (item: OpenText) => void): LogTexts => {
       const text = textFor(now);
       const { line } = text;
       if (line === undefined) return;
-      const isEmptied = now.text === '' && (line.state === 'withdrawn' || line.teller.chars() > 0);
+      const isEmptied = now.text === '' && line.teller.hasTold();
       tell(now.id, line, line.teller.become(now.text));
       text.isOver = now.isOver;
       line.state = now.isOver ? (isEmptied ? 'withdrawn' : 'over') : 'spoken';

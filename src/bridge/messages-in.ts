@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type FilePart, type PromptPart, type Said, wordsOf } from './asked.ts';
+import { filesOf, type PromptPart, type Said, wordsOf } from './asked.ts';
 import { badInput } from './bad-input.ts';
 import { partsFrom, withTextsJoined } from './content-in.ts';
 
@@ -61,7 +61,7 @@ const createToolTeller = () => {
       }),
     returned: ({ message, parts }: ReadMessage): readonly PromptPart[] => {
       const name = names.get(message.tool_call_id ?? '') ?? message.name ?? 'a tool';
-      return [text(`[${name} returned]\n${wordsOf(parts)}`), ...parts.filter((part) => part.type === 'file')];
+      return [text(`[${name} returned]\n${wordsOf(parts)}`), ...filesOf(parts)];
     },
   };
 };
@@ -80,7 +80,7 @@ const voicedIn = (messages: readonly ReadMessage[]): readonly Voiced[] => {
 };
 
 const saidFrom = ({ role, parts }: Voiced): Said => {
-  const files = parts.filter((part): part is FilePart => part.type === 'file');
+  const files = filesOf(parts);
   return { role, text: wordsOf(parts), ...(files.length === 0 ? {} : { files }) };
 };
 

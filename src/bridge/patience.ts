@@ -7,8 +7,7 @@ export const GIVE_UP_AFTER_MS = 120_000;
 export const TRY_EVERY_MS = 1000;
 
 /** Whether the same call may go better in a moment: the agent is away, or cannot answer now. */
-const mayPass = (error: unknown): boolean =>
-  error instanceof Fault && error.detail.kind !== 'not-found' && error.detail.kind !== 'client-left';
+const mayPass = (error: unknown): boolean => error instanceof Fault && error.detail.kind !== 'not-found';
 
 /** Calls the agent, again and again while it fails, and rejects with the last failure when that goes on for too long. */
 export const patiently = async <T>(
@@ -20,7 +19,7 @@ export const patiently = async <T>(
     try {
       return await call();
     } catch (error) {
-      if (signal.aborted || !mayPass(error) || clock.now() >= until) throw error;
+      if (!mayPass(error) || clock.now() >= until) throw error;
     }
     await pause(clock, TRY_EVERY_MS, signal);
   }

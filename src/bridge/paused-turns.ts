@@ -115,7 +115,7 @@ export const createPausedTurns = (agent: Agent, turnNeeds: TurnNeeds): PausedTur
       if (open().length > 0 && isNearlyVerdict(words)) return saying(notCounted(open()));
       paused.delete(sessionID);
       // Whoever says something else does not approve, and must not wait until the question's time is over.
-      if (found !== undefined && found.turn.log.end() === undefined) await found.turn.abort();
+      await found?.turn.abort();
       return NAMES_AN_ASK.test(words) ? saying(noSuchQuestion([])) : undefined;
     },
   };

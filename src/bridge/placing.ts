@@ -5,10 +5,10 @@ import type { Conversations, Owner, Placement } from './conversation.ts';
 import type { ConversationIndex } from './conversation-index.ts';
 import { type ConversationKeeper, isNotFound } from './conversation-keeper.ts';
 import { type Kept, promptIDsOf } from './conversation-record.ts';
-import { footingIn, footingOn, isHistoryOf, mayStandFor } from './going-on.ts';
+import { footingIn, type History, historyOf, isHistoryOf, mayStandFor } from './going-on.ts';
 import type { GoingOn, Holding, Plan } from './holding.ts';
 import { type ResponsePlace, readResponseID } from './response-id.ts';
-import { type Digest, entriesOf, NOTHING_SAID, standingAfter } from './said.ts';
+import type { Digest } from './said.ts';
 import { saidUpTo } from './said-at-agent.ts';
 import type { StoppedAnswers } from './stopped-answers.ts';
 import type { TurnQueue } from './turn-queue.ts';
@@ -26,7 +26,7 @@ export type PlacingNeeds = {
 };
 
 type Named = Extract<Place, { readonly kind: 'named' }>;
-type Request = { readonly asked: Asked; readonly owner: Owner };
+type Request = { readonly asked: Asked; readonly owner: Owner; readonly history: History };
 
 /** Where requests for a conversation stand in line. No owner has a line break in it. */
 export const lineOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
@@ -54,7 +54,7 @@ export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
     const ticket = queue.join(lineOf(plan));
     return { name: plan.name, hold: (signal) => hold(plan, ticket, signal) };
   };
-  const inNew = ({ asked, owner }: Request, given: Partial<Plan> = {}): Placement =>
+  const inNew = ({ asked, owner, history }: Request, given: Partial<Plan> = {}): Placement =>
     placed({
       owner,
       name: newName(),
@@ -62,21 +62,20 @@ export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
       isKept: true,
       prompt: asked.prompt,
       find: () => undefined,
-      replay: asked.history,
+      replay: history,
       ...given,
     });
 
   const placeNamed = (request: Request, { id: name, remembers }: Named): Placement => {
-    const { asked, owner } = request;
-    const entries = entriesOf(asked.history);
-    const isReliant = remembers && entries.length === 0;
+    const { owner, history } = request;
+    const isReliant = remembers && history.entries.length === 0;
     const find = (): GoingOn | undefined => {
       const kept = index.byName(owner, name);
       if (kept === undefined) return undefined;
       if (isReliant) return { kept, footing: footingIn(kept) };
       const told = stopped.get(kept.sessionID);
-      const fits = isHistoryOf(kept, entries, digest) || mayStandFor(kept, entries, { told, digest });
-      return fits ? { kept, footing: footingOn(entries, digest) } : undefined;
+      const fits = isHistoryOf(kept, history) || mayStandFor(kept, history, told);
+      return fits ? { kept, footing: history.footing } : undefined;
     };
     const line = lineOf({ owner, name });
     const maySoon = queue.isNearlyFree(line) && find() !== undefined;
@@ -85,13 +84,12 @@ export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
   };
 
   const placeUnnamed = async (request: Request, signal: AbortSignal): Promise<Placement> => {
-    const { asked, owner } = request;
-    const entries = entriesOf(asked.history);
-    if (matching === 'named' || entries.length === 0) return inNew(request);
-    const { head } = standingAfter(NOTHING_SAID, entries, digest);
+    const { owner, history } = request;
+    if (matching === 'named' || history.entries.length === 0) return inNew(request);
+    const { head } = history.standing;
     const only = (): GoingOn | undefined => {
       const [kept, ...others] = index.byHead(owner, head).filter(({ isNamed }) => !isNamed);
-      return kept === undefined || others.length > 0 ? undefined : { kept, footing: footingOn(entries, digest) };
+      return kept === undefined || others.length > 0 ? undefined : { kept, footing: history.footing };
     };
     await keeper.sure(only, signal);
     const found = only();
@@ -133,7 +131,7 @@ export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
     const { name, isNamed } = kept;
     if (place < kept.exchanges.length - 1 || !queue.isNearlyFree(lineOf(kept))) {
       const said = await saidBefore(kept, place, signal);
-      return inNew(request, { isNamed, replay: [...said, ...asked.history] });
+      return inNew(request, { isNamed, replay: historyOf([...said, ...asked.history], digest) });
     }
     const findLast = (): GoingOn => {
       const found = find();
@@ -144,7 +142,7 @@ export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
   };
 
   return async (asked, owner, signal) => {
-    const request = { asked, owner };
+    const request = { asked, owner, history: historyOf(asked.history, digest) };
     await keeper.load(signal);
     index.dropOld();
     if (isThrownAway(asked)) return inNew(request, { isKept: false });

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../core/record.ts';
+import { refuseTooMany } from './amounts-in.ts';
 import { type Asked, type Place, wordsOf } from './asked.ts';
 import { badInput, readAs } from './bad-input.ts';
 import { placeOf } from './place-in.ts';
@@ -99,6 +100,7 @@ const echoOf = (request: Request, place: Place): ResponseEcho => ({
 /** What the body of `POST /v1/responses` asks. Faults with `bad-input`, naming the place. */
 export const askedFromResponses = (body: unknown, headers: Headers): AskedInResponses => {
   if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+  refuseTooMany(body.input, 'input');
   const request = readAs(ResponsesRequest, body);
   refuseWhatIsNotDone(body, request);
   const outright = placeNamed(namedIn(request));

@@ -1,4 +1,4 @@
-import { type FilePart, type PromptPart, type Said, wordsOf } from './asked.ts';
+import { filesOf, type PromptPart, type Said, wordsOf } from './asked.ts';
 import { badInput } from './bad-input.ts';
 import { withTextsJoined } from './content-in.ts';
 import { itemsFrom, type ReadItem } from './items-in.ts';
@@ -16,7 +16,7 @@ export type SaidInItems = {
 };
 
 const saidFrom = (role: Said['role'], parts: readonly PromptPart[]): Said => {
-  const files = parts.filter((part): part is FilePart => part.type === 'file');
+  const files = filesOf(parts);
   return { role, text: wordsOf(parts), ...(files.length === 0 ? {} : { files }) };
 };
 

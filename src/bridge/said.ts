@@ -1,4 +1,4 @@
-import type { Said } from './asked.ts';
+import type { FilePart, Said } from './asked.ts';
 
 /** A short text that stands for another: SHA-256 in base64url. */
 export type Digest = (text: string) => string;
@@ -22,29 +22,55 @@ const withoutBlocks = (text: string, opening: string, closing: string): string =
 };
 
 /** A user may write about thoughts. An answer's own are shown by some clients, and sent back by some of these. */
-const plain = ({ role, text }: Said): string => {
+const wordsIn = ({ role, text }: Said): string => {
   const words =
     role === 'user'
       ? text
       : THOUGHTS.reduce((rest, { opening, closing }) => withoutBlocks(rest, opening, closing), text);
-  return words.normalize('NFC').replace(/\s+/g, ' ').trim();
+  // Single spaces are most of it, and stay.
+  return words
+    .normalize('NFC')
+    .replace(/\s{2,}|[^\S ]/g, ' ')
+    .trim();
+};
+
+/** Files count where the user sent them. What an answer came with was put into words, or is none of a client's. */
+const plain = (said: Said): Said => {
+  const { role, files = [] } = said;
+  return { role, text: wordsIn(said), ...(role === 'user' && files.length > 0 ? { files } : {}) };
+};
+
+type Group = { readonly role: Said['role']; readonly texts: string[]; readonly files: FilePart[] };
+
+const entryFrom = ({ role, texts, files }: Group): Said => ({
+  role,
+  text: texts.filter((text) => text !== '').join(' '),
+  ...(files.length === 0 ? {} : { files }),
+});
+
+/** More of what was said, after entries that came from here or from `entriesOf`. */
+export const entriesAfter = (entries: readonly Said[], said: readonly Said[]): Said[] => {
+  const groups: Group[] = [];
+  for (const { role, text, files = [] } of [...entries, ...said.map(plain)]) {
+    if (role === 'assistant' && text === '') continue;
+    const last = groups.at(-1);
+    const group = last?.role === role ? last : { role, texts: [], files: [] };
+    if (group !== last) groups.push(group);
+    group.texts.push(text);
+    for (const file of files) group.files.push(file);
+  }
+  return groups.map(entryFrom);
 };
 
 /**
  * What was said, as far as it matters whether it is the same: without thoughts, and with white space evened out. Neighbours
  * of one role become one entry, and answers without words none.
  */
-export const entriesOf = (said: readonly Said[]): Said[] => {
-  const groups: { readonly role: Said['role']; readonly texts: string[] }[] = [];
-  for (const one of said) {
-    const text = plain(one);
-    if (one.role === 'assistant' && text === '') continue;
-    const last = groups.at(-1);
-    if (last?.role === one.role) last.texts.push(text);
-    else groups.push({ role: one.role, texts: [text] });
-  }
-  return groups.map(({ role, texts }) => ({ role, text: texts.filter((text) => text !== '').join(' ') }));
-};
+export const entriesOf = (said: readonly Said[]): Said[] => entriesAfter([], said);
+
+/** The words of an entry, which have no line break in them, and what its files come to. */
+const contentOf = ({ text, files = [] }: Said, digest: Digest): string =>
+  [text, ...files.map(({ url }) => digest(url))].join('\n');
 
 /** How far a conversation has come. Two are the same if and only if all their entries are. */
 export type Standing = {
@@ -60,8 +86,8 @@ export const NOTHING_SAID: Standing = { head: '', entries: 0, opening: '' };
 /** Where a conversation stands once `entries` are said in it too. They must come from `entriesOf`. */
 export const standingAfter = (before: Standing, entries: readonly Said[], digest: Digest): Standing => {
   let standing = before;
-  for (const { role, text } of entries) {
-    const head = digest(`${standing.head}\n${role}\n${text}`);
+  for (const entry of entries) {
+    const head = digest(`${standing.head}\n${entry.role}\n${contentOf(entry, digest)}`);
     standing = { head, entries: standing.entries + 1, opening: standing.entries === 0 ? head : standing.opening };
   }
   return standing;
@@ -75,7 +101,7 @@ export const tailOf = (entries: readonly Said[], digest: Digest): readonly strin
   for (let end = entries.length; tail.length < TAIL_PAIRS; end -= 2) {
     const [question, answer] = entries.slice(Math.max(0, end - 2), Math.max(0, end));
     if (question?.role !== 'user' || answer?.role !== 'assistant') break;
-    tail.unshift(digest(`${question.text}\n${answer.text}`));
+    tail.unshift(digest(`${contentOf(question, digest)}\n${answer.text}`));
   }
   return tail;
 };

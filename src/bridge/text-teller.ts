@@ -3,7 +3,8 @@ const ANEW = '\n\n';
 
 /** One text of the agent as it is now. Both verbs answer with what is to be told because of them, which may be nothing. */
 export type TextTeller = {
-  readonly chars: () => number;
+  /** Whether anything was told, also if it counts for nothing by now. */
+  readonly hasTold: () => boolean;
   /** More of it. */
   readonly add: (more: string) => string;
   /** It reads so now: the same, grown, or begun anew. */
@@ -37,7 +38,7 @@ export const createTextTeller = (): TextTeller => {
     return more.slice(due.length);
   };
   return {
-    chars: () => chars,
+    hasTold: () => before !== '' || chars > 0,
     add,
     become(wanted) {
       const known = pieces.join('');

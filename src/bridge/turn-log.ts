@@ -1,4 +1,4 @@
-import { createLogTexts, type OpenText, type TextKind, type TextNow, type TextState } from './log-texts.ts';
+import { createLogTexts, type OpenText, type TextKind, type TextNow } from './log-texts.ts';
 import type { Ask, Failure, ToolCall, Usage } from './saying.ts';
 import { NO_USAGE } from './saying.ts';
 
@@ -39,7 +39,8 @@ export type TurnLog = {
 
 export type TurnLogWriter = {
   readonly log: TurnLog;
-  readonly textState: (id: string) => TextState | undefined;
+  /** Whether the agent has said of a text that this is all. */
+  readonly isTextOver: (id: string) => boolean;
   readonly hasResult: (callID: string) => boolean;
   /** More of a text that is there. */
   readonly addText: (id: string, more: string) => void;
@@ -87,7 +88,7 @@ export const createTurnLog = (): TurnLogWriter => {
         return items.length;
       },
     },
-    textState: texts.state,
+    isTextOver: texts.isOver,
     hasResult(callID) {
       const item = items[places.get(callID) ?? -1];
       return item?.kind === 'call' && item.result !== undefined;

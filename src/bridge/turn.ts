@@ -161,7 +161,6 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: TurnN
       if (!signal.aborted) unheard('turn-lost')(error);
       writer.finish(signal.aborted ? { kind: 'answered', finish: 'stop' } : INTERRUPTED);
     } finally {
-      looked.resolve();
       watch.stop();
       ending.abort(left());
     }

@@ -27,12 +27,16 @@ const createItemTeller = (from: number, limit: () => number) => {
     calls.set(id, 'ended');
     yield { kind: 'call-end', call, ...result };
   }
-  function* tellText({ kind, id, pieces }: TextItem): Generator<Saying> {
-    while (toldPieces < pieces.length && next < limit()) {
-      const text = pieces.slice(toldPieces).join('');
-      toldPieces = pieces.length;
-      yield { kind, id, text };
-    }
+  /** Says whether that is all of it. */
+  function* tellText(item: TextItem): Generator<Saying, boolean> {
+    const { kind, id, pieces } = item;
+    const text = pieces.slice(toldPieces).join('');
+    toldPieces = pieces.length;
+    if (text !== '') yield { kind, id, text };
+    // There may be more by now.
+    if (!item.isDone || toldPieces < pieces.length) return false;
+    if (toldPieces > 0) yield { kind: `${kind}-end`, id };
+    return true;
   }
   return {
     /** Everything that is new, up to a text that is still being said. */
@@ -41,11 +45,7 @@ const createItemTeller = (from: number, limit: () => number) => {
       for (const item of items.slice(from, next)) if (item.kind === 'call') yield* tellCall(item);
       for (let item = items[next]; item !== undefined && next < limit(); item = items[next]) {
         if (item.kind === 'call') yield* tellCall(item);
-        else {
-          yield* tellText(item);
-          if (!item.isDone || toldPieces < item.pieces.length) return;
-          if (toldPieces > 0) yield { kind: `${item.kind}-end`, id: item.id };
-        }
+        else if (!(yield* tellText(item))) return;
         toldPieces = 0;
         next += 1;
       }
@@ -117,8 +117,7 @@ export async function* viewOf(log: TurnLog, { from, outcome, signal }: ViewNeeds
     if (how === undefined) await untilAborted(news.promise, signal);
     how = settled();
   }
-  const items = log.items().slice(from.items, how.value.items);
   yield* heeding(teller.tell(log.items()), signal);
-  yield* heeding(teller.closeCalls(items), signal);
+  yield* heeding(teller.closeCalls(log.items()), signal);
   yield* heeding(lastOf(how.value), signal);
 }

@@ -424,13 +424,14 @@ describe('an agent that is not there', (check) => {
 
   check('says too much, and is not listened to', async () => {
     const detail = await faultOf(breaking('ANSWER_TOO_LARGE').messages(SES, never));
-    assert.is(detail.kind === 'agent-failed' && detail.code, 'agent_unusable');
+    assert.is(detail.kind === 'agent-failed' && detail.code, 'agent_answer_too_large');
     const { agent, sent } = agentOver(() => jsonAnswer([]));
     await agent.messages(SES, never);
     await agent.asks(never);
+    await agent.sessions(10_000, never);
     assert.equal(
       sent.map(({ limitBytes }) => limitBytes),
-      [64 * 1024 * 1024, 8 * 1024 * 1024],
+      [64 * 1024 * 1024, 8 * 1024 * 1024, 64 * 1024 * 1024],
     );
   });
 

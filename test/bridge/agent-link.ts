@@ -102,7 +102,7 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
     for (const cut of [...streams]) cut();
   };
 
-  const exchange: Exchange = async ({ method, url, headers, body, signal }) => {
+  const exchange: Exchange = async ({ method, url, headers, body, signal, limitBytes }) => {
     const call: Call = { method, path: new URL(url).pathname, body: body === undefined ? undefined : JSON.parse(body) };
     calls.push(call);
     const broken = Promise.withResolvers<never>();
@@ -114,6 +114,7 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
       const request = new Request(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
       const response = await reach()(request);
       const text = await response.text();
+      if (Buffer.byteLength(text) > limitBytes) throw new ExchangeError('ANSWER_TOO_LARGE');
       return { status: response.status, header: (name: string) => response.headers.get(name), text };
     };
     try {

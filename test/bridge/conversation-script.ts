@@ -224,7 +224,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     if (promptID === undefined) return leave(flight);
     const responseID = world.conversations().newResponseID(held.conversation);
     const isStopped = kept < told.length;
-    await held.note({ asked: words, told, responseID, promptID, isStopped });
+    await held.note({ asked: words, files: [], told, responseID, promptID, isStopped });
     flight.isNoted = true;
     const known = client.manner === 'reliant' || client.manner === 'response' ? client.transcript : asked.history;
     client.transcript = [...known, user(words), assistant(told.slice(0, kept))];

@@ -1,5 +1,5 @@
 import { nodeDigest } from '../../src/adapter/node-digest.ts';
-import type { Asked, Place, Said } from '../../src/bridge/asked.ts';
+import { type Asked, filesOf, type Place, type Said } from '../../src/bridge/asked.ts';
 import type { Conversations, Held } from '../../src/bridge/conversation.ts';
 import { type ConversationsNeeds, createConversations } from '../../src/bridge/conversations.ts';
 import type { LogFields } from '../../src/core/log.ts';
@@ -83,7 +83,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     const promptID = answer.info.role === 'assistant' ? answer.info.parentID : undefined;
     const responseID = conversations.newResponseID(held.conversation);
     const said = answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
-    await held.note({ asked: text, told: said, responseID, promptID, isStopped });
+    await held.note({ asked: text, files: filesOf(asked.prompt), told: said, responseID, promptID, isStopped });
     return responseID;
   };
   /** Asks, is answered, and gives the conversation back. */

@@ -161,6 +161,41 @@ describe('a bridge that is started anew', (check) => {
     assert.is((await tell(asking({ place: remembered('s') }))).sessionID, sessionID);
   });
 
+  const TOO_LARGE = { kind: 'agent-failed', status: 502, code: 'agent_answer_too_large', message: '' } as const;
+  const TOO_SLOW = { kind: 'backend-timeout' } as const;
+
+  check('knows the latest conversations where the agent cannot tell of all of them', async () => {
+    for (const [detail, tries] of [
+      [{ ...TOO_LARGE, isRetryable: true }, 7],
+      [TOO_SLOW, 2],
+    ] as const) {
+      const { tell, restart, fake, conversations, lines } = createWorld();
+      const told: string[] = [];
+      for (let number = 0; number < 103; number += 1)
+        told.push((await tell(asking({ place: remembered(`s${number}`) }))).sessionID);
+      restart();
+      fake.failNext('sessions', detail, tries);
+      const before = fake.calls('sessions');
+      assert.is((await tell(asking({ place: remembered('s102') }))).sessionID, told[102]);
+      assert.is(fake.calls('sessions') - before, tries + 1);
+      assert.is(conversations().count(), 100);
+      assert.equal(lines.at(-1), { event: 'conversations-known', fields: { count: 100 } });
+      assert.is.not((await tell(asking({ place: remembered('s0') }))).sessionID, told[0]);
+    }
+  });
+
+  check('asks for fewer no more than that, and at no other failure', async () => {
+    const { tell, fake } = createWorld();
+    fake.failNext('sessions', TOO_SLOW, 3);
+    const slow = await rejection(tell(asking()));
+    assert.is(slow instanceof Fault && slow.detail.kind, 'backend-timeout');
+    assert.is(fake.calls('sessions'), 3);
+    fake.failNext('sessions', { ...TOO_LARGE, code: 'agent_refused', isRetryable: true });
+    const refused = await rejection(tell(asking()));
+    assert.is(refused instanceof Fault && refused.detail.kind, 'agent-failed');
+    assert.is(fake.calls('sessions'), 4);
+  });
+
   check('does not stop asking because the first who wanted to know has left', async () => {
     const { restart, fake, conversations, tell } = createWorld();
     restart();
@@ -311,7 +346,14 @@ describe('an exchange of which nothing is noted', (check) => {
     const { hold, conversations } = createWorld();
     const held = await hold(asking({ words: 'approve', history: HISTORY }));
     const responseID = conversations().newResponseID(held.conversation);
-    await held.note({ asked: 'approve', told: 'No such question.', responseID, promptID: undefined, isStopped: false });
+    await held.note({
+      asked: 'approve',
+      files: [],
+      told: 'No such question.',
+      responseID,
+      promptID: undefined,
+      isStopped: false,
+    });
     held.release();
     const history = [...HISTORY, user('approve'), assistant('No such question.')];
     assert.is(await conversations().remembered(responseID, 'owner', never), undefined);

@@ -198,10 +198,10 @@ describe('a response that is remembered', (check) => {
     }
   });
 
-  check('is one of the last fifty', async () => {
+  check('is one of the last twenty', async () => {
     const { tell, conversations } = createWorld();
     const told = [];
-    for (let number = 0; number < 52; number += 1) told.push(await tell(asking({ place: remembered('s') })));
+    for (let number = 0; number < 22; number += 1) told.push(await tell(asking({ place: remembered('s') })));
     const known = await Promise.all(
       told.map(({ responseID }) => conversations().remembered(responseID, 'owner', never)),
     );

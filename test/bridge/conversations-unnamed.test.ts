@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import type { FilePart } from '../../src/bridge/asked.ts';
 import { describe } from '../check.ts';
 import { asking, assistant, createWorld, named, remembered, user } from './conversation-world.ts';
 
@@ -137,5 +138,52 @@ describe('what is not to be kept', (check) => {
       lines.filter(({ event }) => event === 'session-not-deleted').map(({ fields }) => fields?.reason),
       ['backend-error'],
     );
+  });
+});
+
+describe('files in what was said', (check) => {
+  const picture = (data: string): FilePart => ({
+    type: 'file',
+    mime: 'image/png',
+    url: `data:image/png;base64,${data}`,
+  });
+  const [cat, dog] = [picture('CATCATCA'), picture('DOGDOGDO')];
+  const withFiles = (...files: FilePart[]) => [
+    { ...user('What is it?'), ...(files.length === 0 ? {} : { files }) },
+    assistant('A picture.'),
+  ];
+
+  check('are the same in a conversation that goes on, also after a restart', async () => {
+    const { tell, restart } = createWorld();
+    const prompt = [{ type: 'text' as const, text: 'What is it?' }, cat, dog];
+    const first = await tell(asking({ prompt }), { told: 'A picture.' });
+    const again = asking({ words: 'And?', history: withFiles(cat, dog) });
+    assert.is((await tell(again, { told: 'Well.' })).sessionID, first.sessionID);
+    restart();
+    const more = [...withFiles(cat, dog), user('And?'), assistant('Well.')];
+    assert.is((await tell(asking({ words: 'So?', history: more }))).sessionID, first.sessionID);
+  });
+
+  check('make another conversation when they are others, fewer, more or in another order', async () => {
+    const others = [[], [dog], [cat, dog], [dog, cat], [cat, cat]];
+    for (const place of [undefined, named('n')])
+      for (const files of others) {
+        const { tell } = createWorld();
+        const where = place === undefined ? {} : { place };
+        const prompt = [{ type: 'text' as const, text: 'What is it?' }, cat];
+        const first = await tell(asking({ ...where, prompt }), { told: 'A picture.' });
+        const next = await tell(asking({ ...where, words: 'And?', history: withFiles(...files) }));
+        assert.is.not(next.sessionID, first.sessionID);
+        assert.equal(next.replay, withFiles(...files));
+      }
+  });
+
+  check('of a question without an answer count with those of the next one', async () => {
+    const { tell } = createWorld();
+    const unanswered = [{ ...user('What is it?'), files: [cat] }];
+    const prompt = [{ type: 'text' as const, text: 'Well?' }, dog];
+    const first = await tell(asking({ prompt, history: unanswered }), { told: 'A picture.' });
+    const history = [...unanswered, { ...user('Well?'), files: [dog] }, assistant('A picture.')];
+    assert.is((await tell(asking({ history }))).sessionID, first.sessionID);
   });
 });

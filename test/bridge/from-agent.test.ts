@@ -145,7 +145,9 @@ describe('an answer as events tell it', (check) => {
     const turn = transcribe(['u0']);
     turn.take(told(userInfo('u0')), told(completed('a0', 'u0')), spokenIn('t0', 'a0', 'Old'));
     assert.is(turn.promptID(), undefined);
-    turn.take(START, told(userInfo('u2')), shown(textPart('p9', 'u2', 'Else')), told(assistantInfo('a9', 'u2')));
+    turn.take(START, told(userInfo('u0')), shown(textPart('p0', 'u0', 'put in', { synthetic: true })));
+    turn.take(told(completed('a0', 'u0')), spokenIn('t0', 'a0', 'Old'));
+    turn.take(told(userInfo('u2')), shown(textPart('p9', 'u2', 'Else')), told(assistantInfo('a9', 'u2')));
     turn.take(spokenIn('t9', 'a9', 'Other'), spokenIn('t1', 'a1', 'Mine'));
     assert.equal([turn.items(), turn.promptID()], [['text: Mine'], 'u1']);
     assert.is(turn.last()?.id, 'a1');
@@ -190,6 +192,13 @@ describe('an answer in the middle of which the conversation is summed up', (chec
     assert.is(turn.promptID(), 'u1');
   });
 
+  check('holds no summary, whatever that is said to answer', () => {
+    const turn = started();
+    turn.take(told(assistantInfo('a7', 'u1', { summary: true })), spokenIn('t7', 'a7', 'What was said'));
+    turn.takeSnapshot([ASKED, record(completed('a8', 'u1', { summary: true }), textPart('t8', 'a8', 'What was said'))]);
+    assert.equal(turn.items(), []);
+  });
+
   check('is read from a list in the same way', () => {
     const turn = transcribe(['u0']);
     turn.takeSnapshot([
@@ -229,6 +238,12 @@ describe('an answer in the middle of which the conversation is summed up', (chec
     assert.equal([turn.items(), turn.promptID()], [[], undefined]);
     turn.take(START, spokenIn('t1', 'a1', 'New'));
     assert.equal(turn.items(), ['text: New']);
+    turn.takeSnapshot([
+      record(userInfo('u8'), textPart('p8', 'u8', 'Continue', { synthetic: true })),
+      record(completed('a0', 'u8'), textPart('t0', 'a0', 'Old')),
+      ASKED,
+    ]);
+    assert.equal(turn.items(), ['text: New']);
   });
 });
 
@@ -260,6 +275,15 @@ describe('a list of messages', (check) => {
     over.takeSnapshot(listed('Five users.', { isOver: true }));
     over.take(spokenIn('t1', 'a1', 'Fi', 've', ' users', '.'));
     assert.equal(over.items(), ['text: Five users.']);
+  });
+
+  check('that knows earlier than the events that a backend was asked again is not told again by them', () => {
+    const turn = started();
+    turn.take(spokenIn('t1', 'a1', 'Five'));
+    const emptied = textPart('t1', 'a1', '', { isOver: true });
+    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), emptied, textPart('t2', 'a1', 'Fi'))]);
+    turn.take(shown(emptied), spokenIn('t2', 'a1', 'Five ', 'users.'));
+    assert.equal(turn.items(), ['text: Five users.']);
   });
 
   check('does not take back what its events begin anew', () => {

@@ -8,8 +8,8 @@ export const NEVER = new AbortController().signal;
 
 /** Says more of a text, or begins it. */
 export const say = (writer: TurnLogWriter, id: string, more: string, kind: 'text' | 'reasoning' = 'text'): void => {
-  if (writer.textState(id) === undefined) writer.setText({ id, messageID: 'm', kind, text: more, isOver: false });
-  else writer.addText(id, more);
+  if (writer.log.items().some((item) => item.id === id)) writer.addText(id, more);
+  else writer.setText({ id, messageID: 'm', kind, text: more, isOver: false });
 };
 export const callItem = (id: string, output?: string): CallItem => ({
   ...{ kind: 'call', id, call: { id: `call_${id}`, name: 'look', input: '{}' } },

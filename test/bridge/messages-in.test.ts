@@ -132,8 +132,8 @@ describe('the messages of a chat', (check) => {
     assert.is(refused(user(null)), 'invalid_value at messages[0].content');
   });
 
-  check('may be as many, and of as many parts, as a body holds', () => {
-    const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'x' }));
+  check('may be of many parts, and there may be many of them', () => {
+    const parts = Array.from({ length: 334 }, () => ({ type: 'text', text: 'x' }));
     const { history, prompt } = read(user(parts), assistant('two'), user(parts), user(parts));
     assert.is(history.length, 2);
     assert.is(prompt.length, 1);

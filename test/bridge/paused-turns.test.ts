@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import type { Verdict } from '../../src/bridge/asked.ts';
 import { AT_THE_START, outcomeOf, toldIn } from '../../src/bridge/exchange.ts';
 import { createPausedTurns, type Going } from '../../src/bridge/paused-turns.ts';
+import type { Turn } from '../../src/bridge/turn.ts';
 import type { Fault } from '../../src/core/fault.ts';
 import { describe, rejection } from '../check.ts';
 import { asking } from './conversation-world.ts';
@@ -313,21 +314,37 @@ describe('a turn that waited before the bridge was started anew', (check) => {
 });
 
 describe('very many turns that wait', (check) => {
-  check('are not all kept, and the forgotten ones are found again', async () => {
+  /** Puts the newest of them after so many others. */
+  const crowded = async (others: number) => {
     const world = pausing();
+    await world.goOn('hello');
     const turn = await world.pause(PAY);
-    await world.goOn('hello?', { isApproved: true, ids: ['x'] });
     const from = { ...AT_THE_START, items: turn.log.cut() };
-    for (let count = 0; count < 1000; count++) world.keep({ ...turn, sessionID: () => `ses_${count}x` }, from);
+    const keepOther = (name: string): void => world.keep({ ...turn, sessionID: () => name }, from);
+    for (let other = 0; other < others; other++) keepOther(`ses_other${other}`);
+    return { world, turn, keepOther, keepAgain: () => world.keep(turn, from) };
+  };
+  const end = async (world: ReturnType<typeof pausing>, ...turns: readonly (Turn | undefined)[]) => {
+    for (const turn of turns) void turn?.abort();
+    await world.clock.advance(3000);
+  };
+
+  check('are not all kept, and the forgotten ones are found again', async () => {
+    const { world, turn } = await crowded(1000);
     world.state.busy.add(SESSION);
     world.state.asks = [ask(PAY)];
     world.state.messages = [record(userInfo('u1'), textPart('p1', 'u1', 'Pay five'))];
     const going = await world.goOn('approve k3F9xQ');
     assert.ok(going?.turn !== undefined && going.turn !== turn);
-    assert.is(world.callsTo('busySessions'), 2);
     assert.match(cameTo(going.turn), /under way$/);
-    void going.turn.abort();
-    void turn.abort();
-    await world.clock.advance(3000);
+    await end(world, turn, going.turn);
+  });
+
+  check('are kept if they are the newest', async () => {
+    const { world, turn, keepOther, keepAgain } = await crowded(999);
+    keepAgain();
+    keepOther('ses_new');
+    assert.is((await world.goOn('approve k3F9xQ'))?.turn, turn);
+    await end(world, turn);
   });
 });

@@ -11,6 +11,7 @@ const textOf = (said: Said) => entriesOf([said])[0]?.text;
 describe('what counts as the same words', (check) => {
   check('leaves white space and the way accents are written out of account', () => {
     assert.is(textOf(assistant('  one\n\n\ttwo \u00a0 three ')), 'one two three');
+    assert.is(textOf(user('one\ntwo \tthree four\u2003five')), 'one two three four five');
     assert.is(textOf(user('cafe\u0301')), 'caf\u00e9');
   });
 

@@ -33,6 +33,7 @@ describe('questions of a turn', (check) => {
     assert.equal(asks(), ['per_2']);
     await turn.answer('per_2', { reply: 'once' });
     assert.equal([asks(), world.answers], [[], [{ id: 'per_2', answer: { reply: 'once' } }]]);
+    assert.is(world.callsTo('session'), 0);
     world.tell(replied('per_2'));
     assert.equal(world.logged, []);
   });

@@ -82,10 +82,11 @@ describe('a turn whose answer breaks off', (check) => {
     const world = createTurnWorld();
     const turn = await brokenOff(world);
     world.fail('busySessions', UNREACHED, 100);
-    await world.clock.advance(110_000);
-    assert.is(cameTo(turn), 'under way');
+    await world.clock.advance(102_000);
     world.fail('busySessions', UNREACHED, 1000);
-    await world.clock.advance(121_000 + 100_000);
+    await world.clock.advance(119_000);
+    assert.is(cameTo(turn), 'under way');
+    await world.clock.advance(4000);
     assert.is(cameTo(turn), 'agent_interrupted');
     assert.equal([world.listening(), world.clock.pending()], [1, 0]);
   });
@@ -113,6 +114,21 @@ describe('a turn whose answer breaks off', (check) => {
     void hanging.abort();
     await other.clock.advance(2000);
     assert.equal([cameTo(hanging), other.clock.pending()], ['stop', 0]);
+  });
+
+  check('is read once more when events are lost while it is read for the last time', async () => {
+    const world = createTurnWorld();
+    const turn = await brokenOff(world);
+    world.state.busy.clear();
+    const release = world.hold('messages');
+    await world.clock.advance(1000);
+    world.state.messages = [...EARLIER, ASKED, WHOLE];
+    const releaseLater = world.hold('messages');
+    world.lose();
+    release();
+    await world.clock.advance(0);
+    assert.is(cameTo(turn), 'text: Paid five. | stop');
+    releaseLater();
   });
 
   check('with a failure of the agent itself fails with that, where nothing more is known of it', async () => {
@@ -195,9 +211,9 @@ describe('a turn that was found under way', (check) => {
     const world = createTurnWorld();
     world.state.busy.add(SESSION);
     const release = world.hold('messages');
+    world.state.messages = [...EARLIER, ASKED, HALF];
     const turn = world.find();
     world.tell(told(userInfo('u0')), told(completed('a0', 'u0')), spokenIn('t0', 'a0', 'Hi'));
-    world.state.messages = [...EARLIER, ASKED, HALF];
     release();
     await turn.looked;
     assert.is(cameTo(turn), 'text: Paid | under way');

@@ -102,8 +102,10 @@ export const createTurnWorld = (given: Partial<Pick<TurnNeeds, 'rejectsAsksWith'
       return untilAborted(promise, signal);
     },
     async messages(sessionID, signal) {
+      // Listed when it is asked for, however long the answer takes.
+      const listed = [...state.messages];
       await called('messages', sessionID, signal);
-      return [...state.messages];
+      return listed;
     },
     async busySessions(signal) {
       await called('busySessions', '', signal);

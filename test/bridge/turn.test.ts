@@ -27,6 +27,7 @@ describe('a turn', (check) => {
   check('asks the agent once, and is what its events tell', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
+    await turn.looked;
     assert.equal([world.prompts[0]?.sessionID, world.prompts[0]?.prompt], [SESSION, PROMPT]);
     world.tell(SAID);
     assert.is(cameTo(turn), 'text: Paid five. | under way');
@@ -37,7 +38,6 @@ describe('a turn', (check) => {
     assert.equal([turn.promptID(), turn.sessionID(), turn.isAborted()], ['u1', SESSION, false]);
     assert.equal(world.calls, [`prompt ${SESSION}`]);
     await turn.over;
-    await turn.looked;
     assert.equal([world.listening(), world.clock.pending(), world.logged], [1, 0, []]);
   });
 
@@ -102,10 +102,10 @@ describe('a turn', (check) => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     world.tell(told(userInfo('u9')), SAID, ENDED);
-    world.state.messages = [ASKED, ANSWER];
+    world.state.messages = [ASKED, record(completed('a0', 'u1'), textPart('t0', 'a0', 'I pay.')), ANSWER];
     world.prompts[0]?.answer(ANSWER);
     await world.clock.advance(250);
-    assert.equal([cameTo(turn), turn.promptID()], ['text: Paid five. | stop', 'u1']);
+    assert.equal([cameTo(turn), turn.promptID()], ['text: I pay. | text: Paid five. | stop', 'u1']);
   });
 
   check('hears nothing of other sessions', async () => {
@@ -207,11 +207,11 @@ describe('a turn of which events were lost', (check) => {
     const turn = await prompted(world);
     world.tell(BEGUN);
     const release = world.hold('messages');
+    world.state.messages = [ASKED, ANSWER];
     world.lose();
     world.tell(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'And more.'));
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'under way');
-    world.state.messages = [ASKED, ANSWER];
     release();
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'text: Paid five. | text: And more. | under way');
@@ -229,14 +229,38 @@ describe('a turn of which events were lost', (check) => {
     const release = world.hold('messages');
     world.lose();
     await world.clock.advance(0);
+    world.state.messages = [ASKED, ANSWER];
     world.lose();
     world.tell(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'And more.'));
-    world.state.messages = [ASKED];
     release();
-    await Promise.resolve();
-    world.state.messages = [ASKED, ANSWER];
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'text: Paid five. | text: And more. | under way');
+  });
+
+  check('looks for nothing any more once it is over', async () => {
+    const world = createTurnWorld();
+    const turn = await prompted(world);
+    world.fail('asks', UNREACHED, 1000);
+    world.state.messages = [ASKED, ANSWER];
+    world.lose();
+    world.prompts[0]?.answer(ANSWER);
+    await turn.over;
+    await world.clock.advance(0);
+    assert.equal([cameTo(turn), world.clock.pending(), world.logged], ['text: Paid five. | stop', 0, []]);
+  });
+
+  check('tells in the log what it could not read, and ends all the same', async () => {
+    const world = createTurnWorld();
+    const turn = await prompted(world);
+    world.fail('asks', UNREACHED, 1000);
+    world.fail('messages', UNREACHED, 121);
+    world.lose();
+    await world.clock.advance(125_000);
+    assert.equal([...world.logged].sort(), ['agent-not-read backend-error', 'asks-not-read backend-error']);
+    world.state.messages = [ASKED, ANSWER];
+    world.prompts[0]?.answer(ANSWER);
+    await turn.over;
+    assert.is(cameTo(turn), 'text: Paid five. | stop');
   });
 
   check('is read as soon as the agent can be asked again', async () => {
@@ -304,6 +328,13 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     world.tell(BEGUN);
     await world.clock.advance(0);
     assert.is(world.callsTo('abort'), 1);
+    const lossy = createTurnWorld();
+    const listed = await prompted(lossy);
+    void listed.abort();
+    lossy.state.messages = [ASKED];
+    lossy.lose();
+    await lossy.clock.advance(0);
+    assert.is(lossy.callsTo('abort'), 1);
     const other = createTurnWorld();
     const unheard = await prompted(other);
     void unheard.abort();

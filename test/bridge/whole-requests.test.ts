@@ -35,6 +35,13 @@ const BAD_CHATS: readonly (readonly [unknown, number, string, string | null])[] 
   [{}, 400, 'missing_required_parameter', 'messages'],
   [{ messages: 'hi' }, 400, 'invalid_type', 'messages'],
   [{ messages: [] }, 400, 'empty_array', 'messages'],
+  [{ messages: Array.from({ length: 2001 }, () => user('hi')) }, 400, 'invalid_value', 'messages'],
+  [
+    { messages: [user('hi'), user(Array.from({ length: 1002 }, () => ({ type: 'text', text: 'x' })))] },
+    400,
+    'invalid_value',
+    'messages[1].content',
+  ],
   [{ messages: ['hi'] }, 400, 'invalid_type', 'messages[0]'],
   [{ messages: [{ role: 'wizard', content: 'hi' }] }, 400, 'invalid_value', 'messages[0].role'],
   [{ messages: [{ role: 'user', content: 5 }] }, 400, 'invalid_type', 'messages[0].content'],
@@ -58,6 +65,7 @@ const BAD_RESPONSES: readonly (readonly [unknown, number, string, string | null]
   ['nonsense', 400, 'invalid_json', null],
   [{}, 400, 'missing_required_parameter', 'input'],
   [{ input: [] }, 400, 'empty_array', 'input'],
+  [{ input: Array.from({ length: 2001 }, () => user('hi')) }, 400, 'invalid_value', 'input'],
   [{ input: 'hi', background: true }, 400, 'unsupported_value', 'background'],
   [{ input: 'hi', previous_response_id: 'resp_nobody' }, 400, 'previous_response_not_found', 'previous_response_id'],
   [
