@@ -64,7 +64,7 @@ const hintFor = (path: string): string => {
 /** The bridge, from its needs to a handler. Building it does no I/O. */
 export const createBridge = (needs: BridgeNeeds): Bridge => {
   const { settings, agent, feed, clock, log, meter, version } = needs;
-  const enter = createDoor({ ...needs, keys: settings.keys });
+  const enter = createDoor({ ...needs, ...settings });
   const catalog = createCatalog(agent, clock, settings.defaultModel);
   const families = createFamilies(agent, feed);
   const conversations = createConversations({

@@ -1,7 +1,7 @@
 import { keyIndexOf } from '../core/bearer.ts';
 import { Fault } from '../core/fault.ts';
 import type { Handler } from '../core/handler.ts';
-import { isOfThisMachine } from '../core/this-machine.ts';
+import { isOfThisMachine, isToThisMachine } from '../core/this-machine.ts';
 import type { Owner } from './conversation.ts';
 
 export type DoorNeeds = {
@@ -9,7 +9,12 @@ export type DoorNeeds = {
   /** Without keys only programs of this machine are let in, unless everyone is. */
   readonly isForThisMachine: boolean;
   readonly digest: (text: string) => string;
+  /** Origins of pages that are let in. */
+  readonly corsOrigins?: readonly string[];
 };
+
+const isAllowed = (origin: string | null, origins: readonly string[]): origin is string =>
+  origin !== null && (origins.includes('*') || origins.includes(origin));
 
 const NOT_OF_THIS_MACHINE = new Fault({
   kind: 'bad-input',
@@ -21,12 +26,19 @@ const NOT_OF_THIS_MACHINE = new Fault({
 const OWNER_CHARS = 16;
 
 /** Finds out whose request this is. Conversations of one key are not there for another. Faults with `unauthorized`. */
-export const createDoor = ({ keys, isForThisMachine, digest }: DoorNeeds): ((request: Request) => Owner) => {
+export const createDoor = ({
+  keys,
+  isForThisMachine,
+  digest,
+  corsOrigins = [],
+}: DoorNeeds): ((request: Request) => Owner) => {
   // A digest, because it is kept at the agent; with a word before it, because it is to be of no use elsewhere.
   const owners = keys.map((key) => digest(`gatehouse bridge ${key}`).slice(0, OWNER_CHARS));
+  const isNear = (request: Request): boolean =>
+    isAllowed(request.headers.get('origin'), corsOrigins) ? isToThisMachine(request) : isOfThisMachine(request);
   return (request) => {
     if (keys.length === 0) {
-      if (isForThisMachine && !isOfThisMachine(request)) throw NOT_OF_THIS_MACHINE;
+      if (isForThisMachine && !isNear(request)) throw NOT_OF_THIS_MACHINE;
       return 'anyone';
     }
     const owner = owners[keyIndexOf(request, keys)];
@@ -43,7 +55,7 @@ export const withCors =
   (handler: Handler, origins: readonly string[]): Handler =>
   async (request) => {
     const origin = request.headers.get('origin');
-    if (origin === null || !(origins.includes('*') || origins.includes(origin))) return handler(request);
+    if (!isAllowed(origin, origins)) return handler(request);
     const isPreflight = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
     const response = isPreflight ? new Response(null, { status: 204 }) : await handler(request);
     const { headers } = response;

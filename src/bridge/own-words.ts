@@ -1,12 +1,12 @@
-import { questionsOf } from './ask-words.ts';
 import type { Ask } from './saying.ts';
 import { createTurnLog, type TurnLog } from './turn-log.ts';
 
-/** An answer that is ours and not the agent's. */
-export const inOwnWords = (text: string): TurnLog => {
+/** An answer that is ours and not the agent's. With questions it ends as the agent's own would: with them. */
+export const inOwnWords = (text: string, asks: readonly Ask[] = []): TurnLog => {
   const writer = createTurnLog();
   writer.setText({ id: 'gatehouse', messageID: '', kind: 'text', text, isOver: true });
-  writer.finish({ kind: 'answered', finish: 'stop' });
+  for (const ask of asks) writer.addAsk(ask);
+  if (asks.length === 0) writer.finish({ kind: 'answered', finish: 'stop' });
   return writer.log;
 };
 
@@ -16,13 +16,8 @@ const NO_SUCH_QUESTION =
 /** After a rejection that the agent has nothing to say to: an empty answer looks like a failure. */
 export const REJECTED = 'Rejected. The call was not made, and the agent has stopped.';
 
-const followedBy = (text: string, asks: readonly Ask[]): string =>
-  asks.length === 0 ? text : `${text}\n\n${questionsOf(asks)}`;
-
-/** For somebody who answered a question that is none, with what was said since, and with the questions that there are. */
-export const noSuchQuestion = (asks: readonly Ask[], since: readonly string[] = []): string =>
-  followedBy([NO_SUCH_QUESTION, ...since].join('\n\n'), asks);
+/** For somebody who answered a question that is none, with what was said since. */
+export const noSuchQuestion = (since: readonly string[] = []): string => [NO_SUCH_QUESTION, ...since].join('\n\n');
 
 /** For somebody who answered, but not in the words that count. */
-export const notCounted = (asks: readonly Ask[]): string =>
-  followedBy('This was not counted as an answer, because it names no question by its id.', asks);
+export const NOT_COUNTED = 'This was not counted as an answer, because it names no question by its id.';

@@ -3,7 +3,7 @@ import type { Agent, PermissionAnswer } from './agent.ts';
 import { type Asked, type Verdict, wordsOf } from './asked.ts';
 import type { Conversation } from './conversation.ts';
 import { AT_THE_START, type Bookmark, type Outcome, textsIn } from './exchange.ts';
-import { inOwnWords, noSuchQuestion, notCounted, REJECTED } from './own-words.ts';
+import { inOwnWords, NOT_COUNTED, noSuchQuestion, REJECTED } from './own-words.ts';
 import type { Ask } from './saying.ts';
 import { startTurn, type Turn, type TurnNeeds } from './turn.ts';
 import type { TurnLog } from './turn-log.ts';
@@ -30,7 +30,11 @@ const KEPT = 1000;
 const KNOWN = 10_000;
 const NAMES_AN_ASK = /^\s*(?:approve|reject)\s+per_\w+/i;
 
-const saying = (text: string): Going => ({ turn: undefined, log: inOwnWords(text), from: AT_THE_START });
+const saying = (text: string, asks: readonly Ask[] = []): Going => ({
+  turn: undefined,
+  log: inOwnWords(text, asks),
+  from: AT_THE_START,
+});
 const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
 
 const answerFor = ({ isApproved, message }: Verdict): PermissionAnswer => {
@@ -108,15 +112,15 @@ export const createPausedTurns = (agent: Agent, turnNeeds: TurnNeeds): PausedTur
       const verdict = asked.verdict ?? verdictIn(words, open()) ?? verdictIn(words, shown.get(sessionID) ?? []);
       if (verdict !== undefined) {
         if (found === undefined || !(await answerAll(found.turn, verdict)))
-          return saying(noSuchQuestion(open(), saidSince()));
+          return saying(noSuchQuestion(saidSince()), open());
         paused.delete(sessionID);
         return { ...found, log: found.turn.log, ...(verdict.isApproved ? {} : { ifSilent: REJECTED }) };
       }
-      if (open().length > 0 && isNearlyVerdict(words)) return saying(notCounted(open()));
+      if (open().length > 0 && isNearlyVerdict(words)) return saying(NOT_COUNTED, open());
       paused.delete(sessionID);
       // Whoever says something else does not approve, and must not wait until the question's time is over.
       await found?.turn.abort();
-      return NAMES_AN_ASK.test(words) ? saying(noSuchQuestion([])) : undefined;
+      return NAMES_AN_ASK.test(words) ? saying(noSuchQuestion()) : undefined;
     },
   };
 };

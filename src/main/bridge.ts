@@ -12,6 +12,7 @@ import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, strangersIn } from '../bridge/settings.ts';
 import { createLog } from '../core/log.ts';
 import { isLoopback } from '../core/this-machine.ts';
+import { BRIDGE_HELP } from './bridge-help.ts';
 import { VERSION } from './version.ts';
 
 export { createBridge };
@@ -62,4 +63,15 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
 /** Starts the bridge as this process's service. */
 export const main = (): Promise<void> => runService('bridge', build);
 
-if (isMain(import.meta.url)) await main();
+const begin = async (words: readonly string[]): Promise<void> => {
+  if (words.length === 0) return main();
+  if (words.some((word) => word === '--help' || word === '-h')) process.stdout.write(BRIDGE_HELP);
+  else {
+    process.stderr.write(
+      'gatehouse bridge: expected no arguments; the bridge takes environment variables, see --help\n',
+    );
+    process.exitCode = 1;
+  }
+};
+
+if (isMain(import.meta.url)) await begin(process.argv.slice(2));

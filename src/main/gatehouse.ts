@@ -1,3 +1,4 @@
+import { BRIDGE_HELP } from './bridge-help.ts';
 import { VERSION } from './version.ts';
 
 const HELP = `gatehouse ${VERSION}: stands in front of large language models and decides what passes
@@ -29,22 +30,6 @@ Then: curl http://127.0.0.1:8000/v1/moderations -H "Authorization: Bearer <gatew
         -H "Content-Type: application/json" -d '{"input":"some text"}'
 
 All settings: docs/moderation-gateway.md
-`;
-
-const BRIDGE_HELP = `gatehouse bridge: an OpenAI-style front for an agent server (ours, or another that speaks OpenCode 1.x)
-
-It is configured by environment variables. The ones to start with:
-
-  AGENT_BASE_URL          address of the agent server (default http://127.0.0.1:4000)
-  AGENT_SERVER_USERNAME   its user (default opencode)
-  AGENT_SERVER_PASSWORD   its password
-  BRIDGE_API_KEYS         keys that clients may use, separated by commas; without any only this machine is let in
-  DEFAULT_MODEL           <provider>/<model key> for requests that name no model
-  HOST, PORT              where to listen (default port 4100)
-
-Then point any OpenAI client at http://127.0.0.1:4100/v1
-
-All settings: docs/bridge.md
 `;
 
 const RELAY_ADMIN_HELP = `gatehouse relay-admin: nine guarded tools over an API-relay platform

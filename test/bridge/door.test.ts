@@ -88,6 +88,14 @@ describe('the door', (check) => {
     assert.is(entering(enter, { origin: 'https://evil.example' }), 'invalid_host');
   });
 
+  check('needs none of pages that are let in either, as long as they come to this machine', () => {
+    const corsOrigins = ['https://chat.example'];
+    const enter = createDoor({ keys: [], isForThisMachine: true, digest: nodeDigest, corsOrigins });
+    assert.is(entering(enter, { origin: 'https://chat.example' }), 'anyone');
+    assert.is(entering(enter, { origin: 'https://chat.example', host: 'evil.example' }), 'invalid_host');
+    assert.is(entering(enter, { origin: 'https://evil.example' }), 'invalid_host');
+  });
+
   check('is open to everyone where that was asked for', () => {
     const enter = createDoor({ keys: [], isForThisMachine: false, digest: nodeDigest });
     assert.is(entering(enter, { host: 'bridge.example', origin: 'https://evil.example' }), 'anyone');

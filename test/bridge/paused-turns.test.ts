@@ -55,7 +55,10 @@ const pausing = () => {
       const going = await goOn(words, verdict);
       if (going === undefined) return 'a new prompt';
       if (going.turn !== undefined) return 'the turn goes on';
-      return toldIn(going.log, going.from, await outcomeAt(going));
+      const outcome = outcomeAt(going);
+      // With a question at its end it waits a moment for others.
+      await world.clock.advance(100);
+      return toldIn(going.log, going.from, await outcome);
     },
     outcomeAt,
     keep: (...given: Parameters<typeof paused.keep>) => paused.keep(...given),

@@ -100,6 +100,7 @@ describe('a question of the agent', (check) => {
       for (const words of ['yes', 'ok', 'Approved!', 'go ahead', 'approve', 'approve it', 'approve abcdef']) {
         const second = await world.chat({ messages: [user(words)] }, desk);
         assert.is(idIn(second.text), idIn(first.text), words);
+        assert.is(second.headers.get('x-approval-id'), first.headers.get('x-approval-id'));
       }
       assert.equal([paid, repliesTo(world), aborts(world)], [[], [], []]);
       assert.is(prompts(world).length, 1);
