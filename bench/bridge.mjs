@@ -37,7 +37,14 @@ const startOn = async (plan, readyPath) => {
   return { ...running, address: `http://127.0.0.1:${port}` };
 };
 const startBridge = (agent, env = {}) =>
-  startOn({ args: [programs.bridge], cpu: SERVER_CPU, env: { AGENT_BASE_URL: agent.address, ...env } }, '/ready');
+  startOn(
+    {
+      args: ['--max-semi-space-size=8', programs.bridge],
+      cpu: SERVER_CPU,
+      env: { AGENT_BASE_URL: agent.address, ...env },
+    },
+    '/ready',
+  );
 
 const orderOf = (pieces, chars, everyMs) => `${pieces} pieces of ${chars} every ${everyMs}`;
 
