@@ -1,4 +1,4 @@
-import { ExchangeError, type Received } from '../llm/exchange.ts';
+import { ExchangeError, isNeverConnected, type Received } from '../llm/exchange.ts';
 import { envelopeOf, refusalCodeOf } from './envelope.ts';
 
 /** Why nobody can tell what became of a change. */
@@ -25,20 +25,6 @@ export type WriteAnswer =
 /** Refusals that the relay gives before it begins. Any other status may have come after the change. */
 const REFUSED_BEFORE = new Set([400, 401, 403, 404, 413, 423, 429]);
 
-/** Failures of a connection that was never made. A reset or a timeout may have come after the request. */
-const NEVER_CONNECTED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'CONNECT_TIMEOUT',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'CERT_HAS_EXPIRED',
-]);
-
 const DOUBT_OF: Readonly<Record<string, Doubt>> = {
   IDEMPOTENCY_IN_PROGRESS: 'in-progress',
   IDEMPOTENCY_RETRY_BACKOFF: 'retry-backoff',
@@ -64,6 +50,6 @@ export const writeAnswerOf = ({ status, text, header }: Received): WriteAnswer =
 /** What a failure below HTTP says of the change: nothing, unless no connection was ever made. */
 export const writeFailureOf = (error: unknown): WriteAnswer => {
   if (!(error instanceof ExchangeError)) return unknown('timed-out');
-  if (NEVER_CONNECTED.has(error.code)) return { kind: 'refused', status: 0, isKeyConflict: false };
+  if (isNeverConnected(error.code)) return { kind: 'refused', status: 0, isKeyConflict: false };
   return unknown(error.code === 'ANSWER_TOO_LARGE' ? 'unusable-answer' : 'no-answer');
 };
