@@ -1,15 +1,8 @@
 import { isRecord } from '../core/record.ts';
+import { type IsNeutral, is, isEmpty, never } from './neutral-values.ts';
 
 type Given = Readonly<Record<string, unknown>>;
-type IsNeutral = (value: unknown) => boolean;
 
-const is =
-  (...neutral: readonly unknown[]): IsNeutral =>
-  (value) =>
-    neutral.includes(value);
-const never: IsNeutral = () => false;
-const isEmpty: IsNeutral = (value) =>
-  value === '' || (Array.isArray(value) && value.length === 0) || (isRecord(value) && Object.keys(value).length === 0);
 const isOnlyText: IsNeutral = (value) => Array.isArray(value) && value.every((modality) => modality === 'text');
 
 /** Members that change an answer elsewhere and not here, and the values that ask for nothing. */
