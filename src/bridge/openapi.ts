@@ -10,8 +10,8 @@ const Approvals = v.optional(
   }),
 );
 
-/** What `POST /v1/chat/completions` answers when nothing is streamed, as the tests of every client check it. */
-export const ChatAnswer = v.object({
+/** What `POST /v1/chat/completions` answers when nothing is streamed. */
+const ChatAnswer = v.object({
   id: v.pipe(v.string(), v.startsWith('chatcmpl-')),
   object: v.literal('chat.completion'),
   created: Count,
@@ -33,7 +33,7 @@ export const ChatAnswer = v.object({
 });
 
 /** What `POST /v1/responses` answers when nothing is streamed; output items are OpenAI's. */
-export const ResponseAnswer = v.object({
+const ResponseAnswer = v.object({
   id: v.pipe(v.string(), v.startsWith('resp_')),
   object: v.literal('response'),
   created_at: Count,
