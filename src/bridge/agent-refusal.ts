@@ -80,3 +80,6 @@ export const failureOf = (error: unknown, asking: Asking): unknown => {
   if (asking.isPrompt) return lost(code);
   return new Fault({ kind: 'backend-error', reason: `the agent server broke off (${code})` });
 };
+
+/** The agent knows no such thing. */
+export const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';

@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts';
 import { createDeadline, untilAborted } from '../core/wait.ts';
 import type { Agent } from './agent.ts';
 import type { SessionRecord } from './agent-record.ts';
-import { isTooMuch, isTooSlow } from './agent-refusal.ts';
+import { isNotFound, isTooMuch, isTooSlow } from './agent-refusal.ts';
 import type { ConversationIndex } from './conversation-index.ts';
 import { type Kept, keptIn, latest, metadataOf, promptIDsOf } from './conversation-record.ts';
 import { promptsAfter } from './said-at-agent.ts';
@@ -45,8 +45,6 @@ const FEWEST_LOADED = 100;
 const WRITE_LIMIT_MS = 10_000;
 /** Equal to no hash, so that no history is ever found to be this one. */
 const UNKNOWN_HEAD = '?';
-
-export const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
 
 export const createConversationKeeper = (needs: ConversationKeeperNeeds): ConversationKeeper => {
   const { agent, index, limit, clock, log } = needs;

@@ -1,9 +1,10 @@
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Agent } from './agent.ts';
+import { isNotFound } from './agent-refusal.ts';
 import type { Conversations, Owner } from './conversation.ts';
 import { createConversationIndex } from './conversation-index.ts';
-import { createConversationKeeper, isNotFound } from './conversation-keeper.ts';
+import { createConversationKeeper } from './conversation-keeper.ts';
 import type { Exchange, Kept } from './conversation-record.ts';
 import { createHolding } from './holding.ts';
 import { createPlacing, lineOf } from './placing.ts';

@@ -1,5 +1,5 @@
-import { Fault } from '../core/fault.ts';
 import type { Agent, PermissionAnswer } from './agent.ts';
+import { isNotFound } from './agent-refusal.ts';
 import { type Asked, type Verdict, wordsOf } from './asked.ts';
 import type { Conversation } from './conversation.ts';
 import { AT_THE_START, type Bookmark, type Outcome, textsIn } from './exchange.ts';
@@ -35,7 +35,6 @@ const saying = (text: string, asks: readonly Ask[] = []): Going => ({
   log: inOwnWords(text, asks),
   from: AT_THE_START,
 });
-const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
 
 const answerFor = ({ isApproved, message }: Verdict): PermissionAnswer => {
   if (isApproved) return { reply: 'once' };

@@ -1,9 +1,10 @@
 import { Fault } from '../core/fault.ts';
 import type { Agent } from './agent.ts';
+import { isNotFound } from './agent-refusal.ts';
 import type { Asked, Place, Said } from './asked.ts';
 import type { Conversations, Owner, Placement } from './conversation.ts';
 import type { ConversationIndex } from './conversation-index.ts';
-import { type ConversationKeeper, isNotFound } from './conversation-keeper.ts';
+import type { ConversationKeeper } from './conversation-keeper.ts';
 import { type Kept, promptIDsOf } from './conversation-record.ts';
 import { footingIn, type History, historyOf, isHistoryOf, mayStandFor } from './going-on.ts';
 import type { GoingOn, Holding, Plan } from './holding.ts';

@@ -1,6 +1,6 @@
-import { Fault } from '../core/fault.ts';
 import type { Agent, PermissionAnswer } from './agent.ts';
 import type { AskRecord } from './agent-record.ts';
+import { isNotFound } from './agent-refusal.ts';
 import { askFrom } from './ask-words.ts';
 import type { Families } from './families.ts';
 import type { TurnLogWriter } from './turn-log.ts';
@@ -26,8 +26,6 @@ export type TurnAsksNeeds = {
   /** Aborts when the turn is over. */
   readonly signal: AbortSignal;
 };
-
-const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
 
 export const createTurnAsks = (needs: TurnAsksNeeds): TurnAsks => {
   const { agent, families, writer, rejectsAsksWith, patiently, signal } = needs;
