@@ -73,10 +73,6 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
   try {
     const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
     const server = await serve(service);
-    service.log('info', 'listening', { address: server.address });
-    service.onListening?.();
-    // For a program that started this one with a channel to it, and waits.
-    process.send?.({ event: 'listening', address: server.address });
     let stoppedAt = 0;
     const stop = async (signal: string): Promise<void> => {
       if (isStopping) {
@@ -95,6 +91,11 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
     // The program that started this one is gone, however it ended.
     process.on('disconnect', () => void stop('disconnect'));
+    // Only now: whoever reads it may send a signal at once.
+    service.log('info', 'listening', { address: server.address });
+    service.onListening?.();
+    // For a program that started this one with a channel to it, and waits.
+    process.send?.({ event: 'listening', address: server.address });
   } catch (error) {
     lines.flush();
     for (const complaint of complaintsOf(error)) process.stderr.write(`gatehouse ${name}: ${complaint}\n`);
