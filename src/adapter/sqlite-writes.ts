@@ -5,6 +5,7 @@ import type { Message } from '../agent/message.ts';
 import { OrphanError } from '../agent/orphan-error.ts';
 import type { Part } from '../agent/part.ts';
 import type { Session } from '../agent/session.ts';
+import { StaleError } from '../agent/stale-error.ts';
 import type { Change, PlacedEvent } from '../agent/store.ts';
 import { foldedTitle } from '../agent/title-search.ts';
 import { isUnfinished } from '../agent/unfinished.ts';
@@ -14,6 +15,7 @@ const PUT_SESSION = `
   INSERT INTO session (id, directory, parent_id, folded_title, updated, data) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET directory = excluded.directory, parent_id = excluded.parent_id,
     folded_title = excluded.folded_title, updated = excluded.updated, data = excluded.data, is_hidden = 0`;
+const HAS_SESSION = 'SELECT 1 FROM session WHERE id = ? AND data = ? AND is_hidden = 0';
 const FORGET_BEGUN = 'DELETE FROM session WHERE id = ? AND is_hidden = 1';
 /** The time is that of the beginning, by which it is known when nobody goes on. */
 const BEGIN_SESSION = `
@@ -80,6 +82,10 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
     const columns = [id, JSON.stringify(directory), parentID ?? null, foldedTitle(title), time.updated];
     statement(PUT_SESSION).run(...columns, JSON.stringify(session));
   };
+  const refuseStale = ({ session: { id }, before }: Extract<Change, { kind: 'session' }>): void => {
+    if (before === undefined) return;
+    if (statement(HAS_SESSION).get(id, JSON.stringify(before)) === undefined) throw new StaleError();
+  };
   const beginSession = (session: Session): void => {
     const { id, directory, parentID, title } = session;
     statement(FORGET_BEGUN).run(id);
@@ -115,6 +121,7 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
     apply(change, isSpared) {
       switch (change.kind) {
         case 'session':
+          refuseStale(change);
           putSession(change.session);
           break;
         case 'session-begun':

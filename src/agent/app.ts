@@ -11,7 +11,7 @@ import { type AgentState, createFrontDoor } from './front-door.ts';
 import type { Ids } from './ids.ts';
 import type { McpServers } from './mcp-servers.ts';
 import type { Meter } from './meter.ts';
-import { recover } from './recover.ts';
+import type { Peers } from './peers.ts';
 import type { Store } from './store.ts';
 import type { OutputLimits } from './tool-output.ts';
 import { unmatchedRules } from './unmatched-rules.ts';
@@ -31,6 +31,8 @@ export type AgentNeeds = {
   /** Only this machine can reach the server: without credentials nothing but its own programs is answered. */
   readonly isForThisMachine: boolean;
   readonly store: Store;
+  /** Other servers on the same store. */
+  readonly peers: Peers;
   readonly voices: Voices;
   readonly shown: Shown;
   readonly model: ChatModel;
@@ -62,13 +64,13 @@ const RUNS_LIMIT_MS = 6000;
 
 /** The agent server, from its needs. Building it does no I/O. */
 export const createAgentServer = (needs: AgentNeeds): AgentServer => {
-  const { clock, log, store } = needs;
+  const { clock, log, store, peers } = needs;
   const ending = new AbortController();
   let state: AgentState = 'starting';
   const onBug = (error: unknown): void =>
     log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
   const parts = assemble(needs, { ending: ending.signal, onBug });
-  const { publisher, runs, mcp } = parts;
+  const { publisher, runs, recovery, mcp } = parts;
   let cancelPruning = (): void => {};
   const prune = (): void => {
     void store.pruneEvents(EVENTS_KEPT).catch(onBug);
@@ -82,11 +84,19 @@ export const createAgentServer = (needs: AgentNeeds): AgentServer => {
     for (const tool of unmatchedRules({ permissions, tools, statuses: mcp.statuses() }))
       log('warn', 'rule-matches-no-tool', { tool });
   };
+  const tidy = async (): Promise<void> => {
+    const count = await recovery.all();
+    if (count > 0) log('warn', 'unfinished-answers-ended', { count });
+  };
   return {
     ...createFrontDoor(needs, parts, () => state),
     async start() {
-      const count = await recover(store, { publisher, clock });
-      if (count > 0) log('warn', 'unfinished-answers-ended', { count });
+      peers.listen({
+        onEvents: publisher.hear,
+        onAbort: (sessionID) => void runs.abortHere(sessionID),
+        onGone: () => void tidy().catch(onBug),
+      });
+      await tidy();
       // It may have been told to stop meanwhile.
       if (state !== 'starting') return;
       mcp.start();

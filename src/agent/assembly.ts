@@ -5,6 +5,7 @@ import type { AgentNeeds } from './app.ts';
 import { createApprovals } from './approvals.ts';
 import { createAccept } from './prompts.ts';
 import { createPublisher } from './publisher.ts';
+import { createRecovery, type Recovery } from './recover.ts';
 import { createRuns, type Runs } from './runs.ts';
 import type { Session, SessionStatus } from './session.ts';
 import { createSessions } from './sessions.ts';
@@ -20,12 +21,12 @@ const TOOLS_WAIT_MS = 5000;
 export const assemble = (
   needs: AgentNeeds,
   { ending, onBug }: { readonly ending: AbortSignal; readonly onBug: (error: unknown) => void },
-): RouteNeeds => {
-  const { clock, log, ids, store, voices, version, directory, meter, permissionTimeoutMs: timeoutMs } = needs;
+): RouteNeeds & { readonly recovery: Recovery } => {
+  const { clock, log, ids, store, peers, voices, version, directory, meter, permissionTimeoutMs: timeoutMs } = needs;
   const publisher = createPublisher(store);
   const { publish } = publisher;
   const sessions = createSessions({ store, publisher, ids, clock, version });
-  const approvals = createApprovals({ ids, clock, timeoutMs, publish });
+  const approvals = createApprovals({ board: peers.asks, ids, clock, timeoutMs, publish });
   const mcp = needs.mcp((draft) => void publish(directory, { drafts: [draft] }).catch(onBug));
   const isClosing = (id: string): boolean => runs.isClosing(id);
   const accept = createAccept({ store, sessions, voices, ids, clock, isClosing });
@@ -42,12 +43,13 @@ export const assemble = (
   const own = { approvals, publisher, sessions, tools, instructions, families, onTrouble, onBug, ending };
   const answer = createAnswering({ ...needs, ...own });
   const tell = (session: Session, status: SessionStatus) => publish(session.directory, statusFact(session.id, status));
-  const runs = createRuns({ answer, tell, onBug });
+  const { leases } = peers;
+  const recovery = createRecovery({ store, publisher, clock, leases });
+  const runs = createRuns({ answer, leases, tidy: recovery.session, tell, onBug });
   const streams = createStreamCount();
   meter.watch(() => {
     const { running, waiting } = runs.counts();
-    const asksOpen = approvals.open().length;
-    return { runsRunning: running, runsWaiting: waiting, asksOpen, streamsOpen: streams.open() };
+    return { runsRunning: running, runsWaiting: waiting, asksOpen: approvals.count(), streamsOpen: streams.open() };
   });
-  return { ...needs, publisher, sessions, approvals, runs, mcp, streams, accept, ending, onBug };
+  return { ...needs, publisher, sessions, approvals, runs, recovery, mcp, streams, accept, ending, onBug };
 };

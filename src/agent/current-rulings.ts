@@ -23,6 +23,6 @@ export const createCurrentRulings = ({ store, approvals, families }: RulingsNeed
       const session = await store.session(id);
       if (session === undefined) return 'deny';
       const rules = rulesInForce({ agent, session, user, above: await above(id) });
-      return rulingUnder(rules, { tool, patterns }, approvals.allowed());
+      return rulingUnder(rules, { tool, patterns }, await approvals.allowed());
     };
 };

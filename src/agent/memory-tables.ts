@@ -2,6 +2,7 @@ import type { Message } from './message.ts';
 import { OrphanError } from './orphan-error.ts';
 import type { Part } from './part.ts';
 import type { Session } from './session.ts';
+import { StaleError } from './stale-error.ts';
 import type { Change } from './store.ts';
 
 type Placed = { readonly sessionID: string };
@@ -38,6 +39,11 @@ export const createMemoryTables = (): MemoryTables => {
   const forget = <Row>(table: Map<string, Row>, isMeant: (row: Row) => boolean): void => {
     for (const [id, row] of table) if (isMeant(row)) put(table, id, undefined);
   };
+  const refuseStale = ({ session: { id }, before }: Extract<Change, { kind: 'session' }>): void => {
+    if (before === undefined) return;
+    const held = hidden.has(id) ? undefined : sessions.get(id);
+    if (held === undefined || JSON.stringify(held) !== JSON.stringify(before)) throw new StaleError();
+  };
   const removeSession = (sessionID: string): void => {
     put(sessions, sessionID, undefined);
     put(hidden, sessionID, undefined);
@@ -71,6 +77,7 @@ export const createMemoryTables = (): MemoryTables => {
   const make = (change: Change): void => {
     switch (change.kind) {
       case 'session':
+        refuseStale(change);
         put(sessions, change.session.id, change.session);
         put(hidden, change.session.id, undefined);
         break;

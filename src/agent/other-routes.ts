@@ -41,7 +41,7 @@ const eventRoutes = (needs: RouteNeeds): RouteTable => {
 };
 
 const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
-  '/permission': { GET: () => json(200, approvals.open()) },
+  '/permission': { GET: async () => json(200, await approvals.open()) },
   '/permission/:id/reply': {
     async POST(request, { id = '' }) {
       const given = await readBody(request, ReplyIn);
@@ -49,7 +49,7 @@ const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
         given.reply === 'reject'
           ? { reply: given.reply, ...(given.message === undefined ? {} : { message: given.message }) }
           : given;
-      if (!approvals.reply(id, reply)) throw noPermission();
+      if (!(await approvals.reply(id, reply))) throw noPermission();
       return json(200, true);
     },
   },
@@ -57,8 +57,8 @@ const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
     async POST(request, { id = '', permissionID = '' }) {
       await sessions.get(id);
       const { response } = await readBody(request, ResponseIn);
-      const isOfSession = approvals.open().some((asked) => asked.id === permissionID && asked.sessionID === id);
-      if (!isOfSession || !approvals.reply(permissionID, { reply: response })) throw noPermission();
+      const isOfSession = (await approvals.open()).some((asked) => asked.id === permissionID && asked.sessionID === id);
+      if (!isOfSession || !(await approvals.reply(permissionID, { reply: response }))) throw noPermission();
       return json(200, true);
     },
   },

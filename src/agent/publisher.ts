@@ -16,6 +16,8 @@ export type Listener = (placed: PlacedEvent) => void;
 export type Publisher = {
   /** Settles once the fact is stored and everyone has been told. Facts are told in the order in which they were given. */
   readonly publish: (directory: string, fact: Fact) => Promise<readonly AgentEvent[]>;
+  /** Tells what another server has kept. */
+  readonly hear: (placed: readonly PlacedEvent[]) => void;
   /** The returned function ends it, and may be called any number of times. A listener must not throw. */
   readonly subscribe: (listener: Listener) => () => void;
 };
@@ -23,6 +25,9 @@ export type Publisher = {
 export const createPublisher = (store: Pick<Store, 'commit'>): Publisher => {
   const listeners = new Set<Listener>();
   let lastTold: Promise<unknown> = Promise.resolve();
+  const tell = (placed: readonly PlacedEvent[]): void => {
+    for (const one of placed) for (const listener of [...listeners]) listener(one);
+  };
   return {
     async publish(directory, { changes = [], drafts = [] }) {
       const committing = store.commit(
@@ -32,12 +37,13 @@ export const createPublisher = (store: Pick<Store, 'commit'>): Publisher => {
       // A store may answer the later of two commits first: whoever listens must not see that.
       const telling = Promise.allSettled([lastTold, committing]).then(async () => {
         const placed = await committing;
-        for (const one of placed) for (const listener of [...listeners]) listener(one);
+        tell(placed);
         return placed.map(({ event }) => event);
       });
       lastTold = telling.catch(() => {});
       return telling;
     },
+    hear: tell,
     subscribe(listener) {
       // Wrapped, so that the same function may listen twice and each of them leave alone.
       const own: Listener = (placed) => listener(placed);

@@ -5,6 +5,7 @@ import type { AssistantMessage } from './message.ts';
 import { messageErrorOf, RunAborted } from './message-error.ts';
 import type { Part, ToolState } from './part.ts';
 import { partUpdated } from './part-facts.ts';
+import type { Leases } from './peers.ts';
 import { type Fact, joined, type Publisher } from './publisher.ts';
 import { statusFact } from './status-fact.ts';
 import type { Store, Told } from './store.ts';
@@ -86,22 +87,52 @@ const rejected = (sessionID: string, asks: readonly string[]): Fact => ({
   ),
 });
 
+export type RecoveryNeeds = {
+  readonly store: Pick<Store, 'unfinished' | 'events'>;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly leases: Pick<Leases, 'enter' | 'free'>;
+};
+
+/** Ends what a server that is gone has left unfinished. Answers with the number of answers that were ended. */
+export type Recovery = {
+  /** Of one session, on which nobody works but who asks. */
+  readonly session: (sessionID: string) => Promise<number>;
+  /** Of all sessions on which no server works. */
+  readonly all: () => Promise<number>;
+};
+
 /**
- * Ends what a process that was killed left unfinished, so that no session waits for an answer that nobody gives, and no
- * client shows one as busy that does nothing any more.
+ * No session waits for an answer that nobody gives, and no client shows one as busy that does nothing any more.
  */
-export const recover = async (
-  store: Pick<Store, 'unfinished' | 'events'>,
-  { publisher, clock }: { readonly publisher: Publisher; readonly clock: Clock },
-): Promise<number> => {
-  const left = (await store.unfinished()).filter(isAnswer);
-  for (const [sessionID, answers] of Map.groupBy(left, ({ info }) => info.sessionID)) {
+export const createRecovery = ({ store, publisher, clock, leases }: RecoveryNeeds): Recovery => {
+  const endAll = async (answers: readonly Left[]): Promise<number> => {
     const [first] = answers;
-    if (first === undefined) continue;
+    if (first === undefined) return 0;
     const now = clock.now();
-    const asks = rejected(sessionID, await openAsks(store, first));
+    const asks = rejected(first.info.sessionID, await openAsks(store, first));
     const fact = joined(asks, ...answers.map((one) => closing(one, now)), over(first));
     await publisher.publish(first.info.path.cwd, fact);
-  }
-  return left.length;
+    return answers.length;
+  };
+  const leftIn = async (sessionID: string): Promise<readonly Left[]> =>
+    (await store.unfinished()).filter(isAnswer).filter(({ info }) => info.sessionID === sessionID);
+  const session = async (sessionID: string): Promise<number> => endAll(await leftIn(sessionID));
+  return {
+    session,
+    async all() {
+      const found = (await store.unfinished()).map(({ info }) => info.sessionID);
+      let count = 0;
+      for (const sessionID of await leases.free([...new Set(found)])) {
+        const lease = await leases.enter(sessionID, () => {});
+        try {
+          // Somebody else may have seen to it meanwhile.
+          count += await session(sessionID);
+        } finally {
+          await lease.leave();
+        }
+      }
+      return count;
+    },
+  };
 };

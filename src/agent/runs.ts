@@ -1,5 +1,6 @@
 import type { AssistantMessage, UserMessage } from './message.ts';
 import { RunAborted } from './message-error.ts';
+import type { Lease, Leases } from './peers.ts';
 import type { Fact } from './publisher.ts';
 import type { Session, SessionStatus } from './session.ts';
 import { statusFact } from './status-fact.ts';
@@ -10,7 +11,7 @@ export type Prompted = {
   readonly user: UserMessage;
   readonly show: Show;
   /** What is told with the end of the answer, as one: that the session is idle, unless another prompt waits. */
-  readonly atEnd: () => Fact;
+  readonly atEnd: () => Promise<Fact>;
 };
 /** What answers a prompt, and tells that the session is busy when it begins. Rejects only when the store fails. */
 export type Answering = (prompt: Prompted, signal: AbortSignal) => Promise<AssistantMessage>;
@@ -20,11 +21,13 @@ export type Show = (status: SessionStatus) => Promise<void>;
 export type Runs = {
   /** Runs a prompt that is stored, when its turn comes. Settles with the answer to this very prompt. */
   readonly run: (session: Session, user: UserMessage) => Promise<AssistantMessage>;
-  /** Sessions that are not idle, with what they do. */
-  readonly statuses: () => Readonly<Record<string, SessionStatus>>;
+  /** Sessions that are not idle, with what they do, here and at other servers. */
+  readonly statuses: () => Promise<Readonly<Record<string, SessionStatus>>>;
   readonly counts: () => { readonly running: number; readonly waiting: number };
-  /** Ends what runs and what waits, and settles once that has ended. What comes meanwhile is not waited for. */
+  /** Ends what runs and what waits, here and elsewhere, and settles once that has ended. What comes meanwhile is not waited for. */
   readonly abort: (sessionID: string) => Promise<void>;
+  /** The same for what runs and waits here. */
+  readonly abortHere: (sessionID: string) => Promise<void>;
   /** The same, and from now on whatever comes is aborted at once, until `open`. The session is idle after it. */
   readonly close: (sessionID: string) => Promise<void>;
   readonly isClosing: (sessionID: string) => boolean;
@@ -35,6 +38,9 @@ export type Runs = {
 
 export type RunsNeeds = {
   readonly answer: Answering;
+  readonly leases: Leases;
+  /** Ends what a server that is gone has left in a session. */
+  readonly tidy: (sessionID: string) => Promise<unknown>;
   /** Tells the world what a session does. */
   readonly tell: (session: Session, status: SessionStatus) => Promise<unknown>;
   /** A run that failed in a way that it should not. */
@@ -51,31 +57,42 @@ type Job = {
 };
 type Line = { readonly jobs: Job[]; status: SessionStatus; isIdleTold: boolean };
 
-export const createRuns = ({ answer, tell, onBug }: RunsNeeds): Runs => {
+export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Runs => {
   const lines = new Map<string, Line>();
   const closing = new Set<string>();
   let isStopped = false;
 
-  const show = async (session: Session, line: Line, status: SessionStatus): Promise<void> => {
-    line.status = status;
-    await tell(session, status);
+  const answerUnder = (lease: Lease, job: Job, line: Line): Promise<AssistantMessage> => {
+    const { session, user, controller } = job;
+    const show = async (status: SessionStatus): Promise<void> => {
+      line.status = status;
+      await Promise.all([tell(session, status), lease.show(status)]);
+    };
+    const atEnd = async (): Promise<Fact> => {
+      const isAwaited = await lease.isAwaited();
+      line.isIdleTold = line.jobs.length === 1 && !isAwaited;
+      return line.isIdleTold ? statusFact(session.id, { type: 'idle' }) : {};
+    };
+    return answer({ session, user, show, atEnd }, controller.signal);
   };
   const runOne = async (job: Job, line: Line): Promise<void> => {
-    const { session, user, controller, done } = job;
+    const { session, controller, done } = job;
+    line.status = { type: 'busy' };
+    line.isIdleTold = false;
+    let lease: Lease | undefined;
     try {
-      line.status = { type: 'busy' };
-      line.isIdleTold = false;
-      const atEnd = (): Fact => {
-        line.isIdleTold = line.jobs.length === 1;
-        return line.isIdleTold ? statusFact(session.id, { type: 'idle' }) : {};
-      };
-      const prompted = { session, user, show: (status: SessionStatus) => show(session, line, status), atEnd };
-      done.resolve(await answer(prompted, controller.signal));
+      lease = await leases.enter(session.id, () => controller.abort(new RunAborted()));
+      if (lease.hasLeftovers) await tidy(session.id);
+      done.resolve(await answerUnder(lease, job, line));
     } catch (error) {
       line.isIdleTold = false;
       onBug(error);
       done.reject(error);
     }
+    if (lease === undefined) return;
+    // Whoever waits elsewhere tells what the session does next.
+    if (!line.isIdleTold) line.isIdleTold = await lease.isAwaited().catch(() => false);
+    await lease.leave().catch(onBug);
   };
   const work = async (line: Line, sessionID: string): Promise<void> => {
     for (let job = line.jobs[0]; job !== undefined; job = line.jobs[0]) {
@@ -88,10 +105,13 @@ export const createRuns = ({ answer, tell, onBug }: RunsNeeds): Runs => {
       job.over.resolve();
     }
   };
-  const abort = async (sessionID: string): Promise<void> => {
+  const abortHere = async (sessionID: string): Promise<void> => {
     const jobs = [...(lines.get(sessionID)?.jobs ?? [])];
     for (const { controller } of jobs) controller.abort(new RunAborted());
     await Promise.all(jobs.map(({ over }) => over.promise));
+  };
+  const abort = async (sessionID: string): Promise<void> => {
+    await Promise.all([abortHere(sessionID), leases.abort(sessionID)]);
   };
   return {
     run(session, user) {
@@ -109,21 +129,26 @@ export const createRuns = ({ answer, tell, onBug }: RunsNeeds): Runs => {
       }
       return done.promise;
     },
-    statuses: () => Object.fromEntries([...lines].map(([id, { status }]) => [id, status])),
+    async statuses() {
+      const elsewhere = await leases.statuses();
+      return { ...elsewhere, ...Object.fromEntries([...lines].map(([id, { status }]) => [id, status])) };
+    },
     counts() {
       const jobs = [...lines.values()].reduce((sum, line) => sum + line.jobs.length, 0);
       return { running: lines.size, waiting: jobs - lines.size };
     },
     abort,
+    abortHere,
     async close(sessionID) {
       closing.add(sessionID);
+      await abort(sessionID);
       while (lines.has(sessionID)) await abort(sessionID);
     },
     isClosing: (sessionID) => closing.has(sessionID),
     open: (sessionID) => void closing.delete(sessionID),
     async stop() {
       isStopped = true;
-      while (lines.size > 0) await Promise.all([...lines.keys()].map(abort));
+      while (lines.size > 0) await Promise.all([...lines.keys()].map(abortHere));
     },
   };
 };

@@ -67,7 +67,7 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
         return json(200, await sessions.create({ ...given, directory: directoryOf(request, directory) }));
       },
     },
-    '/session/status': { GET: () => json(200, runs.statuses()) },
+    '/session/status': { GET: async () => json(200, await runs.statuses()) },
     '/session/:id': {
       GET: async (_request, { id = '' }) => json(200, await sessions.get(id)),
       async PATCH(request, { id = '' }) {

@@ -3,6 +3,7 @@ import { Fault } from '../core/fault.ts';
 import type { Ids } from './ids.ts';
 import type { Fact, Publisher } from './publisher.ts';
 import { type ModelRef, NO_TOKENS, type Rule, type Session } from './session.ts';
+import { StaleError } from './stale-error.ts';
 import type { Store } from './store.ts';
 
 export type SessionGiven = {
@@ -81,6 +82,9 @@ const slugOf = (id: string): string => {
 /** There is no such session, or none any more. */
 export const noSession = (): Fault => new Fault({ kind: 'not-found', hint: 'Session not found' });
 
+/** Servers that change one session at the same time take turns soon. */
+const TRIES = 20;
+
 export const createSessions = ({ store, publisher, ids, clock, version }: SessionsNeeds): Sessions => {
   const get = async (id: string): Promise<Session> => {
     const session = await store.session(id);
@@ -130,15 +134,22 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
     },
     update: (id, change, within = (changed) => changed) =>
       inOrder(id, async () => {
-        const before = await get(id);
-        const changed = change(before);
-        const session = { ...changed, time: { ...changed.time, updated: clock.now() } };
-        const fact: Fact = {
-          changes: [{ kind: 'session', session }],
-          drafts: [{ type: 'session.updated', properties: { sessionID: id, info: session } }],
-        };
-        await publisher.publish(session.directory, within(fact));
-        return session;
+        for (let tries = 1; ; tries++) {
+          const before = await get(id);
+          const changed = change(before);
+          const session = { ...changed, time: { ...changed.time, updated: clock.now() } };
+          const fact: Fact = {
+            changes: [{ kind: 'session', session, before }],
+            drafts: [{ type: 'session.updated', properties: { sessionID: id, info: session } }],
+          };
+          try {
+            await publisher.publish(session.directory, within(fact));
+            return session;
+          } catch (error) {
+            // Another server was faster: what it did stays.
+            if (!(error instanceof StaleError) || tries === TRIES) throw error;
+          }
+        }
       }),
     remove: (id) =>
       inOrder(id, async () => {

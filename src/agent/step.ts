@@ -53,7 +53,7 @@ export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSign
     const closed: AssistantMessage = { ...message, time, ...(error === undefined ? {} : { error, finish: 'error' }) };
     const told: Fact =
       error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
-    const end = joined(messageFact(closed), told, isEnd ? needs.atEnd() : {});
+    const end = joined(messageFact(closed), told, isEnd ? await needs.atEnd() : {});
     await tell(joined(last, end)).catch(async (failure: unknown) => {
       if (error === undefined) throw failure;
       // What was said last cannot be kept, it seems. The message must not stay open for that.

@@ -5,7 +5,8 @@ import type { Session } from './session.ts';
 
 /** Something to be kept from now on, or to be forgotten. What has an id replaces what had it before. */
 export type Change =
-  | { readonly kind: 'session'; readonly session: Session }
+  /** `before`: only if the session is still that one. If not, the commit fails with a `StaleError`. */
+  | { readonly kind: 'session'; readonly session: Session; readonly before?: Session }
   /**
    * A session that nobody finds until it is kept as a `session`. What was begun under its id before, and not finished, is
    * forgotten; an id that is taken makes the commit fail.

@@ -28,7 +28,7 @@ export type TurnNeeds = {
   readonly publish: (fact: Fact) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
   /** What is told with the end of the turn. */
-  readonly atEnd: () => Fact;
+  readonly atEnd: () => Promise<Fact>;
   /** Adds what a step has cost to the session; `within` as for any other change of a session. */
   readonly account: (
     step: Pick<StepEnd, 'tokens'> & { readonly cost: number },

@@ -4,6 +4,7 @@ import { isMain, type ProcessSide, runService, type Service } from '../adapter/n
 import { openSqliteStore } from '../adapter/sqlite-store.ts';
 import { systemClock } from '../adapter/system-clock.ts';
 import { newId, randomBytes } from '../adapter/web-random.ts';
+import { alone } from '../agent/alone.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { agentList } from '../agent/config/agent-view.ts';
 import { configProviders, providerList } from '../agent/config/provider-view.ts';
@@ -77,6 +78,7 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     credentials: settings.credentials,
     isForThisMachine: isLoopback(settings.host),
     store,
+    peers: alone(),
     voices: voicesFrom(config),
     shown: {
       config: config.shown,

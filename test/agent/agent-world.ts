@@ -1,4 +1,5 @@
 import type { AgentTool, ToolOutcome } from '../../src/agent/agent-tool.ts';
+import { alone } from '../../src/agent/alone.ts';
 import { type AgentNeeds, type AgentServer, createAgentServer } from '../../src/agent/app.ts';
 import type { ChatEvent, ChatModel, ChatRequest } from '../../src/agent/chat-model.ts';
 import type { AgentEvent } from '../../src/agent/event.ts';
@@ -186,6 +187,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     credentials: undefined,
     isForThisMachine: false,
     store,
+    peers: alone(),
     voices,
     shown: { config: {}, provider: {}, configProviders: {}, agent: [] },
     model,

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { type AskOutcome, createApprovals } from '../../src/agent/approvals.ts';
+import { alone } from '../../src/agent/alone.ts';
+import { createApprovals } from '../../src/agent/approvals.ts';
 import { createIds } from '../../src/agent/ids.ts';
+import type { AskOutcome } from '../../src/agent/peers.ts';
 import type { PermissionReply } from '../../src/agent/permission-request.ts';
 import type { Fact } from '../../src/agent/publisher.ts';
 import { describe, rejection } from '../check.ts';
@@ -13,6 +15,7 @@ const world = (publish?: (fact: Fact) => Promise<unknown>) => {
   const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
   const told: string[] = [];
   const approvals = createApprovals({
+    board: alone().asks,
     ids,
     clock,
     timeoutMs: LIMIT_MS,
@@ -40,7 +43,7 @@ describe('approvals', (check) => {
     controller.abort(reason);
     assert.is(await rejection(open), reason);
     assert.is(await rejection(ask('a', 'pay', controller.signal)), reason);
-    assert.equal(approvals.open(), []);
+    assert.equal(await approvals.open(), []);
     assert.equal(
       told.map((line) => line.split(' ')[1]),
       ['asked', 'reject'],
@@ -54,7 +57,7 @@ describe('approvals', (check) => {
       throw broken;
     });
     assert.is(await rejection(ask('a', 'pay')), broken);
-    assert.equal(approvals.open(), []);
+    assert.equal(await approvals.open(), []);
     assert.is(clock.pending(), 0);
   });
 
@@ -62,7 +65,8 @@ describe('approvals', (check) => {
     const gate = Promise.withResolvers<void>();
     const { approvals, ask } = world(() => gate.promise);
     const outcome = ask('a', 'pay');
-    assert.ok(approvals.reply(approvals.open()[0]?.id ?? '', { reply: 'once' }));
+    await turn();
+    assert.ok(await approvals.reply((await approvals.open())[0]?.id ?? '', { reply: 'once' }));
     gate.resolve();
     assert.equal(await outcome, { reply: 'once' });
   });
@@ -113,7 +117,7 @@ describe('approvals', (check) => {
         for (const given of actions) {
           const expected = new Map<string, Open['outcome']>();
           if (given.kind === 'ask') {
-            const before = new Set(approvals.open().map(({ id }) => id));
+            const before = new Set((await approvals.open()).map(({ id }) => id));
             const one: Open = {
               id: '',
               session: given.session,
@@ -125,20 +129,21 @@ describe('approvals', (check) => {
               (outcome) => (one.outcome = outcome),
               () => (one.outcome = 'aborted'),
             );
-            one.id = approvals.open().find(({ id }) => !before.has(id))?.id ?? '';
+            await turn();
+            one.id = (await approvals.open()).find(({ id }) => !before.has(id))?.id ?? '';
             all.push(one);
           } else if (given.kind === 'reply') {
             const open = all.filter(({ outcome }) => outcome === undefined);
             const one = open[given.at % Math.max(1, open.length)];
-            if (one === undefined) assert.not.ok(approvals.reply('per_x', given.reply));
+            if (one === undefined) assert.not.ok(await approvals.reply('per_x', given.reply));
             else {
               const { reply: word } = given.reply;
               if (word === 'always') expect((other) => other.permission === one.permission, given.reply, expected);
               if (word === 'reject' && !('message' in given.reply))
                 expect((other) => other.session === one.session, { reply: 'reject' }, expected);
               expected.set(one.id, given.reply);
-              assert.ok(approvals.reply(one.id, given.reply));
-              assert.not.ok(approvals.reply(one.id, given.reply), 'a second answer is none');
+              assert.ok(await approvals.reply(one.id, given.reply));
+              assert.not.ok(await approvals.reply(one.id, given.reply), 'a second answer is none');
             }
           } else if (given.kind === 'abort') {
             expect((one) => one.session === given.session, 'aborted', expected);
@@ -156,7 +161,7 @@ describe('approvals', (check) => {
           }
           const open = all.filter(({ outcome }) => outcome === undefined).map(({ id }) => id);
           assert.equal(
-            approvals.open().map(({ id }) => id),
+            (await approvals.open()).map(({ id }) => id),
             open,
           );
           assert.is(clock.pending(), open.length);

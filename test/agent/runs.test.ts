@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { alone } from '../../src/agent/alone.ts';
 import type { AssistantMessage, UserMessage } from '../../src/agent/message.ts';
 import { createRuns } from '../../src/agent/runs.ts';
 import { NO_TOKENS, type Session } from '../../src/agent/session.ts';
@@ -25,6 +26,7 @@ const userOf = (sessionID: string, id: string): UserMessage => ({
   agent: 'build',
   model: { providerID: 'p', modelID: 'm' },
 });
+const ALONE = { leases: alone().leases, tidy: async () => {} };
 const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
   id: `answer to ${id}`,
   sessionID,
@@ -47,6 +49,7 @@ const world = () => {
   const told: string[] = [];
   const bugs: unknown[] = [];
   const runs = createRuns({
+    ...ALONE,
     answer: ({ user }, signal) =>
       new Promise((resolve, reject) => {
         const settle = () => {
@@ -78,7 +81,7 @@ describe('runs', (check) => {
         open.map(({ user }) => user.id),
         [id],
       );
-      assert.equal(runs.statuses(), { a: { type: 'busy' } });
+      assert.equal(await runs.statuses(), { a: { type: 'busy' } });
       open[0]?.finish();
     }
     assert.equal(
@@ -86,7 +89,7 @@ describe('runs', (check) => {
       ['1', '2', '3'],
     );
     await turn();
-    assert.equal(runs.statuses(), {});
+    assert.equal(await runs.statuses(), {});
     assert.equal(told, ['a idle']);
   });
 
@@ -109,12 +112,13 @@ describe('runs', (check) => {
     assert.is((await second)?.parentID, '2');
     await turn();
     assert.equal(bugs, [broken]);
-    assert.equal(runs.statuses(), {});
+    assert.equal(await runs.statuses(), {});
   });
 
   check('go on when nobody can be told of them', async () => {
     const bugs: unknown[] = [];
     const runs = createRuns({
+      ...ALONE,
       answer: async ({ user }) => answerTo(user, false),
       tell: async () => {
         throw new Error('the store is gone');
@@ -123,7 +127,7 @@ describe('runs', (check) => {
     });
     await runs.run(sessionOf('a'), userOf('a', '1'));
     await turn();
-    assert.equal(runs.statuses(), {});
+    assert.equal(await runs.statuses(), {});
     assert.is(bugs.length, 1);
   });
 
@@ -132,9 +136,10 @@ describe('runs', (check) => {
     const ends: string[] = [];
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const runs = createRuns({
+      ...ALONE,
       answer: async ({ user, atEnd }) => {
         const gate = gates[Number(user.id)];
-        if (user.id !== '1') ends.push(...(atEnd().drafts ?? []).map(({ type }) => `${user.id} ${type}`));
+        if (user.id !== '1') ends.push(...((await atEnd()).drafts ?? []).map(({ type }) => `${user.id} ${type}`));
         await gate?.promise;
         if (user.id === '1') throw new Error('the store is gone');
         return answerTo(user, false);
@@ -161,8 +166,9 @@ describe('runs', (check) => {
   check('tell that a session is idle when an answer fails after its end was to be told', async () => {
     const told: string[] = [];
     const runs = createRuns({
+      ...ALONE,
       answer: async ({ atEnd }) => {
-        atEnd();
+        await atEnd();
         throw new Error('the store is gone');
       },
       tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
@@ -186,7 +192,7 @@ describe('runs', (check) => {
       open.map(({ user }) => user.id),
       ['2'],
     );
-    assert.equal(runs.statuses(), { a: { type: 'busy' } });
+    assert.equal(await runs.statuses(), { a: { type: 'busy' } });
     open[0]?.finish();
     assert.is((await second).error, undefined);
   });
@@ -199,7 +205,7 @@ describe('runs', (check) => {
     assert.ok(runs.isClosing('a'));
     const [second, other] = [runs.run(sessionOf('a'), userOf('a', '2')), runs.run(sessionOf('b'), userOf('b', '1'))];
     await closed;
-    assert.equal(Object.keys(runs.statuses()), ['b']);
+    assert.equal(Object.keys(await runs.statuses()), ['b']);
     assert.is((await second).error?.name, 'MessageAbortedError');
     assert.is((await first).error?.name, 'MessageAbortedError');
     assert.is((await runs.run(sessionOf('a'), userOf('a', 'late'))).error?.name, 'MessageAbortedError');
@@ -235,7 +241,7 @@ describe('runs', (check) => {
     const stopped = runs.stop();
     const late = runs.run(sessionOf('a'), userOf('a', '2'));
     await stopped;
-    assert.equal(runs.statuses(), {});
+    assert.equal(await runs.statuses(), {});
     assert.is((await late).error?.name, 'MessageAbortedError');
   });
 
@@ -265,12 +271,12 @@ describe('runs', (check) => {
           } else if (kind === 'finish') open[at % Math.max(1, open.length)]?.finish();
           else {
             await runs.abort(at);
-            assert.is(runs.statuses()[at], undefined);
+            assert.is((await runs.statuses())[at], undefined);
           }
           await turn();
           const busy = open.map(({ user }) => user.sessionID).sort();
           assert.equal(busy, [...new Set(busy)], 'one run for each session');
-          assert.equal(Object.keys(runs.statuses()).sort(), busy);
+          assert.equal(Object.keys(await runs.statuses()).sort(), busy);
         }
         await runs.stop();
         for (const { id, answer } of asked) assert.is((await answer).parentID, id);
@@ -281,7 +287,7 @@ describe('runs', (check) => {
           const last = told.findLast((word) => word.startsWith(at));
           assert.ok(last === undefined || last === `${at} idle`);
         }
-        assert.equal(runs.statuses(), {});
+        assert.equal(await runs.statuses(), {});
       }),
       { numRuns: 150 },
     );

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { sessionIDOf } from '../../src/agent/event.ts';
 import { type Ids, isIdOf } from '../../src/agent/ids.ts';
 import { OrphanError } from '../../src/agent/orphan-error.ts';
+import { StaleError } from '../../src/agent/stale-error.ts';
 import type { PlacedEvent, Store } from '../../src/agent/store.ts';
 import { type Check, rejection } from '../check.ts';
 import {
@@ -539,6 +540,25 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       const error = await rejection(store.commit([begun], []));
       assert.ok(error instanceof OrphanError && error.kind === 'session');
       assert.is((await store.messages('ses_1')).length, 2);
+    }),
+  );
+
+  check('keeps a session that was read before only while it is as it was read, and nothing else of that commit', () =>
+    withStore(async (store) => {
+      const [first, second] = [sessionOf('ses_1'), sessionOf('ses_1', { title: 'second' })];
+      const third = sessionOf('ses_1', { title: 'third' });
+      await store.commit([{ kind: 'session', session: first }], []);
+      await store.commit([{ kind: 'session', session: second, before: first }], [told('second')]);
+      const late = { kind: 'session', session: third, before: first } as const;
+      assert.instance(await rejection(store.commit([CONVERSATION[1], late], [told('never')])), StaleError);
+      assert.equal(await store.session('ses_1'), second);
+      assert.equal(await store.messages('ses_1'), []);
+      assert.is((await store.events({ afterID: '', limit: 10 })).length, 1);
+      await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
+      const gone = { kind: 'session', session: third, before: second } as const;
+      assert.instance(await rejection(store.commit([gone], [])), StaleError);
+      await store.commit([{ kind: 'session-begun', session: second }], []);
+      assert.instance(await rejection(store.commit([gone], [])), StaleError);
     }),
   );
 

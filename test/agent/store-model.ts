@@ -28,10 +28,15 @@ const without = (model: Model, isGone: (message: Message) => boolean): Model => 
   return { ...model, messages, parts, outputs };
 };
 
+/** Whether a session can be found, and is this one. */
+const isStill = ({ sessions, begun }: Model, before: Session): boolean =>
+  !begun.includes(before.id) && sessions.some((held) => JSON.stringify(held) === JSON.stringify(before));
+
 const after = (model: Model, change: Change): Model | undefined => {
   const { begun, sessions, messages, parts, outputs } = model;
   switch (change.kind) {
     case 'session':
+      if (change.before !== undefined && !isStill(model, change.before)) return undefined;
       return {
         ...model,
         sessions: replaced(sessions, change.session),
@@ -149,6 +154,14 @@ const partID = fc.constantFrom(...PARTS);
 
 const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 3, arbitrary: session.map((held) => ({ kind: 'session' as const, session: held })) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(session, fc.constantFrom(...TITLES), fc.boolean()).map(([before, title, isOther]) => ({
+      kind: 'session' as const,
+      session: { ...before, title },
+      before: isOther ? { ...before, slug: 'other' } : before,
+    })),
+  },
   { weight: 1, arbitrary: session.map((held) => ({ kind: 'session-begun' as const, session: held })) },
   { weight: 5, arbitrary: message.map((held) => ({ kind: 'message' as const, message: held })) },
   {
