@@ -6,7 +6,11 @@ import { answer, calls, type ScriptedAnswer, text } from './model-reply.ts';
 const TITLE_WORDS = 6;
 const SHOWN_CHARS = 200;
 const KEY_CHARS = 32;
-const WANTED = /\b(?:recharge|credit|top up)\s+(?:user\s+)?(\S+@\S+?)[,.:]?\s+(?:(?:with|by)\s+)?\$?(\d+(?:\.\d+)?)/i;
+/** An address and an amount, or a bare name "by" an amount. */
+const WANTED =
+  /\b(?:recharge|credit|top up)\s+(?:user\s+)?(?:(\S+@\S+?)[,.:]?\s+(?:(?:with|by)\s+)?|([a-z][\w.-]*)\s+by\s+)\$?(\d+(?:\.\d+)?)/i;
+/** Where most people of the demo's relay are at home. */
+const HOME_DOMAIN = 'example.com';
 const ADMIN_TOOLS = ['find_user', 'preview_recharge', 'recharge'] as const;
 type AdminTool = (typeof ADMIN_TOOLS)[number];
 
@@ -92,7 +96,8 @@ export const demoScript: ModelScript = (asked) => {
   const question = turns[start];
   const words = question?.role === 'user' ? question.text : '';
   if (isAskedForTitle(asked)) return titleFor(words);
-  const [, email, amount] = WANTED.exec(words) ?? [];
+  const [, address, name, amount] = WANTED.exec(words) ?? [];
+  const email = address ?? (name && `${name}@${HOME_DOMAIN}`);
   if (email !== undefined && amount !== undefined) {
     const steps = turns.slice(start + 1);
     const offered = (tool: AdminTool): string | undefined => tools.find((name) => isTool(name, tool));

@@ -1,9 +1,15 @@
-/** What `gatehouse demo --help` says. */
-export const DEMO_HELP = `gatehouse demo: a moderation gateway with a toy judge, and a toy relay for the admin tools, on this machine
+import type { DemoCommand } from './commands.ts';
 
-It takes no arguments. PORT (default 8000) and MODERATION_API_KEY (default: one made for the run) are read from the
-environment. The relay listens on 8090, or on any free port when that is taken. Ctrl-C ends it. The judge knows a table of
-words and no more, the relay forgets everything when it ends: never use it for real input.
+/** What `gatehouse demo --help` says. */
+export const DEMO_HELP = `gatehouse demo: all four services on this machine, with a toy judge, a scripted model and a toy relay behind them
+
+Usage: gatehouse demo            starts them, and prints five commands to copy
+       gatehouse demo --check    starts them on free ports, runs the five commands by itself and tells what came of them
+
+PORT (default 8000) is the gateway's port, and MODERATION_API_KEY (default: one made for the run) the key of gateway and
+bridge. Agent server, bridge and relay listen on 4000, 4100 and 8090, or on any free port when that is taken; all of it on
+127.0.0.1. Ctrl-C ends it, and nothing is kept. The judge knows a table of words, the model a script, the relay forgets
+everything when it ends: never use it for real input.
 `;
 
 export type ClientFacts = {
@@ -27,34 +33,39 @@ export const clientConfiguration = ({ node, program, relay, host, adminKey, jour
 };
 
 export type DemoFacts = {
-  readonly address: string;
+  readonly gateway: string;
+  readonly agent: string;
+  readonly bridge: string;
   readonly judge: string;
-  readonly key: string;
+  readonly judgeModel: string;
   readonly model: string;
+  /** The scripted model's name, as clients of the bridge see it. */
+  readonly modelName: string;
   readonly relay: string;
+  /** Opens gateway and bridge. */
+  readonly key: string;
   readonly adminKey: string;
   /** The configuration for an MCP client, and the file that holds it. */
   readonly client: { readonly file: string; readonly text: string };
 };
 
-const curl = ({ address, key }: DemoFacts, text: string): string =>
-  `curl -s ${address}/v1/moderations -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${JSON.stringify({ input: text })}'`;
+const commandText = ({ title, line }: DemoCommand): string => `${title}:\n  ${line}\n`;
 
 /** What a person sees first: that this is a demo, where it is, what to try and how to get real ones. */
 export const demoBanner = (
   facts: DemoFacts,
-): string => `THIS IS A DEMO: the judge is a table of words, not a model, and the relay a toy. Never use them for real input.
+  commands: readonly DemoCommand[],
+): string => `THIS IS A DEMO: the judge is a table of words, the model a script, the relay a toy. Never use them for real input.
 
-  gateway   ${facts.address}   key ${facts.key}
-  judge     ${facts.judge}   model ${facts.model}
-  relay     ${facts.relay}   in memory, no network behind it; demo key ${facts.adminKey}
+  gateway       ${facts.gateway}   key ${facts.key}
+  agent server  ${facts.agent}   no password, this machine only
+  bridge        ${facts.bridge}   key ${facts.key}
+  relay admin   started by the agent server, as its tool server
+  judge         ${facts.judge}   ${facts.judgeModel}
+  model         ${facts.model}   ${facts.modelName}
+  relay         ${facts.relay}   in memory, no network behind it; demo key ${facts.adminKey}
 
-A text that is flagged:
-  ${curl(facts, 'I will kill you')}
-
-A text that is clean:
-  ${curl(facts, 'How do I kill a zombie process?')}
-
+${commands.map(commandText).join('\n')}
 The relay admin tools, as an MCP client is told of them, and a line that lists them:
   ${facts.client.text}
   npx @modelcontextprotocol/inspector --cli --config ${facts.client.file} --server relay-admin --method tools/list
@@ -63,6 +74,7 @@ The relay admin tools, as an MCP client is told of them, and a line that lists t
 For a real judge, run "npm start" (where the package is installed: "gatehouse gateway") with one of
   BACKEND_API_KEYS=<keys of https://ollama.com>          the cloud
   BACKEND_BASE_URL=http://<host>:<port>                  your own Ollama, vLLM, llama.cpp or SGLang server
-and MODERATION_API_KEYS=<keys for your clients>. For a real relay: "gatehouse relay-admin --help". Ctrl-C ends the demo.
+and MODERATION_API_KEYS=<keys for your clients>. For a real agent, bridge and relay: "gatehouse agent --help", "gatehouse
+bridge --help", "gatehouse relay-admin --help". Ctrl-C ends the demo.
 
 `;

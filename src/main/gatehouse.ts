@@ -10,7 +10,7 @@ Usage: gatehouse <command> [options]
   bridge       an OpenAI-style front for the agent: chat completions, responses and models for any OpenAI client
   relay-admin  nine guarded tools over an API-relay platform: an MCP server on standard input and output
   eval         runs a labelled file through a running gateway and prints how well it judges
-  demo         a gateway with a toy judge and a toy relay on this machine, to see the whole path without a model
+  demo         all four services on this machine, with a toy judge, a scripted model and a toy relay behind them
 
 Each command explains itself with --help. Settings come from environment variables.
 `;

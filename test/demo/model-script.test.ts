@@ -71,6 +71,24 @@ describe("the demo's script", (check) => {
     assert.is(world.control.credits().length, 1);
   });
 
+  check('reads address and amount as people write them, and adds the domain to a bare name', async () => {
+    for (const words of [
+      'recharge alice by 2.5',
+      'Please recharge user alice@example.com by $2.5, she has paid.',
+      'Could you top up alice@example.com with 2.5?',
+    ]) {
+      const world = createWorld();
+      const { said } = await converse(words, { tools: ADMIN, call: adminCall(world) });
+      assert.is(said, 'Verified: 2.5 was added for alice@example.com, whose balance is now 15.');
+    }
+  });
+
+  check('takes no sentence for a recharge that names nobody or no amount', async () => {
+    for (const words of ['recharge my battery', 'which credit card 5 times?', 'recharge alice', 'recharge alice 5']) {
+      assert.match((await converse(words, { tools: ADMIN })).said, 'I am the demo model');
+    }
+  });
+
   check('begins anew when it is asked again in the same conversation', async () => {
     const world = createWorld();
     const call = adminCall(world);

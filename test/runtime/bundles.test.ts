@@ -71,7 +71,7 @@ describe('the bundles', (check) => {
 const buildWith = async (file: string, line: string) => {
   const tree = mkdtempSync(join(tmpdir(), 'gatehouse-build-'));
   try {
-    for (const name of ['src', 'build.mjs', 'package.json'])
+    for (const name of ['src', 'supply', 'build.mjs', 'package.json', 'agent.example.json'])
       cpSync(join(ROOT, name), join(tree, name), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
     const text = readFileSync(join(tree, file), 'utf8');

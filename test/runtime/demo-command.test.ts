@@ -7,8 +7,11 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import * as assert from 'uvu/assert';
+import { DEMO_ADMIN_KEY } from '../../src/demo/relay-secrets.ts';
 import { describe } from '../check.ts';
+import { until } from './agent-bundle-world.ts';
 import { fetchText, type Moderation } from './client.ts';
+import { processesOf } from './demo-processes.ts';
 import { bundle, freePort, isGroupAlive, type Running, run, start, type Variables } from './processes.ts';
 
 type Demo = Running & { readonly banner: string; readonly group: number; readonly temporary: string };
@@ -29,17 +32,36 @@ const withDemo = async (variables: Variables, body: (demo: Demo) => Promise<void
   }
 };
 
-const hasCurl = spawnSync('curl', ['--version']).error === undefined;
+const NO_SHELL = ['sh', 'curl', 'sed'].find((name) => spawnSync(name, ['--help']).error !== undefined);
 
-/** Does what a printed line says: in a shell, or without curl by reading it as a shell would. */
-const tried = async (line: string): Promise<Moderation> => {
-  if (hasCurl) return JSON.parse((await run('sh', ['-c', line])).stdout) as Moderation;
-  const url = /curl -s (\S+)/.exec(line)?.[1] ?? '';
-  const headers = Object.fromEntries(
-    [...line.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name, text]) => [name, text]),
-  );
-  const { text } = await fetchText(url, { method: 'POST', headers, body: /-d '([^']+)'/.exec(line)?.[1] });
-  return JSON.parse(text) as Moderation;
+/** The five lines to copy, as they are printed. */
+const linesIn = ({ banner }: Demo): readonly string[] =>
+  banner.split('\n').flatMap((line) => (/^ {2}(?:curl|cd|id=)/.test(line) ? [line.trim()] : []));
+/** Pastes a line into a new shell, somewhere else. */
+const pasted = async (line: string, directory: string): Promise<string> =>
+  (await run('sh', ['-c', line], { directory })).stdout;
+const verdictOf = (output: string): boolean | undefined => (JSON.parse(output) as Moderation).results[0]?.flagged;
+const answerOf = (output: string): string =>
+  (JSON.parse(output) as { choices: [{ message: { content: string } }] }).choices[0].message.content;
+
+/** The address of a service in the banner. */
+const addressOf = ({ banner }: Demo, service: string): string =>
+  new RegExp(`^ {2}${service} +(http://\\S+)`, 'm').exec(banner)?.[1] ?? '';
+const healthOf = async (address: string): Promise<unknown> => {
+  const { service } = (await (await fetch(`${address}/health`)).json()) as { service?: string };
+  return service;
+};
+const aliceAt = async (relay: string): Promise<unknown> => {
+  const headers = { 'x-api-key': DEMO_ADMIN_KEY };
+  const reply = await fetch(`${relay}/api/v1/admin/users/2`, { headers });
+  return ((await reply.json()) as { data: { balance: unknown } }).data.balance;
+};
+
+const flaggedAt = async (demo: Demo, key: string): Promise<boolean | undefined> => {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ input: 'I will kill you' });
+  const { text } = await fetchText(`${addressOf(demo, 'gateway')}/v1/moderations`, { method: 'POST', headers, body });
+  return verdictOf(text);
 };
 
 const portsIn = (banner: string): number[] => [
@@ -80,17 +102,37 @@ const someoneElse = async (wanted = 0) => {
 };
 
 describe('gatehouse demo', (check) => {
-  check('says first that it is a demo, and what it prints can be done as printed', async () => {
+  check('says first that it is a demo, and has each service at the address that it prints', async () => {
     const port = await freePort();
     await withDemo({ PORT: String(port) }, async (demo) => {
       assert.match(demo.banner.split('\n')[0] ?? '', /^THIS IS A DEMO: /);
       assert.is(demo.stderr(), '');
-      const lines = demo.banner.split('\n').filter((line) => line.trim().startsWith('curl '));
-      assert.is(lines.length, 2);
-      assert.match(lines[0] ?? '', `http://127.0.0.1:${port}/v1/moderations`);
-      const flags: (boolean | undefined)[] = [];
-      for (const line of lines) flags.push((await tried(line)).results[0]?.flagged);
-      assert.equal(flags, [true, false]);
+      assert.is(addressOf(demo, 'gateway'), `http://127.0.0.1:${port}`);
+      const services = ['gateway', 'agent server', 'bridge', 'judge', 'model'];
+      const names = await Promise.all(services.map((service) => healthOf(addressOf(demo, service))));
+      assert.equal(names, ['gateway', 'agent', 'bridge', 'demo-judge', 'demo-model']);
+      assert.is((await fetch(`${addressOf(demo, 'relay')}/health`)).status, 200);
+    });
+  });
+
+  check.needing(NO_SHELL, 'prints five lines that do in a new shell what they promise, in their order', async () => {
+    await withDemo({ PORT: '0' }, async (demo) => {
+      const relay = addressOf(demo, 'relay');
+      const [flagged = '', clean = '', client = '', asking = '', approving = '', ...more] = linesIn(demo);
+      assert.equal(more, []);
+      assert.is(verdictOf(await pasted(flagged, demo.temporary)), true);
+      assert.is(verdictOf(await pasted(clean, demo.temporary)), false);
+      assert.match(await pasted(client, demo.temporary), /^demo\/demo-model: .*I am the demo model/);
+      const question = answerOf(await pasted(asking, demo.temporary));
+      assert.match(question, /The agent asks for approval: relay-admin_recharge/);
+      assert.match(question, /Reply "approve \w+" or "reject \w+"\.$/);
+      assert.is(await aliceAt(relay), 12.5);
+      assert.match(answerOf(await pasted(approving, demo.temporary)), 'Verified: 2.5 was added for alice@example.com');
+      assert.is(await aliceAt(relay), 15);
+      // Approved a second time there is nothing to approve.
+      assert.not.match(answerOf(await pasted(approving, demo.temporary)), 'Verified');
+      assert.is(await aliceAt(relay), 15);
+      assert.is(demo.stderr(), '');
     });
   });
 
@@ -102,31 +144,98 @@ describe('gatehouse demo', (check) => {
     check(`ends with 0 by a ${signal} from ${sender}, and nothing of it is left`, async () => {
       await withDemo({ PORT: String(await freePort()) }, async (demo) => {
         const ports = portsIn(demo.banner);
-        assert.is(ports.length, 3);
-        assert.equal(await Promise.all(ports.map(isOpen)), [true, true, true]);
+        assert.is(ports.length, 6);
+        assert.equal(await Promise.all(ports.map(isOpen)), Array(6).fill(true));
         assert.is(readdirSync(demo.temporary).length, 1);
+        // A question that nobody has answered yet holds nobody up.
+        if (NO_SHELL === undefined) await pasted(linesIn(demo)[3] ?? '', demo.temporary);
         if (sender === 'a terminal') process.kill(-demo.group, signal);
         else demo.signal(signal);
         assert.equal(await demo.ended, { code: 0, signal: null });
         assert.not(isGroupAlive(demo.group));
-        assert.equal(await Promise.all(ports.map(isOpen)), [false, false, false]);
+        assert.equal(await Promise.all(ports.map(isOpen)), Array(6).fill(false));
+        assert.equal(processesOf(demo), []);
         assert.equal(readdirSync(demo.temporary), []);
+        assert.is(demo.stderr(), '');
       });
     });
   }
 
+  check('leaves no process when it is killed, not even in the middle of a question', async () => {
+    await withDemo({ PORT: '0' }, async (demo) => {
+      const [, , , asking = ''] = linesIn(demo);
+      if (NO_SHELL === undefined) await pasted(asking, demo.temporary);
+      assert.ok(processesOf(demo).length >= 4);
+      await demo.kill();
+      await until('all of them are gone', () => processesOf(demo).length === 0);
+    });
+  });
+
+  check('ends with 0 when it is told to before it is up', async () => {
+    const temporary = mkdtempSync(join(tmpdir(), 'demo-test-'));
+    const demo = start(process.execPath, [bundle('gatehouse.js'), 'demo'], {
+      variables: { PORT: '0', TMPDIR: temporary },
+    });
+    try {
+      await until('it has begun', () => readdirSync(temporary).length > 0);
+      demo.signal('SIGTERM');
+      assert.is((await demo.ended).code, 0);
+      assert.equal([demo.stdout(), readdirSync(temporary)], ['', []]);
+    } finally {
+      await demo.kill();
+      rmSync(temporary, { recursive: true });
+    }
+  });
+
+  check('leaves nothing when its terminal is closed, or nobody reads it any more', async () => {
+    await withDemo({ PORT: '0' }, async (demo) => {
+      demo.signal('SIGHUP');
+      assert.is((await demo.ended).code, 0);
+      assert.equal([processesOf(demo), readdirSync(demo.temporary)], [[], []]);
+    });
+    const temporary = mkdtempSync(join(tmpdir(), 'demo-test-'));
+    const demo = start(process.execPath, [bundle('gatehouse.js'), 'demo'], {
+      variables: { PORT: '0', TMPDIR: temporary },
+    });
+    try {
+      demo.child.stdout?.destroy();
+      await demo.ended;
+      assert.equal([processesOf({ temporary }), readdirSync(temporary), demo.stderr()], [[], [], '']);
+    } finally {
+      await demo.kill();
+      rmSync(temporary, { recursive: true });
+    }
+  });
+
   check('takes a port by itself when it is told to, and the key that it is given', async () => {
     await withDemo({ PORT: '0', MODERATION_API_KEY: 'my-own-key' }, async (demo) => {
-      const [line = ''] = demo.banner.split('\n').filter((each) => each.includes('curl '));
+      const [line = ''] = linesIn(demo);
       assert.match(line, /127\.0\.0\.1:[1-9]\d+\/.*Bearer my-own-key'/);
-      assert.is((await tried(line)).results[0]?.flagged, true);
+      const models = async (key: string) =>
+        (await fetch(`${addressOf(demo, 'bridge')}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+      assert.equal([await models('my-own-key'), await models('another')], [200, 401]);
+      assert.is(await flaggedAt(demo, 'my-own-key'), true);
     });
   });
 
   check('works behind a proxy that knows nothing of this machine', async () => {
     await withDemo({ PORT: '0', HTTP_PROXY: `http://127.0.0.1:${await freePort()}` }, async (demo) => {
-      const [line = ''] = demo.banner.split('\n').filter((each) => each.includes('curl '));
-      assert.is((await tried(line)).results[0]?.flagged, true);
+      const key = /Bearer ([^']+)'/.exec(demo.banner)?.[1] ?? '';
+      assert.is(await flaggedAt(demo, key), true);
+    });
+  });
+
+  check('takes neither password nor configuration of another agent server and bridge', async () => {
+    const others = {
+      AGENT_SERVER_PASSWORD: 'another-password',
+      AGENT_CONFIG: '/nowhere/agent.json',
+      AGENT_CONFIG_CONTENT: '{"model":"other/model"}',
+      BRIDGE_CONFIG: '/nowhere/bridge.json',
+      DEFAULT_MODEL: 'other/model',
+      BRIDGE_APPROVALS: 'reject',
+    };
+    await withDemo({ PORT: '0', ...others }, async (demo) => {
+      assert.is((await fetch(`${addressOf(demo, 'agent server')}/session`)).status, 200);
     });
   });
 
@@ -155,16 +264,35 @@ describe('gatehouse demo', (check) => {
     });
   });
 
-  check('puts the relay on another port when its own is taken', async () => {
-    // Whoever has the port already serves just as well.
-    const other = await someoneElse(8090).catch(() => undefined);
+  check('puts agent server, bridge and relay on other ports when theirs are taken, without a word', async () => {
+    const taken = [4000, 4100, 8090];
+    // Whoever has a port already serves just as well.
+    const others = await Promise.all(taken.map((port) => someoneElse(port).catch(() => undefined)));
     const demoElsewhere = withDemo({ PORT: '0' }, async (demo) => {
-      assert.not(portsIn(demo.banner).includes(8090));
+      const ports = portsIn(demo.banner);
+      for (const port of taken) assert.not(ports.includes(port));
+      assert.is(demo.stderr(), '');
+      assert.is(await healthOf(addressOf(demo, 'bridge')), 'bridge');
       await withClient(demo, async (client) => {
         assert.is((await called(client, 'health', {})).healthy, true);
       });
+      demo.signal('SIGTERM');
+      assert.is((await demo.ended).code, 0);
     });
-    await demoElsewhere.finally(() => other?.close());
+    await demoElsewhere.finally(() => {
+      for (const other of others) other?.close();
+    });
+  });
+
+  check('leaves a port of the others to the gateway when it is told to', async () => {
+    const other = await someoneElse(4000).catch(() => undefined);
+    other?.close();
+    // Somebody else of this machine has it for good.
+    if (other === undefined) return;
+    await withDemo({ PORT: '4000' }, async (demo) => {
+      assert.is(addressOf(demo, 'gateway'), 'http://127.0.0.1:4000');
+      assert.is(await healthOf(addressOf(demo, 'agent server')), 'agent');
+    });
   });
 
   check('promises nothing when its port is in use, but says so and ends with 1', async () => {
@@ -177,7 +305,8 @@ describe('gatehouse demo', (check) => {
     assert.equal(readdirSync(temporary), []);
     rmSync(temporary, { recursive: true });
     assert.equal([code, stdout], [1, '']);
-    assert.is(stderr, `gatehouse gateway: PORT: port ${other.port} on 127.0.0.1 is in use; set PORT to a free one\n`);
+    const why = `gatehouse gateway: PORT: port ${other.port} on 127.0.0.1 is in use; set PORT to a free one`;
+    assert.is(stderr, `${why}\ngatehouse demo: ended, because gateway did\n`);
   });
 
   check('promises nothing when a variable is wrong, but names it', async () => {

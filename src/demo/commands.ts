@@ -1,0 +1,132 @@
+import * as v from 'valibot';
+import { DEMO_MODEL_NAME } from './agent-config.ts';
+
+/** What the output of a command shows, in a few words. */
+export type Sight = { readonly isAsPromised: boolean; readonly words: string };
+
+/** A line to be pasted into a shell, and what it promises. */
+export type DemoCommand = {
+  readonly title: string;
+  readonly line: string;
+  readonly sightOf: (output: string) => Sight;
+};
+
+export type CommandFacts = {
+  readonly gateway: string;
+  readonly agent: string;
+  readonly bridge: string;
+  readonly key: string;
+  /** The Node that runs this: another one of the path may be too old. */
+  readonly node: string;
+  /** Where the npm package `openai` is found; none where it is not. */
+  readonly openaiDirectory: string | undefined;
+};
+
+/** What the demo recharges. */
+export const RECHARGE = { email: 'alice@example.com', amount: '2.5' } as const;
+/** Where the chat with the question goes on. */
+const CONVERSATION = 'recharge-alice';
+/** The agent lists its open questions; the last one's id. */
+const LAST_ID = String.raw`sed -n 's/.*"id":"\(per_[^"]*\)".*/\1/p'`;
+const SHOWN_CHARS = 160;
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+/** A word of a shell, in quotes where it needs them. */
+const word = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : quoted(text));
+const shown = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
+
+type Post = { readonly url: string; readonly key: string; readonly headers?: string; readonly data: string };
+const post = ({ url, key, headers = '', data }: Post): string =>
+  `curl -s -w '\\n' ${url} -H ${quoted(`Authorization: Bearer ${key}`)} -H 'Content-Type: application/json' ${headers}-d ${data}`;
+
+const Verdict = v.object({
+  results: v.tuple([v.object({ flagged: v.boolean(), category_scores: v.record(v.string(), v.number()) })]),
+});
+const Chat = v.object({
+  model: v.string(),
+  choices: v.tuple([v.object({ message: v.object({ content: v.string() }) })]),
+});
+
+const read = <Schema extends v.GenericSchema>(schema: Schema, output: string): v.InferOutput<Schema> | undefined => {
+  try {
+    const result = v.safeParse(schema, JSON.parse(output));
+    return result.success ? result.output : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The line that tells of an error, or else the beginning. */
+const seenIn = (output: string): string => shown(/^.*\b\w*Error\b.*$/m.exec(output)?.[0] ?? output) || 'no output';
+const unlike = (output: string): Sight => ({ isAsPromised: false, words: seenIn(output) });
+
+const flaggedAs =
+  (expected: boolean) =>
+  (output: string): Sight => {
+    const result = read(Verdict, output)?.results[0];
+    if (result === undefined) return unlike(output);
+    const [[category, score] = ['none', 0]] = Object.entries(result.category_scores).sort(([, a], [, b]) => b - a);
+    return { isAsPromised: result.flagged === expected, words: `flagged ${result.flagged}, ${category} ${score}` };
+  };
+
+/** The line of an answer that begins with these words. */
+const answers =
+  (expected: string) =>
+  (output: string): Sight => {
+    const chat = read(Chat, output);
+    if (chat === undefined) return unlike(output);
+    const { content } = chat.choices[0].message;
+    const place = content.indexOf(expected);
+    if (place === -1) return unlike(content);
+    const [line = ''] = content.slice(place).split('\n');
+    return { isAsPromised: chat.model === DEMO_MODEL_NAME, words: `${chat.model}: ${shown(line)}` };
+  };
+
+const says =
+  (expected: string) =>
+  (output: string): Sight => ({ isAsPromised: output.startsWith(expected), words: seenIn(output) });
+
+const moderation = ({ gateway, key }: CommandFacts, input: string): string =>
+  post({ url: `${gateway}/v1/moderations`, key, data: quoted(JSON.stringify({ input })) });
+
+/** A chat with one message. The text stands in single quotes already, so that a shell's variable can stand in it. */
+const chat = ({ bridge, key }: CommandFacts, content: string): string =>
+  post({
+    url: `${bridge}/v1/chat/completions`,
+    key,
+    headers: `-H 'x-session-id: ${CONVERSATION}' `,
+    data: `'{"messages":[{"role":"user","content":"${content}"}]}'`,
+  });
+
+const openAiChat = ({ bridge, key, node, openaiDirectory }: CommandFacts): string => {
+  const place = openaiDirectory === undefined ? '' : `cd ${word(openaiDirectory)} && `;
+  const options = `{ baseURL: ${JSON.stringify(`${bridge}/v1`)}, apiKey: ${JSON.stringify(key)} }`;
+  const asked = `{ model: "${DEMO_MODEL_NAME}", messages: [{ role: "user", content: "Good morning" }] }`;
+  const program = `import OpenAI from "openai"; const openai = new OpenAI(${options}); const { model, choices } = await openai.chat.completions.create(${asked}); console.log(model + ": " + choices[0].message.content);`;
+  return `${place}${word(node)} --input-type=module -e ${quoted(program)}`;
+};
+
+/** Five lines, in the order in which they are to be run: the fourth asks what the fifth approves. */
+export const demoCommands = (facts: CommandFacts): readonly DemoCommand[] => [
+  { title: 'A text that is flagged', line: moderation(facts, 'I will kill you'), sightOf: flaggedAs(true) },
+  {
+    title: 'A text that is clean',
+    line: moderation(facts, 'How do I kill a zombie process?'),
+    sightOf: flaggedAs(false),
+  },
+  {
+    title: `A chat through the bridge with an OpenAI client${facts.openaiDirectory === undefined ? ' (first: npm install openai)' : ''}`,
+    line: openAiChat(facts),
+    sightOf: says(`${DEMO_MODEL_NAME}: You said: "Good morning"`),
+  },
+  {
+    title: 'A recharge, which the agent hands to its maintainer, who asks a person first',
+    line: chat(facts, `recharge ${RECHARGE.email} by ${RECHARGE.amount}`),
+    sightOf: answers('The agent asks for approval: relay-admin_recharge'),
+  },
+  {
+    title: 'Its approval, by the id of the question, which is read from the agent here. Only now is anything sent',
+    line: `id=$(curl -s ${facts.agent}/permission | ${LAST_ID}); ${chat(facts, "approve '$id'")}`,
+    sightOf: answers(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
+  },
+];

@@ -1,0 +1,22 @@
+export const LOOPBACK = '127.0.0.1';
+
+export type Ports = {
+  readonly gateway: string;
+  /** 0 is any free one. */
+  readonly agent: number;
+  readonly bridge: number;
+  readonly relay: number;
+};
+
+const DEFAULT_PORT = '8000';
+const USUAL_PORTS = { agent: 4000, bridge: 4100, relay: 8090 } as const;
+
+export const ANY_PORTS: Ports = { gateway: '0', agent: 0, bridge: 0, relay: 0 };
+
+/** The usual ones beside the gateway's, which is nobody else's. */
+export const portsBeside = (given: string | undefined): Ports => {
+  const gateway = given?.trim() || DEFAULT_PORT;
+  const otherThan = (port: number): number => (port === Number(gateway) ? 0 : port);
+  const { agent, bridge, relay } = USUAL_PORTS;
+  return { gateway, agent: otherThan(agent), bridge: otherThan(bridge), relay: otherThan(relay) };
+};

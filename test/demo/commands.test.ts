@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import * as assert from 'uvu/assert';
+import { type CommandFacts, demoCommands } from '../../src/demo/commands.ts';
+import { describe } from '../check.ts';
+
+const FACTS: CommandFacts = {
+  gateway: 'http://127.0.0.1:1',
+  agent: 'http://127.0.0.1:2',
+  bridge: 'http://127.0.0.1:3',
+  key: 'a-key',
+  node: '/opt/node',
+  openaiDirectory: '/opt/a clone',
+};
+const commands = (facts: Partial<CommandFacts> = {}) => demoCommands({ ...FACTS, ...facts });
+const sightOf = (place: number, output: unknown) =>
+  commands()[place]?.sightOf(typeof output === 'string' ? output : JSON.stringify(output));
+const isKept = (place: number, output: unknown): boolean => sightOf(place, output)?.isAsPromised ?? false;
+
+const verdict = (flagged: boolean) => ({ results: [{ flagged, category_scores: { hate: 0.1, violence: 0.9 } }] });
+const said = (content: string, model = 'demo/demo-model') => ({ model, choices: [{ message: { content } }] });
+const hasShell = spawnSync('sh', ['-c', ':']).status === 0;
+
+/** What a shell makes of a line, word by word; nothing of it is run. */
+const wordsOf = (line: string): string[] => {
+  const script = `curl() { printf '%s\\0' "$@"; }; cd() { :; }; sed() { echo per_1; }; ${line}`;
+  return spawnSync('sh', ['-c', script]).stdout.toString().split('\0');
+};
+
+describe("the demo's commands", (check) => {
+  check('are five, each on one line and with another title', () => {
+    assert.is(commands().length, 5);
+    assert.is(new Set(commands().map(({ title }) => title)).size, 5);
+    for (const { line } of commands()) assert.not.match(line, '\n');
+  });
+
+  check('believe a verdict only if it is the one that was promised', () => {
+    assert.equal([isKept(0, verdict(true)), isKept(0, verdict(false))], [true, false]);
+    assert.equal([isKept(1, verdict(true)), isKept(1, verdict(false))], [false, true]);
+    assert.is(sightOf(0, verdict(true))?.words, 'flagged true, violence 0.9');
+    for (const output of ['', '{}', { error: { message: 'no' } }, 'curl: (7) refused']) {
+      assert.equal([isKept(0, output), isKept(1, output)], [false, false]);
+    }
+  });
+
+  check('believe an answer only if the demo model gave it', () => {
+    assert.ok(isKept(2, 'demo/demo-model: You said: "Good morning". I am'));
+    assert.not(isKept(2, 'cloud/gpt-oss: You said: "Good morning".'));
+    assert.is(sightOf(2, 'at x:1\n\nError [ERR]: no openai\n  at y')?.words, 'Error [ERR]: no openai');
+    const asks = 'One moment.\n\nThe agent asks for approval: relay-admin_recharge\n```text\n{}\n```';
+    assert.ok(isKept(3, said(asks)));
+    assert.not(isKept(3, said(asks, 'another/model')));
+    assert.not(isKept(3, said('Verified: 2.5 was added for alice@example.com')));
+  });
+
+  check('believe a recharge only if it was verified', () => {
+    assert.ok(isKept(4, said('The maintainer says: Verified: 2.5 was added for alice@example.com, whose')));
+    assert.not(isKept(4, said('The recharge of alice@example.com is not confirmed (accepted_unverified).')));
+    assert.not(isKept(4, said('The maintainer says: Verified: 2 was added for alice@example.com')));
+    assert.is(sightOf(4, '')?.words, 'no output');
+  });
+
+  check('say what to install where there is no OpenAI client', () => {
+    const [, , client] = commands({ openaiDirectory: undefined });
+    assert.match(client?.title ?? '', 'npm install openai');
+    assert.not.match(client?.line ?? '', 'cd ');
+  });
+
+  check.needing(hasShell ? undefined : 'sh', 'pass a key through the shell as it is, whatever is in it', () => {
+    const key = `k'"$(echo no)\`\\`;
+    for (const place of [0, 1, 3, 4]) {
+      const words = wordsOf(commands({ key })[place]?.line ?? '');
+      assert.ok(words.includes(`Authorization: Bearer ${key}`), words.join(' '));
+    }
+  });
+
+  check.needing(hasShell ? undefined : 'sh', 'send JSON, in the last one with the id that the agent has listed', () => {
+    const [, , , asking, approving] = commands().map(({ line }) => wordsOf(line));
+    const messageIn = (words: readonly string[] = []) =>
+      (JSON.parse(words.at(-2) ?? '') as { messages: [{ content: string }] }).messages[0].content;
+    assert.is(messageIn(asking), 'recharge alice@example.com by 2.5');
+    assert.is(messageIn(approving), 'approve per_1');
+  });
+});
