@@ -1,0 +1,77 @@
+{{- define "gatehouse.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Names of objects have room for `-gateway-xxxxxxxxxx-xxxxx` behind this. */}}
+{{- define "gatehouse.fullname" -}}
+{{- $name := include "gatehouse.name" . }}
+{{- $own := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- .Values.fullnameOverride | default $own | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The name of a service's objects. Takes root and service. */}}
+{{- define "gatehouse.serviceName" -}}
+{{- printf "%s-%s" (include "gatehouse.fullname" .root) .service }}
+{{- end }}
+
+{{- define "gatehouse.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "gatehouse.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .service }}
+{{- end }}
+
+{{- define "gatehouse.labels" -}}
+{{ include "gatehouse.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "gatehouse.metadata" -}}
+name: {{ include "gatehouse.serviceName" . }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "gatehouse.labels" . | nindent 2 }}
+{{- end }}
+
+{{- define "gatehouse.serviceAccountName" -}}
+{{- $own := ternary (include "gatehouse.fullname" .) "default" .Values.serviceAccount.create }}
+{{- .Values.serviceAccount.name | default $own }}
+{{- end }}
+
+{{- define "gatehouse.image" -}}
+{{- $image := .root.Values.image }}
+{{- $name := printf "%s:%s" (get $image.repositories .service) ($image.tag | default .root.Chart.AppVersion) }}
+{{- if $image.registry }}{{ trimSuffix "/" $image.registry }}/{{ end }}{{ $name }}
+{{- end }}
+
+{{/* The Secret of the gateway. */}}
+{{- define "gatehouse.secretName" -}}
+{{- ternary (include "gatehouse.serviceName" (dict "root" . "service" "gateway")) .Values.secrets.existingSecret .Values.secrets.create }}
+{{- end }}
+
+{{/* Whether the gateway is given backend keys: always for the cloud, and for a server of one's own if that is said. */}}
+{{- define "gatehouse.hasBackendKeys" -}}
+{{- if or (not .Values.backend.baseUrl) .Values.backend.sendKeys }}true{{ end }}
+{{- end }}
+
+{{- define "gatehouse.isScaled" -}}
+{{- if or .Values.gateway.autoscaling.enabled (gt (int .Values.gateway.replicaCount) 1) }}true{{ end }}
+{{- end }}
+
+{{- define "gatehouse.agentUrl" -}}
+{{- $own := printf "http://%s:%v" (include "gatehouse.serviceName" (dict "root" . "service" "agent")) .Values.agent.service.port }}
+{{- .Values.bridge.agent.baseUrl | default $own }}
+{{- end }}
+
+{{/* The text of agent.json. */}}
+{{- define "gatehouse.agentConfig" -}}
+{{- $file := ternary "files/agent-relay.json" "files/agent.json" .Values.agent.relay.enabled }}
+{{- .Values.agent.config | default (.Files.Get $file) | trim }}
+{{- end }}
+
+{{/* Port of an address, its own or that of its scheme. */}}
+{{- define "gatehouse.portOf" -}}
+{{- $url := urlParse . }}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) }}
+{{- end }}

@@ -1,0 +1,122 @@
+{{/* A Service. Takes root, service, values and affinity. */}}
+{{- define "gatehouse.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "gatehouse.metadata" . | nindent 2 }}
+  {{- with .values.service.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  type: {{ .values.service.type }}
+  {{- with .affinity }}
+  sessionAffinity: {{ . }}
+  {{- end }}
+  selector:
+    {{- include "gatehouse.selectorLabels" . | nindent 4 }}
+  ports:
+    - name: http
+      port: {{ .values.service.port }}
+      targetPort: http
+      protocol: TCP
+{{- end }}
+
+{{/*
+An Ingress. Takes root, service, values, ingress and annotations. `--set ingress.hosts[0].host=` replaces the list, so
+whatever an element may lack is made up here.
+*/}}
+{{- define "gatehouse.ingress" -}}
+{{- $name := include "gatehouse.serviceName" . }}
+{{- $port := .values.service.port }}
+{{- $paths := .ingress.paths }}
+{{- $hosts := list }}
+{{- range .ingress.hosts }}
+{{- $hosts = append $hosts .host }}
+{{- end }}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  {{- include "gatehouse.metadata" . | nindent 2 }}
+  {{- with merge dict .ingress.annotations .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .ingress.className }}
+  ingressClassName: {{ . }}
+  {{- end }}
+  {{- with .ingress.tls }}
+  tls:
+    {{- range $at, $tls := . }}
+    - hosts:
+        {{- toYaml ($tls.hosts | default $hosts) | nindent 8 }}
+      secretName: {{ $tls.secretName | default (printf "%s-tls%s" $name (ternary "" (printf "-%d" $at) (eq $at 0))) }}
+    {{- end }}
+  {{- end }}
+  rules:
+    {{- range $hosts }}
+    - host: {{ . | quote }}
+      http:
+        paths:
+          {{- range $paths }}
+          - path: {{ . }}
+            pathType: Prefix
+            backend:
+              service:
+                name: {{ $name }}
+                port:
+                  number: {{ $port }}
+          {{- end }}
+    {{- end }}
+{{- end }}
+
+{{/* A NetworkPolicy. Takes root, service, port, clients (none: anyone), isClosed (none: nobody) and egress rules. */}}
+{{- define "gatehouse.networkPolicy" -}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  {{- include "gatehouse.metadata" . | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "gatehouse.selectorLabels" . | nindent 6 }}
+  policyTypes:
+    - Ingress
+    - Egress
+  {{- if and .isClosed (not .clients) }}
+  ingress: []
+  {{- else }}
+  ingress:
+    - ports:
+        - port: {{ .port }}
+          protocol: TCP
+      {{- with .clients }}
+      from:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+  {{- end }}
+  egress:
+    - ports:
+        - port: 53
+          protocol: UDP
+        - port: 53
+          protocol: TCP
+    {{- toYaml .egress | nindent 4 }}
+{{- end }}
+
+{{/* One egress rule: these ports anywhere, and those of the addresses and proxies. Takes root, ports and urls. */}}
+{{- define "gatehouse.egressTo" -}}
+{{- $ports := list }}
+{{- range .ports }}
+{{- $ports = append $ports (int .) }}
+{{- end }}
+{{- range compact (concat .urls (list .root.Values.proxy.httpsProxy .root.Values.proxy.httpProxy)) }}
+{{- $ports = append $ports (include "gatehouse.portOf" . | int) }}
+{{- end }}
+- ports:
+    {{- range uniq $ports }}
+    - port: {{ . }}
+      protocol: TCP
+    {{- end }}
+{{- end }}

@@ -1,0 +1,121 @@
+{{/* What the pods of all services have in common. Takes root and service. */}}
+{{- define "gatehouse.pod" -}}
+serviceAccountName: {{ include "gatehouse.serviceAccountName" .root }}
+automountServiceAccountToken: false
+# Variables made from names of other services could be taken for settings.
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  {{- if eq .service "agent" }}
+  fsGroup: 65532
+  fsGroupChangePolicy: OnRootMismatch
+  {{- end }}
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .root.Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "gatehouse.podMetadata" -}}
+labels:
+  {{- include "gatehouse.labels" . | nindent 2 }}
+{{- $annotations := dict }}
+{{- if and .root.Values.metrics.scrapeAnnotations (ne .service "agent") }}
+{{- $annotations = dict "prometheus.io/scrape" "true" "prometheus.io/port" (toString .port) "prometheus.io/path" "/metrics" }}
+{{- end }}
+{{- with merge dict .values.podAnnotations .checksums $annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* A service's container but for env, mounts and lifecycle. Takes root, service, values and port. */}}
+{{- define "gatehouse.container" -}}
+name: {{ .service }}
+image: {{ include "gatehouse.image" . | quote }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop:
+      - ALL
+ports:
+  - name: http
+    containerPort: {{ .port }}
+    protocol: TCP
+startupProbe:
+  httpGet:
+    path: /health
+    port: http
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet:
+    path: /health
+    port: http
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet:
+    path: /ready
+    port: http
+  periodSeconds: 5
+  timeoutSeconds: 5
+resources:
+  {{- toYaml .values.resources | nindent 2 }}
+{{- end }}
+
+{{/* A text of a value. Whole numbers of a values file arrive as floats, and a million would be 1e+06. */}}
+{{- define "gatehouse.text" -}}
+{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+
+{{/* These stand as deep as the env of a Deployment's container. */}}
+{{- define "gatehouse.env" -}}
+{{- range $name, $value := . }}
+            - name: {{ $name }}
+              value: {{ include "gatehouse.text" $value | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Variables from a Secret. Takes secret and keys: variable to key. */}}
+{{- define "gatehouse.secretEnv" -}}
+{{- $secret := .secret }}
+{{- range $name, $key := .keys }}
+            - name: {{ $name }}
+              valueFrom:
+                secretKeyRef:
+                  name: {{ $secret }}
+                  key: {{ $key }}
+{{- end }}
+{{- end }}
+
+{{/* Nothing but what is set. */}}
+{{- define "gatehouse.proxyEnv" -}}
+{{- $proxy := .Values.proxy }}
+{{- range $name, $value := dict "HTTPS_PROXY" $proxy.httpsProxy "HTTP_PROXY" $proxy.httpProxy "NO_PROXY" $proxy.noProxy }}
+{{- if $value }}
+            - name: {{ $name }}
+              value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+{{- end }}

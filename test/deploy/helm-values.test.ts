@@ -1,0 +1,219 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { AgentVariables } from '../../src/agent/variables.ts';
+import { BridgeVariables } from '../../src/bridge/settings.ts';
+import { GatewayVariables } from '../../src/gateway/config.ts';
+import { describe } from '../check.ts';
+import { CASES, LEAST } from './helm-cases.ts';
+import { CHART, kindsOf, MISSING, manifests, only, refusal, template, variablesOf } from './helm-world.ts';
+
+const HOST = 'ingress.hosts[0].host=moderation.corp.test';
+const TLS_HOST = 'ingress.tls[0].hosts[0]=moderation.corp.test';
+const TLS_SECRET = 'ingress.tls[0].secretName=moderation-tls';
+const PLACEHOLDER = 'moderation.example.com';
+const OUR_SECRET = 'demo-gatehouse-gateway-tls';
+
+const set = (...lines: readonly string[]): readonly string[] => lines.flatMap((line) => ['--set', line]);
+
+const hostsWith = (...lines: readonly string[]) => {
+  const { spec } = only(manifests(LEAST, set('ingress.enabled=true', ...lines)), 'Ingress');
+  return { hosts: spec.rules.map(({ host }: { host: string }) => host), tls: spec.tls, class: spec.ingressClassName };
+};
+
+describe("the specification's values", (check) => {
+  check.needing(MISSING, 'render no ingress and no Secret unless asked', () => {
+    assert.equal(kindsOf(manifests(LEAST)), ['Deployment', 'Service', 'ServiceAccount']);
+    const withSecret = Object.keys(CASES).filter((name) => kindsOf(manifests(CASES[name] ?? {})).includes('Secret'));
+    assert.equal(withSecret, ['created-secret']);
+  });
+
+  check.needing(MISSING, 'take the name of the Secret from secrets.existingSecret, for both lists of keys', () => {
+    const all = manifests({}, set('secrets.create=false', 'secrets.existingSecret=moderation-keys'));
+    const { BACKEND_API_KEYS, MODERATION_API_KEYS } = variablesOf(only(all, 'Deployment'));
+    assert.is(BACKEND_API_KEYS, 'moderation-keys/BACKEND_API_KEYS');
+    assert.is(MODERATION_API_KEYS, 'moderation-keys/MODERATION_API_KEYS');
+  });
+
+  check.needing(MISSING, 'have an ingress of the class nginx with managed certificates and a placeholder host', () => {
+    const { metadata } = only(manifests(LEAST, set('ingress.enabled=true')), 'Ingress');
+    assert.is(metadata.annotations['cert-manager.io/cluster-issuer'], 'letsencrypt');
+    const tls = [{ hosts: [PLACEHOLDER], secretName: OUR_SECRET }];
+    assert.equal(hostsWith(), { hosts: [PLACEHOLDER], tls, class: 'nginx' });
+  });
+
+  check.needing(MISSING, 'take ingress.hosts[0].host alone, for the certificate as well', () => {
+    const tls = [{ hosts: ['moderation.corp.test'], secretName: OUR_SECRET }];
+    assert.equal(hostsWith(HOST), { hosts: ['moderation.corp.test'], tls, class: 'nginx' });
+  });
+
+  check.needing(MISSING, 'take ingress.tls[0].hosts[0] alone', () => {
+    const tls = [{ hosts: ['moderation.corp.test'], secretName: OUR_SECRET }];
+    assert.equal(hostsWith(TLS_HOST), { hosts: [PLACEHOLDER], tls, class: 'nginx' });
+  });
+
+  check.needing(MISSING, 'take ingress.tls[0].secretName alone', () => {
+    const tls = [{ hosts: [PLACEHOLDER], secretName: 'moderation-tls' }];
+    assert.equal(hostsWith(TLS_SECRET), { hosts: [PLACEHOLDER], tls, class: 'nginx' });
+  });
+
+  check.needing(MISSING, 'take any two and all three together', () => {
+    const hosts = ['moderation.corp.test'];
+    const all = { hosts, tls: [{ hosts, secretName: 'moderation-tls' }], class: 'nginx' };
+    assert.equal(hostsWith(HOST, TLS_HOST, TLS_SECRET), all);
+    assert.equal(hostsWith(HOST, TLS_SECRET), all);
+    assert.equal(hostsWith(HOST, TLS_HOST).tls, [{ hosts, secretName: OUR_SECRET }]);
+    assert.equal(hostsWith(TLS_HOST, TLS_SECRET), { ...all, hosts: [PLACEHOLDER] });
+  });
+
+  check.needing(MISSING, 'give several certificates names of their own', () => {
+    const { tls } = hostsWith('ingress.tls[0].hosts[0]=one.test', 'ingress.tls[1].hosts[0]=two.test');
+    assert.equal(
+      tls.map(({ secretName }: { secretName: string }) => secretName),
+      [OUR_SECRET, `${OUR_SECRET}-1`],
+    );
+  });
+});
+
+describe('values that cannot work', (check) => {
+  const told = (values: object, words: readonly string[], more: readonly string[] = []): void => {
+    const text = refusal({ ...values }, more);
+    for (const word of words) assert.match(text, word);
+  };
+
+  check.needing(MISSING, 'are refused with what to set when no Secret is named', () => {
+    told({}, ['secrets.existingSecret: expected the name of a Secret', '(MODERATION_API_KEYS)', '(BACKEND_API_KEYS)']);
+    told({}, ['secrets.create=true makes one']);
+  });
+  check.needing(MISSING, 'are refused when a Secret is to be made of nothing', () => {
+    told({ secrets: { create: true } }, [
+      'secrets.values.MODERATION_API_KEYS: expected gateway keys',
+      'secrets.values.BACKEND_API_KEYS: expected backend keys',
+    ]);
+  });
+  check.needing(MISSING, 'are refused when a Secret is made and named at once', () => {
+    told({ secrets: { create: true, existingSecret: 'keys' } }, ['secrets.existingSecret: expected nothing']);
+  });
+  check.needing(MISSING, 'are refused when the agent or the bridge has no Secret, all of it at once', () => {
+    told({ agent: { enabled: true }, bridge: { enabled: true } }, [
+      'secrets.existingSecret:',
+      'agent.existingSecret: expected the name of a Secret with AGENT_SERVER_PASSWORD, MODEL_API_KEY',
+      'bridge.existingSecret: expected the name of a Secret with BRIDGE_API_KEYS',
+    ]);
+  });
+  check.needing(MISSING, 'are refused when the agent is to have two replicas', () => {
+    const agent = { enabled: true, existingSecret: 'agent-secrets', replicaCount: 2 };
+    told({ ...LEAST, agent }, ['agent.replicaCount: expected 1; the store is one SQLite file with one writer']);
+  });
+  check.needing(MISSING, 'are refused when the bridge has no agent, or the relay no address', () => {
+    told({ ...LEAST, bridge: { enabled: true, existingSecret: 'bridge-secrets' } }, ['bridge.agent.baseUrl: expected']);
+    const agent = { enabled: true, existingSecret: 'agent-secrets', relay: { enabled: true } };
+    told({ ...LEAST, agent }, ['agent.relay: expected baseUrl and allowedHost']);
+  });
+  check.needing(MISSING, 'are refused when an ingress has no gateway, or fewer pods are allowed than needed', () => {
+    told({ gateway: { enabled: false }, ingress: { enabled: true } }, ['ingress.enabled: expected false']);
+    const autoscaling = { enabled: true, minReplicas: 6 };
+    told({ ...LEAST, gateway: { autoscaling } }, ['gateway.autoscaling.maxReplicas: expected at least minReplicas']);
+  });
+
+  for (const [line, place] of [
+    ['gatewy.enabled=true', "additional properties 'gatewy' not allowed"],
+    ['ingress.host=a.test', "at '/ingress': additional properties 'host' not allowed"],
+    ['ingress.hosts[0].hosts=a.test', "'hosts' not allowed"],
+    ['secrets.exisitingSecret=keys', "at '/secrets': additional properties 'exisitingSecret' not allowed"],
+    ['gateway.env.MAX_BODY_BITES=1', "at '/gateway/env': additional properties 'MAX_BODY_BITES' not allowed"],
+    ['gateway.env.BACKEND_API_KEYS=key', "at '/gateway/env': additional properties 'BACKEND_API_KEYS' not allowed"],
+    ['agent.persistance.size=1Gi', "at '/agent': additional properties 'persistance' not allowed"],
+    ['bridge.env.BRIDGE_API_KEYS=key', "at '/bridge/env': additional properties 'BRIDGE_API_KEYS' not allowed"],
+    ['gateway.replicaCount=two', "at '/gateway/replicaCount': got string, want integer"],
+    ['ingress.enabled=yes', "at '/ingress/enabled': got string, want boolean"],
+    ['backend.baseUrl=ollama:11434', "at '/backend/baseUrl': 'ollama:11434' does not match pattern"],
+    ['config.policy.categories.hate.threshold=2', "at '/config/policy"],
+  ] as const) {
+    check.needing(MISSING, `are refused with their name: --set ${line}`, () => told(LEAST, [place], set(line)));
+  }
+});
+
+describe('keys and backends', (check) => {
+  check.needing(MISSING, 'find a made Secret under the names that the gateway asks for', () => {
+    const all = manifests({
+      secrets: {
+        create: true,
+        keys: { BACKEND_API_KEYS: 'cloud' },
+        values: { BACKEND_API_KEYS: 'one,two', MODERATION_API_KEYS: 'client' },
+      },
+    });
+    const { metadata, stringData } = only(all, 'Secret');
+    assert.equal(stringData, { cloud: 'one,two', MODERATION_API_KEYS: 'client' });
+    const variables = variablesOf(only(all, 'Deployment'));
+    assert.is(variables.BACKEND_API_KEYS, `${metadata.name}/cloud`);
+    assert.is(variables.MODERATION_API_KEYS, `${metadata.name}/MODERATION_API_KEYS`);
+  });
+  check.needing(MISSING, 'leave backend keys where they are when the backend is a server of your own', () => {
+    const backend = { baseUrl: 'http://ollama:11434' };
+    const variables = variablesOf(only(manifests({ ...LEAST, backend }), 'Deployment'));
+    assert.is(variables.BACKEND_BASE_URL, 'http://ollama:11434');
+    assert.is(variables.BACKEND_API_KEYS, undefined);
+    const asked = variablesOf(only(manifests({ ...LEAST, backend: { ...backend, sendKeys: true } }), 'Deployment'));
+    assert.is(asked.BACKEND_API_KEYS, 'moderation-keys/BACKEND_API_KEYS');
+  });
+  check.needing(MISSING, 'need gateway keys alone to make a Secret for a server of your own', () => {
+    const secrets = { create: true, values: { MODERATION_API_KEYS: 'client' } };
+    const all = manifests({ secrets, backend: { baseUrl: 'http://ollama:11434' } });
+    assert.equal(only(all, 'Secret').stringData, { MODERATION_API_KEYS: 'client' });
+    assert.not.match(refusal({ backend: { baseUrl: 'http://ollama:11434' } }), 'BACKEND_API_KEYS');
+  });
+  check.needing(MISSING, 'put no key into any object but the Secret', () => {
+    const { stdout } = template(CASES['created-secret'] ?? {});
+    const others = stdout.split('\n---\n').filter((text) => !text.includes('\nkind: Secret\n'));
+    assert.ok(stdout.includes('backend-one'));
+    assert.not.match(others.join('\n'), 'backend-one');
+  });
+});
+
+describe('settings by name', (check) => {
+  const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8'));
+  /** Given by other values, or by the chart itself. */
+  const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+    gateway: [
+      ...['HOST', 'PORT', 'APP_ENV', 'MODERATION_API_KEY', 'MODERATION_API_KEYS', 'BACKEND_API_KEYS'],
+      ...['BACKEND_BASE_URL', 'MODERATION_MODELS', 'MODERATION_POLICY_FILE', 'REDIS_URL'],
+    ],
+    agent: [
+      ...['HOST', 'PORT', 'APP_ENV', 'AGENT_CONFIG', 'AGENT_CONFIG_CONTENT', 'AGENT_SERVER_USERNAME'],
+      ...['AGENT_SERVER_PASSWORD', 'AGENT_ALLOW_ANONYMOUS', 'AGENT_DATABASE_URL'],
+    ],
+    bridge: [
+      ...['HOST', 'PORT', 'APP_ENV', 'BRIDGE_CONFIG', 'BRIDGE_API_KEYS', 'BRIDGE_ALLOW_ANONYMOUS'],
+      ...['AGENT_BASE_URL', 'AGENT_SERVER_USERNAME', 'AGENT_SERVER_PASSWORD'],
+    ],
+  };
+  for (const [service, { entries }] of Object.entries({
+    gateway: GatewayVariables,
+    agent: AgentVariables,
+    bridge: BridgeVariables,
+  })) {
+    check(`are for the ${service} all that it knows, but for those that have values of their own`, () => {
+      const known = Object.keys(entries).filter((name) => !ELSEWHERE[service]?.includes(name));
+      assert.equal(Object.keys(schema.properties[service].properties.env.properties).sort(), known.sort());
+    });
+  }
+  check('find the schema where helm looks for it', () => assert.ok(existsSync(join(CHART, 'values.schema.json'))));
+  check.needing(MISSING, 'arrive as they were written, large numbers too', () => {
+    const env = { MAX_BODY_BYTES: 104857600, CACHE_TTL_SECONDS: 31536000 };
+    const fromFile = variablesOf(only(manifests({ ...LEAST, gateway: { env } }), 'Deployment'));
+    assert.equal([fromFile.MAX_BODY_BYTES, fromFile.CACHE_TTL_SECONDS], ['104857600', '31536000']);
+    const fromLine = variablesOf(only(manifests(LEAST, set('gateway.env.MAX_BODY_BYTES=104857600')), 'Deployment'));
+    assert.is(fromLine.MAX_BODY_BYTES, '104857600');
+  });
+  check.needing(MISSING, 'leave proxies out unless they are set', () => {
+    const named = (values: object) =>
+      Object.keys(variablesOf(only(manifests({ ...LEAST, ...values }), 'Deployment'))).filter((name) =>
+        name.endsWith('_PROXY'),
+      );
+    assert.equal(named({}), []);
+    assert.equal(named({ proxy: { httpsProxy: 'http://proxy.test:3128' } }), ['HTTPS_PROXY']);
+    const proxy = { httpsProxy: 'http://p.test:1', httpProxy: 'http://p.test:2', noProxy: '.svc' };
+    assert.equal(named({ proxy }).sort(), ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']);
+  });
+});
