@@ -1,8 +1,10 @@
-// Bundles each program into one file in dist/ and fails when a bundle holds what it must not.
-import { chmodSync, rmSync } from 'node:fs';
+// Bundles each program into one file in dist/, lists the licences of what is in them, and fails when a bundle holds what
+// it must not.
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import manifest from './package.json' with { type: 'json' };
+import { licenseList, licenseProblems, packagesIn } from './supply/licenses.mjs';
 
 const OLDEST_NODE = [22, 15];
 
@@ -216,10 +218,13 @@ const results = await Promise.all(
     });
     if (isCommand) chmodSync(`dist/${out}`, 0o755);
     const bytes = Object.values(metafile.outputs)[0].bytes;
-    return { line: `dist/${out}  ${(bytes / 1024).toFixed(1)} KB`, problems: problemsOf(out, metafile) };
+    return { out, metafile, line: `dist/${out}  ${(bytes / 1024).toFixed(1)} KB`, problems: problemsOf(out, metafile) };
   }),
 );
-const problems = results.flatMap((result) => result.problems);
+const packages = packagesIn(results);
+writeFileSync('dist/licenses.txt', licenseList(packages));
+const problems = [...results.flatMap((result) => result.problems), ...licenseProblems(packages)];
 for (const { line } of results) console.log(line);
+console.log(`dist/licenses.txt  ${packages.length} packages`);
 for (const problem of problems) console.error(`build: ${problem}`);
 process.exit(problems.length === 0 ? 0 : 1);

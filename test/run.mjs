@@ -9,12 +9,14 @@ const flags = process.argv.slice(2).filter((word) => word.startsWith('--'));
 const [root = 'test', ...only] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 
 const skipsBundles = flags.includes('--without-bundles');
-const fileLimitMs = Number(/^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1] ?? 180_000);
+const givenLimitMs = /^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1];
+// Images are built there, and a clone is installed.
+const limitMsOf = (file) => Number(givenLimitMs ?? (file.startsWith(join(root, 'deploy/')) ? 600_000 : 180_000));
 const files = readdirSync(root, { recursive: true })
   .map((name) => join(root, name))
   .filter((file) => file.endsWith('.test.ts'))
   .filter((file) => !file.startsWith(join(root, 'fixtures/')))
-  .filter((file) => !skipsBundles || !file.startsWith(join(root, 'runtime/')))
+  .filter((file) => !skipsBundles || !['runtime/', 'deploy/'].some((room) => file.startsWith(join(root, room))))
   .filter((file) => only.length === 0 || only.some((part) => file.includes(part)))
   .sort();
 
@@ -40,6 +42,7 @@ const runFile = (file) =>
       output += text;
     });
     let isLate = false;
+    const fileLimitMs = limitMsOf(file);
     const timer = setTimeout(() => {
       isLate = true;
       output += `\nstopped after ${fileLimitMs} ms: it, or a process that it started, was still running`;
@@ -73,7 +76,7 @@ const worker = async () => {
     const counts = `${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}`;
     console.log(`${result.failed ? 'FAIL' : 'ok  '} ${file} (${counts}, ${result.ms} ms)`);
     if (result.failed) console.log(result.output.replace(/^#checks .*$/gm, '').trim());
-    else for (const line of result.output.match(/^skipped: .*$/gm) ?? []) console.log(`     ${line}`);
+    else for (const line of result.output.match(/^(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
   }
 };
 await Promise.all(Array.from({ length: Math.max(1, availableParallelism()) }, worker));
