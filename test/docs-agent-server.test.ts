@@ -79,6 +79,7 @@ const FAULTS: { readonly [Kind in FaultDetail['kind']]: Extract<FaultDetail, { r
   'bad-input': { kind: 'bad-input', code: 'invalid_json', param: null, message: '' },
   'model-not-found': { kind: 'model-not-found', valid: [] },
   'not-found': { kind: 'not-found', hint: '' },
+  conflict: { kind: 'conflict', message: '' },
   'method-not-allowed': { kind: 'method-not-allowed', allow: [] },
   'body-too-large': { kind: 'body-too-large', limitBytes: 1 },
   'body-too-slow': { kind: 'body-too-slow' },

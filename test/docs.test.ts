@@ -36,7 +36,7 @@ const exampleVariables = (): string[] => {
 };
 
 /** All but what only services with sessions answer. */
-type GatewayFault = Exclude<FaultDetail['kind'], 'unavailable' | 'agent-failed'>;
+type GatewayFault = Exclude<FaultDetail['kind'], 'unavailable' | 'conflict' | 'agent-failed'>;
 
 /** One fault of each kind: the compiler asks for the next one here. */
 const FAULTS: { readonly [Kind in GatewayFault]: Extract<FaultDetail, { readonly kind: Kind }> } = {
