@@ -19,7 +19,8 @@ const configOf = (backendUrl) => ({
   },
 });
 
-const ourPlan = (directory, backendUrl) => {
+/** How to start our bundle on a port, in a directory. */
+export const ourPlan = (directory, backendUrl) => {
   if (!existsSync(bundle)) throw new Error('dist/agent.js is missing: npm run build');
   // A copy: whoever builds meanwhile does not change what is measured.
   const copy = join(directory, 'agent.mjs');

@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'undici',
     'ioredis',
     'prom-client',
+    'postgres',
     'csv-parse',
     'cli-progress',
     'valibot',
@@ -40,6 +41,7 @@ const ONLY_IN: Readonly<Record<string, string | readonly string[]>> = {
   '@whatwg-node/fetch': 'src/adapter/node-response.ts',
   undici: 'src/adapter/undici-exchange.ts',
   'prom-client': ['src/adapter/prometheus.ts', 'src/adapter/prometheus-parts.ts'],
+  postgres: 'src/adapter/postgres-link.ts',
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',
     'src/adapter/mcp-stdio.ts',

@@ -10,6 +10,7 @@ export const createPrometheusAgentMeter = (version: string): Meter => {
   const modelTime = longTimer('model_call_duration_seconds', 'Time from request to the end of the answer', ['model']);
   const tokens = tally('tokens_total', 'Tokens that models have counted', ['model', 'kind']);
   const toolCalls = tally('tool_calls_total', 'Tool calls by their outcome', ['server', 'outcome']);
+  const retired = tally('sessions_retired_total', 'Sessions that were removed because of their age or number', []);
   const runs = gauge('runs', 'Prompts that are being answered or wait for their turn', ['state']);
   const asks = gauge('questions_open', 'Questions to people that nobody has answered yet');
   const streams = gauge('event_streams_open', 'Event streams that clients read');
@@ -30,6 +31,9 @@ export const createPrometheusAgentMeter = (version: string): Meter => {
     },
     toolCall({ server, outcome }) {
       toolCalls(`${outcome} ${server}`, 1, () => ({ server, outcome }));
+    },
+    retired(sessions) {
+      retired('', sessions, () => ({}));
     },
     watch(source) {
       read = source;

@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { SessionSource } from '../agent/export-session.ts';
+import type { SessionReader } from '../agent/session-reader.ts';
 import { BUSY_MS } from './sqlite-file.ts';
 import { createSqliteReads } from './sqlite-reads.ts';
 import { createStatements } from './sqlite-rows.ts';
 import { MIGRATIONS, refuseForeign } from './sqlite-schema.ts';
 import { inTransaction } from './sqlite-transaction.ts';
 import { asDatabaseProblem, databaseProblem } from './sqlite-trouble.ts';
-
-/** What one file holds at the moment of each question. */
-export type SqliteReader = SessionSource & { readonly close: () => void };
 
 const prepareReader = (database: DatabaseSync): void => {
   database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
@@ -25,7 +22,7 @@ const prepareReader = (database: DatabaseSync): void => {
  * and nothing is held between two questions, so that the server can put away what it has written. Whatever is wrong with the
  * file is a `ConfigError`.
  */
-export const openSqliteReader = async (file: string): Promise<SqliteReader> => {
+export const openSqliteReader = async (file: string): Promise<SessionReader> => {
   const { DatabaseSync } = await import('node:sqlite');
   const path = resolve(file);
   if (!existsSync(path)) throw databaseProblem('expected a file that is there');
@@ -42,10 +39,14 @@ export const openSqliteReader = async (file: string): Promise<SqliteReader> => {
   return {
     session: async (id) => reads.session(id),
     sessions: async (asked) => reads.sessions(asked),
+    sessionOutlines: async () => reads.sessionOutlines(),
     outline: async (sessionID, asked = {}) => reads.outline(sessionID, asked),
     message: async (sessionID, messageID) =>
       inTransaction(opened, 'DEFERRED', () => reads.message(sessionID, messageID)),
     output: async (sessionID, partID) => reads.output(sessionID, partID),
-    close: () => opened.close(),
+    unfinished: async () => inTransaction(opened, 'DEFERRED', () => reads.unfinished()),
+    // Which server has the file, and what waits there, is not in it.
+    busy: async () => [],
+    close: async () => opened.close(),
   };
 };

@@ -1,7 +1,16 @@
 import type { Message } from '../agent/message.ts';
 import type { Part } from '../agent/part.ts';
 import type { Session } from '../agent/session.ts';
-import type { EventSpan, EventsAsked, MessagesAsked, PlacedEvent, SessionsAsked, Sized, Told } from '../agent/store.ts';
+import type {
+  EventSpan,
+  EventsAsked,
+  MessagesAsked,
+  PlacedEvent,
+  SessionOutline,
+  SessionsAsked,
+  Sized,
+  Told,
+} from '../agent/store.ts';
 import { foldedTitle } from '../agent/title-search.ts';
 import {
   directoryIn,
@@ -12,6 +21,7 @@ import {
   partIn,
   type Statements,
   sessionIn,
+  sessionOutlineIn,
   textIn,
 } from './sqlite-rows.ts';
 
@@ -32,6 +42,7 @@ const asJson = (text: string | undefined): string | undefined =>
 
 const byID = (left: Part, right: Part): number => (left.id < right.id ? -1 : 1);
 
+const SESSION_OUTLINES = 'SELECT id, parent_id, updated FROM session WHERE is_hidden = 0 ORDER BY updated DESC, id';
 const OUTLINE = (where: string) => `
   SELECT message.id, octet_length(message.data) + coalesce(sum(octet_length(part.data)), 0) AS bytes
   FROM message LEFT JOIN part ON part.message_id = message.id${where}
@@ -50,6 +61,7 @@ const PARTS = `
 export type SqliteReads = {
   readonly session: (id: string) => Session | undefined;
   readonly sessions: (asked: SessionsAsked) => readonly Session[];
+  readonly sessionOutlines: () => readonly SessionOutline[];
   /** Messages by their ids and sizes. No part is read for it. */
   readonly outline: (sessionID: string, asked: MessagesAsked) => readonly Sized[];
   /** Messages of a session from one to another, both among them. */
@@ -96,6 +108,7 @@ export const createSqliteReads = (statement: Statements, newest: Newest = (part)
         .all(...values, limitOf(limit))
         .map(sessionIn);
     },
+    sessionOutlines: () => statement(SESSION_OUTLINES).all().map(sessionOutlineIn),
     outline(sessionID, { limit, beforeID }) {
       const { where, values } = wanted([
         ['message.session_id = ?', sessionID],

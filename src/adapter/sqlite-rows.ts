@@ -3,6 +3,7 @@ import type { EventDraft } from '../agent/event.ts';
 import type { Message } from '../agent/message.ts';
 import type { Part } from '../agent/part.ts';
 import type { Session } from '../agent/session.ts';
+import type { SessionOutline } from '../agent/store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -41,6 +42,11 @@ const parsed = (row: Row, column: string) => {
   }
 };
 
+export const sessionOutlineIn = (row: Row): SessionOutline => ({
+  id: textIn(row, 'id'),
+  ...(row.parent_id === null ? {} : { parentID: textIn(row, 'parent_id') }),
+  updatedMs: numberIn(row, 'updated'),
+});
 export const sessionIn = (row: Row): Session => parsed(row, 'data');
 export const messageIn = (row: Row): Message => parsed(row, 'data');
 export const partIn = (row: Row): Part => parsed(row, 'data');

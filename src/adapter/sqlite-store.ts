@@ -1,7 +1,7 @@
 import type { Ids } from '../agent/ids.ts';
 import type { Sized, Store, Told } from '../agent/store.ts';
+import { createGrowing } from './growing-parts.ts';
 import { openDatabase } from './sqlite-file.ts';
-import { createGrowing } from './sqlite-growing.ts';
 import { createWriteQueue } from './sqlite-queue.ts';
 import { createSqliteReads } from './sqlite-reads.ts';
 import { createStatements } from './sqlite-rows.ts';
@@ -22,6 +22,8 @@ export type SqliteStoreNeeds = {
 };
 
 const EVENT_LIMIT_BYTES = 256 * 1024 * 1024;
+/** How old what the disk has of a growing part may be. */
+const GROWING_EVERY_MS = 1000;
 const BUSY_LIMIT_MS = 10_000;
 /** How much of a session is read at a stretch: nothing else goes on meanwhile. */
 const STRETCH_BYTES = 4 * 1024 * 1024;
@@ -41,7 +43,7 @@ export const openSqliteStore = async ({
   const database = await openDatabase(file);
   const statement = createStatements(database);
   const queue = createWriteQueue(database, busyLimitMs);
-  const growing = createGrowing(nowMs);
+  const growing = createGrowing(nowMs, GROWING_EVERY_MS);
   const writes = createSqliteWrites({ statement, ids, eventLimitBytes });
   const reads = createSqliteReads(statement, growing.newest);
   let isClosed = false;
@@ -67,6 +69,7 @@ export const openSqliteStore = async ({
     },
     session: (id) => read(() => reads.session(id)),
     sessions: (asked) => read(() => reads.sessions(asked)),
+    sessionOutlines: () => read(() => reads.sessionOutlines()),
     async messages(sessionID, asked = {}) {
       const spanOf = (stretch: readonly Sized[]): readonly Told[] =>
         reads.span(sessionID, stretch[0]?.id ?? '', stretch.at(-1)?.id ?? '');

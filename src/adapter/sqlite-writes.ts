@@ -32,6 +32,10 @@ const PUT_PART = `
   INSERT INTO part (id, message_id, data) SELECT ?1, ?2, ?4
   WHERE EXISTS (SELECT 1 FROM message WHERE id = ?2 AND session_id = ?3)
   ON CONFLICT (id) DO UPDATE SET data = excluded.data WHERE part.message_id = excluded.message_id`;
+const REMOVE_MESSAGES = 'DELETE FROM message WHERE session_id = ? AND id IN (SELECT value FROM json_each(?))';
+const REMOVE_PARTS = `
+  DELETE FROM part WHERE id IN (SELECT value FROM json_each(?2))
+    AND message_id IN (SELECT id FROM message WHERE session_id = ?1)`;
 const HAS_PART = `
   SELECT 1 FROM part JOIN message ON message.id = part.message_id
   WHERE part.id = ?1 AND part.message_id = ?2 AND message.session_id = ?3`;
@@ -135,6 +139,12 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
           break;
         case 'message':
           putMessage(change.message);
+          break;
+        case 'messages-removed':
+          statement(REMOVE_MESSAGES).run(change.sessionID, JSON.stringify(change.messageIDs));
+          break;
+        case 'parts-removed':
+          statement(REMOVE_PARTS).run(change.sessionID, JSON.stringify(change.partIDs));
           break;
         case 'part':
           if (!isSpared || !hasPart(change.part)) putPart(change.part);

@@ -2,7 +2,13 @@ import type { AskBoard, AskOutcome, Lease, Peers } from './peers.ts';
 import type { PermissionRequest } from './permission-request.ts';
 import type { Rule } from './session.ts';
 
-const OWN: Lease = { hasLeftovers: false, isAwaited: async () => false, show: async () => {}, leave: async () => {} };
+const OWN: Lease = {
+  id: undefined,
+  hasLeftovers: false,
+  isAwaited: async () => false,
+  show: async () => {},
+  leave: async () => {},
+};
 
 /** Questions of one server. They do not outlive it: the runs that ask them do not either. */
 const createBoard = (): AskBoard => {
@@ -37,5 +43,6 @@ export const alone = (): Peers => ({
     free: async (sessionIDs) => sessionIDs,
   },
   asks: createBoard(),
+  isStoreUp: () => true,
   listen() {},
 });

@@ -7,7 +7,7 @@ import { addTokens } from './cost.ts';
 import { countedModel } from './counted-model.ts';
 import { createCurrentRulings } from './current-rulings.ts';
 import type { Ids } from './ids.ts';
-import type { AssistantMessage } from './message.ts';
+import type { AssistantMessage, UserMessage } from './message.ts';
 import type { Meter } from './meter.ts';
 import { offeredTools } from './offered-tools.ts';
 import type { Publisher } from './publisher.ts';
@@ -18,11 +18,13 @@ import { rulesInForce, type Worker } from './session-rules.ts';
 import { isDefaultTitle, type Sessions } from './sessions.ts';
 import { splitThinking } from './split-thinking.ts';
 import type { Store } from './store.ts';
+import { asksForSummary } from './summary-request.ts';
+import { runSummary } from './summary-turn.ts';
 import type { TaskFamilies } from './task-families.ts';
 import type { OutputLimits } from './tool-output.ts';
-import { runTurn } from './turn.ts';
+import { runTurn, type TurnNeeds } from './turn.ts';
 import { createTurnDeadline } from './turn-deadline.ts';
-import type { ModelVoice } from './voice.ts';
+import type { ModelVoice, Summariser, Voice } from './voice.ts';
 import type { KnownAgent, Voices } from './voices.ts';
 
 export type AnswerNeeds = {
@@ -52,6 +54,14 @@ export type AnswerNeeds = {
   readonly ending: AbortSignal;
 };
 
+type Speaking = {
+  readonly session: Session;
+  readonly user: UserMessage;
+  readonly agent: KnownAgent;
+  readonly voice: ModelVoice;
+  readonly summariser: Summariser;
+};
+
 /** Tells that a turn failed, and in nobody's words how. One that was aborted ended as somebody wished. */
 const logFailure = (log: Log, { sessionID, providerID, modelID, error }: AssistantMessage, attempts: number): void => {
   if (error === undefined) return;
@@ -71,7 +81,7 @@ const endOf = ({ error }: AssistantMessage): 'answered' | 'failed' | 'aborted' =
 
 /** Answers prompts with the agents, models and tools of the configuration. */
 export const createAnswering = (needs: AnswerNeeds): Answering => {
-  const { clock, log, model, publisher, sessions, voices, meter, onTrouble } = needs;
+  const { clock, log, model, publisher, sessions, store, voices, meter, onTrouble } = needs;
   const nameSession = createSessionNamer(needs);
   const rulingFor = createCurrentRulings(needs);
 
@@ -81,44 +91,45 @@ export const createAnswering = (needs: AnswerNeeds): Answering => {
       .instructions()
       .filter(({ server }) => tools.some(({ name }) => name.startsWith(`${server.replace(/[^\w-]/g, '_')}_`)))
       .map(({ server, text }) => `The tool server ${server} says of its tools:\n${text}`);
-  const answer = async (
-    { session, user, show, atEnd }: Prompted,
-    { agent, voice }: { readonly agent: KnownAgent; readonly voice: ModelVoice },
+  const converse = async (
+    turn: TurnNeeds,
+    { session, user, agent, voice, summariser }: Speaking,
     signal: AbortSignal,
   ): Promise<AssistantMessage> => {
     const worker: Worker = { agent: agent.rules, session, user };
-    const offered = voice.takesTools ? await needs.tools(signal, () => show({ type: 'busy' })) : [];
+    const offered = voice.takesTools ? await needs.tools(signal, () => turn.show({ type: 'busy' })) : [];
     const tools = offeredTools(offered, rulesInForce(worker).firm);
+    const prompt = [agent.prompt, ...wordsOf(tools)].join('\n\n');
+    const whole: Voice = { agent: { ...agent, prompt }, model: voice, summariser };
+    return runTurn(turn, { session, user, voice: whole, tools, ruling: rulingFor(worker) }, signal);
+  };
+  const answer = async (
+    { session, user, show, atEnd, under }: Prompted,
+    { agent, voice }: { readonly agent: KnownAgent; readonly voice: ModelVoice },
+    signal: AbortSignal,
+  ): Promise<AssistantMessage> => {
     const counted = countedModel(model);
-    const message = await runTurn(
-      {
-        ...needs,
-        model: voice.splitsThinking ? (...asked) => splitThinking(counted.model(...asked)) : counted.model,
-        publish: (fact) => publisher.publish(session.directory, fact),
-        show,
-        atEnd,
-        account: ({ tokens, cost }, within) => {
-          const add = (now: Session): Session => ({
-            ...now,
-            cost: now.cost + cost,
-            tokens: addTokens(now.tokens, tokens),
-          });
-          return sessions.update(session.id, add, within);
-        },
+    const turn: TurnNeeds = {
+      ...needs,
+      model: voice.splitsThinking ? (...asked) => splitThinking(counted.model(...asked)) : counted.model,
+      publish: (fact) => publisher.publish(session.directory, { ...fact, under }),
+      show,
+      atEnd,
+      account: ({ tokens, cost }, within) => {
+        const add = (now: Session): Session => ({
+          ...now,
+          cost: now.cost + cost,
+          tokens: addTokens(now.tokens, tokens),
+        });
+        return sessions.update(session.id, add, (changed) => ({ ...within(changed), under }));
       },
-      {
-        session,
-        user,
-        voice: {
-          agent: { ...agent, prompt: [agent.prompt, ...wordsOf(tools)].join('\n\n') },
-          model: voice,
-          summariser: voices.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice },
-        },
-        tools,
-        ruling: rulingFor(worker),
-      },
-      signal,
-    );
+    };
+    const summariser = voices.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice };
+    const asked = await store.message(session.id, user.id);
+    const message =
+      asked !== undefined && asksForSummary(asked)
+        ? await runSummary(turn, { session, user, voice: { agent, model: voice, summariser } }, signal)
+        : await converse(turn, { session, user, agent, voice, summariser }, signal);
     logFailure(log, message, counted.attempts());
     return message;
   };

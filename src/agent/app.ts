@@ -12,6 +12,7 @@ import type { Ids } from './ids.ts';
 import type { McpServers } from './mcp-servers.ts';
 import type { Meter } from './meter.ts';
 import type { Peers } from './peers.ts';
+import type { RetentionLimits } from './retention.ts';
 import type { Store } from './store.ts';
 import type { OutputLimits } from './tool-output.ts';
 import { unmatchedRules } from './unmatched-rules.ts';
@@ -41,6 +42,9 @@ export type AgentNeeds = {
   readonly outputLimits: OutputLimits;
   readonly permissionTimeoutMs: number;
   readonly turnTimeoutMs: number;
+  /** What runs when the server is told to stop has so long to come to its end. */
+  readonly drainMs: number;
+  readonly retention: RetentionLimits;
   readonly meter: Meter;
 };
 
@@ -60,17 +64,17 @@ const EVENTS_KEPT = 100_000;
 const PRUNE_EVERY_MS = 600_000;
 const TOOLS_LIMIT_MS = 60_000;
 /** Leaves the streams and the tool servers their share of the ten seconds that a process has for its end. */
-const RUNS_LIMIT_MS = 6000;
+const RUNS_LIMIT_MS = 2500;
 
 /** The agent server, from its needs. Building it does no I/O. */
 export const createAgentServer = (needs: AgentNeeds): AgentServer => {
-  const { clock, log, store, peers } = needs;
+  const { clock, log, store, peers, drainMs } = needs;
   const ending = new AbortController();
   let state: AgentState = 'starting';
   const onBug = (error: unknown): void =>
     log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
   const parts = assemble(needs, { ending: ending.signal, onBug });
-  const { publisher, runs, recovery, mcp } = parts;
+  const { publisher, runs, recovery, mcp, retention } = parts;
   let cancelPruning = (): void => {};
   const prune = (): void => {
     void store.pruneEvents(EVENTS_KEPT).catch(onBug);
@@ -104,11 +108,15 @@ export const createAgentServer = (needs: AgentNeeds): AgentServer => {
       void tellUnmatchedRules().catch(() => {});
       state = 'ready';
       prune();
+      retention.start();
     },
     async stop() {
       state = 'stopping';
       cancelPruning();
-      await wakeablePause(clock, { ms: RUNS_LIMIT_MS, woken: runs.stop() }, new AbortController().signal);
+      retention.stop();
+      const { signal } = new AbortController();
+      if (drainMs > 0) await wakeablePause(clock, { ms: drainMs, woken: runs.idle() }, signal);
+      await wakeablePause(clock, { ms: RUNS_LIMIT_MS, woken: runs.stop() }, signal);
       ending.abort();
       await mcp.stop();
     },

@@ -3,9 +3,11 @@ import type { AgentTool } from './agent-tool.ts';
 import { createAnswering } from './answer.ts';
 import type { AgentNeeds } from './app.ts';
 import { createApprovals } from './approvals.ts';
+import { createFamilyRemoval } from './family-removal.ts';
 import { createAccept } from './prompts.ts';
 import { createPublisher } from './publisher.ts';
 import { createRecovery, type Recovery } from './recover.ts';
+import { createRetention, type Retention } from './retention-rounds.ts';
 import { createRuns, type Runs } from './runs.ts';
 import type { Session, SessionStatus } from './session.ts';
 import { createSessions } from './sessions.ts';
@@ -21,7 +23,7 @@ const TOOLS_WAIT_MS = 5000;
 export const assemble = (
   needs: AgentNeeds,
   { ending, onBug }: { readonly ending: AbortSignal; readonly onBug: (error: unknown) => void },
-): RouteNeeds & { readonly recovery: Recovery } => {
+): RouteNeeds & { readonly recovery: Recovery; readonly retention: Retention } => {
   const { clock, log, ids, store, peers, voices, version, directory, meter, permissionTimeoutMs: timeoutMs } = needs;
   const publisher = createPublisher(store);
   const { publish } = publisher;
@@ -46,10 +48,16 @@ export const assemble = (
   const { leases } = peers;
   const recovery = createRecovery({ store, publisher, clock, leases });
   const runs = createRuns({ answer, leases, tidy: recovery.session, tell, onBug });
+  const busy = async (sessionIDs: readonly string[]): Promise<readonly string[]> => {
+    const statuses = await runs.statuses();
+    return sessionIDs.filter((id) => statuses[id] !== undefined);
+  };
+  const removal = createFamilyRemoval({ store, publish, busy, clock });
+  const retention = createRetention({ ...needs, removal, limits: needs.retention });
   const streams = createStreamCount();
   meter.watch(() => {
     const { running, waiting } = runs.counts();
     return { runsRunning: running, runsWaiting: waiting, asksOpen: approvals.count(), streamsOpen: streams.open() };
   });
-  return { ...needs, publisher, sessions, approvals, runs, recovery, mcp, streams, accept, ending, onBug };
+  return { ...needs, publisher, sessions, approvals, runs, recovery, retention, mcp, streams, accept, ending, onBug };
 };

@@ -3,10 +3,10 @@ import { type ChatMessage, type ChatModel, ModelProblem } from './chat-model.ts'
 import { contextTokensOf, costOf } from './cost.ts';
 import { historyOf } from './history.ts';
 import type { Ids } from './ids.ts';
-import type { UserMessage } from './message.ts';
+import type { AssistantMessage, UserMessage } from './message.ts';
 import { type Answered, messageFact, openedMessage } from './opened-message.ts';
 import { partFact } from './part-facts.ts';
-import { joined } from './publisher.ts';
+import { type Fact, joined } from './publisher.ts';
 import { shortened } from './short-history.ts';
 import { splitThinking } from './split-thinking.ts';
 import { createStepParts, type StepParts } from './step-parts.ts';
@@ -64,6 +64,52 @@ const askFor = async (
   });
 };
 
+/** How the message that holds a summary is closed: `more` is told with it, and `error` says why there is none. */
+export type SummaryEnd = { readonly message: AssistantMessage; readonly more: Fact; readonly error?: unknown };
+export type CloseSummary = (end: SummaryEnd) => Promise<Fact>;
+
+/** Answers a request for a summary with one. Rejects when no model can be had for it; the message is closed all the same. */
+export const writeSummary = async (
+  needs: SummariseNeeds,
+  {
+    request,
+    close,
+    ...given
+  }: { readonly asked: Answered; readonly request: UserMessage; readonly close: CloseSummary },
+  signal: AbortSignal,
+): Promise<void> => {
+  const { clock, ids, publish } = needs;
+  const voice = summarisingVoice(given.asked.voice);
+  const model = modelOf(needs.model, given.asked.voice);
+  const asked = { ...given.asked, voice };
+  const sessionID = asked.session.id;
+  // Prompts that wait stand behind the request.
+  const [last] = [request.id, ...needs.said.map(({ info }) => info.id)].toSorted().toReversed();
+  const id = ids('message', last);
+  const opened = openedMessage({ ...asked, user: request }, { id, now: clock.now() });
+  const parts = createStepParts({ ids, clock, sessionID, messageID: opened.id });
+  await publish(messageFact(opened));
+  const completed = () => ({ ...opened.time, completed: clock.now() });
+  try {
+    const { finish, tokens, untold } = await askFor({ ...needs, model }, { asked, parts }, signal);
+    const cost = costOf(tokens, voice.model.prices);
+    await needs.account({ tokens, cost }, (changed) => joined(untold, changed));
+    // An empty one would put nothing in the place of everything.
+    if (parts.text().trim() === '') throw new ModelProblem('cut-off', 'The summary was empty');
+    await publish(parts.end('A summary makes no calls', false));
+    const message = { ...opened, time: completed(), cost, tokens, finish, summary: true };
+    const more: Fact = { drafts: [{ type: 'session.compacted', properties: { sessionID } }] };
+    await publish(await close({ message, more }));
+  } catch (error) {
+    // Without the mark of a summary it stands for nothing.
+    const message = { ...opened, time: completed(), finish: 'error' as const };
+    const end = await close({ message, more: {}, error });
+    // The message must not stay open because what was said in it cannot be kept.
+    await publish(joined(parts.end('The summary failed', true), end)).catch(() => publish(end));
+    throw error;
+  }
+};
+
 /**
  * Puts a summary in the place of everything that was said so far. Rejects when no model can be had for it; what was said stays
  * then as it was.
@@ -71,38 +117,17 @@ const askFor = async (
 export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: AbortSignal): Promise<void> => {
   const { clock, ids, publish } = needs;
   const { session, user } = asked;
-  const voice = summarisingVoice(asked.voice);
-  const model = modelOf(needs.model, asked.voice);
-  const sessionID = session.id;
   const request: UserMessage = {
     id: ids('message', needs.said.at(-1)?.info.id),
-    sessionID,
+    sessionID: session.id,
     role: 'user',
     time: { created: clock.now() },
     agent: user.agent,
     model: user.model,
   };
-  const opened = openedMessage({ session, user: request, voice }, { id: ids('message', request.id), now: clock.now() });
-  const parts = createStepParts({ ids, clock, sessionID, messageID: opened.id });
-  const compaction = { id: ids('part'), sessionID, messageID: request.id, type: 'compaction', auto: true } as const;
-  for (const fact of [messageFact(request), partFact(compaction, clock.now()), messageFact(opened)])
-    await publish(fact);
-  try {
-    const { finish, tokens, untold } = await askFor({ ...needs, model }, { asked: { ...asked, voice }, parts }, signal);
-    const cost = costOf(tokens, voice.model.prices);
-    await needs.account({ tokens, cost }, (changed) => joined(untold, changed));
-    // An empty one would put nothing in the place of everything.
-    if (parts.text().trim() === '') throw new ModelProblem('cut-off', 'The summary was empty');
-    await publish(parts.end('A summary makes no calls', false));
-    const time = { ...opened.time, completed: clock.now() };
-    await publish(messageFact({ ...opened, time, cost, tokens, finish, summary: true }));
-    await publish({ drafts: [{ type: 'session.compacted', properties: { sessionID } }] });
-  } catch (error) {
-    // Without the mark of a summary it stands for nothing.
-    const failed = { ...opened, time: { ...opened.time, completed: clock.now() }, finish: 'error' as const };
-    const end = messageFact(failed);
-    // The message must not stay open because what was said in it cannot be kept.
-    await publish(joined(parts.end('The summary failed', true), end)).catch(() => publish(end));
-    throw error;
-  }
+  const placed = { id: ids('part'), sessionID: session.id, messageID: request.id };
+  await publish(messageFact(request));
+  await publish(partFact({ ...placed, type: 'compaction', auto: true }, clock.now()));
+  const close: CloseSummary = async ({ message, more }) => joined(messageFact(message), more);
+  await writeSummary(needs, { asked, request, close }, signal);
 };

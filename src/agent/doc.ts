@@ -1,7 +1,20 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
 import type { RouteTable } from '../core/route.ts';
-import { PromptIn, ReplyIn, ResponseIn, SessionChangeIn, SessionIn } from './wire-in.ts';
+import {
+  ForkIn,
+  LogIn,
+  PromptIn,
+  ReplyIn,
+  ResponseIn,
+  RevertIn,
+  SessionChangeIn,
+  SessionIn,
+  SummarizeIn,
+} from './wire-in.ts';
+
+const NONE = 'an empty list: there are none here';
+const NONE_PLACED = 'location, and data: an empty list';
 
 type Operation = { readonly says: string; readonly body?: v.GenericSchema; readonly answers: string };
 
@@ -28,6 +41,28 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     says: 'Ends what runs and what waits in a session',
     answers: 'true, once that has ended',
   },
+  'POST /session/{id}/fork': {
+    says: 'Copies what was said and is over, up to a message, into a new session',
+    body: ForkIn,
+    answers: 'the new session',
+  },
+  'POST /session/{id}/revert': {
+    says: 'Turns a session back to a message or a part of it; what comes after goes with the next prompt',
+    body: RevertIn,
+    answers: 'the session, or 409 when it is busy',
+  },
+  'POST /session/{id}/unrevert': { says: 'Takes that back', answers: 'the session, or 409 when it is busy' },
+  'POST /session/{id}/summarize': {
+    says: 'Puts a summary in the place of what was said, when its turn comes; the headers come at once',
+    body: SummarizeIn,
+    answers: 'true, or false when there was no summary to be had',
+  },
+  'DELETE /session/{id}/message/{messageID}': {
+    says: 'Removes a message with its parts',
+    answers: 'true, or 409 when the session is busy',
+  },
+  'GET /session/{id}/todo': { says: 'To-do lists', answers: NONE },
+  'GET /session/{id}/diff': { says: 'Files that were changed', answers: NONE },
   'GET /session/{id}/message': {
     says: 'Messages in order; limit gives the newest, before those older than a message',
     answers: 'a list of messages with their parts',
@@ -69,6 +104,32 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'GET /provider': { says: 'The same in another shape', answers: 'all, connected, default' },
   'GET /agent': { says: 'Agents and their rules', answers: 'a list of agents' },
+  'GET /global/config': { says: 'The same as GET /config', answers: 'the configuration' },
+  'GET /provider/auth': { says: 'Ways to sign in to providers', answers: 'an empty object: there are none here' },
+  'GET /project': { says: 'Projects', answers: 'the one project' },
+  'GET /project/current': { says: 'The project', answers: 'its id, and the directory' },
+  'GET /project/{id}/directories': { says: 'Further directories of a project', answers: NONE },
+  'GET /command': { says: 'Commands', answers: NONE },
+  'GET /skill': { says: 'Skills', answers: NONE },
+  'GET /question': { says: 'Questions that models ask', answers: NONE },
+  'GET /lsp': { says: 'Language servers', answers: NONE },
+  'GET /formatter': { says: 'Formatters', answers: NONE },
+  'GET /vcs': { says: 'Version control', answers: 'an empty object: there is none here' },
+  'GET /vcs/status': { says: 'Files that differ', answers: NONE },
+  'GET /experimental/capabilities': { says: 'What else can be done', answers: 'backgroundSubagents: false' },
+  'GET /experimental/console': { says: 'Who manages providers', answers: 'nobody' },
+  'GET /experimental/resource': { says: 'Resources of tool servers', answers: 'an empty object' },
+  'GET /experimental/workspace': { says: 'Workspaces', answers: NONE },
+  'GET /experimental/workspace/status': { says: 'What workspaces do', answers: NONE },
+  'GET /api/location': { says: 'Where a session would be', answers: 'directory and project' },
+  'GET /api/agent': { says: 'The newer list of agents', answers: NONE_PLACED },
+  'GET /api/command': { says: 'The newer list of commands', answers: NONE_PLACED },
+  'GET /api/integration': { says: 'Integrations', answers: NONE_PLACED },
+  'GET /api/model': { says: 'The newer list of models', answers: NONE_PLACED },
+  'GET /api/provider': { says: 'The newer list of providers', answers: NONE_PLACED },
+  'GET /api/reference': { says: 'References', answers: NONE_PLACED },
+  'GET /api/skill': { says: 'The newer list of skills', answers: NONE_PLACED },
+  'POST /log': { says: 'Takes what a client would log, and drops it', body: LogIn, answers: 'true' },
   'GET /path': { says: 'Where a session would be', answers: 'directory, worktree and others' },
 };
 

@@ -3,6 +3,7 @@ import type { SseEvent } from '../core/sse.ts';
 import { createBacklog } from './event-backlog.ts';
 import type { Publisher } from './publisher.ts';
 import type { PlacedEvent, Store } from './store.ts';
+import type { StreamPace } from './stream-count.ts';
 
 /** What is held of the past for each reader at a time. */
 const PAGE_EVENTS = 500;
@@ -21,6 +22,8 @@ export type EventsWanted = {
   readonly directory: string | undefined;
   /** Aborts when nobody reads any more. */
   readonly left: AbortSignal;
+  /** Is told how far the reader has come. */
+  readonly pace?: Omit<StreamPace, 'end'>;
 };
 
 /**
@@ -54,13 +57,14 @@ const pageAfter = async (
  */
 export async function* followEvents(
   { store, publisher, ending }: StreamNeeds,
-  { afterID, directory, left }: EventsWanted,
+  { afterID, directory, left, pace }: EventsWanted,
 ): AsyncGenerator<PlacedEvent | Lost> {
   const backlog = createBacklog();
   let wake = (): void => {};
   const hear = (placed: PlacedEvent): void => {
     if (ending.aborted || (directory !== undefined && placed.directory !== directory)) return;
     backlog.add(placed);
+    pace?.heard();
     wake();
   };
   // Listening begins before the past is read: what happens meanwhile is in both, and told once.
@@ -88,8 +92,12 @@ export async function* followEvents(
       if (left.aborted) return;
       const placed = backlog.take();
       if (placed !== undefined && placed.event.id > last) yield placed;
-      if (placed !== undefined) continue;
+      if (placed !== undefined) {
+        pace?.given();
+        continue;
+      }
       if (ending.aborted || backlog.isFull()) return;
+      pace?.rest();
       await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {

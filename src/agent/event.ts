@@ -20,6 +20,14 @@ export type EventDraft =
   | { readonly type: 'session.compacted'; readonly properties: { readonly sessionID: string } }
   | { readonly type: 'message.updated'; readonly properties: { readonly sessionID: string; readonly info: Message } }
   | {
+      readonly type: 'message.removed';
+      readonly properties: { readonly sessionID: string; readonly messageID: string };
+    }
+  | {
+      readonly type: 'message.part.removed';
+      readonly properties: { readonly sessionID: string; readonly messageID: string; readonly partID: string };
+    }
+  | {
       readonly type: 'message.part.updated';
       readonly properties: { readonly sessionID: string; readonly part: Part; readonly time: number };
     }

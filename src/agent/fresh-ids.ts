@@ -27,7 +27,10 @@ const withTaskOf = (part: Part, session: Renamed): Part => {
  * Gives the records of a document, which come in its order, new ids: in the same order, and with the same references to
  * each other. Parts are ordered within their message only.
  */
-export const createFreshIds = ({ sessions }: Contents, ids: Ids): ((record: DocumentRecord) => DocumentRecord) => {
+export const createFreshIds = (
+  { sessions }: Pick<Contents, 'sessions'>,
+  ids: Ids,
+): ((record: DocumentRecord) => DocumentRecord) => {
   const session = renamer(
     sessions.map(({ id }) => id),
     'session',
@@ -39,10 +42,14 @@ export const createFreshIds = ({ sessions }: Contents, ids: Ids): ((record: Docu
     ids,
   );
   let parts = new Map<string, string>();
-  const sessionOf = (info: Session): Session => ({
+  const sessionOf = ({ revert, ...info }: Session): Session => ({
     ...info,
     id: session(info.id),
     ...(info.parentID === undefined ? {} : { parentID: session(info.parentID) }),
+    // What it calls a part is not known yet: rather than more than was meant, nothing is turned back then.
+    ...(revert === undefined || revert.partID !== undefined
+      ? {}
+      : { revert: { messageID: message(revert.messageID) } }),
   });
   const messageOf = (info: Message): Message => {
     parts = new Map();

@@ -7,12 +7,16 @@ import { createRoutes, type RouteTable } from '../core/route.ts';
 import { isOfThisMachine } from '../core/this-machine.ts';
 import type { RouteNeeds } from './agent-needs.ts';
 import type { AgentNeeds } from './app.ts';
+import { clientRoutes } from './client-routes.ts';
+import { conversationRoutes } from './conversation-routes.ts';
 import { docOf } from './doc.ts';
 import { hasForeignOrigin } from './foreign-origin.ts';
 import { messageRoutes } from './message-routes.ts';
 import { otherRoutes } from './other-routes.ts';
 import { AGENT_REPLIES } from './replies.ts';
 import { sessionRoutes } from './session-routes.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
+import { hintFor } from './unoffered.ts';
 
 /** Only a server that is ready answers more than that it is there. */
 export type AgentState = 'starting' | 'ready' | 'stopping';
@@ -31,6 +35,12 @@ const NOT_OF_THIS_MACHINE = new Fault({
     'Without a password this server answers programs of this machine, under a name such as 127.0.0.1 or localhost',
 });
 
+const STORE_AWAY = new Fault({
+  kind: 'unavailable',
+  message: 'The store cannot be reached at the moment',
+  retryAfterMs: SOON_MS,
+});
+
 const OF_ANOTHER_ORIGIN = new Fault({
   kind: 'bad-input',
   code: 'invalid_origin',
@@ -38,20 +48,23 @@ const OF_ANOTHER_ORIGIN = new Fault({
   message: 'This server answers no web page of another origin',
 });
 
-const tableFor = (needs: RouteNeeds, stateNow: () => AgentState): RouteTable => {
+const tableFor = (needs: RouteNeeds, stateNow: () => AgentState, isStoreUp: () => boolean): RouteTable => {
   const { version, meter } = needs;
   const doc = () => json(200, docOf(version));
   const ready = () => {
     const state = stateNow();
-    if (state === 'ready') return json(200, { status: 'ready' });
-    return json(503, { status: 'not ready', reasons: [state] }, { 'retry-after': String(SOON_MS / 1000) });
+    if (state === 'ready' && isStoreUp()) return json(200, { status: 'ready' });
+    const reasons = [state === 'ready' ? 'the store cannot be reached' : state];
+    return json(503, { status: 'not ready', reasons }, { 'retry-after': String(SOON_MS / 1000) });
   };
   return {
     '/health': { GET: () => json(200, { status: 'ok', service: 'agent', version }) },
     '/ready': { GET: ready },
     ...sessionRoutes(needs),
     ...messageRoutes(needs),
+    ...conversationRoutes(needs),
     ...otherRoutes(needs),
+    ...clientRoutes(needs),
     '/metrics': {
       async GET() {
         const text = await meter.text();
@@ -72,12 +85,13 @@ export const createFrontDoor = (
     newRequestId,
     credentials,
     isForThisMachine,
-  }: Pick<AgentNeeds, 'clock' | 'log' | 'newRequestId' | 'credentials' | 'isForThisMachine'>,
+    peers,
+  }: Pick<AgentNeeds, 'clock' | 'log' | 'newRequestId' | 'credentials' | 'isForThisMachine' | 'peers'>,
   routeNeeds: RouteNeeds,
   stateNow: () => AgentState,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
-  const table = tableFor(routeNeeds, stateNow);
-  const routes = createRoutes(table, () => 'No such path. GET /doc lists all');
+  const table = tableFor(routeNeeds, stateNow, peers.isStoreUp);
+  const routes = createRoutes(table, hintFor);
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);
     if (hasForeignOrigin(request)) throw OF_ANOTHER_ORIGIN;
@@ -87,7 +101,9 @@ export const createFrontDoor = (
     const state = stateNow();
     if (!isOpen && state !== 'ready')
       throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: SOON_MS });
-    return routes.handler(request);
+    return Promise.resolve(routes.handler(request)).catch((error: unknown) => {
+      throw error instanceof StoreUnavailable ? STORE_AWAY : error;
+    });
   };
   const { routeOf } = routes;
   const onAnswered = routeNeeds.meter.answered;

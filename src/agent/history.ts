@@ -66,6 +66,14 @@ const inOrder = (messages: readonly Standing[], askedID: string): readonly Stand
  * summary. The message that it answers and those before that one are in the summary; of those that waited none is.
  */
 const heldBy = (messages: readonly Standing[], summary: Standing) => {
+  const { info: summed } = summary.told;
+  const request = messages.find(({ told }) => summed.role === 'assistant' && told.info.id === summed.parentID);
+  // Somebody asked for it when it was its turn: everything before it was answered.
+  if (request?.told.parts.some((part) => part.type === 'compaction' && !part.auto))
+    return {
+      answers: ({ place }: Standing): boolean => place <= summary.place,
+      prompts: ({ place }: Standing): boolean => place <= request.place,
+    };
   const compactions = new Set(messages.filter(({ told }) => isCompaction(told)).map(({ told }) => told.info.id));
   const begun = messages.findLast(
     ({ told: { info }, place }) =>

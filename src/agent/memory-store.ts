@@ -84,6 +84,17 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
         .sort(latestFirst)
         .slice(0, asked.limit);
     },
+    async sessionOutlines() {
+      refuseWhenClosed();
+      return [...sessions.values()]
+        .filter(({ id }) => !hidden.has(id))
+        .sort(latestFirst)
+        .map(({ id, parentID, time }) => ({
+          id,
+          ...(parentID === undefined ? {} : { parentID }),
+          updatedMs: time.updated,
+        }));
+    },
     async messages(sessionID, asked = {}) {
       refuseWhenClosed();
       return toldOf(infosOf(sessionID, asked));

@@ -52,6 +52,15 @@ export const createMemoryTables = (): MemoryTables => {
     forget(parts, isInSession);
     forget(outputs, isInSession);
   };
+  const removeParts = (isMeant: (part: Part) => boolean): void => {
+    forget(parts, isMeant);
+    forget(outputs, ({ partID }) => !parts.has(partID));
+  };
+  const removeMessages = (sessionID: string, messageIDs: readonly string[]): void => {
+    const meant = new Set(messageIDs);
+    forget(messages, (message) => message.sessionID === sessionID && meant.has(message.id));
+    removeParts((part) => part.sessionID === sessionID && meant.has(part.messageID));
+  };
   const beginSession = (session: Session): void => {
     if (sessions.has(session.id) && !hidden.has(session.id)) throw new OrphanError('session');
     removeSession(session.id);
@@ -93,6 +102,14 @@ export const createMemoryTables = (): MemoryTables => {
       case 'message':
         putMessage(change.message);
         break;
+      case 'messages-removed':
+        removeMessages(change.sessionID, change.messageIDs);
+        break;
+      case 'parts-removed': {
+        const meant = new Set(change.partIDs);
+        removeParts((part) => part.sessionID === change.sessionID && meant.has(part.id));
+        break;
+      }
       case 'part':
         putPart(change.part);
         break;

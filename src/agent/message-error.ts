@@ -1,5 +1,6 @@
 import { Fault } from '../core/fault.ts';
 import { ModelProblem } from './chat-model.ts';
+import { LeaseLost } from './lease-lost.ts';
 import type { MessageError } from './message.ts';
 
 /** Ends a run on somebody's wish. */
@@ -32,11 +33,22 @@ const ofModel = (problem: ModelProblem, providerID: string): MessageError => {
 export const messageErrorOf = (error: unknown, providerID: string): MessageError => {
   if (error instanceof ModelProblem) return ofModel(error, providerID);
   if (error instanceof TurnTooLong) return endedByServer(error.message);
-  if (error instanceof RunAborted || (error instanceof Fault && error.detail.kind === 'client-left')) {
+  if (
+    error instanceof RunAborted ||
+    error instanceof LeaseLost ||
+    (error instanceof Fault && error.detail.kind === 'client-left')
+  ) {
     return { name: 'MessageAbortedError', data: { message: 'Aborted' } };
   }
   return { name: 'UnknownError', data: { message: 'The server failed in a way it should not' } };
 };
+
+/** Whether a turn may end so. Anything else is a bug. */
+export const isExpectedEnd = (error: unknown): boolean =>
+  error instanceof ModelProblem ||
+  error instanceof RunAborted ||
+  error instanceof LeaseLost ||
+  error instanceof TurnTooLong;
 
 /** A turn that the server itself ended, and why. */
 export const endedByServer = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });

@@ -1,6 +1,7 @@
 import { Fault } from '../core/fault.ts';
 import { json } from '../core/json.ts';
 import type { RouteTable } from '../core/route.ts';
+import { afterEvents } from './after-events.ts';
 import type { RouteNeeds } from './agent-needs.ts';
 import { queryOf, wholeNumber } from './asked.ts';
 import { jsonInPieces } from './json-in-pieces.ts';
@@ -40,7 +41,7 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
         const prompt = await readBody(request, PromptIn);
         const accepted = await accept(id, prompt);
         if (prompt.noReply === true) return json(200, accepted.told);
-        return patientJson(clock, answerTo(accepted), (error) => {
+        return patientJson(clock, afterEvents(needs, answerTo(accepted)), (error) => {
           onBug(error);
           return messageErrorOf(error, '');
         });

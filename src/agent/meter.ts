@@ -35,6 +35,8 @@ export type Meter = {
   readonly turn: (facts: TurnFacts) => void;
   readonly modelCall: (facts: ModelFacts) => void;
   readonly toolCall: (facts: ToolFacts) => void;
+  /** So many sessions were removed, because of their age or their number. */
+  readonly retired: (sessions: number) => void;
   /** Tells where to read the moment's values from when the metrics are asked for. */
   readonly watch: (read: () => Readings) => void;
   /** Prometheus text, or nothing where this runtime keeps no metrics. */
@@ -46,6 +48,7 @@ export const SILENT_METER: Meter = {
   turn() {},
   modelCall() {},
   toolCall() {},
+  retired() {},
   watch() {},
   text: async () => undefined,
 };

@@ -15,14 +15,14 @@ const noPermission = () => new Fault({ kind: 'not-found', hint: 'Permission requ
 
 const eventRoutes = (needs: RouteNeeds): RouteTable => {
   async function* told(wanted: EventsWanted, isGlobal: boolean): AsyncGenerator<SseEvent> {
-    const end = needs.streams.begin();
+    const pace = needs.streams.begin();
     try {
       yield sseOfStream(CONNECTED, isGlobal);
-      for await (const told of followEvents(needs, wanted))
+      for await (const told of followEvents(needs, { ...wanted, pace }))
         yield 'event' in told ? sseOf(told, isGlobal) : sseOfStream(lostEvent(told), isGlobal);
       if (needs.ending.aborted) yield sseOfStream(closingEvent(wanted.directory), isGlobal);
     } finally {
-      end();
+      pace.end();
     }
   }
   const stream = (request: Request, isGlobal: boolean): Response => {

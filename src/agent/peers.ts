@@ -4,6 +4,8 @@ import type { PlacedEvent } from './store.ts';
 
 /** A session that this server works on, and no other does. */
 export type Lease = {
+  /** By which the store knows it. None where no other server could have the session. */
+  readonly id: string | undefined;
   /** A server that is gone has left answers in it that nobody will finish. */
   readonly hasLeftovers: boolean;
   /** Whether somebody at another server waits for the session. */
@@ -66,6 +68,8 @@ export type PeerNews = {
 export type Peers = {
   readonly leases: Leases;
   readonly asks: AskBoard;
+  /** Whether the store that they share could be reached when it was tried last. */
+  readonly isStoreUp: () => boolean;
   /** Begins to hear. Called once. */
   readonly listen: (news: PeerNews) => void;
 };

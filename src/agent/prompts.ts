@@ -6,6 +6,7 @@ import { createMessageIDs } from './message-ids.ts';
 import type { FilePart, TextPart } from './part.ts';
 import { partUpdated } from './part-facts.ts';
 import { type Fact, joined } from './publisher.ts';
+import { droppedFact, withoutRevert } from './revert.ts';
 import type { ModelRef, Session } from './session.ts';
 import { refuseFull } from './session-room.ts';
 import { noSession, type Sessions, sessionModel } from './sessions.ts';
@@ -32,7 +33,7 @@ const modelOf = (session: Session): ModelRef | undefined => {
 };
 
 /** The one that is asked for, or else the session's own, which a prompt need not be free to name. */
-const agentFor = (voices: Voices, session: Session, asked: string | undefined): KnownAgent => {
+export const agentFor = (voices: Voices, session: Session, asked: string | undefined): KnownAgent => {
   const own = session.agent === undefined ? undefined : voices.agents.get(session.agent);
   return asked === undefined && own !== undefined ? own : agentNamed(voices, asked ?? voices.defaultAgent);
 };
@@ -84,12 +85,14 @@ export const createAccept = ({ store, sessions, voices, ids, clock, isClosing }:
         ...(prompt.tools === undefined ? {} : { tools: prompt.tools }),
       };
       const parts = partsOf(prompt, { sessionID, messageID: id }, ids);
-      const remember = (now: Session): Session => {
+      let dropped: Fact = {};
+      const remember = async (now: Session): Promise<Session> => {
+        dropped = await droppedFact(store, now);
         refuseClosing(sessionID);
-        return { ...now, agent: agent.name, model: sessionModel(model) };
+        return { ...withoutRevert(now), agent: agent.name, model: sessionModel(model) };
       };
       const asked = promptFact(user, parts);
-      const session = await sessions.update(sessionID, remember, (changed) => joined(changed, asked));
+      const session = await sessions.update(sessionID, remember, (changed) => joined(changed, dropped, asked));
       refuseClosing(sessionID);
       return { session, user, told: { info: user, parts } };
     };

@@ -2,12 +2,18 @@ import type { AgentEvent, EventDraft } from './event.ts';
 import type { Change, PlacedEvent, Store } from './store.ts';
 
 /** Something that happened: what is to be kept of it, and what is to be told. */
-export type Fact = { readonly changes?: readonly Change[]; readonly drafts?: readonly EventDraft[] };
+export type Fact = {
+  readonly changes?: readonly Change[];
+  readonly drafts?: readonly EventDraft[];
+  /** The lease that it is only kept under. */
+  readonly under?: string | undefined;
+};
 
 /** Several facts as one: they are kept together, and told in their order. */
 export const joined = (...facts: readonly Fact[]): Fact => ({
   changes: facts.flatMap(({ changes = [] }) => changes),
   drafts: facts.flatMap(({ drafts = [] }) => drafts),
+  under: facts.find(({ under }) => under !== undefined)?.under,
 });
 
 export type Listener = (placed: PlacedEvent) => void;
@@ -29,10 +35,11 @@ export const createPublisher = (store: Pick<Store, 'commit'>): Publisher => {
     for (const one of placed) for (const listener of [...listeners]) listener(one);
   };
   return {
-    async publish(directory, { changes = [], drafts = [] }) {
+    async publish(directory, { changes = [], drafts = [], under }) {
       const committing = store.commit(
         changes,
         drafts.map((draft) => ({ directory, draft })),
+        under,
       );
       // A store may answer the later of two commits first: whoever listens must not see that.
       const telling = Promise.allSettled([lastTold, committing]).then(async () => {

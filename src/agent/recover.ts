@@ -97,7 +97,7 @@ export type RecoveryNeeds = {
 /** Ends what a server that is gone has left unfinished. Answers with the number of answers that were ended. */
 export type Recovery = {
   /** Of one session, on which nobody works but who asks. */
-  readonly session: (sessionID: string) => Promise<number>;
+  readonly session: (sessionID: string, under: string | undefined) => Promise<number>;
   /** Of all sessions on which no server works. */
   readonly all: () => Promise<number>;
 };
@@ -106,18 +106,18 @@ export type Recovery = {
  * No session waits for an answer that nobody gives, and no client shows one as busy that does nothing any more.
  */
 export const createRecovery = ({ store, publisher, clock, leases }: RecoveryNeeds): Recovery => {
-  const endAll = async (answers: readonly Left[]): Promise<number> => {
+  const endAll = async (answers: readonly Left[], under: string | undefined): Promise<number> => {
     const [first] = answers;
     if (first === undefined) return 0;
     const now = clock.now();
     const asks = rejected(first.info.sessionID, await openAsks(store, first));
     const fact = joined(asks, ...answers.map((one) => closing(one, now)), over(first));
-    await publisher.publish(first.info.path.cwd, fact);
+    await publisher.publish(first.info.path.cwd, { ...fact, under });
     return answers.length;
   };
   const leftIn = async (sessionID: string): Promise<readonly Left[]> =>
     (await store.unfinished()).filter(isAnswer).filter(({ info }) => info.sessionID === sessionID);
-  const session = async (sessionID: string): Promise<number> => endAll(await leftIn(sessionID));
+  const session: Recovery['session'] = async (sessionID, under) => endAll(await leftIn(sessionID), under);
   return {
     session,
     async all() {
@@ -127,7 +127,7 @@ export const createRecovery = ({ store, publisher, clock, leases }: RecoveryNeed
         const lease = await leases.enter(sessionID, () => {});
         try {
           // Somebody else may have seen to it meanwhile.
-          count += await session(sessionID);
+          count += await session(sessionID, lease.id);
         } finally {
           await lease.leave();
         }

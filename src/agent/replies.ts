@@ -35,6 +35,8 @@ const replyTo = (detail: FaultDetail): Response => {
       });
     case 'not-found':
       return named(404, 'NotFoundError', { message: detail.hint });
+    case 'conflict':
+      return named(409, 'SessionBusyError', { message: detail.message });
     case 'method-not-allowed': {
       const allow = detail.allow.join(', ');
       return named(405, 'MethodNotAllowed', { message: `This path answers ${allow}` }, { allow });

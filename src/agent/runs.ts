@@ -1,3 +1,4 @@
+import { LeaseLost } from './lease-lost.ts';
 import type { AssistantMessage, UserMessage } from './message.ts';
 import { RunAborted } from './message-error.ts';
 import type { Lease, Leases } from './peers.ts';
@@ -12,6 +13,8 @@ export type Prompted = {
   readonly show: Show;
   /** What is told with the end of the answer, as one: that the session is idle, unless another prompt waits. */
   readonly atEnd: () => Promise<Fact>;
+  /** The lease under which everything of the answer is kept. */
+  readonly under: string | undefined;
 };
 /** What answers a prompt, and tells that the session is busy when it begins. Rejects only when the store fails. */
 export type Answering = (prompt: Prompted, signal: AbortSignal) => Promise<AssistantMessage>;
@@ -32,6 +35,8 @@ export type Runs = {
   readonly close: (sessionID: string) => Promise<void>;
   readonly isClosing: (sessionID: string) => boolean;
   readonly open: (sessionID: string) => void;
+  /** Settles once nothing runs and nothing waits. */
+  readonly idle: () => Promise<void>;
   /** The same as `abort` for all sessions; nothing runs any more after it. */
   readonly stop: () => Promise<void>;
 };
@@ -40,7 +45,7 @@ export type RunsNeeds = {
   readonly answer: Answering;
   readonly leases: Leases;
   /** Ends what a server that is gone has left in a session. */
-  readonly tidy: (sessionID: string) => Promise<unknown>;
+  readonly tidy: (sessionID: string, under: string | undefined) => Promise<unknown>;
   /** Tells the world what a session does. */
   readonly tell: (session: Session, status: SessionStatus) => Promise<unknown>;
   /** A run that failed in a way that it should not. */
@@ -73,7 +78,7 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
       line.isIdleTold = line.jobs.length === 1 && !isAwaited;
       return line.isIdleTold ? statusFact(session.id, { type: 'idle' }) : {};
     };
-    return answer({ session, user, show, atEnd }, controller.signal);
+    return answer({ session, user, show, atEnd, under: lease.id }, controller.signal);
   };
   const runOne = async (job: Job, line: Line): Promise<void> => {
     const { session, controller, done } = job;
@@ -82,11 +87,13 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
     let lease: Lease | undefined;
     try {
       lease = await leases.enter(session.id, () => controller.abort(new RunAborted()));
-      if (lease.hasLeftovers) await tidy(session.id);
+      if (lease.hasLeftovers) await tidy(session.id, lease.id);
       done.resolve(await answerUnder(lease, job, line));
     } catch (error) {
       line.isIdleTold = false;
-      onBug(error);
+      // Whoever has taken over tells the rest.
+      if (error instanceof LeaseLost) line.isIdleTold = true;
+      else onBug(error);
       done.reject(error);
     }
     if (lease === undefined) return;
@@ -146,6 +153,12 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
     },
     isClosing: (sessionID) => closing.has(sessionID),
     open: (sessionID) => void closing.delete(sessionID),
+    async idle() {
+      while (lines.size > 0) {
+        const jobs = [...lines.values()].flatMap((line) => line.jobs);
+        await Promise.all(jobs.map(({ over }) => over.promise));
+      }
+    },
     async stop() {
       isStopped = true;
       while (lines.size > 0) await Promise.all([...lines.keys()].map(abortHere));

@@ -105,14 +105,6 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
         return json(200, true);
       },
     },
-    '/session/:id/message/:messageID': {
-      async GET(_request, { id = '', messageID = '' }) {
-        await sessions.get(id);
-        const told = await store.message(id, messageID);
-        if (told === undefined) throw noSuch('Message');
-        return json(200, told);
-      },
-    },
     '/session/:id/message/:messageID/part/:partID/output': {
       async GET(_request, { id = '', messageID = '', partID = '' }) {
         await sessions.get(id);

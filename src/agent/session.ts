@@ -13,6 +13,9 @@ export type Action = 'allow' | 'ask' | 'deny';
 /** What a permission rule says of the tools and patterns that it covers. */
 export type Rule = { readonly permission: string; readonly pattern: string; readonly action: Action };
 
+/** Where a session was turned back to: what is said from there on goes with the next prompt, unless that is taken back first. */
+export type Revert = { readonly messageID: string; readonly partID?: string };
+
 /** A session as it is stored and as the wire shows it (OpenCode 1.x, `GET /session/{id}`). Times are milliseconds. */
 export type Session = {
   readonly id: string;
@@ -27,6 +30,7 @@ export type Session = {
   readonly version: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly permission?: readonly Rule[];
+  readonly revert?: Revert;
   readonly cost: number;
   readonly tokens: Tokens;
   readonly time: {

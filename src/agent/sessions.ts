@@ -34,7 +34,7 @@ export type Sessions = {
    */
   readonly update: (
     id: string,
-    change: (session: Session) => Session,
+    change: (session: Session) => Session | Promise<Session>,
     within?: (changed: Fact) => Fact,
   ) => Promise<Session>;
   readonly remove: (id: string) => Promise<void>;
@@ -74,7 +74,7 @@ const NOUNS = [
 ];
 
 /** A short name for people, from the random end of an id. */
-const slugOf = (id: string): string => {
+export const slugOf = (id: string): string => {
   const [first = 0, second = 0] = [...id.slice(-2)].map((char) => char.charCodeAt(0));
   return `${ADJECTIVES[first % ADJECTIVES.length]}-${NOUNS[second % NOUNS.length]}`;
 };
@@ -136,7 +136,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
       inOrder(id, async () => {
         for (let tries = 1; ; tries++) {
           const before = await get(id);
-          const changed = change(before);
+          const changed = await change(before);
           const session = { ...changed, time: { ...changed.time, updated: clock.now() } };
           const fact: Fact = {
             changes: [{ kind: 'session', session, before }],

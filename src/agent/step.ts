@@ -6,7 +6,7 @@ import { costOf } from './cost.ts';
 import { historyOf } from './history.ts';
 import { createLoopGuard } from './loop-guard.ts';
 import type { AssistantMessage, MessageError } from './message.ts';
-import { endedByServer, messageErrorOf, RunAborted, TurnTooLong } from './message-error.ts';
+import { endedByServer, isExpectedEnd, messageErrorOf } from './message-error.ts';
 import { messageFact } from './opened-message.ts';
 import { partFact } from './part-facts.ts';
 import { type Fact, joined } from './publisher.ts';
@@ -26,9 +26,6 @@ type Closing = {
   /** Keeps and tells the close; by itself unless something else goes with it. */
   readonly tell?: (fact: Fact) => Promise<unknown>;
 };
-
-const isExpected = (error: unknown): boolean =>
-  error instanceof ModelProblem || error instanceof RunAborted || error instanceof TurnTooLong;
 
 /**
  * Takes the steps of one turn: asks the model, makes the calls it asks for, and closes the message that was opened for the
@@ -118,7 +115,7 @@ export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSign
       const closed = await close(spent, { last: finished(), error, isEnd });
       return isEnd ? closed : undefined;
     } catch (error) {
-      if (!isExpected(error)) needs.onBug(error);
+      if (!isExpectedEnd(error)) needs.onBug(error);
       const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);
       return close(spent, { last, error: messageErrorOf(error, voice.model.ref.providerID) });
     }

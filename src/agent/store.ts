@@ -17,8 +17,12 @@ export type Change =
   /** With its messages, parts, outputs and events. Its children stay. */
   | { readonly kind: 'session-removed'; readonly sessionID: string }
   | { readonly kind: 'message'; readonly message: Message }
+  /** With their parts and outputs, as far as they are of the session. What was told of them stays. */
+  | { readonly kind: 'messages-removed'; readonly sessionID: string; readonly messageIDs: readonly string[] }
   /** `isGrowing`: more of it follows at once. Whoever reads sees it, but a process that is killed may lose its last second. */
   | { readonly kind: 'part'; readonly part: Part; readonly isGrowing?: boolean }
+  /** With their outputs, as far as they are of the session. */
+  | { readonly kind: 'parts-removed'; readonly sessionID: string; readonly partIDs: readonly string[] }
   /** The whole output of a tool call, of which the part holds only the beginning. */
   | { readonly kind: 'output'; readonly sessionID: string; readonly partID: string; readonly text: string };
 
@@ -59,6 +63,14 @@ export type SessionsAsked = {
   readonly limit?: number;
 };
 
+/** What is known of a session without reading it. */
+export type SessionOutline = {
+  readonly id: string;
+  readonly parentID?: string;
+  /** When it was updated, in milliseconds since the epoch. */
+  readonly updatedMs: number;
+};
+
 export type MessagesAsked = {
   /** The newest so many. */
   readonly limit?: number;
@@ -74,13 +86,19 @@ export type Sized = { readonly id: string; readonly bytes: number };
  * behind. Messages and parts come back in the order of their ids, sessions with the latest updated first.
  */
 export type Store = {
-  /** Keeps all of it or nothing, and settles once it would survive a power cut. Answers with the events under their ids. */
+  /**
+   * Keeps all of it or nothing, and settles once it would survive a power cut. Answers with the events under their ids.
+   * `under` is a lease (`agent/peers`): where servers share the store, a `LeaseLost` says that it is not held any more.
+   */
   readonly commit: (
     changes: readonly Change[],
     events: readonly { readonly directory: string; readonly draft: EventDraft }[],
+    under?: string,
   ) => Promise<readonly PlacedEvent[]>;
   readonly session: (id: string) => Promise<Session | undefined>;
   readonly sessions: (asked: SessionsAsked) => Promise<readonly Session[]>;
+  /** All sessions, in the same order: none of them is read. */
+  readonly sessionOutlines: () => Promise<readonly SessionOutline[]>;
   /** Of a very large session each message is as it was at some moment of the reading, and those that came in meanwhile are left out. */
   readonly messages: (sessionID: string, asked?: MessagesAsked) => Promise<readonly Told[]>;
   /** Messages by their ids alone, in the same order: none of them is read. */

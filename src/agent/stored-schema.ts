@@ -47,6 +47,7 @@ export const StoredSession: v.GenericSchema<Session, Session> = v.strictObject({
   version: text,
   metadata: maybe(Named),
   permission: maybe(v.array(StoredRule)),
+  revert: maybe(v.strictObject({ messageID: IdOf('message'), partID: maybe(IdOf('part')) })),
   cost: number,
   tokens: SessionTokens,
   time: v.strictObject({ created: Time, updated: Time, compacting: maybe(Time), archived: maybe(Time) }),

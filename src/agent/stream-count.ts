@@ -1,19 +1,60 @@
-/** How many event streams are open. */
+/** An open event stream, as whoever feeds it tells of it. */
+export type StreamPace = {
+  /** One event more is there for its reader. */
+  readonly heard: () => void;
+  /** Its reader has been given one. */
+  readonly given: () => void;
+  /** Its reader has been given all there is. */
+  readonly rest: () => void;
+  readonly end: () => void;
+};
+
+/** The event streams that are open. */
 export type StreamCount = {
   readonly open: () => number;
-  /** One more, until the returned function is called. */
-  readonly begin: () => () => void;
+  /** One more, until its `end` is called. */
+  readonly begin: () => StreamPace;
+  /** Settles once all readers have been given what is there for them now; nothing when they have been given it already. */
+  readonly caughtUp: () => Promise<void> | undefined;
+};
+
+type Waiting = { readonly upTo: number; readonly settle: () => void };
+type Stream = { heard: number; given: number; waiting: Waiting[] };
+
+const atLeast = (stream: Stream, given: number): void => {
+  stream.given = Math.max(stream.given, given);
+  for (const { upTo, settle } of stream.waiting) if (stream.given >= upTo) settle();
+  stream.waiting = stream.waiting.filter(({ upTo }) => stream.given < upTo);
 };
 
 export const createStreamCount = (): StreamCount => {
-  let open = 0;
+  const streams = new Set<Stream>();
   return {
-    open: () => open,
+    open: () => streams.size,
     begin() {
-      open += 1;
-      return () => {
-        open -= 1;
+      const stream: Stream = { heard: 0, given: 0, waiting: [] };
+      streams.add(stream);
+      return {
+        heard() {
+          stream.heard += 1;
+        },
+        given: () => atLeast(stream, stream.given + 1),
+        rest: () => atLeast(stream, stream.heard),
+        end() {
+          streams.delete(stream);
+          atLeast(stream, stream.heard);
+        },
       };
+    },
+    caughtUp() {
+      const behind = [...streams].filter(({ heard, given }) => given < heard);
+      if (behind.length === 0) return undefined;
+      const all = behind.map((stream) => {
+        const { promise, resolve: settle } = Promise.withResolvers<void>();
+        stream.waiting.push({ upTo: stream.heard, settle });
+        return promise;
+      });
+      return Promise.all(all).then(() => {});
     },
   };
 };

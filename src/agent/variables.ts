@@ -12,6 +12,7 @@ import {
 import { LOG_LEVELS } from '../core/log.ts';
 import { isLoopback } from '../core/this-machine.ts';
 import { DEFAULT_FILE } from './config/sources.ts';
+import type { RetentionLimits } from './retention.ts';
 
 /** Together with what is put around them they must stay under what the server decodes of a request's credentials. */
 const CREDENTIAL_LIMIT_BYTES = 256;
@@ -25,20 +26,25 @@ const Credential = v.pipe(
   v.check(isCredential, `expected at most ${CREDENTIAL_LIMIT_BYTES} bytes without control characters`),
 );
 
+/** Where everything is kept: in a file of this server's own, or in a database for several servers. */
+export type Database =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string };
+
 /** `sqlite:` and a path. `sqlite:///data/agent.db` is what other programs write for `sqlite:/data/agent.db`. */
-const DATABASE = /^sqlite:(?:\/\/(?=\/))?((?!\/\/).+)$/;
-const Database = v.pipe(
+const SQLITE = /^sqlite:(?:\/\/(?=\/))?((?!\/\/).+)$/;
+const POSTGRES = /^postgres(?:ql)?:\/\/[^\s/]+\/[^\s/]+$/i;
+const DatabaseUrl = v.pipe(
   v.string(),
   v.trim(),
   v.check(
-    (text) => !/^postgres(?:ql)?:/i.test(text),
-    'expected sqlite:<path>; postgres:// is not supported yet, so there is one replica with one file',
+    (text) => SQLITE.test(text) || POSTGRES.test(text),
+    'expected sqlite:<path>, such as sqlite:./data/agent.db, or postgres://user:password@host:port/database',
   ),
-  v.check(
-    (text) => DATABASE.test(text) || /^postgres(?:ql)?:/i.test(text),
-    'expected sqlite:<path>, such as sqlite:./data/agent.db',
-  ),
-  v.transform((text) => DATABASE.exec(text)?.[1] ?? ''),
+  v.transform((text): Database => {
+    const path = SQLITE.exec(text)?.[1];
+    return path === undefined ? { kind: 'postgres', url: text } : { kind: 'sqlite', path };
+  }),
 );
 
 /** Every variable of the agent server, by name. `opencode` is the user that clients of the peer send by themselves. */
@@ -58,7 +64,10 @@ export const AgentVariables = v.object({
   ),
   AGENT_SERVER_PASSWORD: v.optional(Credential),
   AGENT_ALLOW_ANONYMOUS: v.optional(OneOf(['true', 'false']), 'false'),
-  AGENT_DATABASE_URL: v.optional(Database, 'sqlite:./data/agent.db'),
+  AGENT_DATABASE_URL: v.optional(DatabaseUrl, 'sqlite:./data/agent.db'),
+  AGENT_LEASE_SECONDS: v.optional(WholeNumber(2, 60), '5'),
+  AGENT_RETENTION_DAYS: v.optional(WholeNumber(0, 36_500), '0'),
+  AGENT_RETENTION_SESSIONS: v.optional(WholeNumber(0, 1_000_000_000), '0'),
   AGENT_DIRECTORY: v.optional(v.pipe(v.string(), v.trim())),
 });
 
@@ -75,11 +84,16 @@ export type AgentSettings = {
   readonly logLevel: v.InferOutput<typeof AgentVariables>['LOG_LEVEL'];
   /** None: everyone who reaches the server may do everything. */
   readonly credentials: Credentials | undefined;
-  readonly databasePath: string;
+  readonly database: Database;
+  /** Among servers on one database: one that was not heard of for so long is taken for dead. */
+  readonly leaseMs: number;
+  /** How long sessions are kept, and how many. */
+  readonly retention: RetentionLimits;
   /** Where sessions are unless a request says otherwise. None: where the process runs. */
   readonly directory: string | undefined;
 };
 
+const DAY_MS = 86_400_000;
 const LOCAL_HOST = '127.0.0.1';
 const EVERY_HOST = '0.0.0.0';
 const OPEN_DOOR =
@@ -110,7 +124,12 @@ export const readAgentSettings = (variables: Variables): AgentSettings => {
     appEnv: settings.APP_ENV,
     logLevel: settings.LOG_LEVEL,
     credentials: password === undefined ? undefined : { username, password },
-    databasePath: settings.AGENT_DATABASE_URL,
+    database: settings.AGENT_DATABASE_URL,
+    leaseMs: settings.AGENT_LEASE_SECONDS * 1000,
+    retention: {
+      ...(settings.AGENT_RETENTION_DAYS === 0 ? {} : { ageMs: settings.AGENT_RETENTION_DAYS * DAY_MS }),
+      ...(settings.AGENT_RETENTION_SESSIONS === 0 ? {} : { count: settings.AGENT_RETENTION_SESSIONS }),
+    },
     directory: settings.AGENT_DIRECTORY,
   };
 };

@@ -86,6 +86,14 @@ export const ReplyIn = v.variant('reply', [
 /** The same under the name that older clients use. */
 export const ResponseIn = v.object({ response: v.picklist(['once', 'always', 'reject']) });
 
+/** A message to fork before; without one all of them are copied. */
+export const ForkIn = v.object({ messageID: v.optional(v.string()) });
+export const RevertIn = v.object({ messageID: v.string(), partID: v.optional(v.string()) });
+/** Clients also say `auto`, which changes nothing: the summary is made now. */
+export const SummarizeIn = v.object({ providerID: v.string(), modelID: v.string() });
+/** What a client would like to see in the log, which holds no texts of clients. */
+export const LogIn = v.object({});
+
 const EXPECTED: Readonly<Record<string, string>> = {
   model: 'a model as "provider/key", or an object with providerID and id (sessions) or modelID (messages)',
   type: PART_TYPES,

@@ -7,6 +7,8 @@ export type FaultDetail =
   | { readonly kind: 'bad-input'; readonly code: string; readonly param: string | null; readonly message: string }
   | { readonly kind: 'model-not-found'; readonly valid: readonly string[] }
   | { readonly kind: 'not-found'; readonly hint: string }
+  /** It cannot be done as things stand now; later it may. */
+  | { readonly kind: 'conflict'; readonly message: string }
   | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
   /** `message` where the limit is not one of the body alone. */
   | { readonly kind: 'body-too-large'; readonly limitBytes: number; readonly message?: string }

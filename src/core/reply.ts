@@ -66,6 +66,8 @@ export const replyTo = (detail: FaultDetail): Response => {
       return refusal(404, 'model_not_found', `No such model. Valid models: ${detail.valid.join(', ')}`, {}, 'model');
     case 'not-found':
       return refusal(404, 'not_found', detail.hint);
+    case 'conflict':
+      return refusal(409, 'conflict', detail.message);
     case 'method-not-allowed':
       return refusal(405, 'method_not_allowed', `This path answers ${detail.allow.join(', ')}`, {
         allow: detail.allow.join(', '),

@@ -1,9 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { documentLines } from '../adapter/document-lines.ts';
-import { openSqliteReader } from '../adapter/sqlite-reader.ts';
-import { openSqliteStore } from '../adapter/sqlite-store.ts';
 import { systemClock } from '../adapter/system-clock.ts';
 import { randomBytes } from '../adapter/web-random.ts';
 import { exportSession } from '../agent/export-session.ts';
@@ -11,16 +8,21 @@ import { createIds } from '../agent/ids.ts';
 import { importSession } from '../agent/import-session.ts';
 import { readSessionDocument } from '../agent/session-document.ts';
 import { SessionProblem } from '../agent/session-problem.ts';
-import { AgentVariables } from '../agent/variables.ts';
+import { StoreUnavailable } from '../agent/store-unavailable.ts';
+import { AgentVariables, type Database } from '../agent/variables.ts';
 import { ConfigError, readVariables } from '../core/config.ts';
 import { AGENT_HELP } from './agent-help.ts';
+import { openStoreBeside } from './agent-store.ts';
+import { openReader, runPrune, runSessions } from './agent-upkeep.ts';
+import { type AgentTask, taskFrom } from './agent-words.ts';
 
 /** No part that the server makes is as long: what was exported can be imported. */
 const LINE_LIMIT_BYTES = 128 * 1024 * 1024;
 const PIECE_CHARS = 256 * 1024;
 
-const databasePath = (): string =>
-  resolve(readVariables(v.pick(AgentVariables, ['AGENT_DATABASE_URL']), process.env).AGENT_DATABASE_URL);
+const database = (): Database =>
+  readVariables(v.pick(AgentVariables, ['AGENT_DATABASE_URL']), process.env).AGENT_DATABASE_URL;
+const ids = createIds(systemClock, randomBytes);
 
 // Whoever reads may leave before the end. Who writes is told of it, and that is no failure of ours to explain.
 process.stdout.on('error', () => {});
@@ -43,7 +45,7 @@ async function* linesIn(file: string): AsyncGenerator<string> {
 }
 
 const runExport = async (id: string): Promise<void> => {
-  const source = await openSqliteReader(databasePath());
+  const source = await openReader(database());
   try {
     const lines = await exportSession(source, id);
     if (lines === undefined) throw new SessionProblem(['Cannot export the session: the store holds none of this id']);
@@ -56,31 +58,35 @@ const runExport = async (id: string): Promise<void> => {
     }
     await printed(piece);
   } finally {
-    source.close();
+    await source.close();
   }
 };
 
 const runImport = async (file: string, hasNewIDs: boolean): Promise<void> => {
-  const path = databasePath();
+  const place = database();
   const document = await readSessionDocument(linesIn(file));
-  const ids = createIds(systemClock, randomBytes);
-  const store = await openSqliteStore({ file: path, ids });
+  const { store, close } = await openStoreBeside(place, { ids });
   try {
     await printed(`${await importSession({ store, ids }, document, { hasNewIDs })}\n`);
   } finally {
-    await store.close();
+    await close();
   }
 };
 
-const follow = async ([verb, ...words]: readonly string[]): Promise<void> => {
-  const flags = words.filter((word) => word.startsWith('--'));
-  const [given, ...more] = words.filter((word) => !word.startsWith('--'));
-  const isOne = given !== undefined && more.length === 0;
-  if (verb === 'export' && isOne && flags.length === 0) return runExport(given);
-  if (verb === 'import' && isOne && flags.every((flag) => flag === '--new-ids')) {
-    return runImport(given, flags.length > 0);
+const follow = async (task: AgentTask): Promise<void> => {
+  const print = (line: string): Promise<void> => printed(`${line}\n`);
+  switch (task.kind) {
+    case 'sessions':
+      return runSessions(database(), task, print);
+    case 'export':
+      return runExport(task.sessionID);
+    case 'import':
+      return runImport(task.file, task.hasNewIDs);
+    case 'prune':
+      return runPrune(database(), { task, ids, print });
+    default:
+      return task satisfies never;
   }
-  throw new SessionProblem(['expected export <session>, or import <file | -> [--new-ids]; see gatehouse agent --help']);
 };
 
 const complaintsOf = (error: unknown): readonly string[] => {
@@ -88,6 +94,9 @@ const complaintsOf = (error: unknown): readonly string[] => {
   // SQLite's own words name no value of a row; a path of the machine may stand in others.
   if (codeOf(error) === 'ERR_SQLITE_ERROR')
     return ['the database could not be read or written; is it in use or damaged?'];
+  if (error instanceof StoreUnavailable) return ['the database is away; what was done so far stays'];
+  // PostgreSQL's words may quote what is stored; its code does not.
+  if (error instanceof Error && error.name === 'PostgresError') return [`the database refused it (${codeOf(error)})`];
   throw error;
 };
 
@@ -98,7 +107,7 @@ export const runAgentCommand = async (words: readonly string[]): Promise<number>
     return 0;
   }
   try {
-    await follow(words);
+    await follow(taskFrom(words));
     return 0;
   } catch (error) {
     if (codeOf(error) === 'EPIPE') return 1;

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isMain, type ProcessSide, runService, type Service } from '../adapter/node-service.ts';
-import { openSqliteStore } from '../adapter/sqlite-store.ts';
 import { systemClock } from '../adapter/system-clock.ts';
 import { newId, randomBytes } from '../adapter/web-random.ts';
-import { alone } from '../agent/alone.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { agentList } from '../agent/config/agent-view.ts';
 import { configProviders, providerList } from '../agent/config/provider-view.ts';
@@ -19,6 +17,7 @@ import { createLog } from '../core/log.ts';
 import { isLoopback } from '../core/this-machine.ts';
 import { agentFetch } from './agent-fetch.ts';
 import { AGENT_HELP } from './agent-help.ts';
+import { openAgentStore } from './agent-store.ts';
 import { late } from './late.ts';
 import { createLateMeter } from './late-meter.ts';
 import { programsFor } from './tool-programs.ts';
@@ -36,6 +35,9 @@ const readIfThere = (path: string): string | undefined => {
 /** How long after the start the models' SDK and the metrics' library are loaded, for which everything stands still, unless a question comes first. */
 const MODELS_AFTER_MS = 1000;
 
+/** Of the ten seconds that a process has for its end: the rest is for aborting what does not end, and for the streams. */
+const DRAIN_MS = 5000;
+
 const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> => {
   const problems: string[] = [];
   const settings = collecting(() => readAgentSettings(variables), problems);
@@ -45,7 +47,11 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'agent', clock, write: writeLine });
   const ids = createIds(clock, randomBytes);
-  const store = await openSqliteStore({ file: resolve(settings.databasePath), ids });
+  const { store, peers, close } = await openAgentStore(settings.database, {
+    ids,
+    leaseMs: settings.leaseMs,
+    onTrouble: (error) => log('warn', 'store-trouble', { reason: error instanceof Error ? error.name : typeof error }),
+  });
   const directory = resolve(settings.directory ?? '.');
   const models = late(async () => {
     const { createAiModel } = await import('../agent/ai-model.ts');
@@ -78,7 +84,7 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     credentials: settings.credentials,
     isForThisMachine: isLoopback(settings.host),
     store,
-    peers: alone(),
+    peers,
     voices: voicesFrom(config),
     shown: {
       config: config.shown,
@@ -102,6 +108,8 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     outputLimits: config.toolOutput,
     permissionTimeoutMs: config.permissionTimeoutMs,
     turnTimeoutMs: config.turnTimeoutMs,
+    drainMs: DRAIN_MS,
+    retention: settings.retention,
     meter,
   });
   log('info', 'starting', {
@@ -135,7 +143,7 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     },
     onStopping: server.stop,
     async close() {
-      await Promise.all([store.close(), outward.close()]);
+      await Promise.all([close(), outward.close()]);
     },
   };
 };

@@ -6,7 +6,7 @@ const HELP = `gatehouse ${VERSION}: stands in front of large language models and
 Usage: gatehouse <command> [options]
 
   gateway      the moderation gateway: POST /v1/moderations in OpenAI's shape, judged by a chat model
-  agent        sessions with a model that can call tools: the server, and export and import of its sessions
+  agent        sessions with a model that can call tools: the server, and commands for its sessions
   bridge       an OpenAI-style front for the agent: chat completions, responses and models for any OpenAI client
   relay-admin  nine guarded tools over an API-relay platform: an MCP server on standard input and output
   eval         runs a labelled file through a running gateway and prints how well it judges

@@ -23,6 +23,7 @@ export const createLateMeter = (loaded: () => Promise<Meter>): { readonly meter:
       turn: (facts) => tell((one) => one.turn(facts)),
       modelCall: (facts) => tell((one) => one.modelCall(facts)),
       toolCall: (facts) => tell((one) => one.toolCall(facts)),
+      retired: (sessions) => tell((one) => one.retired(sessions)),
       watch: (read) => tell((one) => one.watch(read)),
       text: async () => (await ready()).text(),
     },

@@ -204,6 +204,8 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     outputLimits: { maxLines: 2000, maxBytes: 51_200 },
     permissionTimeoutMs: 300_000,
     turnTimeoutMs: 1_800_000,
+    drainMs: 0,
+    retention: {},
     meter: SILENT_METER,
     ...given.changes,
   });

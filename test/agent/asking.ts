@@ -16,6 +16,16 @@ export const ask = async (
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> => (await world.post(`/session/${sessionID}/message`, prompt(text, more))) as Answer;
 
+/** The same while somebody listens to events, for whom the answer is held back a moment. */
+export const askHeard = async (world: AgentWorld, sessionID: string): Promise<Answer> => {
+  let isOver = false;
+  const answer = ask(world, sessionID).finally(() => {
+    isOver = true;
+  });
+  await until(world, () => isOver);
+  return answer;
+};
+
 /** Moves the clock on, little by little, until something is so. */
 export const until = async (world: AgentWorld, isSo: () => boolean | Promise<boolean>): Promise<void> => {
   for (let count = 0; count < 1000; count++) {

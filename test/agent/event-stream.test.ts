@@ -11,7 +11,7 @@ import type { PlacedEvent, Store } from '../../src/agent/store.ts';
 import { describe, rejection } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { createAgentWorld, hanging, type Script } from './agent-world.ts';
-import { ask, until } from './asking.ts';
+import { ask, askHeard, until } from './asking.ts';
 import { deltaOf, sessionOf } from './store-samples.ts';
 
 type World = Awaited<ReturnType<typeof createAgentWorld>>;
@@ -421,7 +421,7 @@ describe('the streams of the server', (check) => {
     const { frames, done } = await streamOf(world, '/event');
     await turn();
     assert.equal(frames, [{ id: undefined, data: { type: 'server.connected', properties: {} } }]);
-    await ask(world, await world.session({ title: 'Mine' }));
+    await askHeard(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(100);
     await world.server.stop();
     await done;
@@ -472,7 +472,7 @@ describe('the streams of the server', (check) => {
 
   check('go on where a client left, by the id that it heard last', async () => {
     const world = await createAgentWorld();
-    await ask(world, await world.session({ title: 'Mine' }));
+    await askHeard(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(100);
     const told = (await world.events()).map(({ id }) => id);
     const again = await streamOf(world, '/event', { 'last-event-id': told[4] ?? '' });
@@ -610,7 +610,7 @@ describe('the streams of the server', (check) => {
   check('are told the same whatever they are', async () => {
     const world = await createAgentWorld();
     const { frames, done } = await streamOf(world, '/event');
-    await ask(world, await world.session({ title: 'line\nbreaks \u2028 and "quotes"' }));
+    await askHeard(world, await world.session({ title: 'line\nbreaks \u2028 and "quotes"' }));
     await world.clock.advance(10);
     await world.server.stop();
     await done;

@@ -342,3 +342,42 @@ describe('a prompt that comes while its session is ended', (check) => {
     assert.equal(await world.get('/session'), []);
   });
 });
+
+describe('a server that is told to stop', (check) => {
+  const ending = (): { readonly script: Script; readonly end: () => void } => {
+    const gate = Promise.withResolvers<void>();
+    return {
+      async *script() {
+        await gate.promise;
+        yield* saying('in time')({} as never, new AbortController().signal);
+      },
+      end: gate.resolve,
+    };
+  };
+
+  check('lets what runs come to its end, takes nothing in meanwhile, and waits no longer for it', async () => {
+    const { script, end } = ending();
+    const world = await createAgentWorld({ scripts: [script], changes: { drainMs: 5000 } });
+    const id = await world.session();
+    const answer = ask(world, id);
+    await until(world, () => world.asked.length === 1);
+    const stopped = world.server.stop();
+    await world.clock.advance(1000);
+    assert.is((await world.call('POST', `/session/${id}/message`, prompt('late'))).status, 503);
+    end();
+    assert.is(textOf(await answer), 'in time');
+    await stopped;
+  });
+
+  check('ends what does not come to its end', async () => {
+    const world = await createAgentWorld({ scripts: [hanging], changes: { drainMs: 5000 } });
+    const answer = ask(world, await world.session());
+    await until(world, () => world.asked.length === 1);
+    const stopped = world.server.stop();
+    await world.clock.advance(4900);
+    assert.equal((await world.store.unfinished()).length, 1);
+    await world.clock.advance(200);
+    assert.is((await answer).info.error?.name, 'MessageAbortedError');
+    await stopped;
+  });
+});

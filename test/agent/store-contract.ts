@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { sessionIDOf } from '../../src/agent/event.ts';
 import { type Ids, isIdOf } from '../../src/agent/ids.ts';
 import { OrphanError } from '../../src/agent/orphan-error.ts';
+import type { Session } from '../../src/agent/session.ts';
 import { StaleError } from '../../src/agent/stale-error.ts';
 import type { PlacedEvent, Store } from '../../src/agent/store.ts';
 import { type Check, rejection } from '../check.ts';
@@ -46,14 +47,21 @@ const CONVERSATION = [
   { kind: 'output', sessionID: 'ses_1', partID: 'prt_3', text: 'the whole output' },
 ] as const;
 
+const outlineOf = ({ id, parentID, time }: Session) => ({
+  id,
+  ...(parentID === undefined ? {} : { parentID }),
+  updatedMs: time.updated,
+});
 const heldBy = async (store: Store) => ({
   sessions: await store.sessions({}),
+  outlines: await store.sessionOutlines(),
   messages: await Promise.all(SESSIONS.map((id) => store.messages(id))),
   outputs: await Promise.all(SESSIONS.flatMap((id) => PARTS.map((partID) => store.output(id, partID)))),
   unfinished: await store.unfinished(),
 });
 const expectedOf = (model: Model) => ({
   sessions: sessionsIn(model, {}),
+  outlines: sessionsIn(model, {}).map(outlineOf),
   messages: SESSIONS.map((id) => messagesIn(model, id)),
   outputs: SESSIONS.flatMap((id) =>
     PARTS.map((partID) => model.outputs.find((held) => held.sessionID === id && held.partID === partID)?.text),
@@ -281,6 +289,46 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       assert.equal(titlesOf(await store.sessions({ updatedSince: 20 })), ['ses_d', 'ses_b', 'ses_c']);
       await store.commit([{ kind: 'session', session: at('ses_a', 40) }], []);
       assert.equal(titlesOf(await store.sessions({ limit: 1 })), ['ses_a']);
+    }),
+  );
+
+  check('outlines all sessions in the same order, with the time of their update', () =>
+    withStore(async (store) => {
+      const updated = 4_000_000_000_000;
+      const child = sessionOf('ses_b', { parentID: 'ses_a', time: { created: 1, updated } });
+      const hidden = { kind: 'session-begun', session: sessionOf('ses_c') } as const;
+      await store.commit([CONVERSATION[0], { kind: 'session', session: child }, hidden], []);
+      assert.equal(await store.sessionOutlines(), [
+        { id: 'ses_b', parentID: 'ses_a', updatedMs: updated },
+        { id: 'ses_1', updatedMs: CONVERSATION[0].session.time.updated },
+      ]);
+    }),
+  );
+
+  check('removes sessions together, and none when one of them has changed', () =>
+    withStore(async (store) => {
+      const [root, child] = [sessionOf('ses_a'), sessionOf('ses_b', { parentID: 'ses_a' })];
+      await store.commit(
+        [...CONVERSATION, ...[root, child].map((session) => ({ kind: 'session', session }) as const)],
+        [],
+      );
+      const removal = (session: Session) =>
+        [
+          { kind: 'session', session, before: session },
+          { kind: 'session-removed', sessionID: session.id },
+        ] as const;
+      const draft = { type: 'session.deleted', properties: { sessionID: 'ses_a', info: root } } as const;
+      const commit = () => store.commit([child, root].flatMap(removal), [{ directory: '/', draft }]);
+      const changed = { ...root, title: 'another' };
+      await store.commit([{ kind: 'session', session: changed, before: root }], []);
+      assert.instance(await rejection(commit()), StaleError);
+      assert.is((await store.sessions({})).length, 3);
+      assert.equal(await store.events({ afterID: '', limit: 9 }), []);
+      await store.commit([{ kind: 'session', session: root, before: changed }], []);
+      assert.is((await commit()).length, 1);
+      assert.equal(titlesOf(await store.sessions({})), [CONVERSATION[0].session.title]);
+      assert.instance(await rejection(commit()), StaleError);
+      assert.is((await store.events({ afterID: '', limit: 9 })).length, 1);
     }),
   );
 
@@ -585,6 +633,42 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
     }),
   );
 
+  check('forgets messages with their parts and outputs, and nothing that is of another session', () =>
+    withStore(async (store) => {
+      await store.commit([...CONVERSATION, { kind: 'session', session: sessionOf('ses_2') }], [told('stays')]);
+      const before = await store.messages('ses_1');
+      const messageIDs = ['msg_2', 'msg_9'];
+      await store.commit([{ kind: 'messages-removed', sessionID: 'ses_2', messageIDs }], []);
+      await store.commit([{ kind: 'parts-removed', sessionID: 'ses_2', partIDs: ['prt_3'] }], []);
+      assert.equal(await store.messages('ses_1'), before);
+      await store.commit([{ kind: 'messages-removed', sessionID: 'ses_1', messageIDs }], []);
+      assert.equal(await store.messages('ses_1'), before.slice(0, 1));
+      assert.is(await store.message('ses_1', 'msg_2'), undefined);
+      assert.is(await store.output('ses_1', 'prt_3'), undefined);
+      assert.equal(await store.unfinished(), []);
+      assert.is((await store.events({ afterID: '', limit: 10 })).length, 1);
+      // Its id is free, and nothing of what it had is left.
+      await store.commit([CONVERSATION[3]], []);
+      assert.equal((await store.message('ses_1', 'msg_2'))?.parts, []);
+    }),
+  );
+
+  check('forgets single parts with their outputs', () =>
+    withStore(async (store) => {
+      await store.commit(CONVERSATION, []);
+      const place = { id: 'prt_2', messageID: 'msg_2', sessionID: 'ses_1' };
+      for (const text of ['an', 'an answer'])
+        await store.commit([{ kind: 'part', part: textPart(place, text), isGrowing: true }], []);
+      const removed = { kind: 'parts-removed', sessionID: 'ses_1', partIDs: ['prt_2', 'prt_3', 'prt_9'] } as const;
+      await store.commit([removed], []);
+      assert.equal((await store.message('ses_1', 'msg_2'))?.parts, []);
+      assert.is(await store.output('ses_1', 'prt_3'), undefined);
+      assert.is((await store.message('ses_1', 'msg_1'))?.parts.length, 1);
+      await store.commit([CONVERSATION[5]], []);
+      assert.equal((await store.message('ses_1', 'msg_2'))?.parts, [CONVERSATION[5].part]);
+    }),
+  );
+
   check('gives ids that ascend when the clock is set back', () =>
     withPlace(async ({ open }) => {
       const [later, earlier] = [idsFrom(Date.UTC(2026, 5, 1)), idsFrom(Date.UTC(2026, 4, 1))];
@@ -726,6 +810,27 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       assert.equal([await second.sessions({}), await second.messages('ses_1'), await second.unfinished()], before);
       assert.is(await second.output('ses_1', 'prt_3'), 'the whole output');
       assert.equal(await second.events({ afterID: '', limit: 10 }), events);
+      await second.close();
+    }),
+  );
+
+  check('does not bring back what was removed while it grew', () =>
+    withPlace(async ({ open }) => {
+      const first = await open(idsFrom());
+      await first.commit(CONVERSATION, []);
+      const grow = async (id: string, messageID: string): Promise<void> => {
+        const part = textPart({ id, messageID, sessionID: 'ses_1' }, 'it grows');
+        for (const isGrowing of [true, true]) await first.commit([{ kind: 'part', part, isGrowing }], []);
+      };
+      await grow('prt_2', 'msg_2');
+      await grow('prt_9', 'msg_1');
+      await first.commit([{ kind: 'parts-removed', sessionID: 'ses_1', partIDs: ['prt_2'] }], []);
+      await first.commit([{ kind: 'messages-removed', sessionID: 'ses_1', messageIDs: ['msg_1'] }], []);
+      await first.commit([CONVERSATION[1]], []);
+      await first.close();
+      const second = await open(idsFrom());
+      const partsOf = async (id: string) => (await second.message('ses_1', id))?.parts.map((part) => part.id);
+      assert.equal([await partsOf('msg_1'), await partsOf('msg_2')], [[], ['prt_3']]);
       await second.close();
     }),
   );

@@ -65,6 +65,13 @@ const after = (model: Model, change: Change): Model | undefined => {
       const isTaken = messages.some((message) => message.id === id && message.sessionID !== sessionID);
       return isHome && !isTaken ? { ...model, messages: replaced(messages, change.message) } : undefined;
     }
+    case 'messages-removed':
+      return without(model, ({ id, sessionID }) => sessionID === change.sessionID && change.messageIDs.includes(id));
+    case 'parts-removed': {
+      const isGone = (part: Part) => part.sessionID === change.sessionID && change.partIDs.includes(part.id);
+      const left = parts.filter((part) => !isGone(part));
+      return { ...model, parts: left, outputs: outputs.filter(({ partID }) => left.some(({ id }) => id === partID)) };
+    }
     case 'part': {
       const { id, messageID, sessionID } = change.part;
       const isHome = messages.some((message) => message.id === messageID && message.sessionID === sessionID);
@@ -173,6 +180,22 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('output' as const), sessionID: place.sessionID, partID, text: anyText }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('messages-removed' as const),
+      sessionID: place.sessionID,
+      messageIDs: fc.uniqueArray(place.messageID, { maxLength: 3 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('parts-removed' as const),
+      sessionID: place.sessionID,
+      partIDs: fc.uniqueArray(partID, { maxLength: 3 }),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('session-removed' as const), sessionID: place.sessionID }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('session-given-up' as const), sessionID: place.sessionID }) },

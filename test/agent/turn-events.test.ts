@@ -7,7 +7,7 @@ import type { Store } from '../../src/agent/store.ts';
 import { describe } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { calling, createAgentWorld, type Script, saying, toolNamed } from './agent-world.ts';
-import { ask, asksWhen, eventsOf, reply, textOf } from './asking.ts';
+import { ask, askHeard, asksWhen, eventsOf, reply, textOf } from './asking.ts';
 
 /** An event in one word. */
 const wordFor = (event: AgentEvent): string => {
@@ -133,7 +133,7 @@ describe('the events of a turn', (check) => {
         }
       }
     })();
-    await ask(world, await world.session({ title: 'Mine' }));
+    await askHeard(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(100);
     await world.server.stop();
     await listening;

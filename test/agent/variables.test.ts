@@ -11,7 +11,9 @@ const DEFAULTS: AgentSettings = {
   appEnv: 'development',
   logLevel: 'info',
   credentials: undefined,
-  databasePath: './data/agent.db',
+  database: { kind: 'sqlite', path: './data/agent.db' },
+  leaseMs: 5000,
+  retention: {},
   directory: undefined,
 };
 const problemsOf = (variables: Variables): readonly string[] => {
@@ -40,6 +42,8 @@ describe('the settings of the agent server', (check) => {
         AGENT_SERVER_USERNAME: ' me ',
         AGENT_SERVER_PASSWORD: ' pass word\n',
         AGENT_DATABASE_URL: ' sqlite:/data/a.db ',
+        AGENT_RETENTION_DAYS: ' 30 ',
+        AGENT_RETENTION_SESSIONS: ' 1000 ',
         AGENT_DIRECTORY: ' /srv/desk ',
       }),
       {
@@ -49,10 +53,24 @@ describe('the settings of the agent server', (check) => {
         appEnv: 'production',
         logLevel: 'warn',
         credentials: { username: 'me', password: 'pass word' },
-        databasePath: '/data/a.db',
+        database: { kind: 'sqlite', path: '/data/a.db' },
+        leaseMs: 5000,
+        retention: { ageMs: 30 * 86_400_000, count: 1000 },
         directory: '/srv/desk',
       },
     );
+  });
+
+  check('keep sessions for ever unless they are told how long, or how many', () => {
+    const retentionOf = (variables: Variables) => readAgentSettings(variables).retention;
+    assert.equal(retentionOf({ AGENT_RETENTION_DAYS: '0', AGENT_RETENTION_SESSIONS: '0' }), {});
+    assert.equal(retentionOf({ AGENT_RETENTION_DAYS: '1' }), { ageMs: 86_400_000 });
+    assert.equal(retentionOf({ AGENT_RETENTION_SESSIONS: '5' }), { count: 5 });
+    for (const value of ['-1', '1.5', '30d', '36501']) {
+      assert.equal(problemsOf({ AGENT_RETENTION_DAYS: value }), [
+        'AGENT_RETENTION_DAYS: expected a whole number from 0 to 36500',
+      ]);
+    }
   });
 
   check('open every address once there is a password, for the user that clients send by themselves', () => {
@@ -123,24 +141,31 @@ describe('the settings of the agent server', (check) => {
   };
   for (const [url, path] of Object.entries(PATHS)) {
     check(`find the store of ${url} at ${path}`, () =>
-      assert.is(readAgentSettings({ AGENT_DATABASE_URL: url }).databasePath, path),
+      assert.equal(readAgentSettings({ AGENT_DATABASE_URL: url }).database, { kind: 'sqlite', path }),
     );
   }
-  for (const url of ['postgres://u:hunter2@db/agent', 'postgresql://u:hunter2@db/agent', 'POSTGRES://hunter2']) {
-    check(`refuse ${url.split(':')[0]}: in words of its own, for now`, () => {
-      const problems = problemsOf({ AGENT_DATABASE_URL: url });
-      assert.is(problems.length, 1);
-      assert.match(
-        problems[0] ?? '',
-        /^AGENT_DATABASE_URL: expected sqlite:<path>; postgres:\/\/ is not supported yet/,
-      );
-      assert.not.match(problems[0] ?? '', /hunter2/);
-    });
+  for (const url of [
+    'postgres://u:hunter2@db/agent',
+    'postgresql://u:hunter2@db:5432/agent?sslmode=require',
+    'postgres://u:hunter2@one:5432,two:5432/agent',
+  ]) {
+    check(`find the store of ${url.replace('hunter2', '...')} in a database`, () =>
+      assert.equal(readAgentSettings({ AGENT_DATABASE_URL: url }).database, { kind: 'postgres', url }),
+    );
   }
-  for (const url of ['sqlite:', 'sqlite://', 'sqlite://agent.db', './agent.db', 'mysql://x', 'file:x.db']) {
-    check(`refuse ${url}`, () =>
+  for (const url of [
+    'sqlite:',
+    'sqlite://',
+    'sqlite://agent.db',
+    './agent.db',
+    'mysql://x',
+    'file:x.db',
+    'postgres:agent',
+    'postgres://hunter2',
+  ]) {
+    check(`refuse ${url.replace('hunter2', '...')}`, () =>
       assert.equal(problemsOf({ AGENT_DATABASE_URL: url }), [
-        'AGENT_DATABASE_URL: expected sqlite:<path>, such as sqlite:./data/agent.db',
+        'AGENT_DATABASE_URL: expected sqlite:<path>, such as sqlite:./data/agent.db, or postgres://user:password@host:port/database',
       ]),
     );
   }

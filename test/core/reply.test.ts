@@ -50,6 +50,13 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     type: REFUSAL,
     says: /must not end in \/v1/,
   },
+  conflict: {
+    detail: { kind: 'conflict', message: 'Something is under way' },
+    status: 409,
+    code: 'conflict',
+    type: REFUSAL,
+    says: /^Something is under way$/,
+  },
   'method-not-allowed': {
     detail: { kind: 'method-not-allowed', allow: ['GET', 'HEAD'] },
     status: 405,

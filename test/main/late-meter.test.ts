@@ -14,6 +14,7 @@ const counting = () => {
     turn: ({ end }) => void told.push(`turn ${end}`),
     modelCall: ({ model }) => void told.push(`model ${model}`),
     toolCall: ({ server }) => void told.push(`tool ${server}`),
+    retired: (sessions) => void told.push(`retired ${sessions}`),
     watch: () => void told.push('watch'),
     text: async () => told.join(),
   };
@@ -33,10 +34,11 @@ describe('a meter that is loaded late', (check) => {
     meter.turn(ANSWERED);
     meter.modelCall({ model: 'a/b', outcome: 'left', tokens: undefined, durationMs: 1 });
     meter.toolCall({ server: 'docs', outcome: 'completed' });
+    meter.retired(3);
     assert.equal([told, loads], [[], 0]);
     load();
     await turn();
-    assert.equal(told, ['watch', 'request', 'turn answered', 'model a/b', 'tool docs']);
+    assert.equal(told, ['watch', 'request', 'turn answered', 'model a/b', 'tool docs', 'retired 3']);
     meter.turn({ end: 'failed', durationMs: 1 });
     assert.is(told.at(-1), 'turn failed');
   });

@@ -128,7 +128,10 @@ describe('gatehouse agent', (check) => {
       ]) {
         const { code, stdout, stderr } = gatehouse(words, { database });
         assert.equal([code, stdout], [1, ''], words.join(' '));
-        assert.match(stderr, /^gatehouse agent: expected export <session>, or import [^\n]*\n$/);
+        assert.match(
+          stderr,
+          /^gatehouse agent: expected (?:one of [^\n]*export|export <session>|import <file)[^\n]*\n$/,
+        );
       }
       const missing = gatehouse(['export', id], { database });
       assert.equal([missing.code, missing.stdout], [1, '']);

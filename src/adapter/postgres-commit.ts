@@ -1,0 +1,124 @@
+/**
+ * A group of commits in one trip to the database, which is all of the time that a commit takes. The group is done as a whole
+ * or not at all, and once: sent again under its number it is answered as before. A task in it that has no home is undone
+ * alone. Of each task the answer holds the ids of its events, or why it was refused.
+ */
+export const COMMIT_TASKS = `
+  CREATE FUNCTION put_change(change json) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    given_id text := change->>'id';
+    in_session text := change->>'session';
+    content text := change->>'data';
+    homeless text;
+  BEGIN
+    CASE change->>'kind'
+    WHEN 'session' THEN
+      IF change->>'before' IS NOT NULL THEN
+        PERFORM 1 FROM session WHERE id = given_id AND data = change->>'before' AND NOT is_hidden;
+        IF NOT FOUND THEN homeless := 'stale'; END IF;
+      END IF;
+      IF homeless IS NULL THEN
+        INSERT INTO session (id, directory, parent_id, folded_title, updated, is_hidden, data)
+        VALUES (given_id, change->>'directory', change->>'parent', change->>'title', (change->>'updated')::bigint, false, content)
+        ON CONFLICT (id) DO UPDATE SET directory = excluded.directory, parent_id = excluded.parent_id,
+          folded_title = excluded.folded_title, updated = excluded.updated, is_hidden = false, data = excluded.data;
+      END IF;
+    WHEN 'session-begun' THEN
+      DELETE FROM session WHERE id = given_id AND is_hidden;
+      INSERT INTO session (id, directory, parent_id, folded_title, updated, is_hidden, data)
+      VALUES (given_id, change->>'directory', change->>'parent', change->>'title', (change->>'updated')::bigint, true, content)
+      ON CONFLICT (id) DO NOTHING;
+      IF NOT FOUND THEN homeless := 'session'; END IF;
+    WHEN 'session-given-up' THEN
+      DELETE FROM session WHERE id = given_id AND is_hidden;
+    WHEN 'session-removed' THEN
+      DELETE FROM event WHERE session_id = given_id;
+      DELETE FROM session WHERE id = given_id;
+    WHEN 'message' THEN
+      INSERT INTO message (id, session_id, is_unfinished, data)
+      SELECT given_id, in_session, (change->>'unfinished')::boolean, content
+      WHERE EXISTS (SELECT 1 FROM session WHERE id = in_session)
+      ON CONFLICT (id) DO UPDATE SET is_unfinished = excluded.is_unfinished, data = excluded.data
+      WHERE message.session_id = excluded.session_id;
+      IF NOT FOUND THEN homeless := 'message'; END IF;
+    WHEN 'messages-removed' THEN
+      DELETE FROM message WHERE session_id = in_session
+        AND id IN (SELECT value FROM json_array_elements_text(change->'ids'));
+    WHEN 'parts-removed' THEN
+      DELETE FROM part WHERE id IN (SELECT value FROM json_array_elements_text(change->'ids'))
+        AND message_id IN (SELECT message.id FROM message WHERE session_id = in_session);
+    WHEN 'part' THEN
+      INSERT INTO part (id, message_id, data) SELECT given_id, change->>'message', content
+      WHERE EXISTS (SELECT 1 FROM message WHERE id = change->>'message' AND session_id = in_session)
+      ON CONFLICT (id) DO UPDATE SET data = excluded.data WHERE part.message_id = excluded.message_id;
+      IF NOT FOUND THEN homeless := 'part'; END IF;
+    WHEN 'part-still' THEN
+      PERFORM 1 FROM part JOIN message ON message.id = part.message_id
+      WHERE part.id = given_id AND part.message_id = change->>'message' AND message.session_id = in_session;
+      IF NOT FOUND THEN homeless := 'part'; END IF;
+    WHEN 'output' THEN
+      INSERT INTO output (part_id, session_id, data) SELECT given_id, in_session, content
+      WHERE EXISTS (SELECT 1 FROM part JOIN message ON message.id = part.message_id
+        WHERE part.id = given_id AND message.session_id = in_session)
+      ON CONFLICT (part_id) DO UPDATE SET data = excluded.data;
+      IF NOT FOUND THEN homeless := 'output'; END IF;
+    END CASE;
+    IF homeless IS NOT NULL THEN
+      RAISE EXCEPTION USING ERRCODE = 'GH001', MESSAGE = homeless;
+    END IF;
+  END $$;
+
+  -- The id as it is when it sorts after the last one, and else one that does.
+  CREATE FUNCTION id_after(given_id text, last_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN given_id > last_id COLLATE "C" THEN given_id ELSE
+      left(given_id, 4) || lpad(to_hex(('x' || lpad(substr(last_id, 5, 12), 16, '0'))::bit(64)::bigint + 1), 12, '0') || substr(given_id, 17)
+    END
+  $$;
+
+  CREATE FUNCTION commit_tasks(own_id text, number bigint, tasks json) RETURNS text LANGUAGE plpgsql AS $$
+  DECLARE
+    last_id text;
+    first_id text;
+    known record;
+    task json;
+    drafted json;
+    ids text[];
+    answers json[] := '{}';
+    answer text;
+  BEGIN
+    SELECT newest INTO STRICT last_id FROM event_mark FOR UPDATE;
+    SELECT batch, result INTO known FROM server WHERE id = own_id FOR UPDATE;
+    IF NOT FOUND THEN RETURN NULL; END IF;
+    IF known.batch = number THEN RETURN known.result; END IF;
+    first_id := last_id;
+    FOR task IN SELECT value FROM json_array_elements(tasks) LOOP
+      BEGIN
+        IF task->>'under' IS NOT NULL THEN
+          -- Held fast: whoever takes over waits for this, and sees it.
+          PERFORM 1 FROM ticket WHERE seq = (task->>'under')::bigint FOR SHARE;
+          IF NOT FOUND THEN RAISE EXCEPTION USING ERRCODE = 'GH001', MESSAGE = 'lease'; END IF;
+        END IF;
+        PERFORM put_change(value) FROM json_array_elements(task->'changes');
+        ids := '{}';
+        FOR drafted IN SELECT value FROM json_array_elements(task->'events') LOOP
+          last_id := id_after(drafted->>'id', last_id);
+          ids := ids || last_id;
+          INSERT INTO event (id, session_id, directory, data)
+          VALUES (last_id, drafted->>'session', drafted->>'directory', drafted->>'data');
+        END LOOP;
+        answers := answers || to_json(ids);
+      EXCEPTION WHEN SQLSTATE 'GH001' THEN
+        answers := answers || json_build_object('refused', SQLERRM);
+      END;
+    END LOOP;
+    answer := json_build_object('after', first_id, 'tasks', to_json(answers))::text;
+    UPDATE server SET batch = number, result = answer WHERE id = own_id;
+    IF last_id > first_id COLLATE "C" THEN
+      UPDATE event_mark SET newest = last_id;
+      IF EXISTS (SELECT 1 FROM server WHERE id <> own_id) THEN
+        PERFORM pg_notify(current_schema(), json_build_object('kind', 'events', 'from', own_id)::text);
+      END IF;
+    END IF;
+    RETURN answer;
+  END $$;
+`;
