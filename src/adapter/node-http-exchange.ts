@@ -3,7 +3,9 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { type Exchange, ExchangeError, type Received } from '../llm/exchange.ts';
 import type { NodeExchange } from './undici-exchange.ts';
 
-const CONNECT_LIMIT_MS = 10_000;
+export type ConnectLimit = { readonly connectLimitMs?: number };
+
+export const CONNECT_LIMIT_MS = 10_000;
 const KEPT_SOCKETS = 8;
 
 /** Node's own word for a failure. */
@@ -31,10 +33,10 @@ export const headerFrom = (answer: IncomingMessage) => (name: string) => {
 };
 
 /** Gives up a connection that is not made in time, while nothing can have been sent. */
-export const limitConnecting = (sending: ClientRequest): void => {
+export const limitConnecting = (sending: ClientRequest, limitMs: number): void => {
   sending.once('socket', (socket) => {
     if (!socket.connecting) return;
-    const timer = setTimeout(() => sending.destroy(new ExchangeError('CONNECT_TIMEOUT')), CONNECT_LIMIT_MS);
+    const timer = setTimeout(() => sending.destroy(new ExchangeError('CONNECT_TIMEOUT')), limitMs);
     for (const event of ['connect', 'close'] as const) socket.once(event, () => clearTimeout(timer));
   });
 };
@@ -50,7 +52,7 @@ export const answerTo = (sending: ClientRequest): Promise<IncomingMessage> =>
  * An exchange over Node's own client: nothing to load, and nothing is ever sent again by itself. Whatever changes
  * something gets a connection of its own, so that no stale one can leave its fate in doubt. No proxies.
  */
-export const createNodeHttpExchange = (): NodeExchange => {
+export const createNodeHttpExchange = ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): NodeExchange => {
   const kept = { keepAlive: true, maxFreeSockets: KEPT_SOCKETS };
   const agents = { 'http:': new HttpAgent(kept), 'https:': new HttpsAgent(kept) };
   const open = (url: URL, method: string, headers: Readonly<Record<string, string>>): ClientRequest => {
@@ -70,7 +72,7 @@ export const createNodeHttpExchange = (): NodeExchange => {
     signal.addEventListener('abort', leave, { once: true });
     const send = async (): Promise<Received> => {
       sending = open(new URL(url), method, headers);
-      limitConnecting(sending);
+      limitConnecting(sending, connectLimitMs);
       const answered = answerTo(sending);
       sending.end(body);
       const answer = await answered;

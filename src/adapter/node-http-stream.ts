@@ -1,14 +1,21 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { ExchangeError, type OpenStream } from '../llm/exchange.ts';
-import { answerTo, codeOf, headerFrom, limitConnecting } from './node-http-exchange.ts';
+import {
+  answerTo,
+  CONNECT_LIMIT_MS,
+  type ConnectLimit,
+  codeOf,
+  headerFrom,
+  limitConnecting,
+} from './node-http-exchange.ts';
 
 /**
  * A stream over Node's own client, each on a connection of its own. Only connecting has a limit: the caller's signal ends
  * the rest. No redirects, no proxies, nothing is asked twice.
  */
 export const createNodeHttpStream =
-  (): OpenStream =>
+  ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): OpenStream =>
   async ({ url, headers, signal }) => {
     signal.throwIfAborted();
     let sending: ClientRequest | undefined;
@@ -32,7 +39,7 @@ export const createNodeHttpStream =
       const request = target.protocol === 'https:' ? requestHttps : requestHttp;
       sending = request(target, { method: 'GET', headers: { ...headers }, agent: false });
       signal.addEventListener('abort', leave, { once: true });
-      limitConnecting(sending);
+      limitConnecting(sending, connectLimitMs);
       const answered = answerTo(sending);
       sending.end();
       const answer = await answered;

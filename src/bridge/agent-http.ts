@@ -2,16 +2,17 @@ import * as v from 'valibot';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { createDeadline } from '../core/wait.ts';
-import type { Exchange, Received, Sent } from '../llm/exchange.ts';
+import type { Received, Sent } from '../llm/exchange.ts';
 import { parseJson } from '../llm/parse-json.ts';
 import type { Agent, Prompt } from './agent.ts';
 import { type AgentPlace, agentAddress, type Query } from './agent-address.ts';
 import { ConfigRecord, modelsFrom, ProvidersRecord } from './agent-models.ts';
 import { AskRecord, MessageRecord, SessionRecord } from './agent-record.ts';
 import { failureOf, refusalOf, unusable } from './agent-refusal.ts';
+import type { AgentExchange } from './agent-servers.ts';
 
 export type AgentNeeds = AgentPlace & {
-  readonly exchange: Exchange;
+  readonly exchange: AgentExchange;
   readonly clock: Clock;
   /** For every call but a prompt. */
   readonly callLimitMs?: number;
@@ -25,6 +26,8 @@ type Call<Schema> = {
   readonly body?: unknown;
   readonly limitBytes?: number;
   readonly isPrompt?: boolean;
+  /** Twice is no different; so it is with everything but a POST. */
+  readonly isRepeatable?: boolean;
 };
 
 const CALL_LIMIT_MS = 10_000;
@@ -71,7 +74,8 @@ export const createAgent = ({ exchange, clock, callLimitMs = CALL_LIMIT_MS, ...p
 
   const received = async (call: Call<unknown>, signal: AbortSignal): Promise<Received> => {
     const { method, path, query, body, limitBytes = ANSWER_LIMIT_BYTES, isPrompt = false } = call;
-    const sent = { method, url: urlOf(path, query), signal, limitBytes };
+    const { isRepeatable = method !== 'POST' } = call;
+    const sent = { method, url: urlOf(path, query), signal, limitBytes, isPrompt, isRepeatable };
     const accepting = { ...headers, accept: 'application/json' };
     try {
       if (body === undefined) return await exchange({ ...sent, headers: accepting });
@@ -150,7 +154,8 @@ export const createAgent = ({ exchange, clock, callLimitMs = CALL_LIMIT_MS, ...p
       return new Set(Object.entries(statuses).flatMap(([id, { type }]) => (type === 'idle' ? [] : [id])));
     },
     async abort(sessionID, signal) {
-      await ask({ method: 'POST', path: `/session/${placeOf(sessionID)}/abort`, schema: Done }, signal);
+      const path = `/session/${placeOf(sessionID)}/abort`;
+      await ask({ method: 'POST', path, schema: Done, isRepeatable: true }, signal);
     },
     asks: (signal) => ask({ method: 'GET', path: '/permission', schema: v.array(AskRecord) }, signal),
     async answerAsk(id, answer, signal) {

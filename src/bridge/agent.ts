@@ -34,7 +34,7 @@ export type PermissionAnswer = { readonly reply: 'once' } | { readonly reply: 'r
 /**
  * The agent server over HTTP, ours or another that speaks OpenCode 1.x. Every call may fault: `not-found` where the agent
  * knows no such thing, `agent-failed` for every other refusal, `backend-error` when it was not reached or broke off.
- * Nothing is ever sent twice.
+ * Nothing is ever sent twice to a server, and to another one only what the first has not begun, or what twice is no different.
  */
 export type Agent = {
   readonly models: (signal: AbortSignal) => Promise<AgentModels>;

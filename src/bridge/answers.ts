@@ -99,7 +99,8 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     started.then(
       ({ readers }) => {
         out = readers.enter();
-        if (hasLeft) out();
+        // Counted out only once everyone who waited beside it has been counted in.
+        if (hasLeft) void Promise.resolve().then(out);
       },
       () => {},
     );

@@ -7,6 +7,7 @@ import { json } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { createRoutes, type RouteTable } from '../core/route.ts';
 import type { Agent, Feed } from './agent.ts';
+import type { AgentServers } from './agent-servers.ts';
 import { createAnswerRoute } from './answer-route.ts';
 import { createAnswers } from './answers.ts';
 import { createCatalog } from './catalog.ts';
@@ -30,6 +31,8 @@ export type BridgeNeeds = {
   readonly isForThisMachine: boolean;
   readonly agent: Agent;
   readonly feed: Feed;
+  /** Nothing where there is only one agent server. */
+  readonly servers: AgentServers | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
@@ -63,7 +66,7 @@ const hintFor = (path: string): string => {
 
 /** The bridge, from its needs to a handler. Building it does no I/O. */
 export const createBridge = (needs: BridgeNeeds): Bridge => {
-  const { settings, agent, feed, clock, log, meter, version } = needs;
+  const { settings, agent, feed, servers, clock, log, meter, version } = needs;
   const enter = createDoor({ ...needs, ...settings });
   const catalog = createCatalog(agent, clock, settings.defaultModel);
   const families = createFamilies(agent, feed);
@@ -85,6 +88,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     answersRunning: gate.running(),
     conversations: conversations.count(),
     isAgentConnected: feed.isOpen(),
+    agentServers: servers?.count() ?? { all: 1, well: feed.isOpen() ? 1 : 0 },
   }));
 
   const table: RouteTable = {

@@ -1,10 +1,12 @@
 import type { Answered } from '../core/guard.ts';
+import type { ServerCount } from './server-rota.ts';
 
 /** What can be read off the bridge at any moment. */
 export type Readings = {
   readonly answersRunning: number;
   readonly conversations: number;
   readonly isAgentConnected: boolean;
+  readonly agentServers: ServerCount;
 };
 
 export type AnswerFacts = {

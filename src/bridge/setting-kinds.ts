@@ -8,7 +8,8 @@ export const Keys = v.pipe(
   CommaList,
   v.check((keys) => keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)), KEY_RULE),
 );
-const URL_RULE = 'expected an address such as http://127.0.0.1:4000, without user, query or fragment';
+const URLS_RULE =
+  'expected addresses such as http://127.0.0.1:4000, without user, query or fragment, separated by commas';
 
 const isBaseUrl = (text: string): boolean => {
   if (!URL.canParse(text) || /[?#]/.test(text)) return false;
@@ -16,12 +17,11 @@ const isBaseUrl = (text: string): boolean => {
   return /^https?:$/.test(protocol) && username === '' && password === '';
 };
 
-/** An address that paths are put behind, without a trailing slash. */
-export const BaseUrl = v.pipe(
-  v.string(),
-  v.trim(),
-  v.check(isBaseUrl, URL_RULE),
-  v.transform((text) => text.replace(/\/+$/, '')),
+/** Addresses that paths are put behind, one at least, each once and without a trailing slash. */
+export const BaseUrls = v.pipe(
+  CommaList,
+  v.check((urls) => urls.length > 0 && urls.every(isBaseUrl), URLS_RULE),
+  v.transform((urls) => [...new Set(urls.map((url) => url.replace(/\/+$/, '')))]),
 );
 
 /** A user's name or password. */

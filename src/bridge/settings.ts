@@ -12,7 +12,7 @@ import {
 import { LOG_LEVELS } from '../core/log.ts';
 import { isLoopback } from '../core/this-machine.ts';
 import type { DeparturePolicy } from './departure.ts';
-import { BaseUrl, Credential, Departure, Keys, ModelName, Origins, Switch, UserName } from './setting-kinds.ts';
+import { BaseUrls, Credential, Departure, Keys, ModelName, Origins, Switch, UserName } from './setting-kinds.ts';
 import { readSettingsFile } from './settings-file.ts';
 
 /** Every variable of the bridge, by name. The first four are the specification's settings, which a file may hold too. */
@@ -28,7 +28,7 @@ export const BridgeVariables = v.object({
   BRIDGE_CONFIG: v.optional(v.string()),
   BRIDGE_API_KEYS: v.optional(Keys, ''),
   BRIDGE_ALLOW_ANONYMOUS: v.optional(Switch, 'false'),
-  AGENT_BASE_URL: v.optional(BaseUrl, 'http://127.0.0.1:4000'),
+  AGENT_BASE_URL: v.optional(BaseUrls, 'http://127.0.0.1:4000'),
   AGENT_SERVER_USERNAME: v.optional(UserName, 'opencode'),
   AGENT_SERVER_PASSWORD: v.optional(Credential),
   BRIDGE_AGENT: v.optional(v.pipe(v.string(), v.trim(), v.maxLength(200, 'expected at most 200 characters'))),
@@ -52,7 +52,7 @@ export type BridgeSettings = {
   readonly port: number;
   readonly logLevel: Read['LOG_LEVEL'];
   readonly keys: readonly string[];
-  readonly agent: { readonly baseUrl: string; readonly credentials: Credentials | undefined };
+  readonly agent: { readonly baseUrls: readonly string[]; readonly credentials: Credentials | undefined };
   readonly agentName: string | undefined;
   readonly defaultModel: string | undefined;
   readonly chunkSize: number;
@@ -97,7 +97,7 @@ const settingsFrom = (read: Read): BridgeSettings => {
     logLevel: read.LOG_LEVEL,
     keys: [...new Set(keys)],
     agent: {
-      baseUrl: read.AGENT_BASE_URL,
+      baseUrls: read.AGENT_BASE_URL,
       credentials: password === undefined ? undefined : { username, password },
     },
     agentName: read.BRIDGE_AGENT,

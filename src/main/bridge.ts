@@ -8,6 +8,7 @@ import { systemClock } from '../adapter/system-clock.ts';
 import { newId } from '../adapter/web-random.ts';
 import { createFeed } from '../bridge/agent-feed.ts';
 import { createAgent } from '../bridge/agent-http.ts';
+import { reachAgents } from '../bridge/agent-servers.ts';
 import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, strangersIn } from '../bridge/settings.ts';
 import { createLog } from '../core/log.ts';
@@ -16,6 +17,9 @@ import { BRIDGE_HELP } from './bridge-help.ts';
 import { VERSION } from './version.ts';
 
 export { createBridge };
+
+/** Where another server can be asked, one that is cut off from the network is not waited for long. */
+const CONNECT_LIMIT_MS = 2000;
 
 /** The text of a file, or nothing when it cannot be read. */
 const readIfThere = (path: string): string | undefined => {
@@ -30,14 +34,18 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
   const settings = readBridgeSettings(variables, readIfThere);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'bridge', clock, write: writeLine });
-  const { exchange, close } = createNodeHttpExchange();
-  const place = settings.agent;
-  const feed = createFeed({ ...place, stream: createNodeHttpStream(), clock, log, chance: Math.random });
+  const { baseUrls } = settings.agent;
+  const limits = baseUrls.length > 1 ? { connectLimitMs: CONNECT_LIMIT_MS } : {};
+  const { exchange, close } = createNodeHttpExchange(limits);
+  const stream = createNodeHttpStream(limits);
+  const reach = reachAgents({ ...settings.agent, exchange, stream, clock, log });
+  const feed = createFeed({ ...reach, clock, log, chance: Math.random });
   const bridge = createBridge({
     settings,
     isForThisMachine: isLoopback(settings.host),
-    agent: createAgent({ ...place, exchange, clock }),
+    agent: createAgent({ ...reach, clock }),
     feed,
+    servers: reach.servers,
     clock,
     log,
     meter: createPrometheusBridgeMeter(VERSION),
@@ -47,7 +55,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     version: VERSION,
     isStopping,
   });
-  log('info', 'starting', { version: VERSION, address: settings.agent.baseUrl });
+  log('info', 'starting', { version: VERSION, address: baseUrls.join(', ') });
   for (const [setting, nearest] of strangersIn(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }

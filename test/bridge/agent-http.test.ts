@@ -1,8 +1,9 @@
 import * as assert from 'uvu/assert';
 import type { Agent, Prompt } from '../../src/bridge/agent.ts';
 import { createAgent } from '../../src/bridge/agent-http.ts';
+import type { AgentExchange } from '../../src/bridge/agent-servers.ts';
 import { Fault, type FaultDetail } from '../../src/core/fault.ts';
-import { type Exchange, ExchangeError, type Received, type Sent } from '../../src/llm/exchange.ts';
+import { ExchangeError, type Received, type Sent } from '../../src/llm/exchange.ts';
 import { describe, rejection } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
 
@@ -56,9 +57,9 @@ const jsonAnswer = (value: unknown): Answered => ({ text: JSON.stringify(value) 
 
 /** The agent over an exchange that answers as it is told to, and what was sent over it. */
 const agentOver = (answerTo: (sent: Sent) => Answered | Promise<Answered>, changes = {}) => {
-  const sent: Sent[] = [];
+  const sent: Parameters<AgentExchange>[0][] = [];
   const clock = createFakeClock();
-  const exchange: Exchange = async (one) => {
+  const exchange: AgentExchange = async (one) => {
     sent.push(one);
     const left = new Promise<never>((_, reject) =>
       one.signal.addEventListener('abort', () => reject(one.signal.reason)),
@@ -140,6 +141,23 @@ describe('an agent over HTTP', (check) => {
       await call(agent);
       assert.equal(asked(), [expected]);
     }
+  });
+
+  check('says what begins a turn, and what may be asked of another server after a break', async () => {
+    const kinds = new Set<string>();
+    for (const [name, call] of Object.entries({
+      ...CALLS,
+      prompt: (agent: Agent) => agent.prompt(SES, PROMPT, never),
+    })) {
+      const { agent, sent } = agentOver(() => ({}));
+      await rejection(call(agent).then(() => Promise.reject(new Error('fine'))));
+      for (const { isPrompt, isRepeatable } of sent) {
+        if (isPrompt || !isRepeatable)
+          kinds.add(`${name}: ${isPrompt ? 'prompt' : 'call'}${isRepeatable ? '' : ' once'}`);
+      }
+    }
+    const once = ['createSession', 'answerAsk', 'rejectQuestion'].map((name) => `${name}: call once`);
+    assert.equal([...kinds], [...once, 'prompt: prompt once']);
   });
 
   check('gives a prompt everything that belongs to it', async () => {

@@ -5,6 +5,7 @@ import { createIds } from '../../src/agent/ids.ts';
 import { createMemoryStore } from '../../src/agent/memory-store.ts';
 import { createFeed } from '../../src/bridge/agent-feed.ts';
 import { createAgent } from '../../src/bridge/agent-http.ts';
+import { type ReachNeeds, reachAgents } from '../../src/bridge/agent-servers.ts';
 import { type Bridge, type BridgeNeeds, createBridge } from '../../src/bridge/app.ts';
 import { type AnswerFacts, type Readings, SILENT_METER } from '../../src/bridge/meter.ts';
 import type { Clock } from '../../src/core/clock.ts';
@@ -64,6 +65,8 @@ export type BridgeGiven = WorldGiven & {
   readonly isForThisMachine?: boolean;
   readonly over?: AgentWorld;
   readonly feed?: FeedFaults;
+  /** Other ways than the world's own link, to several servers. */
+  readonly ways?: Pick<ReachNeeds, 'baseUrls' | 'exchange' | 'stream'>;
   /** The bridge's time; the agent always keeps the machine's. */
   readonly clock?: Clock;
 };
@@ -97,7 +100,8 @@ const PROVIDERS = {
   ],
   default: { demo: 'main' },
 };
-const SHOWN = {
+/** What the agents of these worlds say of their models. */
+export const SHOWN = {
   config: { model: 'demo/main', small_model: 'demo/small' },
   provider: {},
   configProviders: PROVIDERS,
@@ -133,7 +137,7 @@ const createOwnClock = () => {
 };
 
 /** An agent on the machine's own clock, with ids that no other one makes. */
-const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
+export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
   const ids = createIds(systemClock, randomBytes);
   const store = given.store ?? createMemoryStore({ ids });
   return createAgentWorld({ ...given, store, changes: { clock: systemClock, ids, shown: SHOWN, ...given.changes } });
@@ -142,22 +146,29 @@ const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
 /** A bridge over an agent server, both in this process, on the machine's own clock. */
 export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
   const ownClock = createOwnClock();
-  const { settings, over, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...agentGiven } = given;
+  const { settings, over, ways, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...agentGiven } = given;
   const agent = over ?? (await startAgentWorld(agentGiven));
   const agents = [agent];
   let next: BridgeWorld | undefined;
   const link = createAgentLink(agent.server.handler, faults);
   const logged: string[] = [];
   const answers: AnswerFacts[] = [];
-  let read = (): Readings => ({ answersRunning: 0, conversations: 0, isAgentConnected: false });
+  let read = (): Readings => ({
+    answersRunning: 0,
+    conversations: 0,
+    isAgentConnected: false,
+    agentServers: { all: 0, well: 0 },
+  });
   const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
-  const place = { baseUrl: 'http://agent.test', credentials: undefined };
-  const feed = createFeed({ ...place, stream: link.stream, clock, log, chance: () => 1 });
+  const { baseUrls, exchange, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
+  const reach = reachAgents({ baseUrls, credentials: undefined, exchange, stream, clock, log });
+  const feed = createFeed({ ...reach, clock, log, chance: () => 1 });
   const bridge = createBridge({
     settings: { ...SETTINGS, ...settings },
     isForThisMachine,
-    agent: createAgent({ ...place, exchange: link.exchange, clock }),
+    agent: createAgent({ ...reach, clock }),
     feed,
+    servers: reach.servers,
     clock,
     log,
     meter: {

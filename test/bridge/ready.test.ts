@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import type { AgentServers } from '../../src/bridge/agent-servers.ts';
 import { createCatalog } from '../../src/bridge/catalog.ts';
 import { createReadiness } from '../../src/bridge/ready.ts';
 import { describe, rejection } from '../check.ts';
@@ -6,7 +7,7 @@ import { createFakeClock } from '../fake-clock.ts';
 import { createFakeAgent } from './fake-agent.ts';
 import { createTestFeed, UNREACHED } from './turn-world.ts';
 
-const bridgeOf = (defaultModel?: string) => {
+const bridgeOf = (defaultModel?: string, servers?: AgentServers) => {
   const clock = createFakeClock();
   const fake = createFakeAgent(clock);
   const state = { isOpen: true, isStopping: false };
@@ -14,6 +15,7 @@ const bridgeOf = (defaultModel?: string) => {
   const ready = createReadiness({
     feed: { ...createTestFeed().feed, isOpen: () => state.isOpen },
     catalog: createCatalog(fake.agent, clock, defaultModel),
+    servers,
     clock,
     log: (level, event, fields) => void lines.push(`${level} ${event} ${fields?.reason}`.trim()),
     isStopping: () => state.isStopping,
@@ -51,6 +53,32 @@ describe('whether the bridge is ready', (check) => {
     assert.match(await bridgeOf('acme/unknown').told(), /^503 not ready: the agent server has no such model/);
   });
 
+  check('is said of several servers while one of them is there, with how many are not', async () => {
+    const count = { all: 3, well: 3 };
+    let looks = 0;
+    const look = async () => {
+      looks += 1;
+    };
+    const { clock, lines, state, told } = bridgeOf(undefined, { count: () => count, look });
+    assert.is(await told(), '200 ready');
+    count.well = 1;
+    assert.is(await told(), '200 ready: agent servers that are not ready: 2 of 3');
+    assert.is(looks, 1);
+    count.well = 0;
+    assert.is(await told(), '503 not ready: agent servers that are not ready: 3 of 3');
+    state.isOpen = false;
+    assert.match(await told(), /^503 not ready: the event stream .* is not open: agent servers .*: 3 of 3$/);
+    Object.assign(state, { isOpen: true });
+    count.well = 3;
+    await clock.advance(5000);
+    assert.is(await told(), '200 ready');
+    assert.is(looks, 2);
+    assert.equal(
+      lines.map((line) => line.split(' ').slice(0, 2).join(' ')),
+      ['info ready', 'info ready', 'warn not-ready', 'warn not-ready', 'info ready'],
+    );
+  });
+
   check('is found out at most every five seconds', async () => {
     const { clock, fake, told } = bridgeOf();
     fake.failNext('models', UNREACHED, 1000);
@@ -75,6 +103,7 @@ describe('whether the bridge is ready', (check) => {
           throw bug;
         },
       },
+      servers: undefined,
       clock: createFakeClock(),
       log: () => {},
       isStopping: () => false,

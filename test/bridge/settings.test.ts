@@ -28,7 +28,7 @@ describe('the settings of the bridge', (check) => {
       port: 4100,
       logLevel: 'info',
       keys: [],
-      agent: { baseUrl: 'http://127.0.0.1:4000', credentials: undefined },
+      agent: { baseUrls: ['http://127.0.0.1:4000'], credentials: undefined },
       agentName: undefined,
       defaultModel: undefined,
       chunkSize: 4,
@@ -76,7 +76,7 @@ describe('the settings of the bridge', (check) => {
       port: 0,
       logLevel: 'debug',
       keys: ['one', 'two'],
-      agent: { baseUrl: 'https://agent.example/base', credentials: { username: 'opencode', password: 'p:w' } },
+      agent: { baseUrls: ['https://agent.example/base'], credentials: { username: 'opencode', password: 'p:w' } },
       agentName: 'build',
       defaultModel: 'acme/large/v2',
       chunkSize: 0,
@@ -93,6 +93,8 @@ describe('the settings of the bridge', (check) => {
     });
     assert.equal(read({ BRIDGE_ON_DISCONNECT: 'detach' }).onDeparture, { kind: 'detach' });
     assert.equal(read({ BRIDGE_CORS_ORIGINS: '*' }).corsOrigins, ['*']);
+    const addresses = 'http://agent-1:4000, https://agent-2/base/,,http://agent-1:4000/';
+    assert.equal(read({ AGENT_BASE_URL: addresses }).agent.baseUrls, ['http://agent-1:4000', 'https://agent-2/base']);
     const credentials = { AGENT_SERVER_USERNAME: 'me', AGENT_SERVER_PASSWORD: 'x' };
     assert.equal(read(credentials).agent.credentials, { username: 'me', password: 'x' });
   });
@@ -117,6 +119,8 @@ describe('the settings of the bridge', (check) => {
         'http://agent?x=1',
         'http://agent/?',
         'http://agent/#top',
+        ' , ,',
+        'http://agent-1, agent-2:4000',
       ],
       AGENT_SERVER_USERNAME: ['a:b', 'a\u0000b'],
       AGENT_SERVER_PASSWORD: ['a\nb'],
