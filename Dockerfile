@@ -14,8 +14,10 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY build.mjs agent.example.json ./
 COPY supply supply
 COPY src src
+COPY LICENSE container/health.mjs /out-app/
 # A directory that the services' user may write to: there is no shell to make it later.
-RUN node build.mjs && mkdir -p /out/data
+# Whatever the modes in the checkout were, the services' user can read these.
+RUN node build.mjs && mkdir -p /out/data && chmod 0644 /out-app/*
 
 FROM ${BASE} AS service
 LABEL org.opencontainers.image.version="v0.1.0" \
@@ -31,18 +33,18 @@ WORKDIR /
 LABEL org.opencontainers.image.title="gatehouse-relay-admin" \
       org.opencontainers.image.description="Nine guarded MCP tools over an API-relay platform, on standard input and output"
 COPY --from=build --chown=65532:65532 /out/ /
-COPY LICENSE /app/
+COPY --from=build /out-app/LICENSE /app/
 COPY --from=build /src/dist/licenses.txt /src/dist/relay-admin.js /app/
 VOLUME /data
 ENTRYPOINT ["node", "/app/relay-admin.js"]
 
 FROM service AS listening
-COPY container/health.mjs ./
+COPY --from=build /out-app/health.mjs ./
 
 FROM listening AS bridge
 LABEL org.opencontainers.image.title="gatehouse-bridge" \
       org.opencontainers.image.description="Chat completions, responses and models in OpenAI's shape, in front of an agent server"
-COPY LICENSE ./
+COPY --from=build /out-app/LICENSE ./
 COPY --from=build /src/dist/licenses.txt /src/dist/bridge.js ./
 # Without keys it would listen to its own container only. With this it says that it needs them.
 ENV HOST=0.0.0.0
@@ -56,7 +58,7 @@ LABEL org.opencontainers.image.title="gatehouse-agent" \
 # What it and its tool server call ./data by default is the volume: the sessions, and the journal of recharges.
 WORKDIR /
 COPY --from=build --chown=65532:65532 /out/ /
-COPY LICENSE /app/
+COPY --from=build /out-app/LICENSE /app/
 # With its tool server, and the command by which a configuration names it.
 COPY --from=build /src/dist/licenses.txt /src/dist/agent.js /src/dist/agent-command.js /src/dist/gatehouse.js /src/dist/relay-admin.js /app/
 # HOST as for the bridge.
@@ -71,7 +73,7 @@ ENTRYPOINT ["node", "/app/gatehouse.js", "agent"]
 FROM listening AS gateway
 LABEL org.opencontainers.image.title="gatehouse-gateway" \
       org.opencontainers.image.description="POST /v1/moderations in OpenAI's shape, judged by an open chat model"
-COPY LICENSE ./
+COPY --from=build /out-app/LICENSE ./
 COPY --from=build /src/dist/licenses.txt /src/dist/gateway.js ./
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "/app/health.mjs", "8000"]

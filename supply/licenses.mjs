@@ -16,6 +16,10 @@ const TEXT_OF = {
   postgres: 'supply/licenses/unlicense.txt',
 };
 
+/** Compiled code of others inside a package: where it lies, and their text. */
+const VENDORED = [{ path: /\bnode_modules\/undici\/lib\/llhttp\//, text: 'supply/licenses/llhttp.txt' }];
+const WASM = /wasm/i;
+
 // The last node_modules of a path counts: packages have packages of their own.
 const DIRECTORY = /^.*\bnode_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const LICENSE_FILE = /^(?:(?:un)?licen[cs]e|copying|notice|copyright)/i;
@@ -58,13 +62,17 @@ const packageOf = (directory, files) => {
   const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
   const sources = [...new Set(files.map(({ file }) => file))].sort();
   const texts = textsOf(directory, name);
+  const vendored = VENDORED.filter(({ path }) => sources.some((file) => path.test(file)));
   return {
     name,
     version,
     license: String(license),
     bundles: [...new Set(files.map(({ out }) => out))].sort(),
     hasText: texts.length > 0,
-    text: [...new Set([...texts, ...noticesIn(sources)].map(tidy))].join('\n\n'),
+    unknownBinaries: sources.filter((file) => WASM.test(file) && !VENDORED.some(({ path }) => path.test(file))),
+    text: [
+      ...new Set([...texts, ...noticesIn(sources), ...vendored.map((one) => readFileSync(one.text, 'utf8'))].map(tidy)),
+    ].join('\n\n'),
   };
 };
 
@@ -86,9 +94,12 @@ export const packagesIn = (builds) => {
 
 /** Why the bundles may not be given away, a line for each reason. */
 export const licenseProblems = (packages) =>
-  packages.flatMap(({ name, version, license, bundles, hasText }) => [
+  packages.flatMap(({ name, version, license, bundles, hasText, unknownBinaries = [] }) => [
     ...(ALLOWED.has(license) ? [] : [`${bundles.join(', ')}: ${name} ${version} has the licence ${license}`]),
     ...(hasText ? [] : [`${bundles.join(', ')}: ${name} ${version} comes without the text of its licence`]),
+    ...unknownBinaries.map(
+      (file) => `${bundles.join(', ')}: ${file} may be compiled code of others, whose licence is not known`,
+    ),
   ]);
 
 /** The list for people: a row for each package, then each text once, under the packages that share it. */

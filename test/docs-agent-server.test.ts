@@ -13,6 +13,7 @@ import { rulingForAll } from '../src/agent/permission-rules.ts';
 import { AGENT_REPLIES } from '../src/agent/replies.ts';
 import { AgentVariables } from '../src/agent/variables.ts';
 import { PromptIn, ReplyIn, SessionIn } from '../src/agent/wire-in.ts';
+import { BridgeVariables } from '../src/bridge/settings.ts';
 import type { FaultDetail } from '../src/core/fault.ts';
 import { isRecord } from '../src/core/record.ts';
 import { RelayVariables } from '../src/relay-admin/config.ts';
@@ -151,7 +152,7 @@ describe('the page of the agent server', (check) => {
   check('names no variable by another name, and no other page does', () => {
     const files = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'docs/agent-server.md', ...decisions()];
     const named = files.flatMap((file) => wordsIn([read(file)], /\b((?:AGENT|RELAY)_[A-Z_]*[A-Z])\b/g));
-    const known = [...Object.keys(AgentVariables.entries), ...Object.keys(RelayVariables.entries)];
+    const known = [AgentVariables, BridgeVariables, RelayVariables].flatMap(({ entries }) => Object.keys(entries));
     assert.ok(named.length > 25);
     assert.equal(
       unique(named).filter((name) => !known.includes(name)),

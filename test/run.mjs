@@ -11,6 +11,7 @@ const [root = 'test', ...only] = process.argv.slice(2).filter((word) => !word.st
 const skipsBundles = flags.includes('--without-bundles');
 const givenLimitMs = /^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1];
 // Images are built there, and a clone is installed.
+const END_LIMIT_MS = 10_000;
 const limitMsOf = (file) => Number(givenLimitMs ?? (file.startsWith(join(root, 'deploy/')) ? 600_000 : 180_000));
 const files = readdirSync(root, { recursive: true })
   .map((name) => join(root, name))
@@ -46,7 +47,9 @@ const runFile = (file) =>
     const timer = setTimeout(() => {
       isLate = true;
       output += `\nstopped after ${fileLimitMs} ms: it, or a process that it started, was still running`;
-      child.kill('SIGKILL');
+      // What it has started may be ended by it first.
+      child.kill('SIGTERM');
+      setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS).unref();
       // A process that the test left behind holds these open, and 'close' would wait for it.
       child.stdout.destroy();
       child.stderr.destroy();

@@ -12,6 +12,10 @@ export const createPrometheusAgentMeter = (version: string): Meter => {
   const toolCalls = tally('tool_calls_total', 'Tool calls by their outcome', ['server', 'outcome']);
   const retired = tally('sessions_retired_total', 'Sessions that were removed because of their age or number', []);
   const runs = gauge('runs', 'Prompts that are being answered or wait for their turn', ['state']);
+  const leases = gauge('leases', 'Sessions that this server works on, and prompts that wait for another server', [
+    'state',
+  ]);
+  const servers = gauge('servers', 'Agent servers on the same store that are alive');
   const asks = gauge('questions_open', 'Questions to people that nobody has answered yet');
   const streams = gauge('event_streams_open', 'Event streams that clients read');
   let read: (() => Readings) | undefined;
@@ -42,6 +46,9 @@ export const createPrometheusAgentMeter = (version: string): Meter => {
       const now = read?.();
       runs.set({ state: 'running' }, now?.runsRunning ?? 0);
       runs.set({ state: 'waiting' }, now?.runsWaiting ?? 0);
+      leases.set({ state: 'held' }, now?.leasesHeld ?? 0);
+      leases.set({ state: 'awaited' }, now?.leasesAwaited ?? 0);
+      servers.set(now?.servers ?? 0);
       asks.set(now?.asksOpen ?? 0);
       streams.set(now?.streamsOpen ?? 0);
       return registry.metrics();

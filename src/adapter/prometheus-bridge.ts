@@ -10,6 +10,8 @@ export const createPrometheusBridgeMeter = (version: string): Meter => {
   const running = gauge('answers_running', 'Answers that are under way');
   const conversations = gauge('conversations', 'Conversations that this process knows');
   const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
+  const servers = gauge('agent_servers', 'Agent servers that AGENT_BASE_URL names');
+  const well = gauge('agent_servers_well', 'Those of them that are not left out');
   let read: (() => Readings) | undefined;
   return {
     answered,
@@ -27,6 +29,8 @@ export const createPrometheusBridgeMeter = (version: string): Meter => {
       running.set(now?.answersRunning ?? 0);
       conversations.set(now?.conversations ?? 0);
       connected.set(now?.isAgentConnected === true ? 1 : 0);
+      servers.set(now?.agentServers.all ?? 0);
+      well.set(now?.agentServers.well ?? 0);
       return registry.metrics();
     },
   };

@@ -44,5 +44,6 @@ export const alone = (): Peers => ({
   },
   asks: createBoard(),
   isStoreUp: () => true,
+  counts: () => ({ leasesHeld: 0, leasesAwaited: 0, servers: 1 }),
   listen() {},
 });

@@ -57,7 +57,8 @@ export const assemble = (
   const streams = createStreamCount();
   meter.watch(() => {
     const { running, waiting } = runs.counts();
-    return { runsRunning: running, runsWaiting: waiting, asksOpen: approvals.count(), streamsOpen: streams.open() };
+    const [asksOpen, streamsOpen] = [approvals.count(), streams.open()];
+    return { ...peers.counts(), runsRunning: running, runsWaiting: waiting, asksOpen, streamsOpen };
   });
   return { ...needs, publisher, sessions, approvals, runs, recovery, retention, mcp, streams, accept, ending, onBug };
 };

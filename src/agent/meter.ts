@@ -1,8 +1,9 @@
 import type { Answered } from '../core/guard.ts';
 import type { MessageTokens } from './message.ts';
+import type { PeerCounts } from './peers.ts';
 
 /** What can be read off the agent server at any moment. */
-export type Readings = {
+export type Readings = PeerCounts & {
   readonly runsRunning: number;
   /** Prompts that wait for their session's turn. */
   readonly runsWaiting: number;

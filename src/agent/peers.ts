@@ -64,12 +64,23 @@ export type PeerNews = {
   readonly onGone: () => void;
 };
 
+/** What a server knows of the others at the moment. */
+export type PeerCounts = {
+  /** Sessions that this server works on. */
+  readonly leasesHeld: number;
+  /** Prompts of this server that wait until another one is done with their session. */
+  readonly leasesAwaited: number;
+  /** Servers that were alive at the last beat, this one among them. */
+  readonly servers: number;
+};
+
 /** The servers that work on one store, as each of them sees the others. */
 export type Peers = {
   readonly leases: Leases;
   readonly asks: AskBoard;
   /** Whether the store that they share could be reached when it was tried last. */
   readonly isStoreUp: () => boolean;
+  readonly counts: () => PeerCounts;
   /** Begins to hear. Called once. */
   readonly listen: (news: PeerNews) => void;
 };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { nearestName } from './nearest.ts';
+import { distance, nearestName } from './nearest.ts';
 
 /** What a process was given to configure it: names and texts. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -71,7 +71,16 @@ export const collecting = <T>(read: () => T, problems: string[]): T | undefined 
   }
 };
 
-/** Variables that are named like a service's own and are none, each with the nearest known name. */
+/** A slip of two letters in a shorter name makes it another one's. */
+const SLIP_LIMIT = 2;
+const SLIP_LEAST_CHARS = 8;
+
+const isSlip = (name: string, known: readonly string[]): boolean => {
+  const nearest = name.length < SLIP_LEAST_CHARS ? undefined : nearestName(name, known);
+  return nearest !== undefined && distance(name, nearest) <= SLIP_LIMIT;
+};
+
+/** Variables that are named like a service's own, or nearly like one of them, and are none, each with the nearest known name. */
 export const strangersAmong = (
   variables: Variables,
   ours: RegExp,
@@ -79,6 +88,6 @@ export const strangersAmong = (
 ): ReadonlyMap<string, string> =>
   new Map(
     Object.keys(variables)
-      .filter((name) => ours.test(name) && !known.includes(name))
+      .filter((name) => !known.includes(name) && (ours.test(name) || isSlip(name, known)))
       .map((name) => [name, nearestName(name, known) ?? '']),
   );

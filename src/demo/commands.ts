@@ -9,6 +9,8 @@ export type DemoCommand = {
   readonly title: string;
   readonly line: string;
   readonly sightOf: (output: string) => Sight;
+  /** What it needs and this machine has not, if anything. */
+  readonly missing?: string;
 };
 
 export type CommandFacts = {
@@ -37,7 +39,7 @@ const shown = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0
 
 type Post = { readonly url: string; readonly key: string; readonly headers?: string; readonly data: string };
 const post = ({ url, key, headers = '', data }: Post): string =>
-  `curl -s -w '\\n' ${url} -H ${quoted(`Authorization: Bearer ${key}`)} -H 'Content-Type: application/json' ${headers}-d ${data}`;
+  `curl -s --noproxy '*' -w '\\n' ${url} -H ${quoted(`Authorization: Bearer ${key}`)} -H 'Content-Type: application/json' ${headers}-d ${data}`;
 
 const Verdict = v.object({
   results: v.tuple([v.object({ flagged: v.boolean(), category_scores: v.record(v.string(), v.number()) })]),
@@ -117,6 +119,7 @@ export const demoCommands = (facts: CommandFacts): readonly DemoCommand[] => [
   {
     title: `A chat through the bridge with an OpenAI client${facts.openaiDirectory === undefined ? ' (first: npm install openai)' : ''}`,
     line: openAiChat(facts),
+    ...(facts.openaiDirectory === undefined ? { missing: 'the npm package openai is not installed here' } : {}),
     sightOf: says(`${DEMO_MODEL_NAME}: You said: "Good morning"`),
   },
   {
@@ -126,7 +129,7 @@ export const demoCommands = (facts: CommandFacts): readonly DemoCommand[] => [
   },
   {
     title: 'Its approval, by the id of the question, which is read from the agent here. Only now is anything sent',
-    line: `id=$(curl -s ${facts.agent}/permission | ${LAST_ID}); ${chat(facts, "approve '$id'")}`,
+    line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); ${chat(facts, "approve '$id'")}`,
     sightOf: answers(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
   },
 ];

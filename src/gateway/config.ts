@@ -17,6 +17,8 @@ const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks,
 const Keys = v.pipe(
   CommaList,
   v.check((keys) => keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)), KEY_RULE),
+  // docker's --env-file keeps them, and no client would send them.
+  v.check((keys) => !keys.some((key) => /^(["']).*\1$/.test(key)), 'expected keys without quotes around them'),
 );
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
 

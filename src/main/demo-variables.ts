@@ -12,10 +12,13 @@ const QUIET = { LOG_LEVEL: 'warn' };
 
 type GatewayNeeds = { readonly port: string; readonly key: string; readonly judge: string };
 
-/** The gateway takes its settings from whoever starts the demo, but for its judge and where it listens. */
+/** What a toy has no part in: others' keys, and what other gateways share. */
+const NOT_OF_A_DEMO = ['MODERATION_API_KEYS', 'REDIS_URL'];
+
+/** The gateway takes its settings from whoever starts the demo, but for its judge, its keys and where it listens. */
 export const gatewayVariables = (given: Variables, { port, key, judge }: GatewayNeeds): Variables => ({
   ...QUIET,
-  ...given,
+  ...Object.fromEntries(Object.entries(given).filter(([name]) => !NOT_OF_A_DEMO.includes(name))),
   HOST: LOOPBACK,
   PORT: port,
   // No proxy leads to this machine.

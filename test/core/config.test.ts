@@ -1,6 +1,14 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { CommaList, ConfigError, OneOf, readVariables, type Variables, WholeNumber } from '../../src/core/config.ts';
+import {
+  CommaList,
+  ConfigError,
+  OneOf,
+  readVariables,
+  strangersAmong,
+  type Variables,
+  WholeNumber,
+} from '../../src/core/config.ts';
 import { describe } from '../check.ts';
 
 const Settings = v.object({
@@ -155,4 +163,25 @@ describe('a comma-separated list', (check) => {
       assert.equal(v.parse(CommaList, text), items),
     );
   }
+});
+
+describe('variables that have no effect', (check) => {
+  const KNOWN = ['LOG_LEVEL', 'MAX_CONCURRENCY', 'OURS_PORT'];
+  const told = (...names: readonly string[]) =>
+    Object.fromEntries(strangersAmong(Object.fromEntries(names.map((name) => [name, 'x'])), /^OURS_/, KNOWN));
+
+  check('are those with our beginning, and those that are a slip away from one of ours', () => {
+    assert.equal(told('OURS_POST', 'OURS_X'), { OURS_POST: 'OURS_PORT', OURS_X: 'OURS_PORT' });
+    assert.equal(told('LOG_LEVL', 'MAX_CONCURENCY', 'MAXCONCURENCY'), {
+      LOG_LEVL: 'LOG_LEVEL',
+      MAX_CONCURENCY: 'MAX_CONCURRENCY',
+      MAXCONCURENCY: 'MAX_CONCURRENCY',
+    });
+  });
+  check('are not ours, and not what others are called', () => {
+    assert.equal(
+      told(...KNOWN, 'PATH', 'LOGNAME', 'LOG_FORMAT', 'MAX_MEMORY', 'LOG', 'HTTP_PROXY', 'NODE_OPTIONS'),
+      {},
+    );
+  });
 });

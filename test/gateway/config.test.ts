@@ -194,3 +194,17 @@ describe('a variable that only looks like ours', (check) => {
     );
   });
 });
+
+describe('keys in quotes', (check) => {
+  check('are refused, as no client would send them so', () => {
+    for (const key of ['"choose-a-key"', "'choose-a-key'", 'fine,"other"']) {
+      try {
+        readGatewayConfig({ MODERATION_API_KEYS: key, BACKEND_BASE_URL: 'http://127.0.0.1:1' });
+      } catch (error) {
+        assert.match(String((error as ConfigError).problems), 'MODERATION_API_KEYS: expected keys without quotes');
+        continue;
+      }
+      throw new Error('It was accepted');
+    }
+  });
+});

@@ -29,7 +29,15 @@ describe('a meter that is loaded late', (check) => {
       loads += 1;
       return loaded;
     });
-    meter.watch(() => ({ runsRunning: 0, runsWaiting: 0, asksOpen: 0, streamsOpen: 0 }));
+    meter.watch(() => ({
+      leasesHeld: 0,
+      leasesAwaited: 0,
+      servers: 1,
+      runsRunning: 0,
+      runsWaiting: 0,
+      asksOpen: 0,
+      streamsOpen: 0,
+    }));
     meter.answered({ method: 'GET', route: '/', status: 200, durationMs: 1 });
     meter.turn(ANSWERED);
     meter.modelCall({ model: 'a/b', outcome: 'left', tokens: undefined, durationMs: 1 });
