@@ -19,8 +19,13 @@ export type HoldNeeds = {
  * Holds an answer back until what was told before it is with those who listen. OpenCode's `run` ends as soon as it has the
  * answer, and has printed no more than what it has heard by then.
  */
-export const afterEvents = async <T>({ clock, streams, ending }: HoldNeeds, answer: Promise<T>): Promise<T> => {
+export const afterEvents = async <T>(
+  { clock, streams, ending }: HoldNeeds,
+  answer: Promise<T>,
+  isHeld: (value: T) => boolean = () => true,
+): Promise<T> => {
   const value = await answer;
+  if (!isHeld(value)) return value;
   const caughtUp = streams.caughtUp();
   if (caughtUp === undefined) return value;
   try {

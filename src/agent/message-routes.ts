@@ -5,21 +5,32 @@ import { afterEvents } from './after-events.ts';
 import type { RouteNeeds } from './agent-needs.ts';
 import { queryOf, wholeNumber } from './asked.ts';
 import { jsonInPieces } from './json-in-pieces.ts';
+import type { AssistantMessage } from './message.ts';
 import { messageErrorOf } from './message-error.ts';
 import { messageList } from './message-list.ts';
 import { patientJson } from './message-reply.ts';
 import type { Accepted } from './prompts.ts';
+import type { Told } from './store.ts';
 import { PromptIn, readBody } from './wire-in.ts';
 
 /** Messages: listed, and prompted. */
 export const messageRoutes = (needs: RouteNeeds): RouteTable => {
   const { clock, store, sessions, runs, accept, onBug } = needs;
 
-  const answerTo = async ({ session, user }: Accepted): Promise<unknown> => {
-    const message = await runs.run(session, user);
+  const toldOf = async ({ session }: Accepted, answer: Promise<AssistantMessage>): Promise<Told> => {
+    const message = await answer;
     const told = await store.message(session.id, message.id);
     return told ?? { info: message, parts: [] };
   };
+  /** Takes a prompt in, and begins to answer it unless it wants none. */
+  const begun = (id: string, prompt: PromptIn) =>
+    runs.takingIn(async () => {
+      const accepted = await accept(id, prompt);
+      const answer = prompt.noReply === true ? undefined : runs.run(accepted.session, accepted.user);
+      return { accepted, answer };
+    });
+  const isStopped = ({ info }: Told): boolean =>
+    info.role === 'assistant' && info.error?.name === 'MessageAbortedError';
   return {
     '/session/:id/message': {
       async GET(request, { id = '' }) {
@@ -39,9 +50,11 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
       },
       async POST(request, { id = '' }) {
         const prompt = await readBody(request, PromptIn);
-        const accepted = await accept(id, prompt);
-        if (prompt.noReply === true) return json(200, accepted.told);
-        return patientJson(clock, afterEvents(needs, answerTo(accepted)), (error) => {
+        const { accepted, answer } = await begun(id, prompt);
+        if (answer === undefined) return json(200, accepted.told);
+        // Whoever has stopped it does not wait for what was told before.
+        const told = afterEvents(needs, toldOf(accepted, answer), (one) => !isStopped(one));
+        return patientJson(clock, told, (error) => {
           onBug(error);
           return messageErrorOf(error, '');
         });
@@ -50,8 +63,8 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
     '/session/:id/prompt_async': {
       async POST(request, { id = '' }) {
         const prompt = await readBody(request, PromptIn);
-        const accepted = await accept(id, prompt);
-        if (prompt.noReply !== true) void runs.run(accepted.session, accepted.user).catch(onBug);
+        const { answer } = await begun(id, prompt);
+        answer?.catch(onBug);
         return new Response(null, { status: 204 });
       },
     },

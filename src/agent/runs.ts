@@ -35,7 +35,9 @@ export type Runs = {
   readonly close: (sessionID: string) => Promise<void>;
   readonly isClosing: (sessionID: string) => boolean;
   readonly open: (sessionID: string) => void;
-  /** Settles once nothing runs and nothing waits. */
+  /** Counts what may lead to a run as under way until `work` settles, which is after it has begun one if it does. */
+  readonly takingIn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Settles once nothing runs, nothing waits and nothing is being taken in. */
   readonly idle: () => Promise<void>;
   /** The same as `abort` for all sessions; nothing runs any more after it. */
   readonly stop: () => Promise<void>;
@@ -65,6 +67,7 @@ type Line = { readonly jobs: Job[]; status: SessionStatus; isIdleTold: boolean }
 export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Runs => {
   const lines = new Map<string, Line>();
   const closing = new Set<string>();
+  const coming = new Set<Promise<void>>();
   let isStopped = false;
 
   const answerUnder = (lease: Lease, job: Job, line: Line): Promise<AssistantMessage> => {
@@ -153,10 +156,20 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
     },
     isClosing: (sessionID) => closing.has(sessionID),
     open: (sessionID) => void closing.delete(sessionID),
+    async takingIn(work) {
+      const over = Promise.withResolvers<void>();
+      coming.add(over.promise);
+      try {
+        return await work();
+      } finally {
+        coming.delete(over.promise);
+        over.resolve();
+      }
+    },
     async idle() {
-      while (lines.size > 0) {
+      while (lines.size + coming.size > 0) {
         const jobs = [...lines.values()].flatMap((line) => line.jobs);
-        await Promise.all(jobs.map(({ over }) => over.promise));
+        await Promise.all([...coming, ...jobs.map(({ over }) => over.promise)]);
       }
     },
     async stop() {

@@ -369,6 +369,16 @@ describe('a server that is told to stop', (check) => {
     await stopped;
   });
 
+  check('answers what it was about to take in', async () => {
+    const world = await createAgentWorld({ changes: { drainMs: 5000 } });
+    const id = await world.session();
+    const answer = ask(world, id);
+    const stopped = world.server.stop();
+    assert.is((await world.call('GET', `/session/${id}`)).status, 503);
+    assert.is(textOf(await answer), 'hello');
+    await stopped;
+  });
+
   check('ends what does not come to its end', async () => {
     const world = await createAgentWorld({ scripts: [hanging], changes: { drainMs: 5000 } });
     const answer = ask(world, await world.session());

@@ -69,7 +69,7 @@ describe('a client that leaves', (check) => {
   );
 
   check('while its prompt is on its way ends what comes of it, once', () =>
-    withStory({}, async (world, model) => {
+    withStory({}, async (world) => {
       const release = world.hold(({ path }) => path.endsWith('/message'));
       const call = calls(world, '/v1/chat/completions', CHAT, DESK);
       await until(() => prompts(world).length === 1);
