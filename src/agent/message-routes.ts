@@ -23,8 +23,9 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
     return told ?? { info: message, parts: [] };
   };
   /** Takes a prompt in, and begins to answer it unless it wants none. */
-  const begun = (id: string, prompt: PromptIn) =>
+  const begun = (id: string, request: Request) =>
     runs.takingIn(async () => {
+      const prompt = await readBody(request, PromptIn);
       const accepted = await accept(id, prompt);
       const answer = prompt.noReply === true ? undefined : runs.run(accepted.session, accepted.user);
       return { accepted, answer };
@@ -49,8 +50,7 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
         return jsonInPieces(messageList(store, id, asked), onBug);
       },
       async POST(request, { id = '' }) {
-        const prompt = await readBody(request, PromptIn);
-        const { accepted, answer } = await begun(id, prompt);
+        const { accepted, answer } = await begun(id, request);
         if (answer === undefined) return json(200, accepted.told);
         // Whoever has stopped it does not wait for what was told before.
         const told = afterEvents(needs, toldOf(accepted, answer), (one) => !isStopped(one));
@@ -62,8 +62,7 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
     },
     '/session/:id/prompt_async': {
       async POST(request, { id = '' }) {
-        const prompt = await readBody(request, PromptIn);
-        const { answer } = await begun(id, prompt);
+        const { answer } = await begun(id, request);
         answer?.catch(onBug);
         return new Response(null, { status: 204 });
       },
