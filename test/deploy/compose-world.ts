@@ -8,11 +8,12 @@ import { DEMO_ADMIN_KEY } from '../../src/demo/relay-secrets.ts';
 import { KEY } from '../runtime/client.ts';
 import { freePort, ROOT } from '../runtime/processes.ts';
 import { type Engine, ran, type Said } from './container-engine.ts';
-import { BASE, PREFIX, REDIS } from './container-images.ts';
+import { BASE, POSTGRES, PREFIX, REDIS } from './container-images.ts';
 import { STAGE_PORTS } from './stage-ports.ts';
 
 export const PASSWORD = 'canary-compose-password-51c2';
 export const BRIDGE_KEY = 'canary-compose-bridge-key-9e07';
+export const DATABASE_PASSWORD = 'canary-compose-database-88fb';
 export const MODEL_KEY = 'canary-compose-model-key-3d84';
 
 export type Project = {
@@ -34,7 +35,13 @@ type Ports = {
   readonly bridge: number;
   readonly replica1: number;
   readonly replica2: number;
+  readonly agent1: number;
+  readonly agent2: number;
+  readonly bridgeReplicas: number;
 };
+
+/** All of them, before any word of docker-compose that is to mean every service. */
+export const EVERY_PROFILE = ['agent', 'replicas', 'shared'].flatMap((profile) => ['--profile', profile]);
 
 const ALIASES = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest'];
 const HEALTH_EVERY_MS = 300;
@@ -53,11 +60,16 @@ const settingsFor = (ports: Ports): Readonly<Record<string, string | number>> =>
   RELAY_ADMIN_API_KEY: DEMO_ADMIN_KEY,
   IMAGE_PREFIX: PREFIX,
   REDIS_IMAGE: REDIS,
+  POSTGRES_IMAGE: POSTGRES,
+  POSTGRES_PASSWORD: DATABASE_PASSWORD,
   PUBLISH_GATEWAY: `127.0.0.1:${ports.gateway}`,
   PUBLISH_AGENT: `127.0.0.1:${ports.agent}`,
   PUBLISH_BRIDGE: `127.0.0.1:${ports.bridge}`,
   PUBLISH_REPLICA_1: `127.0.0.1:${ports.replica1}`,
   PUBLISH_REPLICA_2: `127.0.0.1:${ports.replica2}`,
+  PUBLISH_AGENT_1: `127.0.0.1:${ports.agent1}`,
+  PUBLISH_AGENT_2: `127.0.0.1:${ports.agent2}`,
+  PUBLISH_BRIDGE_REPLICAS: `127.0.0.1:${ports.bridgeReplicas}`,
 });
 
 /** The toys, beside what compose.yaml says. */
@@ -99,10 +111,10 @@ const startSocket = async ({ directory, storage, variables }: Engine) => {
 export const openProject = async (engine: Engine): Promise<Project> => {
   const directory = join(engine.directory, 'project');
   mkdirSync(directory);
-  const [gateway = 0, agent = 0, bridge = 0, replica1 = 0, replica2 = 0] = await Promise.all(
-    Array.from({ length: 5 }, freePort),
-  );
-  const ports: Ports = { gateway, agent, bridge, replica1, replica2 };
+  const free = await Promise.all(Array.from({ length: 8 }, freePort));
+  const [gateway = 0, agent = 0, bridge = 0, replica1 = 0, replica2 = 0, agent1 = 0, agent2 = 0, bridgeReplicas = 0] =
+    free;
+  const ports: Ports = { gateway, agent, bridge, replica1, replica2, agent1, agent2, bridgeReplicas };
   copyFileSync(join(ROOT, 'compose.yaml'), join(directory, 'compose.yaml'));
   writeFileSync(join(directory, 'stage.yaml'), JSON.stringify(STAGE));
   writeFileSync(join(directory, 'agent.json'), JSON.stringify(agentConfig()));
@@ -148,27 +160,18 @@ export const openProject = async (engine: Engine): Promise<Project> => {
       }
     },
     async services() {
-      const out = await must(
-        '--profile',
-        'agent',
-        '--profile',
-        'shared',
-        'ps',
-        '--services',
-        '--filter',
-        'status=running',
-      );
+      const out = await must(...EVERY_PROFILE, 'ps', '--services', '--filter', 'status=running');
       return out
         .split('\n')
         .filter((line) => line !== '')
         .sort();
     },
     async container(service) {
-      return (await must('--profile', 'agent', '--profile', 'shared', 'ps', '--quiet', service)).trim();
+      return (await must(...EVERY_PROFILE, 'ps', '--quiet', service)).trim();
     },
     address: (service) => `http://127.0.0.1:${ports[service]}`,
     async end() {
-      await compose('--profile', 'agent', '--profile', 'shared', 'down', '--volumes', '--timeout', '1');
+      await compose(...EVERY_PROFILE, 'down', '--volumes', '--timeout', '1');
       end();
     },
   };

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
+import { readAgentSettings } from '../../src/agent/variables.ts';
+import { readBridgeSettings } from '../../src/bridge/settings.ts';
 import { describe } from '../check.ts';
 import { ROOT } from '../runtime/processes.ts';
 
@@ -21,6 +23,8 @@ type Service = {
   readonly mem_limit?: string;
   readonly stop_grace_period?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly stop_signal?: string;
+  readonly tmpfs?: readonly string[];
   readonly healthcheck?: { readonly test: readonly string[] };
 };
 
@@ -36,11 +40,15 @@ const GATEWAY_EXAMPLE = read('.env.example');
 const own = [...FILE.matchAll(/\$\{([A-Z_0-9]+)/g)].map(([, name = '']) => name);
 
 describe('compose.yaml', (check) => {
-  check('has the gateway alone without a profile, agent and bridge in one, Redis and two gateways in another', () => {
-    assert.equal(inProfile(undefined), ['gateway']);
-    assert.equal(inProfile('agent'), ['agent', 'bridge']);
-    assert.equal(inProfile('shared'), ['redis', 'replica-1', 'replica-2']);
-  });
+  check(
+    'has the gateway alone without a profile, agent and bridge in one, and what runs twice with what it shares in two',
+    () => {
+      assert.equal(inProfile(undefined), ['gateway']);
+      assert.equal(inProfile('agent'), ['agent', 'bridge']);
+      assert.equal(inProfile('replicas'), ['postgres', 'agent-1', 'agent-2', 'bridge-replicas']);
+      assert.equal(inProfile('shared'), ['redis', 'replica-1', 'replica-2']);
+    },
+  );
   check('gives every service a root file system to read, no capability, a memory limit and a way back', () => {
     for (const [name, service] of all) {
       assert.is(service.read_only, true, name);
@@ -70,6 +78,10 @@ describe('compose.yaml', (check) => {
     );
     assert.equal(needs, [
       'bridge agent service_healthy',
+      'agent-1 postgres service_healthy',
+      'agent-2 postgres service_healthy',
+      'bridge-replicas agent-1 service_healthy',
+      'bridge-replicas agent-2 service_healthy',
       'replica-1 redis service_healthy',
       'replica-2 redis service_healthy',
     ]);
@@ -88,6 +100,10 @@ describe('compose.yaml', (check) => {
       'gateway 8000',
       'agent 127.0.0.1:4000',
       'bridge 127.0.0.1:4100',
+      'postgres undefined',
+      'agent-1 127.0.0.1:4001',
+      'agent-2 127.0.0.1:4002',
+      'bridge-replicas 127.0.0.1:4101',
       'redis undefined',
       'replica-1 8001',
       'replica-2 8002',
@@ -120,9 +136,30 @@ describe('compose.yaml', (check) => {
       [],
     );
   });
-  check('keeps what the agent remembers on a volume', () => {
-    assert.equal(SERVICES.agent?.volumes?.[1], 'agent-data:/data');
-    assert.ok('agent-data' in parse(FILE, { merge: true }).volumes);
+  check('keeps what the agent remembers on a volume, and the journal of every agent server on the same', () => {
+    for (const name of ['agent', 'agent-1', 'agent-2'])
+      assert.is(SERVICES[name]?.volumes?.[1], 'agent-data:/data', name);
+    assert.equal(Object.keys(parse(FILE, { merge: true }).volumes), ['agent-data', 'agent-database']);
+  });
+  check('runs agent servers on one database that are alike in all but their port, and a bridge before each', () => {
+    const [one, other] = [SERVICES['agent-1'], SERVICES['agent-2']];
+    assert.equal({ ...one, ports: [] }, { ...other, ports: [] });
+    const { AGENT_DATABASE_URL = '', ...environment } = one?.environment ?? {};
+    assert.equal(environment, SERVICES.agent?.environment);
+    const filled = AGENT_DATABASE_URL.replace('${POSTGRES_PASSWORD:-}', 'letters');
+    const { POSTGRES_USER, POSTGRES_DB } = SERVICES.postgres?.environment ?? {};
+    assert.is(filled, `postgres://${POSTGRES_USER}:letters@postgres:5432/${POSTGRES_DB}`);
+    assert.is(readAgentSettings({ AGENT_DATABASE_URL: filled }).database.kind, 'postgres');
+    const { AGENT_BASE_URL = '' } = SERVICES['bridge-replicas']?.environment ?? {};
+    const { agent } = readBridgeSettings({ AGENT_BASE_URL }, () => undefined);
+    assert.equal(agent.baseUrls, ['http://agent-1:4000', 'http://agent-2:4000']);
+  });
+  check("keeps the database on a volume, and ends it in the way that does not wait for the agents' connections", () => {
+    const { volumes, stop_signal, environment, tmpfs } = SERVICES.postgres ?? {};
+    const [, place = ''] = String(volumes?.[0]).split(':');
+    assert.ok(environment?.PGDATA?.startsWith(`${place}/`));
+    assert.is(stop_signal, 'SIGINT');
+    assert.equal(tmpfs, ['/run/postgresql:mode=1777', '/tmp:mode=1777']);
   });
   check("reads no variable that docs/containers.md does not explain, unless it is the gateway's", () => {
     const page = read('docs/containers.md');

@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -22,8 +22,18 @@ const OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Whether a program is on the path. */
 export const has = (name: string): boolean => spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined;
 
-/** What the images need and this machine lacks. One of them holds Redis. */
-export const missingEngine = (): string | undefined => ['podman', 'redis-server'].find((name) => !has(name));
+/** Where Debian puts a PostgreSQL server, which is on nobody's path. */
+export const postgresDirectory = (): string | undefined => {
+  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : [];
+  return versions
+    .map((version) => join('/usr/lib/postgresql', version))
+    .find((it) => existsSync(join(it, 'bin/initdb')));
+};
+
+/** What the images need and this machine lacks. One of them holds Redis, and one PostgreSQL. */
+export const missingEngine = (): string | undefined =>
+  ['podman', 'redis-server'].find((name) => !has(name)) ??
+  (postgresDirectory() === undefined ? "PostgreSQL's server" : undefined);
 
 /** Runs a program to its end. */
 export const ran = (program: string, words: readonly string[], variables: NodeJS.ProcessEnv): Promise<Said> =>

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ROOT } from '../runtime/processes.ts';
-import type { Engine } from './container-engine.ts';
+import { type Engine, postgresDirectory } from './container-engine.ts';
 
 export const TARGETS = ['gateway', 'agent', 'bridge', 'relay-admin'] as const;
 export type Target = (typeof TARGETS)[number];
@@ -13,6 +13,7 @@ export const imageOf = (target: Target): string => `${PREFIX}-${target}:v0.1.0`;
 export const BASE = 'localhost/base:test';
 export const BUILDER = 'localhost/builder:test';
 export const REDIS = 'localhost/redis:test';
+export const POSTGRES = 'localhost/postgres:test';
 
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
@@ -43,11 +44,11 @@ const makeBase = (root: string): void => {
   );
 };
 
-/** What the build needs beside: npm, a shell for it and for RUN, and mkdir. */
+/** What the build needs beside: npm, a shell for it and for RUN, mkdir and chmod. */
 const makeBuilder = (root: string): void => {
   const npm = pathOf('npm');
   cpSync(dirname(dirname(npm)), join(root, 'opt/npm'), { recursive: true });
-  for (const name of ['sh', 'mkdir']) putProgram(pathOf(name), root, `bin/${name}`);
+  for (const name of ['sh', 'mkdir', 'chmod']) putProgram(pathOf(name), root, `bin/${name}`);
   const command = join(root, 'bin/npm');
   writeFileSync(command, '#!/bin/sh\nexec node /opt/npm/bin/npm-cli.js "$@"\n');
   chmodSync(command, 0o755);
@@ -56,6 +57,43 @@ const makeBuilder = (root: string): void => {
 
 const makeRedis = (root: string): void => {
   for (const name of ['redis-server', 'redis-cli']) putProgram(pathOf(name), root, `usr/bin/${name}`);
+};
+
+/** The part of the official image's way to begin that compose.yaml counts on: its four variables, and its refusal. */
+const POSTGRES_ENTRYPOINT = (programs: string): string => `#!/bin/sh
+set -eu
+PATH=${programs}
+if [ ! -s "$PGDATA/PG_VERSION" ]; then
+  if [ -z "$POSTGRES_PASSWORD" ]; then
+    echo 'Error: Database is uninitialized and superuser password is not specified.' >&2
+    exit 1
+  fi
+  echo "$POSTGRES_PASSWORD" > /tmp/password
+  initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth=scram-sha-256 --no-locale --encoding=UTF8
+  echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
+  echo "CREATE DATABASE $POSTGRES_DB" | postgres --single postgres
+fi
+exec postgres -c 'listen_addresses=*' -c unix_socket_directories=/tmp
+`;
+
+const makePostgres = (root: string): void => {
+  const home = postgresDirectory() ?? '';
+  for (const name of ['postgres', 'initdb', 'pg_isready'])
+    putProgram(join(home, 'bin', name), root, `${home}/bin/${name}`);
+  // Its compiler for queries has a library of 100 MB, and is optional.
+  const isNeeded = (file: string): boolean => !/llvmjit|bitcode|pgxs/.test(file);
+  cpSync(join(home, 'lib'), join(root, home, 'lib'), { recursive: true, filter: isNeeded });
+  const share = join('/usr/share/postgresql', basename(home));
+  cpSync(share, join(root, share), { recursive: true, dereference: true });
+  putProgram(pathOf('sh'), root, 'bin/sh');
+  for (const directory of ['etc', 'postgres-home', 'run/postgresql', 'tmp']) {
+    mkdirSync(join(root, directory), { recursive: true });
+  }
+  // What is mounted there takes these over, but below /run, where podman's socket mounts something of its own.
+  for (const directory of ['run/postgresql', 'tmp']) chmodSync(join(root, directory), 0o1777);
+  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\npostgres:x:70:70::/var/lib/postgresql:/bin/sh\n');
+  writeFileSync(join(root, 'etc/group'), 'root:x:0:\npostgres:x:70:\n');
+  writeFileSync(join(root, 'entrypoint.sh'), POSTGRES_ENTRYPOINT(join(home, 'bin')), { mode: 0o755 });
 };
 
 const registry = process.env.npm_config_registry ?? 'https://registry.npmjs.org/';
@@ -70,6 +108,11 @@ ENV PATH=/nodejs/bin:/bin HOME=/root npm_config_cache=/npm npm_config_prefer_off
 FROM scratch AS redis
 COPY redis/ /
 ENV PATH=/usr/bin
+FROM scratch AS postgres
+COPY postgres/ /
+COPY --chown=70:70 postgres/postgres-home/ /var/lib/postgresql/
+ENV PATH=${join(postgresDirectory() ?? '', 'bin')}
+ENTRYPOINT ["/entrypoint.sh"]
 `;
 
 /** Builds what stands for the images of a registry, and from them the images of all four targets. */
@@ -78,11 +121,13 @@ export const buildImages = async ({ directory, must }: Engine): Promise<void> =>
   makeBase(join(context, 'base'));
   makeBuilder(join(context, 'builder'));
   makeRedis(join(context, 'redis'));
+  makePostgres(join(context, 'postgres'));
   writeFileSync(join(context, 'Containerfile'), RECIPE);
   for (const [target, image] of [
     ['base', BASE],
     ['builder', BUILDER],
     ['redis', REDIS],
+    ['postgres', POSTGRES],
   ] as const) {
     await must('build', '--quiet', '--target', target, '--tag', image, context);
   }

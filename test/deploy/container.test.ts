@@ -9,7 +9,15 @@ import { DEMO_ADMIN_KEY } from '../../src/demo/relay-secrets.ts';
 import { describe } from '../check.ts';
 import { KEY, type Moderation, moderate } from '../runtime/client.ts';
 import { freePort } from '../runtime/processes.ts';
-import { BRIDGE_KEY, MODEL_KEY, PASSWORD, untilAnswered } from './compose-world.ts';
+import {
+  BRIDGE_KEY,
+  DATABASE_PASSWORD,
+  EVERY_PROFILE,
+  MODEL_KEY,
+  PASSWORD,
+  type Project,
+  untilAnswered,
+} from './compose-world.ts';
 import { type Engine, has, missingEngine } from './container-engine.ts';
 import { imageOf, TARGETS, type Target } from './container-images.ts';
 import { inContainerWorld, TIGHT } from './container-world.ts';
@@ -194,6 +202,31 @@ describe('a container', (check) => {
 
 type Chat = OpenAI.ChatCompletion;
 const contentOf = ({ choices }: Chat): string => choices[0]?.message.content ?? '';
+/** Says something in a conversation of this name at a bridge, which is waited for, and gives what is answered. */
+const conversationAt = async (bridge: string, name: string): Promise<(content: string) => Promise<string>> => {
+  await untilAnswered(`${bridge}/ready`);
+  const openai = new OpenAI({ baseURL: `${bridge}/v1`, apiKey: BRIDGE_KEY, maxRetries: 0 });
+  return async (content) =>
+    contentOf(
+      await openai.chat.completions.create(
+        { model: 'demo/demo-model', messages: [{ role: 'user', content }] },
+        { headers: { 'x-conversation-id': name } },
+      ),
+    );
+};
+/** What people said in the one session of this server whose first words are these. */
+const saidIn = async (project: Project, agent: 'agent1' | 'agent2', first: string): Promise<readonly string[]> => {
+  const ask = async (path: string) =>
+    (await untilAnswered(`${project.address(agent)}${path}`, { headers: BASIC })).json();
+  const sessions = (await ask('/session')) as { id: string }[];
+  for (const { id } of sessions) {
+    type Told = { info: { role: string }; parts: { type: string; text?: string }[] };
+    const told = (await ask(`/session/${id}/message`)) as Told[];
+    const words = told.filter(({ info }) => info.role === 'user').map(({ parts }) => parts[0]?.text ?? '');
+    if (words[0] === first) return words;
+  }
+  throw new Error(`No session begins with ${first}`);
+};
 const BASIC = { authorization: `Basic ${Buffer.from(`opencode:${PASSWORD}`).toString('base64')}` };
 
 describe('compose', (check) => {
@@ -214,7 +247,8 @@ describe('compose', (check) => {
         'JSON.stringify(process.env)',
       );
       assert.match(variables, KEY);
-      for (const secret of [PASSWORD, BRIDGE_KEY, MODEL_KEY, DEMO_ADMIN_KEY]) assert.not.match(variables, secret);
+      for (const secret of [PASSWORD, BRIDGE_KEY, MODEL_KEY, DEMO_ADMIN_KEY, DATABASE_PASSWORD])
+        assert.not.match(variables, secret);
     }),
   );
   check.needing(
@@ -245,18 +279,11 @@ describe('compose', (check) => {
     COMPOSE,
     'lets a client recharge through bridge, agent and relay admin once a person has approved it',
     inContainerWorld(async ({ engine, project }) => {
-      const baseURL = `${project.address('bridge')}/v1`;
-      await untilAnswered(`${project.address('bridge')}/ready`);
-      const openai = new OpenAI({ baseURL, apiKey: BRIDGE_KEY });
-      const said = (content: string): Promise<Chat> =>
-        openai.chat.completions.create(
-          { model: 'demo/demo-model', messages: [{ role: 'user', content }] },
-          { headers: { 'x-conversation-id': 'compose' } },
-        );
-      assert.match(contentOf(await said('Good morning')), 'You said: "Good morning"');
-      const asked = contentOf(await said(`recharge ${RECHARGE.email} ${RECHARGE.amount}`));
+      const say = await conversationAt(project.address('bridge'), 'compose');
+      assert.match(await say('Good morning'), 'You said: "Good morning"');
+      const asked = await say(`recharge ${RECHARGE.email} ${RECHARGE.amount}`);
       const [words = ''] = /approve \w+/.exec(asked) ?? [asked];
-      assert.match(contentOf(await said(words)), /Verified/);
+      assert.match(await say(words), /Verified/);
       const files = await engine.must(
         'exec',
         await project.container('agent'),
@@ -315,9 +342,83 @@ describe('compose', (check) => {
   );
   check.needing(
     COMPOSE,
+    'brings up two agent servers on one PostgreSQL, which answers nobody else, and a bridge that spreads over both',
+    inContainerWorld(async ({ engine, project }) => {
+      await project.compose('--profile', 'shared', 'stop', 'redis', 'replica-1', 'replica-2');
+      const startedAt = performance.now();
+      await project.up(['replicas'], 'stage', 'bridge-replicas');
+      console.log(`replicas: up in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+      const expected = ['agent-1', 'agent-2', 'bridge-replicas', 'postgres'];
+      assert.equal(
+        (await project.services()).filter((name) => expected.includes(name)),
+        expected,
+      );
+      assert.is(await engine.must('port', await project.container('postgres')), '');
+      const say = await conversationAt(project.address('bridgeReplicas'), 'replicas');
+      for (const words of ['one', 'two', 'three', 'four']) assert.match(await say(words), `You said: "${words}"`);
+      for (const agent of ['agent1', 'agent2'] as const) {
+        assert.equal(await saidIn(project, agent, 'one'), ['one', 'two', 'three', 'four']);
+        const counted = await untilAnswered(`${project.address(agent)}/metrics`, { headers: BASIC });
+        assert.match(await counted.text(), /^gatehouse_turns_total\{[^}]*\} [1-9]/m);
+      }
+    }),
+  );
+  check.needing(
+    COMPOSE,
+    'answers on while one of two agent servers is stopped, and keeps what was said when the other one goes, too',
+    inContainerWorld(async ({ engine, project }) => {
+      const say = await conversationAt(project.address('bridgeReplicas'), 'stopped');
+      const said: string[] = [];
+      const sayNext = async (): Promise<void> => {
+        said.push(`words ${said.length}`);
+        assert.match(await say(`words ${said.length - 1}`), `You said: "words ${said.length - 1}"`);
+      };
+      await sayNext();
+      let isStopped = false;
+      const stop = engine.must('stop', '--time', '15', await project.container('agent-1')).then(() => {
+        isStopped = true;
+      });
+      while (!isStopped) await sayNext();
+      await stop;
+      await sayNext();
+      assert.equal(await saidIn(project, 'agent2', 'words 0'), said);
+      await project.up(['replicas'], 'agent-1');
+      await untilAnswered(`${project.address('agent1')}/ready`);
+      await engine.must('stop', '--time', '15', await project.container('agent-2'));
+      await sayNext();
+      assert.equal(await saidIn(project, 'agent1', 'words 0'), said);
+      console.log(`replicas: ${said.length} of ${said.length} messages answered, one server stopped after the other`);
+    }),
+  );
+  check.needing(
+    COMPOSE,
+    'has one journal for both agent servers, with the recharges that one of them sent before there were two',
+    inContainerWorld(async ({ engine, project }) => {
+      await project.up(['replicas'], 'agent-2');
+      const mounted = async (service: string): Promise<string> => {
+        const list = '{{range .Mounts}}{{if eq .Destination "/data"}}{{.Name}}{{end}}{{end}}';
+        return engine.must('inspect', '--format', list, await project.container(service));
+      };
+      assert.match(await mounted('agent-1'), /agent-data$/);
+      assert.is(await mounted('agent-1'), await mounted('agent-2'));
+      const settled = async (service: string): Promise<number> => {
+        const code = 'fs.readFileSync("/data/relay-journal.jsonl", "utf8").split("settlement").length - 1';
+        return Number(await engine.must('exec', await project.container(service), 'node', '-p', code));
+      };
+      const before = await settled('agent-1');
+      assert.ok(before > 0);
+      const say = await conversationAt(project.address('bridgeReplicas'), 'recharge');
+      const asked = await say(`recharge ${RECHARGE.email} ${RECHARGE.amount}`);
+      const [words = ''] = /approve \w+/.exec(asked) ?? [asked];
+      assert.match(await say(words), /Verified/);
+      assert.equal([await settled('agent-1'), await settled('agent-2')], [before + 1, before + 1]);
+    }),
+  );
+  check.needing(
+    COMPOSE,
     'takes all of it down again, each service with 0, and leaves the volume unless it is asked for that too',
     inContainerWorld(async ({ engine, project }) => {
-      const { code, stderr } = await project.compose('--profile', 'agent', '--profile', 'shared', 'stop');
+      const { code, stderr } = await project.compose(...EVERY_PROFILE, 'stop');
       assert.is(code, 0, stderr);
       const codes = await engine.must(
         'ps',
@@ -331,9 +432,9 @@ describe('compose', (check) => {
         codes.split('\n').filter((line) => !/ 0$/.test(line)),
         [],
       );
-      await project.compose('--profile', 'agent', '--profile', 'shared', 'down');
+      await project.compose(...EVERY_PROFILE, 'down');
       assert.match(await engine.must('volume', 'ls', '--quiet'), /agent-data/);
-      await project.compose('--profile', 'agent', '--profile', 'shared', 'down', '--volumes');
+      await project.compose(...EVERY_PROFILE, 'down', '--volumes');
       assert.not.match(await engine.must('volume', 'ls', '--quiet'), /agent-data/);
     }),
   );

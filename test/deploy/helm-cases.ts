@@ -14,6 +14,8 @@ const RELAY: Values = {
   allowedHost: 'relay.apps.svc.cluster.local',
 };
 
+export const DATABASE: Values = { existingSecret: 'agent-database' };
+
 /** What the snapshots beside this file hold, by name. */
 export const CASES: Readonly<Record<string, Values>> = {
   least: LEAST,
@@ -67,6 +69,23 @@ export const CASES: Readonly<Record<string, Values>> = {
     ...LEAST,
     agent: { ...AGENT, relay: RELAY, persistence: { existingClaim: 'old-sessions' } },
     proxy: { httpsProxy: 'http://proxy.corp.test:3128', httpProxy: 'http://proxy.corp.test:3128', noProxy: '.svc' },
+    networkPolicy: { enabled: true },
+  },
+  'agents-on-postgresql': {
+    gateway: { enabled: false },
+    agent: {
+      ...AGENT,
+      replicaCount: 3,
+      database: { existingSecret: 'agent-database', key: 'uri', port: 6543 },
+      env: { AGENT_LEASE_SECONDS: 8, AGENT_RETENTION_DAYS: 30, AGENT_RETENTION_SESSIONS: 100000 },
+      drainSeconds: 60,
+    },
+    bridge: BRIDGE,
+    networkPolicy: { enabled: true },
+  },
+  'relay-on-postgresql': {
+    gateway: { enabled: false },
+    agent: { ...AGENT, relay: RELAY, database: DATABASE },
     networkPolicy: { enabled: true },
   },
   'bridge-alone': {

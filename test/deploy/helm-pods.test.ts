@@ -77,7 +77,7 @@ describe('every pod', (check) => {
   );
 
   check.needing(MISSING, 'may do as little as possible', () => {
-    eachCase((all) => {
+    eachCase((all, name) => {
       for (const deployment of deploymentsIn(all)) {
         const pod = deployment.spec.template.spec;
         assert.is(pod.automountServiceAccountToken, false);
@@ -92,8 +92,9 @@ describe('every pod', (check) => {
           capabilities: { drop: ['ALL'] },
         });
         const writable = (container.volumeMounts ?? []).filter(({ readOnly }: Manifest) => readOnly !== true);
-        const isAgent = deployment.metadata.labels[COMPONENT] === 'agent';
-        assert.equal(writable, isAgent ? [{ name: 'data', mountPath: '/data' }] : []);
+        const hasDisk = deployment.metadata.labels[COMPONENT] === 'agent' && name !== 'agents-on-postgresql';
+        assert.equal(writable, hasDisk ? [{ name: 'data', mountPath: '/data' }] : [], name);
+        assert.is(pod.securityContext.fsGroup, hasDisk ? 65532 : undefined, name);
         assert.ok(container.resources.limits.memory);
       }
       for (const account of all.filter(({ kind }) => kind === 'ServiceAccount')) {
@@ -118,11 +119,19 @@ describe('every pod', (check) => {
   });
 
   check.needing(MISSING, 'has time to serve on until nobody asks, and then to end what runs', () => {
-    for (const deployment of deploymentsIn(manifests(ALL))) {
-      const { terminationGracePeriodSeconds } = deployment.spec.template.spec;
-      const drainSeconds = containerOf(deployment).lifecycle?.preStop.sleep.seconds ?? 0;
-      assert.ok(terminationGracePeriodSeconds - drainSeconds >= 12);
-    }
+    eachCase((all, name) => {
+      for (const deployment of deploymentsIn(all)) {
+        const { terminationGracePeriodSeconds } = deployment.spec.template.spec;
+        const drainSeconds = containerOf(deployment).lifecycle?.preStop.sleep.seconds ?? 0;
+        assert.ok(terminationGracePeriodSeconds - drainSeconds >= 12, name);
+        // Where a new pod comes before an old one goes, the old one serves until nobody asks it any more.
+        assert.is(
+          drainSeconds > 0,
+          deployment.spec.strategy?.type !== 'Recreate' || deployment.metadata.labels[COMPONENT] === 'bridge',
+          name,
+        );
+      }
+    });
     const { lifecycle } = containerOf(only(manifests(LEAST), 'Deployment'));
     const { settings } = readGatewayConfig({});
     assert.is((lifecycle.preStop.sleep.seconds + 10) * 1000, settings.REQUEST_DEADLINE_MS);
@@ -165,7 +174,12 @@ describe('the services', (check) => {
         } else {
           assert.equal([...agentStrangersIn(known)], [], name);
           assert.is(readAgentSettings(known).host, '0.0.0.0');
-          assert.is(known.AGENT_DATABASE_URL, 'sqlite:/data/agent.db');
+          const { database, leaseMs, retention } = readAgentSettings(known);
+          const isShared = name.endsWith('-on-postgresql');
+          assert.is(database.kind, isShared ? 'postgres' : 'sqlite', name);
+          if (!isShared) assert.is(known.AGENT_DATABASE_URL, 'sqlite:/data/agent.db');
+          if (name !== 'agents-on-postgresql') continue;
+          assert.equal([leaseMs, retention], [8000, { ageMs: 30 * 86_400_000, count: 100_000 }]);
         }
       }
     });

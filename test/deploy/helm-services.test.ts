@@ -6,7 +6,7 @@ import { readBridgeSettings } from '../../src/bridge/settings.ts';
 import { readGatewayConfig } from '../../src/gateway/config.ts';
 import { readRelayConfig } from '../../src/relay-admin/config.ts';
 import { describe } from '../check.ts';
-import { AGENT, ALL, BRIDGE, CASES, LEAST } from './helm-cases.ts';
+import { AGENT, ALL, BRIDGE, CASES, DATABASE, LEAST } from './helm-cases.ts';
 import {
   agentTextIn,
   COMPONENT,
@@ -87,6 +87,58 @@ describe('the agent in the chart', (check) => {
     assert.is(spec.template.spec.securityContext.fsGroup, 65532);
   });
 
+  check.needing(MISSING, 'is as many as are asked for on a PostgreSQL, without a disk, one at a time away', () => {
+    const all = manifests(CASES['agents-on-postgresql'] ?? {});
+    const { spec } = only(all, 'Deployment', 'agent');
+    assert.is(spec.replicas, 3);
+    assert.equal(spec.strategy, { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
+    assert.not.ok(kindsOf(all).includes('PersistentVolumeClaim'));
+    assert.equal(
+      spec.template.spec.volumes.map(({ name }: Manifest) => name),
+      ['config'],
+    );
+    assert.is(variablesOf(only(all, 'Deployment', 'agent')).AGENT_DATABASE_URL, 'agent-database/uri');
+    const budget = only(all, 'PodDisruptionBudget').spec;
+    assert.equal([budget.maxUnavailable, budget.unhealthyPodEvictionPolicy], [1, 'AlwaysAllow']);
+    const [spread] = spec.template.spec.topologySpreadConstraints;
+    assert.equal(spread.labelSelector.matchLabels, spec.selector.matchLabels);
+    assert.is(spread.whenUnsatisfiable, 'ScheduleAnyway');
+    assert.is(containerOf(only(all, 'Deployment', 'agent')).lifecycle.preStop.sleep.seconds, 60);
+  });
+
+  check.needing(MISSING, 'has no disruption budget for one, nor when none is wanted', () => {
+    const kinds = (agent: Values) =>
+      kindsOf(manifests({ ...LEAST, agent: { ...AGENT, database: DATABASE, ...agent } }));
+    assert.not.ok(kinds({}).includes('PodDisruptionBudget'));
+    assert.ok(kinds({ replicaCount: 2 }).includes('PodDisruptionBudget'));
+    const unwanted = { replicaCount: 2, podDisruptionBudget: { enabled: false } };
+    assert.not.ok(kinds(unwanted).includes('PodDisruptionBudget'));
+  });
+
+  check.needing(
+    MISSING,
+    'is one with its journal on a volume where it looks after a relay, on a PostgreSQL as well',
+    () => {
+      const all = manifests(CASES['relay-on-postgresql'] ?? {});
+      const { spec } = only(all, 'Deployment', 'agent');
+      assert.equal([spec.replicas, spec.strategy], [1, { type: 'Recreate' }]);
+      const [, data] = spec.template.spec.volumes;
+      assert.is(data.persistentVolumeClaim.claimName, only(all, 'PersistentVolumeClaim').metadata.name);
+      assert.match(agentTextIn(all), '"RELAY_JOURNAL": "/data/relay-journal.jsonl"');
+      assert.is(variablesOf(only(all, 'Deployment', 'agent')).AGENT_DATABASE_URL, 'agent-database/AGENT_DATABASE_URL');
+    },
+  );
+
+  check.needing(MISSING, 'may reach its database where policies are on, at the port that is named', () => {
+    const ports = (database: Values) =>
+      policyOf({ ...LEAST, agent: { ...AGENT, database } }, 'agent').egress.flatMap((rule: Manifest) =>
+        rule.ports.map(({ port }: Manifest) => port),
+      );
+    assert.equal(ports({}), [53, 53, 443]);
+    assert.equal(ports(DATABASE), [53, 53, 443, 5432]);
+    assert.equal(ports({ ...DATABASE, port: 6543 }), [53, 53, 443, 6543]);
+  });
+
   check.needing(MISSING, 'takes the configuration that the chart brings, with and without a relay', () => {
     for (const values of [ALL, CASES['agent-with-relay'] ?? {}]) {
       const all = manifests(values);
@@ -155,6 +207,9 @@ describe('the bridge in the chart', (check) => {
     const variables = variablesOf(only(all, 'Deployment', 'bridge'));
     const { metadata, spec } = only(all, 'Service', 'agent');
     assert.is(variables.AGENT_BASE_URL, `http://${metadata.name}:${spec.ports[0].port}`);
+    const several = manifests(CASES['agents-on-postgresql'] ?? {});
+    // One address: the Service spreads over its pods.
+    assert.is(variablesOf(only(several, 'Deployment', 'bridge')).AGENT_BASE_URL, `http://${metadata.name}:4000`);
     assert.is(variables.AGENT_SERVER_USERNAME, 'operator');
     assert.is(variables.AGENT_SERVER_USERNAME, variablesOf(only(all, 'Deployment', 'agent')).AGENT_SERVER_USERNAME);
     assert.is(variables.AGENT_SERVER_PASSWORD, 'agent-secrets/AGENT_SERVER_PASSWORD');
@@ -193,5 +248,11 @@ describe('the bridge in the chart', (check) => {
     assert.is(rule.to[0].podSelector.matchLabels[COMPONENT], 'agent');
     const [, elsewhere] = policyOf(CASES['bridge-alone'] ?? {}, 'bridge').egress;
     assert.equal(elsewhere, { ports: [{ port: 4096, protocol: 'TCP' }] });
+    const agent = { baseUrl: 'http://agent-0:4000,https://agent-1,http://agent-2:4000' };
+    const [, several] = policyOf({ ...LEAST, bridge: { ...BRIDGE, agent } }, 'bridge').egress;
+    assert.equal(
+      several.ports.map(({ port }: Manifest) => port),
+      [4000, 443],
+    );
   });
 });

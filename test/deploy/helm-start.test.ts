@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { startPostgres } from '../adapter/postgres-world.ts';
 import { describe } from '../check.ts';
-import { ALL } from './helm-cases.ts';
+import { AGENT, ALL, DATABASE } from './helm-cases.ts';
 import { agentTextIn, containerOf, filled, type Manifest, MISSING, manifests, only, ROOT } from './helm-world.ts';
 
 /** An Ollama that has every model of the gateway's own aliases. It judges nothing. */
@@ -69,6 +70,38 @@ describe('the bundles under what the chart renders', (check) => {
       models.end();
       rmSync(directory, { recursive: true });
       assert.equal(codes, [0, 0, 0]);
+    }
+  });
+  check.needing(MISSING, 'start several agents on one PostgreSQL, which know the same sessions', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+    const database = await startPostgres();
+    const started: Awaited<ReturnType<typeof startService>>[] = [];
+    try {
+      const agent = { ...AGENT, replicaCount: 2, database: DATABASE };
+      const all = manifests({ ...ALL, agent });
+      const file = join(directory, 'agent.json');
+      writeFileSync(file, agentTextIn(all));
+      const deployment = only(all, 'Deployment', 'agent');
+      for (let count = 0; count < deployment.spec.replicas; count += 1) {
+        started.push(await startService(deployment, { AGENT_CONFIG: file, AGENT_DATABASE_URL: database.url }));
+      }
+      for (const { statusOf } of started) assert.is(await statusOf('readinessProbe'), 200);
+      const { AGENT_SERVER_USERNAME, AGENT_SERVER_PASSWORD } = filled(deployment);
+      const credentials = Buffer.from(`${AGENT_SERVER_USERNAME}:${AGENT_SERVER_PASSWORD}`).toString('base64');
+      const headers = { authorization: `Basic ${credentials}`, 'content-type': 'application/json' };
+      const [one, other] = started.map(({ address }) => new URL('/session', address));
+      const made = await fetch(one ?? '', { method: 'POST', headers, body: '{}' });
+      const { id } = (await made.json()) as { id: string };
+      const known = (await (await fetch(other ?? '', { headers })).json()) as { id: string }[];
+      assert.equal(
+        known.map((session) => session.id),
+        [id],
+      );
+    } finally {
+      const codes = await Promise.all(started.map(({ end }) => end()));
+      await database.stop();
+      rmSync(directory, { recursive: true });
+      assert.equal(codes, [0, 0]);
     }
   });
 });

@@ -5,7 +5,7 @@ import { AgentVariables } from '../../src/agent/variables.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import { GatewayVariables } from '../../src/gateway/config.ts';
 import { describe } from '../check.ts';
-import { CASES, LEAST } from './helm-cases.ts';
+import { AGENT, CASES, DATABASE, LEAST } from './helm-cases.ts';
 import { CHART, kindsOf, MISSING, manifests, only, refusal, template, variablesOf } from './helm-world.ts';
 
 const HOST = 'ingress.hosts[0].host=moderation.corp.test';
@@ -103,8 +103,26 @@ describe('values that cannot work', (check) => {
   });
   check.needing(MISSING, 'are refused when the agent is to have two replicas', () => {
     const agent = { enabled: true, existingSecret: 'agent-secrets', replicaCount: 2 };
-    told({ ...LEAST, agent }, ['agent.replicaCount: expected 1; the store is one SQLite file with one writer']);
+    told({ ...LEAST, agent }, [
+      'agent.replicaCount: expected 1; the store is one SQLite file with one writer, unless agent.database.existingSecret',
+    ]);
   });
+  check.needing(
+    MISSING,
+    'are refused when several agents are to look after a relay, as each would have a journal',
+    () => {
+      const relay = { enabled: true, baseUrl: 'http://relay.apps.svc', allowedHost: 'relay.apps.svc' };
+      told({ ...LEAST, agent: { ...AGENT, database: DATABASE, relay, replicaCount: 2 } }, [
+        'agent.replicaCount: expected 1 with agent.relay.enabled; recharges of one relay',
+      ]);
+      const config = '{"mcp":{"relay-admin":{"environment":{"RELAY_ADMIN_API_KEY":"{env:RELAY_ADMIN_API_KEY}"}}}}';
+      told({ ...LEAST, agent: { ...AGENT, database: DATABASE, config } }, ['agent.relay.enabled: expected true']);
+      // Where it can only read there is no journal, and with SQLite there is a volume anyway.
+      const readOnly = config.replace('"environment":{', '"environment":{"RELAY_READ_ONLY":"true",');
+      assert.ok(manifests({ ...LEAST, agent: { ...AGENT, database: DATABASE, config: readOnly, replicaCount: 2 } }));
+      assert.ok(manifests({ ...LEAST, agent: { ...AGENT, config } }));
+    },
+  );
   check.needing(MISSING, 'are refused when the bridge has no agent, or the relay no address', () => {
     told({ ...LEAST, bridge: { enabled: true, existingSecret: 'bridge-secrets' } }, ['bridge.agent.baseUrl: expected']);
     const agent = { enabled: true, existingSecret: 'agent-secrets', relay: { enabled: true } };
@@ -123,6 +141,13 @@ describe('values that cannot work', (check) => {
     ['secrets.exisitingSecret=keys', "at '/secrets': additional properties 'exisitingSecret' not allowed"],
     ['gateway.env.MAX_BODY_BITES=1', "at '/gateway/env': additional properties 'MAX_BODY_BITES' not allowed"],
     ['gateway.env.BACKEND_API_KEYS=key', "at '/gateway/env': additional properties 'BACKEND_API_KEYS' not allowed"],
+    [
+      'agent.env.AGENT_DATABASE_URL=postgres',
+      "at '/agent/env': additional properties 'AGENT_DATABASE_URL' not allowed",
+    ],
+    ['agent.database.url=postgres', "at '/agent/database': additional properties 'url' not allowed"],
+    ['agent.database.port=0', "at '/agent/database/port'"],
+    ['agent.drainSeconds=0', "at '/agent/drainSeconds'"],
     ['agent.persistance.size=1Gi', "at '/agent': additional properties 'persistance' not allowed"],
     ['bridge.env.BRIDGE_API_KEYS=key', "at '/bridge/env': additional properties 'BRIDGE_API_KEYS' not allowed"],
     ['gateway.replicaCount=two', "at '/gateway/replicaCount': got string, want integer"],

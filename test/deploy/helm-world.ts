@@ -101,6 +101,7 @@ export const filled = (deployment: Manifest): Readonly<Record<string, string>> =
     BACKEND_API_KEYS: 'backend-one,backend-two',
     MODERATION_API_KEYS: 'client-one',
     REDIS_URL: 'redis://redis:6379',
+    AGENT_DATABASE_URL: 'postgres://gatehouse:secret@postgres:5432/gatehouse',
     RELAY_ADMIN_API_KEY: `admin-${'0'.repeat(64)}`,
   };
   const texts = Object.entries(variablesOf(deployment)).map(([name, text]) => {

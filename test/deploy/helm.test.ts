@@ -26,7 +26,7 @@ describe('the chart', (check) => {
   });
 
   check.needing(MISSING, 'passes helm lint in its strict form, with the least values and with all', () => {
-    for (const name of ['least', 'scaled', 'agent-with-relay', 'bridge-alone']) {
+    for (const name of ['least', 'scaled', 'agent-with-relay', 'agents-on-postgresql', 'bridge-alone']) {
       const { status, stdout } = helm(
         ['lint', '--strict', CHART, '--kube-version', OLDEST, '-f', '-'],
         JSON.stringify(CASES[name]),

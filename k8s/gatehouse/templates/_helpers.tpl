@@ -70,6 +70,11 @@ labels:
 {{- .Values.agent.config | default (.Files.Get $file) | trim }}
 {{- end }}
 
+{{/* Whether the agent keeps something on a disk: its sessions, or relay admin's journal. Then there is one of it. */}}
+{{- define "gatehouse.agentHasDisk" -}}
+{{- if or (not .Values.agent.database.existingSecret) .Values.agent.relay.enabled }}true{{ end }}
+{{- end }}
+
 {{/* Port of an address, its own or that of its scheme. */}}
 {{- define "gatehouse.portOf" -}}
 {{- $url := urlParse . }}

@@ -8,7 +8,7 @@ securityContext:
   runAsNonRoot: true
   runAsUser: 65532
   runAsGroup: 65532
-  {{- if eq .service "agent" }}
+  {{- if and (eq .service "agent") (include "gatehouse.agentHasDisk" .root) }}
   fsGroup: 65532
   fsGroupChangePolicy: OnRootMismatch
   {{- end }}
@@ -31,6 +31,20 @@ tolerations:
 {{- with .root.Values.affinity }}
 affinity:
   {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Spreads a service's pods. Takes root, service and values. */}}
+{{- define "gatehouse.spread" -}}
+{{- $it := . }}
+{{- with .values.topologySpreadConstraints -}}
+topologySpreadConstraints:
+  {{- range . }}
+  - {{ toYaml . | nindent 4 | trim }}
+    labelSelector:
+      matchLabels:
+        {{- include "gatehouse.selectorLabels" $it | nindent 8 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
@@ -82,6 +96,21 @@ readinessProbe:
   timeoutSeconds: 5
 resources:
   {{- toYaml .values.resources | nindent 2 }}
+{{- end }}
+
+{{/* A PodDisruptionBudget. Takes root and service. */}}
+{{- define "gatehouse.disruptionBudget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "gatehouse.metadata" . | nindent 2 }}
+spec:
+  maxUnavailable: 1
+  # A backend or database that is down makes every pod unready, and must not keep nodes from being drained.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "gatehouse.selectorLabels" . | nindent 6 }}
 {{- end }}
 
 {{/* A text of a value. Whole numbers of a values file arrive as floats, and a million would be 1e+06. */}}
