@@ -10,9 +10,10 @@ const [root = 'test', ...only] = process.argv.slice(2).filter((word) => !word.st
 
 const skipsBundles = flags.includes('--without-bundles');
 const givenLimitMs = /^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1];
-// Images are built there, and a clone is installed.
 const END_LIMIT_MS = 10_000;
-const limitMsOf = (file) => Number(givenLimitMs ?? (file.startsWith(join(root, 'deploy/')) ? 600_000 : 180_000));
+// Images are built there, a clone is installed, and servers are killed two hundred times.
+const isLong = (file) => file.startsWith(join(root, 'deploy/')) || file.endsWith('crash.test.ts');
+const limitMsOf = (file) => Number(givenLimitMs ?? (isLong(file) ? 600_000 : 180_000));
 const files = readdirSync(root, { recursive: true })
   .map((name) => join(root, name))
   .filter((file) => file.endsWith('.test.ts'))

@@ -5,6 +5,7 @@ import type { PostgresLink } from './postgres-link.ts';
 import type { NewsChannel } from './postgres-news.ts';
 import { textIn } from './postgres-rows.ts';
 import type { Seat } from './postgres-seat.ts';
+import { isHomeless } from './postgres-trouble.ts';
 
 export type AsksNeeds = { readonly link: PostgresLink; readonly seat: Seat; readonly news: NewsChannel };
 export type PostgresAsks = AskBoard & {
@@ -24,14 +25,14 @@ export const createPostgresAsks = ({ link: { ask }, seat, news }: AsksNeeds): Po
   return {
     async put(request, hear) {
       hearing.set(request.id, hear);
+      const id = seat.id();
       try {
         await ask(
-          (sql) => sql`
-            INSERT INTO ask (id, server_id, data) VALUES (${request.id}, ${seat.id()}, ${JSON.stringify(request)})`,
+          (sql) => sql`INSERT INTO ask (id, server_id, data) VALUES (${request.id}, ${id}, ${JSON.stringify(request)})`,
         );
       } catch (error) {
         hearing.delete(request.id);
-        throw error;
+        throw isHomeless(error) ? await seat.lost(id) : error;
       }
     },
     async withdraw(requestID) {
@@ -39,6 +40,8 @@ export const createPostgresAsks = ({ link: { ask }, seat, news }: AsksNeeds): Po
       await ask((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
     },
     async answer({ requestID, outcome, allows }) {
+      // It comes from outside, and no question has one that the database cannot hold.
+      if (requestID.includes('\0')) return false;
       const rules = JSON.stringify(allows.map((rule) => JSON.stringify(rule)));
       const [row] = await ask(
         (sql) => sql`

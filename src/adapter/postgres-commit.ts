@@ -6,60 +6,61 @@
 export const COMMIT_TASKS = `
   CREATE FUNCTION put_change(change json) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
-    given_id text := change->>'id';
-    in_session text := change->>'session';
-    content text := change->>'data';
+    given record;
     homeless text;
   BEGIN
-    CASE change->>'kind'
+    -- Taken apart once: some hold many megabytes.
+    SELECT * INTO given FROM json_to_record(change) AS one (kind text, id text, session text, message text, data text,
+      before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json);
+    CASE given.kind
     WHEN 'session' THEN
-      IF change->>'before' IS NOT NULL THEN
-        PERFORM 1 FROM session WHERE id = given_id AND data = change->>'before' AND NOT is_hidden;
+      IF given.before IS NOT NULL THEN
+        PERFORM 1 FROM session WHERE id = given.id AND data = given.before AND NOT is_hidden;
         IF NOT FOUND THEN homeless := 'stale'; END IF;
       END IF;
       IF homeless IS NULL THEN
         INSERT INTO session (id, directory, parent_id, folded_title, updated, is_hidden, data)
-        VALUES (given_id, change->>'directory', change->>'parent', change->>'title', (change->>'updated')::bigint, false, content)
+        VALUES (given.id, given.directory, given.parent, given.title, given.updated, false, given.data)
         ON CONFLICT (id) DO UPDATE SET directory = excluded.directory, parent_id = excluded.parent_id,
           folded_title = excluded.folded_title, updated = excluded.updated, is_hidden = false, data = excluded.data;
       END IF;
     WHEN 'session-begun' THEN
-      DELETE FROM session WHERE id = given_id AND is_hidden;
+      DELETE FROM session WHERE id = given.id AND is_hidden;
       INSERT INTO session (id, directory, parent_id, folded_title, updated, is_hidden, data)
-      VALUES (given_id, change->>'directory', change->>'parent', change->>'title', (change->>'updated')::bigint, true, content)
+      VALUES (given.id, given.directory, given.parent, given.title, given.updated, true, given.data)
       ON CONFLICT (id) DO NOTHING;
       IF NOT FOUND THEN homeless := 'session'; END IF;
     WHEN 'session-given-up' THEN
-      DELETE FROM session WHERE id = given_id AND is_hidden;
+      DELETE FROM session WHERE id = given.id AND is_hidden;
     WHEN 'session-removed' THEN
-      DELETE FROM event WHERE session_id = given_id;
-      DELETE FROM session WHERE id = given_id;
+      DELETE FROM event WHERE session_id = given.id;
+      DELETE FROM session WHERE id = given.id;
     WHEN 'message' THEN
       INSERT INTO message (id, session_id, is_unfinished, data)
-      SELECT given_id, in_session, (change->>'unfinished')::boolean, content
-      WHERE EXISTS (SELECT 1 FROM session WHERE id = in_session)
+      SELECT given.id, given.session, given.unfinished, given.data
+      WHERE EXISTS (SELECT 1 FROM session WHERE id = given.session)
       ON CONFLICT (id) DO UPDATE SET is_unfinished = excluded.is_unfinished, data = excluded.data
       WHERE message.session_id = excluded.session_id;
       IF NOT FOUND THEN homeless := 'message'; END IF;
     WHEN 'messages-removed' THEN
-      DELETE FROM message WHERE session_id = in_session
-        AND id IN (SELECT value FROM json_array_elements_text(change->'ids'));
+      DELETE FROM message WHERE session_id = given.session
+        AND id IN (SELECT value FROM json_array_elements_text(given.ids));
     WHEN 'parts-removed' THEN
-      DELETE FROM part WHERE id IN (SELECT value FROM json_array_elements_text(change->'ids'))
-        AND message_id IN (SELECT message.id FROM message WHERE session_id = in_session);
+      DELETE FROM part WHERE id IN (SELECT value FROM json_array_elements_text(given.ids))
+        AND message_id IN (SELECT message.id FROM message WHERE session_id = given.session);
     WHEN 'part' THEN
-      INSERT INTO part (id, message_id, data) SELECT given_id, change->>'message', content
-      WHERE EXISTS (SELECT 1 FROM message WHERE id = change->>'message' AND session_id = in_session)
+      INSERT INTO part (id, message_id, data) SELECT given.id, given.message, given.data
+      WHERE EXISTS (SELECT 1 FROM message WHERE id = given.message AND session_id = given.session)
       ON CONFLICT (id) DO UPDATE SET data = excluded.data WHERE part.message_id = excluded.message_id;
       IF NOT FOUND THEN homeless := 'part'; END IF;
     WHEN 'part-still' THEN
       PERFORM 1 FROM part JOIN message ON message.id = part.message_id
-      WHERE part.id = given_id AND part.message_id = change->>'message' AND message.session_id = in_session;
+      WHERE part.id = given.id AND part.message_id = given.message AND message.session_id = given.session;
       IF NOT FOUND THEN homeless := 'part'; END IF;
     WHEN 'output' THEN
-      INSERT INTO output (part_id, session_id, data) SELECT given_id, in_session, content
+      INSERT INTO output (part_id, session_id, data) SELECT given.id, given.session, given.data
       WHERE EXISTS (SELECT 1 FROM part JOIN message ON message.id = part.message_id
-        WHERE part.id = given_id AND message.session_id = in_session)
+        WHERE part.id = given.id AND message.session_id = given.session)
       ON CONFLICT (part_id) DO UPDATE SET data = excluded.data;
       IF NOT FOUND THEN homeless := 'output'; END IF;
     END CASE;
@@ -89,7 +90,8 @@ export const COMMIT_TASKS = `
     SELECT newest INTO STRICT last_id FROM event_mark FOR UPDATE;
     SELECT batch, result INTO known FROM server WHERE id = own_id FOR UPDATE;
     IF NOT FOUND THEN RETURN NULL; END IF;
-    IF known.batch = number THEN RETURN known.result; END IF;
+    -- Sent again, or so late that a later one was done: whoever asked for that one has given it up.
+    IF known.batch >= number THEN RETURN known.result; END IF;
     first_id := last_id;
     FOR task IN SELECT value FROM json_array_elements(tasks) LOOP
       BEGIN
@@ -112,7 +114,8 @@ export const COMMIT_TASKS = `
       END;
     END LOOP;
     answer := json_build_object('after', first_id, 'tasks', to_json(answers))::text;
-    UPDATE server SET batch = number, result = answer WHERE id = own_id;
+    -- Its beat may have waited for this very row.
+    UPDATE server SET batch = number, result = answer, seen_at = clock_timestamp() WHERE id = own_id;
     IF last_id > first_id COLLATE "C" THEN
       UPDATE event_mark SET newest = last_id;
       IF EXISTS (SELECT 1 FROM server WHERE id <> own_id) THEN

@@ -1,3 +1,4 @@
+import { LeaseLost } from '../agent/lease-lost.ts';
 import type { Lease, Leases } from '../agent/peers.ts';
 import type { SessionStatus } from '../agent/session.ts';
 import { StoreUnavailable } from '../agent/store-unavailable.ts';
@@ -9,14 +10,22 @@ import { isHomeless } from './postgres-trouble.ts';
 
 export type LeasesNeeds = { readonly link: PostgresLink; readonly seat: Seat; readonly news: NewsChannel };
 
-type Ticket = { readonly seq: string; readonly sessionID: string; readonly onLost: () => void; wake: () => void };
+type Ticket = {
+  readonly seq: string;
+  readonly sessionID: string;
+  readonly onLost: () => void;
+  wake: () => void;
+  isWaiting: boolean;
+};
 
 export type PostgresLeases = Leases & {
   /** Somebody left a session, or may have: whoever waits for it looks again. */
   readonly onLeft: (sessionID: string | undefined) => void;
   /** Sessions in which this server is asked to end what it does. */
   readonly toEnd: () => Promise<readonly string[]>;
-  /** Gives back what could not be given back before. */
+  /** Tickets of this server: those whose turn it is, and those that wait. */
+  readonly counts: () => { readonly held: number; readonly awaited: number };
+  /** Gives back what could not be given back before, and what this server has without knowing of it. */
   readonly retry: () => Promise<void>;
 };
 
@@ -27,6 +36,7 @@ export const createPostgresLeases = ({ link, seat, news }: LeasesNeeds): Postgre
   const { ask } = link;
   const tickets = new Map<string, Ticket>();
   const leaving = new Set<string>();
+  let taking = 0;
   const watchers = new Set<{ readonly sessionID: string; readonly wake: () => void }>();
   seat.onLost(() => {
     const lost = [...tickets.values()];
@@ -38,21 +48,29 @@ export const createPostgresLeases = ({ link, seat, news }: LeasesNeeds): Postgre
     }
   });
 
-  const take = async (sessionID: string): Promise<string> => {
+  const take = async (sessionID: string, onLost: () => void): Promise<Ticket> => {
     const id = seat.id();
+    taking += 1;
     try {
       const [row] = await ask((sql) => sql`SELECT take_ticket(${sessionID}, ${id})::text AS seq`);
-      return textIn(row, 'seq');
+      const ticket: Ticket = { seq: textIn(row, 'seq'), sessionID, onLost, wake: () => {}, isWaiting: true };
+      tickets.set(ticket.seq, ticket);
+      return ticket;
     } catch (error) {
       throw isHomeless(error) ? await seat.lost(id) : error;
+    } finally {
+      taking -= 1;
     }
   };
+  /** False as well while the database is away: it may be asked at the next look. */
   const isFirst = async ({ seq, sessionID }: Ticket): Promise<boolean> => {
-    const [row] = await ask(
-      (sql) => sql`
-        SELECT EXISTS (SELECT 1 FROM ticket WHERE session_id = ${sessionID} AND seq < ${seq}::bigint) AS is_behind`,
-    );
-    return row?.is_behind === false;
+    const rows = await ask(
+      (sql) =>
+        sql`SELECT seq::text FROM ticket WHERE session_id = ${sessionID} AND seq <= ${seq}::bigint ORDER BY ticket.seq`,
+    ).catch(() => undefined);
+    // Others have taken this server for dead, which it may not know yet.
+    if (rows !== undefined && rows.at(-1)?.seq !== seq) throw new LeaseLost();
+    return rows?.length === 1;
   };
   const hasLeftovers = async (sessionID: string): Promise<boolean> => {
     const [row] = await ask(
@@ -81,8 +99,7 @@ export const createPostgresLeases = ({ link, seat, news }: LeasesNeeds): Postgre
       });
       if (!tickets.has(ticket.seq)) throw await seat.lost('');
       if (link.isClosed()) throw new StoreUnavailable();
-      // What cannot be asked now may be asked at the next look.
-      if (await isFirst(ticket).catch(() => false)) return ticket.wake();
+      if (await isFirst(ticket)) return ticket.wake();
       await changed;
     }
   };
@@ -127,10 +144,10 @@ export const createPostgresLeases = ({ link, seat, news }: LeasesNeeds): Postgre
   });
   return {
     async enter(sessionID, onLost) {
-      const ticket: Ticket = { seq: await take(sessionID), sessionID, onLost, wake: () => {} };
-      tickets.set(ticket.seq, ticket);
+      const ticket = await take(sessionID, onLost);
       try {
         await turnOf(ticket);
+        ticket.isWaiting = false;
         return leaseOf(ticket, await hasLeftovers(sessionID));
       } catch (error) {
         await leave(ticket);
@@ -184,8 +201,17 @@ export const createPostgresLeases = ({ link, seat, news }: LeasesNeeds): Postgre
       );
       return rows.map((row) => textIn(row, 'session_id'));
     },
+    counts() {
+      const all = [...tickets.values()];
+      const awaited = all.filter(({ isWaiting }) => isWaiting).length;
+      return { held: all.length - awaited, awaited };
+    },
     async retry() {
       for (const seq of [...leaving]) await giveBack(seq);
+      const rows = await ask((sql) => sql`SELECT seq::text FROM ticket WHERE server_id = ${seat.id()}`);
+      // The number of one was lost with the connection: it would hold its session until this server ends.
+      const strays = rows.map((row) => textIn(row, 'seq')).filter((seq) => !tickets.has(seq));
+      if (taking === 0) for (const seq of strays) await giveBack(seq);
     },
   };
 };

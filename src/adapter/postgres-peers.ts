@@ -3,6 +3,7 @@ import { createPostgresAsks } from './postgres-asks.ts';
 import { createPostgresLeases } from './postgres-leases.ts';
 import type { PostgresLink } from './postgres-link.ts';
 import { createNews, type News } from './postgres-news.ts';
+import { textIn } from './postgres-rows.ts';
 import type { SharedStore } from './postgres-store.ts';
 
 /** How often a server shows that it is alive, and for how long it is believed. */
@@ -31,6 +32,7 @@ export const createPostgresPeers = ({
   const leases = createPostgresLeases({ link, seat, news });
   const asks = createPostgresAsks({ link, seat, news });
   let wellSince: number | undefined;
+  let servers = 1;
   let aliveAt = 0;
   let heardAt = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -44,38 +46,45 @@ export const createPostgresPeers = ({
     if (kind === 'end' && about !== undefined) own.onAbort(about);
     if (kind === 'answer') asks.look().catch(onTrouble);
   };
-  const showAlive = async (): Promise<void> => {
+  /** Answers with when that was, by the database's clock. */
+  const showAlive = async (): Promise<string | undefined> => {
     const id = seat.id();
     const rows = await ask(
-      (sql) => sql`UPDATE server SET seen_at = clock_timestamp() WHERE id = ${id} RETURNING 1 AS one`,
+      (sql) => sql`UPDATE server SET seen_at = clock_timestamp() WHERE id = ${id} RETURNING seen_at::text`,
     );
-    if (rows.length === 0) await seat.lost(id);
+    const [row] = rows;
+    if (row === undefined) await seat.lost(id);
     const now = performance.now();
     // The way to the database may have stood still without a failure, for the others as well.
     if (now - aliveAt > 2 * beatMs) wellSince = undefined;
     aliveAt = now;
     wellSince ??= now;
+    return row === undefined ? undefined : textIn(row, 'seen_at');
   };
-  /** Only who was well all the while may say that others were not: after an outage all look dead. */
-  const buryDead = async (): Promise<void> => {
-    if (wellSince === undefined || performance.now() - wellSince < aliveMs) return;
+  /**
+   * Only who was well all the while may say that others were not: after an outage all look dead. What stands still after
+   * this server was seen is nobody's fault either.
+   */
+  const buryDead = async (seenAt: string | undefined): Promise<void> => {
+    if (seenAt === undefined || wellSince === undefined || performance.now() - wellSince < aliveMs) return;
     await ask(
-      (sql) => sql`DELETE FROM server WHERE seen_at < clock_timestamp() - make_interval(secs => ${aliveMs / 1000})`,
+      (sql) =>
+        sql`DELETE FROM server WHERE seen_at < ${seenAt}::text::timestamptz - make_interval(secs => ${aliveMs / 1000})`,
     );
   };
   const hasAbandoned = async (): Promise<boolean> => {
     const [row] = await ask(
       (sql) => sql`
-        SELECT EXISTS (
+        SELECT (SELECT count(*)::int FROM server) AS servers, EXISTS (
           SELECT 1 FROM message JOIN session ON session.id = message.session_id AND NOT session.is_hidden
           WHERE message.is_unfinished AND NOT EXISTS (SELECT 1 FROM ticket WHERE ticket.session_id = message.session_id)
         ) AS has_some`,
     );
+    servers = Number(row?.servers);
     return row?.has_some === true;
   };
   const beat = async (own: PeerNews): Promise<void> => {
-    await showAlive();
-    await buryDead();
+    await buryDead(await showAlive());
     await leases.retry();
     await asks.look();
     for (const sessionID of await leases.toEnd()) own.onAbort(sessionID);
@@ -83,7 +92,7 @@ export const createPostgresPeers = ({
     look();
     if (await hasAbandoned()) own.onGone();
     // An echo shows that this server still hears.
-    if (performance.now() - heardAt > 3 * beatMs) {
+    if (!isClosed && performance.now() - heardAt > 3 * beatMs) {
       heardAt = performance.now();
       news.listen((one) => onNews(own, one));
     }
@@ -102,6 +111,10 @@ export const createPostgresPeers = ({
     leases,
     asks,
     isStoreUp: link.isUp,
+    counts() {
+      const { held, awaited } = leases.counts();
+      return { leasesHeld: held, leasesAwaited: awaited, servers };
+    },
     listen(own) {
       tail.listen(own.onEvents);
       heardAt = performance.now();

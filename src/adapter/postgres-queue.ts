@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../agent/store-unavailable.ts';
 import type { PostgresLink } from './postgres-link.ts';
 import type { Seat } from './postgres-seat.ts';
 import { type Answered, outcomeOf, type Task, writtenTask } from './postgres-tasks.ts';
-import { isAway, isToRepeat } from './postgres-trouble.ts';
+import { isRefused, isToRepeat } from './postgres-trouble.ts';
 
 /** More in one trip would keep other servers waiting. */
 const GROUP_TASKS = 200;
@@ -45,21 +45,39 @@ export const createCommitQueue = ({ link, seat, ids, limitMs, onKept, onLook }: 
     const untilMs = performance.now() + limitMs;
     for (let tries = 0; ; tries++) {
       try {
-        const [row] = await link.sql`SELECT commit_tasks(${id}, ${batch}, ${tasks}::text::json) AS answer`;
+        const [row] = await link.ask(
+          (sql) => sql`SELECT commit_tasks(${id}, ${batch}, ${tasks}::text::json) AS answer`,
+          limitMs,
+        );
         if (row?.answer === null) throw await seat.lost(id);
         return JSON.parse(String(row?.answer));
       } catch (error) {
         if (isToRepeat(error)) continue;
-        if (!isAway(error)) throw error;
+        if (!(error instanceof StoreUnavailable)) throw error;
         const pause = AGAIN_AFTER_MS[Math.min(tries, AGAIN_AFTER_MS.length - 1)] ?? 0;
-        if (link.isClosed() || performance.now() + pause > untilMs) throw new StoreUnavailable();
+        if (link.isClosed() || performance.now() + pause > untilMs) throw error;
         await sleep(pause);
       }
     }
   };
+  /** What the database answers to a group, or nothing when it refuses it whole. */
+  const answerTo = async (group: readonly Waiting[]): Promise<Answered | undefined> => {
+    try {
+      return await sent(JSON.stringify(group.map(({ task }) => writtenTask(task, ids))));
+    } catch (error) {
+      if (group.length > 1 && isRefused(error)) return undefined;
+      throw error;
+    }
+  };
   const settle = async (group: readonly Waiting[]): Promise<void> => {
     try {
-      const { after, tasks } = await sent(JSON.stringify(group.map(({ task }) => writtenTask(task, ids))));
+      const answered = await answerTo(group);
+      if (answered === undefined) {
+        // What the database cannot take at all must not take others with it.
+        for (const one of group) await settle([one]);
+        return;
+      }
+      const { after, tasks } = answered;
       const outcomes = group.map(({ task }, place) => outcomeOf(task, tasks[place]));
       await onKept({ after, placed: outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : outcome)) });
       for (const [place, { resolve, reject }] of group.entries()) {

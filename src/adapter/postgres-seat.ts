@@ -1,4 +1,4 @@
-import type { PostgresLink } from './postgres-link.ts';
+import type { PostgresLink, Sql } from './postgres-link.ts';
 
 /** The place of this server among those that are alive: without it nothing can be kept. */
 export type Seat = {
@@ -32,9 +32,13 @@ export const takeSeat = async (link: PostgresLink, { newID, aliveMs }: SeatNeeds
   let id = newID();
   let batch = 0;
   let taking: Promise<void> | undefined;
+  let hasLeft = false;
+  /** After a start of the database all look dead, because none could show that it is not. */
+  const buryDead = (sql: Sql) => sql`
+    DELETE FROM server WHERE seen_at < clock_timestamp() - make_interval(secs => ${aliveMs / 1000})
+      AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => ${aliveMs / 1000})`;
   const sit = async (): Promise<void> => {
     await link.ask(async (sql) => {
-      await sql`DELETE FROM server WHERE seen_at < clock_timestamp() - make_interval(secs => ${aliveMs / 1000})`;
       await sql`DELETE FROM allowed WHERE NOT EXISTS (SELECT 1 FROM server)`;
       await sql`INSERT INTO server (id) VALUES (${id}) ON CONFLICT (id) DO NOTHING`;
     });
@@ -45,6 +49,7 @@ export const takeSeat = async (link: PostgresLink, { newID, aliveMs }: SeatNeeds
     for (const listener of listeners) listener();
     await sit();
   };
+  await link.ask(buryDead);
   await sit();
   return {
     id: () => id,
@@ -53,7 +58,7 @@ export const takeSeat = async (link: PostgresLink, { newID, aliveMs }: SeatNeeds
       return { id, batch };
     },
     async lost(lostID) {
-      if (lostID === id) {
+      if (lostID === id && !hasLeft) {
         taking ??= sitAnew().finally(() => {
           taking = undefined;
         });
@@ -63,6 +68,7 @@ export const takeSeat = async (link: PostgresLink, { newID, aliveMs }: SeatNeeds
     },
     onLost: (listener) => void listeners.push(listener),
     async leave() {
+      hasLeft = true;
       await link.ask((sql) => sql`DELETE FROM server WHERE id = ${id}`);
     },
   };

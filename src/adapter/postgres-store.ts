@@ -31,6 +31,8 @@ export type SharedStore = {
 
 const EVENT_LIMIT_BYTES = 256 * 1024 * 1024;
 const AWAY_LIMIT_MS = 20_000;
+/** A table that has grown for long takes its time. */
+const PRUNE_LIMIT_MS = 600_000;
 /** How old what the database has of a growing part may be: other servers see no more of it. */
 const GROWING_EVERY_MS = 250;
 
@@ -75,7 +77,7 @@ export const openPostgresStore = async ({
     unfinished: open(reads.unfinished),
     events: open(reads.events),
     eventSpan: open(reads.eventSpan),
-    pruneEvents: open((keep) => link.ask((sql) => prune(sql, { keep, limitBytes }))),
+    pruneEvents: open((keep) => link.ask((sql) => prune(sql, { keep, limitBytes }), PRUNE_LIMIT_MS)),
     async close() {
       if (isClosed) return;
       // What grew last is not in the database yet.

@@ -16,6 +16,7 @@ const AWAY = new Set([
   'EPIPE',
   'ENOENT',
   '25006', // a replica that takes no writes: the other one was made the primary
+  '53100', // its disk is full
   '53300', // too many connections
   '55P03', // a lock that was not to be had
   '57P01', // it is being stopped
@@ -25,6 +26,7 @@ const AWAY = new Set([
 ]);
 /** Two transactions were in each other's way, and this one was undone. */
 const AGAIN = new Set(['40001', '40P01']);
+const STRANGE = 'expected a database in which no other program has a schema of this name';
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ['28P01', 'expected a user and a password that the database takes'],
   ['28000', 'expected a user and a password that the database takes'],
@@ -32,6 +34,10 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['42501', 'expected a user who may make a schema in the database'],
   ['42704', 'expected no name in the query of the address but sslmode and settings of PostgreSQL'],
   ['22023', 'expected settings in the query of the address that PostgreSQL takes'],
+  ['42P07', STRANGE],
+  ['42723', STRANGE],
+  ['42703', STRANGE],
+  ['42883', STRANGE],
 ]);
 
 /** Of TLS: the certificate is of nobody known, of another name, or out of its time. */
@@ -45,6 +51,10 @@ export const isAway = (error: unknown): boolean => AWAY.has(codeOf(error)) || co
 
 /** Whether nothing was done, and the same may go well at once. */
 export const isToRepeat = (error: unknown): boolean => AGAIN.has(codeOf(error));
+
+/** Whether nothing was done, and the same would not go well later: it cannot be written, or the database does not take it. */
+export const isRefused = (error: unknown): boolean =>
+  error instanceof RangeError || (error instanceof Error && error.name === 'PostgresError' && !isAway(error));
 
 /** Whether something belongs to what is not there any more. */
 export const isHomeless = (error: unknown): boolean => codeOf(error) === '23503';

@@ -23,8 +23,8 @@ export type TestPostgres = {
 
 let count = 0;
 
-/** Starts one. It takes about a second; whoever starts it stops it. */
-export const startPostgres = async (): Promise<TestPostgres> => {
+/** Starts one. It takes about a second; whoever starts it stops it. `connections` is how many it lets in. */
+export const startPostgres = async ({ connections = 60 } = {}): Promise<TestPostgres> => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
   // Under root the server runs as another user.
   chmodSync(directory, 0o777);
@@ -36,7 +36,7 @@ export const startPostgres = async (): Promise<TestPostgres> => {
     port,
     persistent: true,
     createPostgresUser: false,
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=60'],
+    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', `max_connections=${connections}`],
     onLog() {},
     onError() {},
   });

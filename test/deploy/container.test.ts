@@ -317,7 +317,11 @@ describe('compose', (check) => {
       renameSync(file, `${file}.away`);
       await project.compose('--profile', 'agent', 'up', '--detach', '--no-build', 'agent');
       const { stdout } = await project.compose('--profile', 'agent', 'logs', '--no-color', 'agent');
-      await project.compose('--profile', 'agent', 'rm', '--force', '--stop', 'agent');
+      // It is being started again and again, and may come back in the middle of its removal.
+      for (let left = 'agent', tries = 0; left !== '' && tries < 10; tries++) {
+        await project.compose('--profile', 'agent', 'rm', '--force', '--stop', 'agent');
+        left = (await project.compose('--profile', 'agent', 'ps', '--all', '--quiet', 'agent')).stdout.trim();
+      }
       // The engine may have made a directory of this name.
       rmSync(file, { recursive: true, force: true });
       renameSync(`${file}.away`, file);
