@@ -52,6 +52,7 @@ export const CASES: Readonly<Record<string, Values>> = {
     },
     gateway: {
       replicaCount: 3,
+      drainSeconds: 30,
       env: { LOG_LEVEL: 'warn', REQUEST_DEADLINE_MS: 40000, RATE_LIMIT_RPM: 1000000, CACHE_MAX_ENTRIES: '0' },
       extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=180' }],
       topologySpreadConstraints: [],
@@ -65,6 +66,8 @@ export const CASES: Readonly<Record<string, Values>> = {
     },
   },
   'agent-and-bridge': { ...ALL, networkPolicy: { enabled: true } },
+  // Nothing but DNS for the agent, and no rule without ports, which would let it out everywhere.
+  'agent-kept-in': { ...ALL, networkPolicy: { enabled: true, egressPorts: [] } },
   'agent-with-relay': {
     ...LEAST,
     agent: { ...AGENT, relay: RELAY, persistence: { existingClaim: 'old-sessions' } },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { LEAST } from './helm-cases.ts';
+import { AGENT, BRIDGE, LEAST } from './helm-cases.ts';
 import { CHART, MISSING, manifestsIn, template, type Values } from './helm-world.ts';
 
 /** What helm would print after an install. Only an install prints it, which needs a cluster, so it is rendered as data. */
@@ -14,7 +14,7 @@ const notesFor = (values: Values): string => {
     const notes = readFileSync(join(CHART, 'templates/NOTES.txt'), 'utf8');
     const asData = `{{- define "notes" -}}\n${notes}{{- end }}\nkind: Notes\ntext: {{ include "notes" . | toJson }}\n`;
     writeFileSync(join(chart, 'templates/notes-as-data.yaml'), asData);
-    const { status, stdout, stderr } = template(values, [], chart);
+    const { status, stdout, stderr } = template(values, [], { chart });
     assert.is(status, 0, stderr);
     return manifestsIn(stdout).find(({ kind }) => kind === 'Notes')?.text;
   } finally {
@@ -61,6 +61,10 @@ describe('what is told after an install', (check) => {
     assert.not.match(notes, /\bbackend\b,|client\b\n/);
     const ingress = { enabled: true, hosts: [{ host: 'a.test' }], tls: [] };
     assert.match(notesFor({ ...REAL, ingress }), 'WARNING: ingress.tls is empty');
+    const bridge = (tls: readonly object[]) =>
+      notesFor({ ...REAL, agent: AGENT, bridge: { ...BRIDGE, ingress: { ...ingress, tls } } });
+    assert.match(bridge([]), 'WARNING: bridge.ingress.tls is empty: bridge keys travel in the clear.');
+    assert.not.match(bridge([{ secretName: 'tls' }]), 'WARNING');
   });
   check.needing(MISSING, 'tells of the agent and the bridge', () => {
     const agent = { enabled: true, existingSecret: 'a' };

@@ -29,7 +29,7 @@ const policyOf = (values: Values, service: string): Manifest =>
 describe('the gateway in the chart', (check) => {
   check.needing(MISSING, 'lets nginx take what it takes itself, and wait a little longer than it waits', () => {
     const annotations = (env: Values) => {
-      const all = manifests({ ...LEAST, ingress: { enabled: true }, gateway: { env } });
+      const all = manifests({ ...LEAST, ingress: { enabled: true }, gateway: { env, drainSeconds: 31 } });
       const { metadata } = only(all, 'Ingress');
       const of = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
       return [of('proxy-body-size'), of('proxy-read-timeout'), of('proxy-send-timeout')];
@@ -139,6 +139,21 @@ describe('the agent in the chart', (check) => {
     assert.equal(ports({ ...DATABASE, port: 6543 }), [53, 53, 443, 6543]);
   });
 
+  check.needing(MISSING, 'may reach names alone where no ports are left, and not everything', () => {
+    const values = (egressPorts: readonly number[] | null) => ({
+      ...ALL,
+      networkPolicy: { enabled: true, egressPorts },
+    });
+    for (const ports of [[], null]) {
+      const { egress } = only(manifests(values(ports)), 'NetworkPolicy', 'agent').spec;
+      assert.is(egress.length, 1);
+      assert.equal(
+        egress[0].ports.map(({ port }: Manifest) => port),
+        [53, 53],
+      );
+    }
+  });
+
   check.needing(MISSING, 'takes the configuration that the chart brings, with and without a relay', () => {
     for (const values of [ALL, CASES['agent-with-relay'] ?? {}]) {
       const all = manifests(values);
@@ -246,13 +261,17 @@ describe('the bridge in the chart', (check) => {
     const [, rule, ...more] = policyOf(ALL, 'bridge').egress;
     assert.equal([rule.ports, more], [[{ port: 4000, protocol: 'TCP' }], []]);
     assert.is(rule.to[0].podSelector.matchLabels[COMPONENT], 'agent');
-    const [, elsewhere] = policyOf(CASES['bridge-alone'] ?? {}, 'bridge').egress;
-    assert.equal(elsewhere, { ports: [{ port: 4096, protocol: 'TCP' }] });
-    const agent = { baseUrl: 'http://agent-0:4000,https://agent-1,http://agent-2:4000' };
+    const agent = { baseUrl: 'http://agent-0:4000,https://agent-1, http://agent-2:4000' };
     const [, several] = policyOf({ ...LEAST, bridge: { ...BRIDGE, agent } }, 'bridge').egress;
     assert.equal(
       several.ports.map(({ port }: Manifest) => port),
-      [4000, 443],
+      [443, 4000],
     );
+  });
+  check.needing(MISSING, 'may reach an agent elsewhere whose pods have another port than its address', () => {
+    const bridge = { ...BRIDGE, agent: { baseUrl: 'http://opencode' } };
+    const all = manifests({ ...LEAST, bridge, networkPolicy: { enabled: true, egressPorts: [4096] } });
+    const [, rule, ...more] = only(all, 'NetworkPolicy', 'bridge').spec.egress;
+    assert.equal([rule, more], [{ ports: [4096, 80].map((port) => ({ port, protocol: 'TCP' })) }, []]);
   });
 });

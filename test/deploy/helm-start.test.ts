@@ -72,6 +72,21 @@ describe('the bundles under what the chart renders', (check) => {
       assert.equal(codes, [0, 0, 0]);
     }
   });
+  check.needing(MISSING, 'stay in the Service without what is behind them, and say so to who asks', async () => {
+    const nowhere = 'http://127.0.0.1:9';
+    const all = manifests({ ...ALL, backend: { baseUrl: nowhere } });
+    const started: Awaited<ReturnType<typeof startService>>[] = [];
+    try {
+      for (const name of ['gateway', 'bridge'])
+        started.push(await startService(only(all, 'Deployment', name), { AGENT_BASE_URL: nowhere }));
+      for (const { address, statusOf } of started) {
+        assert.is(await statusOf('readinessProbe', 0), 200);
+        assert.is((await fetch(new URL('/ready', address))).status, 503);
+      }
+    } finally {
+      assert.equal(await Promise.all(started.map(({ end }) => end())), [0, 0]);
+    }
+  });
   check.needing(MISSING, 'start several agents on one PostgreSQL, which know the same sessions', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
     const database = await startPostgres();

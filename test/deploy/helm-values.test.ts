@@ -5,8 +5,19 @@ import { AgentVariables } from '../../src/agent/variables.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import { GatewayVariables } from '../../src/gateway/config.ts';
 import { describe } from '../check.ts';
-import { AGENT, CASES, DATABASE, LEAST } from './helm-cases.ts';
-import { CHART, kindsOf, MISSING, manifests, only, refusal, template, variablesOf } from './helm-world.ts';
+import { AGENT, BRIDGE, CASES, DATABASE, LEAST } from './helm-cases.ts';
+import {
+  CHART,
+  kindsOf,
+  MISSING,
+  manifests,
+  manifestsIn,
+  only,
+  refusal,
+  template,
+  type Values,
+  variablesOf,
+} from './helm-world.ts';
 
 const HOST = 'ingress.hosts[0].host=moderation.corp.test';
 const TLS_HOST = 'ingress.tls[0].hosts[0]=moderation.corp.test';
@@ -134,7 +145,54 @@ describe('values that cannot work', (check) => {
     told({ ...LEAST, gateway: { autoscaling } }, ['gateway.autoscaling.maxReplicas: expected at least minReplicas']);
   });
 
+  check.needing(MISSING, 'are refused when nothing would be installed', () => {
+    told({ gateway: { enabled: false } }, ['gateway.enabled: expected true, or agent.enabled or bridge.enabled']);
+  });
+  check.needing(MISSING, 'are refused when a rollout would cut requests before their deadline', () => {
+    const gateway = (REQUEST_DEADLINE_MS: number | string, drainSeconds: number) => ({
+      ...LEAST,
+      gateway: { env: { REQUEST_DEADLINE_MS }, drainSeconds },
+    });
+    told(gateway(40001, 30), [
+      'gateway.drainSeconds: expected at least 31, as gateway.env.REQUEST_DEADLINE_MS is 40001',
+    ]);
+    told(gateway('600000', 15), ['expected at least 590, as']);
+    told({ ...LEAST, gateway: { drainSeconds: 14 } }, [
+      'expected at least 15, as gateway.env.REQUEST_DEADLINE_MS is 25000',
+    ]);
+    assert.ok(manifests(gateway(40000, 30)));
+    assert.ok(manifests(gateway('600000', 590)));
+  });
+  check.needing(MISSING, 'are refused when one key of the Secret would be for both lists', () => {
+    const keys = { BACKEND_API_KEYS: 'keys', MODERATION_API_KEYS: 'keys' };
+    told({ secrets: { existingSecret: 'moderation-keys', keys } }, ['secrets.keys: expected two different keys']);
+  });
+  check.needing(MISSING, 'are refused when a variable would be there twice', () => {
+    const twice = (service: string, name: string) => [`${service}: expected ${name} once`];
+    const extraEnv = (name: string) => ({ extraEnv: [{ name, value: 'other' }] });
+    told({ ...LEAST, gateway: extraEnv('APP_ENV') }, twice('gateway', 'APP_ENV'));
+    told({ ...LEAST, agent: { ...AGENT, ...extraEnv('AGENT_DATABASE_URL') } }, twice('agent', 'AGENT_DATABASE_URL'));
+    told({ ...LEAST, agent: { ...AGENT, secretKeys: { AGENT_CONFIG: 'a' } } }, twice('agent', 'AGENT_CONFIG'));
+    const bridge = { ...BRIDGE, ...extraEnv('AGENT_BASE_URL') };
+    told({ ...LEAST, agent: AGENT, bridge }, twice('bridge', 'AGENT_BASE_URL'));
+  });
+  check.needing(MISSING, 'are refused when the autoscaler has nothing to count in', () => {
+    const gateway = { autoscaling: { enabled: true }, resources: { requests: { cpu: null } } };
+    told({ ...LEAST, gateway }, ['gateway.resources.requests.cpu: expected an amount']);
+    assert.ok(
+      manifests({ ...LEAST, gateway: { ...gateway, resources: { requests: { cpu: null }, limits: { cpu: 1 } } } }),
+    );
+  });
+
   for (const [line, place] of [
+    ['nameOverride=Judge', "at '/nameOverride': 'Judge' does not match pattern"],
+    ['fullnameOverride=7judges', "at '/fullnameOverride': '7judges' does not match pattern"],
+    ['fullnameOverride=judge.one', "at '/fullnameOverride': 'judge.one' does not match pattern"],
+    ['agent.persistence.size=5 Gi', "at '/agent/persistence/size': '5 Gi' does not match pattern"],
+    ['ingress.paths[0]=/v1 x', "at '/ingress/paths/0': '/v1 x' does not match pattern"],
+    ['ingress.paths[0]=/v1/../metrics', "at '/ingress/paths/0'"],
+    ['gateway.topologySpreadConstraints[0].labelSelector.a=b', "/topologySpreadConstraints/0/labelSelector'"],
+    ['agent.topologySpreadConstraints[0].labelSelector.a=b', "/topologySpreadConstraints/0/labelSelector'"],
     ['gatewy.enabled=true', "additional properties 'gatewy' not allowed"],
     ['ingress.host=a.test', "at '/ingress': additional properties 'host' not allowed"],
     ['ingress.hosts[0].hosts=a.test', "'hosts' not allowed"],
@@ -157,6 +215,26 @@ describe('values that cannot work', (check) => {
   ] as const) {
     check.needing(MISSING, `are refused with their name: --set ${line}`, () => told(LEAST, [place], set(line)));
   }
+});
+
+describe('names of objects', (check) => {
+  const nameOf = (release: string, values: Values = LEAST): string => {
+    const { status, stdout, stderr } = template(values, [], { release });
+    assert.is(status, 0, stderr);
+    return only(manifestsIn(stdout), 'Service').metadata.name;
+  };
+  check.needing(MISSING, 'of long releases differ where the releases do, and leave room for those of pods', () => {
+    const [one, other] = ['a', 'b'].map((end) => nameOf(`moderation-of-everything-that-customers-say-${end}`));
+    assert.not.equal(one, other);
+    assert.ok([one, other].every((name = '') => name.length <= '-gateway'.length + 40));
+    assert.match(one ?? '', /^moderation-of-everything-that-cus-[0-9a-f]{6}-gateway$/);
+  });
+  check.needing(MISSING, 'are what a Service may be called', () => {
+    assert.is(nameOf('judge.v1'), 'judge-v1-gatehouse-gateway');
+    const { stderr } = template(LEAST, [], { release: '7judges' });
+    assert.match(stderr, 'fullnameOverride: expected a name, as that of the release, 7judges, begins with a digit');
+    assert.is(nameOf('7judges', { ...LEAST, fullnameOverride: 'judges' }), 'judges-gateway');
+  });
 });
 
 describe('keys and backends', (check) => {

@@ -31,10 +31,16 @@ export type Values = { readonly [name: string]: unknown };
 export const OLDEST = '1.30';
 export const NEWEST = '1.37';
 
+type Place = { readonly chart?: string; readonly release?: string };
+
 /** Renders the chart with these values, and with `--set` lines as a user types them. */
-export const template = (values: Values, more: readonly string[] = [], chart = CHART): Ran =>
+export const template = (
+  values: Values,
+  more: readonly string[] = [],
+  { chart = CHART, release = 'demo' }: Place = {},
+): Ran =>
   helm(
-    ['template', 'demo', chart, '--namespace', 'moderation', '--kube-version', OLDEST, '-f', '-', ...more],
+    ['template', release, chart, '--namespace', 'moderation', '--kube-version', OLDEST, '-f', '-', ...more],
     JSON.stringify(values),
   );
 

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { describe } from '../check.ts';
 import { CASES, LEAST } from './helm-cases.ts';
-import { CHART, helm, MISSING, manifestsIn, NEWEST, OLDEST, template } from './helm-world.ts';
+import { CHART, helm, MISSING, manifestsIn, NEWEST, OLDEST, template, type Values } from './helm-world.ts';
 import { createManifestCheck } from './kubernetes-schemas.ts';
 
 // Not .yaml: what helm writes is not to be formatted.
@@ -49,12 +49,41 @@ describe('the chart', (check) => {
       assert.is(status, 0, stderr);
       assert.equal(readdirSync(directory), ['gatehouse-0.1.0.tgz']);
       const values = CASES['agent-with-relay'] ?? {};
-      assert.is(template(values, [], join(directory, 'gatehouse-0.1.0.tgz')).stdout, rendered('agent-with-relay'));
+      assert.is(
+        template(values, [], { chart: join(directory, 'gatehouse-0.1.0.tgz') }).stdout,
+        rendered('agent-with-relay'),
+      );
     } finally {
       rmSync(directory, { recursive: true });
     }
   });
 });
+
+/** Whatever YAML would take for something else than a text without quotes. */
+const NUMERIC: Values = {
+  image: { pullSecrets: ['789'] },
+  serviceAccount: { name: '1234' },
+  secrets: {
+    create: true,
+    keys: { BACKEND_API_KEYS: 'true', MODERATION_API_KEYS: '1e3' },
+    values: { BACKEND_API_KEYS: '1', MODERATION_API_KEYS: '2' },
+  },
+  redis: { existingSecret: '12', key: '34' },
+  ingress: { enabled: true, className: '10', hosts: [{ host: '57' }], tls: [{ secretName: '56' }] },
+  agent: {
+    enabled: true,
+    existingSecret: '78',
+    username: '13',
+    secretKeys: { AGENT_SERVER_PASSWORD: '90', NO: 'null' },
+    persistence: { size: '1', storageClass: 'on' },
+  },
+  bridge: { enabled: true, existingSecret: '11', secretKeys: { BRIDGE_API_KEYS: 'yes' } },
+  networkPolicy: { enabled: true },
+};
+const CLAIMED: Values = {
+  ...LEAST,
+  agent: { enabled: true, existingSecret: '78', persistence: { existingClaim: '9' } },
+};
 
 describe('what the chart renders', (check) => {
   for (const name of Object.keys(CASES)) {
@@ -86,6 +115,22 @@ describe('what the chart renders', (check) => {
         const all = manifestsIn(rendered(name));
         assert.ok(all.length > 2);
         assert.equal(all.flatMap(faultsOf), [], name);
+      }
+    });
+    check.needing(MISSING, `is valid for Kubernetes ${version} where names look like numbers and booleans`, () => {
+      const all = [NUMERIC, CLAIMED].flatMap((values) => {
+        const names = { ...values, nameOverride: 'true', fullnameOverride: 'off' };
+        const { status, stdout, stderr } = template(names, ['--namespace', '456'], { release: '123' });
+        assert.is(status, 0, stderr);
+        return manifestsIn(stdout);
+      });
+      assert.equal(all.flatMap(createManifestCheck(version)), []);
+      // As text: what a number or a boolean became on its way would not be the name that was given.
+      for (const { metadata, spec, stringData } of all) {
+        assert.equal([metadata.namespace, metadata.labels['app.kubernetes.io/name']], ['456', 'true']);
+        for (const selector of [spec?.selector?.matchLabels, spec?.podSelector?.matchLabels].filter(Boolean))
+          assert.is(selector['app.kubernetes.io/instance'], '123');
+        if (stringData !== undefined) assert.equal(Object.keys(stringData).sort(), ['1e3', 'true']);
       }
     });
   }

@@ -1,12 +1,15 @@
 {{- define "gatehouse.name" -}}
-{{- .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{- .Values.nameOverride | default .Chart.Name }}
 {{- end }}
 
-{{/* Names of objects have room for `-gateway-xxxxxxxxxx-xxxxx` behind this. */}}
+{{/* Names of objects have room for `-gateway-xxxxxxxxxx-xxxxx` behind this. Those of Services have no dots. */}}
 {{- define "gatehouse.fullname" -}}
 {{- $name := include "gatehouse.name" . }}
 {{- $own := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
-{{- .Values.fullnameOverride | default $own | trunc 40 | trimSuffix "-" }}
+{{- $full := .Values.fullnameOverride | default $own }}
+{{- /* Two long names may differ at their ends only. */}}
+{{- $short := printf "%s-%s" (trunc 33 $full | trimSuffix "-") (sha256sum $full | trunc 6) }}
+{{- ternary $short $full (gt (len $full) 40) | replace "." "-" }}
 {{- end }}
 
 {{/* The name of a service's objects. Takes root and service. */}}
@@ -15,8 +18,8 @@
 {{- end }}
 
 {{- define "gatehouse.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "gatehouse.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "gatehouse.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .service }}
 {{- end }}
 
@@ -29,7 +32,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{- define "gatehouse.metadata" -}}
 name: {{ include "gatehouse.serviceName" . }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
   {{- include "gatehouse.labels" . | nindent 2 }}
 {{- end }}

@@ -44,14 +44,14 @@ metadata:
   {{- end }}
 spec:
   {{- with .ingress.className }}
-  ingressClassName: {{ . }}
+  ingressClassName: {{ . | quote }}
   {{- end }}
   {{- with .ingress.tls }}
   tls:
     {{- range $at, $tls := . }}
     - hosts:
         {{- toYaml ($tls.hosts | default $hosts) | nindent 8 }}
-      secretName: {{ $tls.secretName | default (printf "%s-tls%s" $name (ternary "" (printf "-%d" $at) (eq $at 0))) }}
+      secretName: {{ $tls.secretName | default (printf "%s-tls%s" $name (ternary "" (printf "-%d" $at) (eq $at 0))) | quote }}
     {{- end }}
   {{- end }}
   rules:
@@ -60,7 +60,7 @@ spec:
       http:
         paths:
           {{- range $paths }}
-          - path: {{ . }}
+          - path: {{ . | quote }}
             pathType: Prefix
             backend:
               service:
@@ -102,21 +102,25 @@ spec:
           protocol: UDP
         - port: 53
           protocol: TCP
-    {{- toYaml .egress | nindent 4 }}
+    {{- with .egress }}
+    {{- . | nindent 4 }}
+    {{- end }}
 {{- end }}
 
-{{/* One egress rule: these ports anywhere, and those of the addresses and proxies. Takes root, ports and urls. */}}
+{{/* One egress rule: these ports anywhere, and those of the addresses. None at all without ports, as that would let out everything. */}}
 {{- define "gatehouse.egressTo" -}}
 {{- $ports := list }}
 {{- range .ports }}
 {{- $ports = append $ports (int .) }}
 {{- end }}
-{{- range compact (concat .urls (list .root.Values.proxy.httpsProxy .root.Values.proxy.httpProxy)) }}
-{{- $ports = append $ports (include "gatehouse.portOf" . | int) }}
+{{- range compact .urls }}
+{{- $ports = append $ports (trim . | include "gatehouse.portOf" | int) }}
 {{- end }}
+{{- with uniq $ports -}}
 - ports:
-    {{- range uniq $ports }}
+    {{- range . }}
     - port: {{ . }}
       protocol: TCP
     {{- end }}
+{{- end }}
 {{- end }}

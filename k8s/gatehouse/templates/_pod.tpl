@@ -1,6 +1,6 @@
 {{/* What the pods of all services have in common. Takes root and service. */}}
 {{- define "gatehouse.pod" -}}
-serviceAccountName: {{ include "gatehouse.serviceAccountName" .root }}
+serviceAccountName: {{ include "gatehouse.serviceAccountName" .root | quote }}
 automountServiceAccountToken: false
 # Variables made from names of other services could be taken for settings.
 enableServiceLinks: false
@@ -17,7 +17,7 @@ securityContext:
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- with .root.Values.nodeSelector }}
@@ -87,10 +87,13 @@ livenessProbe:
     path: /health
     port: http
   periodSeconds: 10
-  timeoutSeconds: 5
+  # A burst of large texts that look alike holds the one thread for seconds, and a restart would lose them all.
+  timeoutSeconds: 10
+  failureThreshold: 6
+# Without its backend a gateway or a bridge still has answers: cached verdicts, and errors that clients can read.
 readinessProbe:
   httpGet:
-    path: /ready
+    path: {{ ternary "/ready" "/health" (eq .service "agent") }}
     port: http
   periodSeconds: 5
   timeoutSeconds: 5
@@ -106,7 +109,7 @@ metadata:
   {{- include "gatehouse.metadata" . | nindent 2 }}
 spec:
   maxUnavailable: 1
-  # A backend or database that is down makes every pod unready, and must not keep nodes from being drained.
+  # A database that is down makes every agent unready, and must not keep nodes from being drained.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
@@ -130,11 +133,11 @@ spec:
 {{- define "gatehouse.secretEnv" -}}
 {{- $secret := .secret }}
 {{- range $name, $key := .keys }}
-            - name: {{ $name }}
+            - name: {{ $name | quote }}
               valueFrom:
                 secretKeyRef:
-                  name: {{ $secret }}
-                  key: {{ $key }}
+                  name: {{ $secret | quote }}
+                  key: {{ $key | quote }}
 {{- end }}
 {{- end }}
 
