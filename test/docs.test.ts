@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { createPrometheusMeter } from '../src/adapter/prometheus.ts';
 import { proxiesFrom } from '../src/adapter/undici-exchange.ts';
@@ -10,7 +8,7 @@ import { OUR_POLICY } from '../src/gateway/policy.ts';
 import { contextTokensFor } from '../src/gateway/prompt.ts';
 import { windowsOf } from '../src/gateway/text/windows.ts';
 import { describe } from './check.ts';
-import { decisions, defaultsOf, ROOT, read, tableOfVariables, unique } from './docs-pages.ts';
+import { brokenLinksIn, decisions, defaultsOf, read, tableOfVariables, unique } from './docs-pages.ts';
 
 const PAGE = read('docs/moderation-gateway.md');
 const EXAMPLE = read('.env.example');
@@ -166,28 +164,6 @@ describe('the metrics in the docs', (check) => {
     );
   });
 });
-
-/** GitHub's own way from a heading to its anchor. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .trim()
-    .replaceAll(' ', '-');
-const anchorsIn = (text: string): string[] =>
-  [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
-
-/** Relative links that lead to nothing: no such file, or no such heading in it. */
-const brokenLinksIn = (file: string): string[] =>
-  [...read(file).matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = '']) => target)
-    .filter((target) => !/^[a-z]+:/.test(target))
-    .filter((target) => {
-      const [path = '', anchor] = target.split('#');
-      const found = path === '' ? file : join(dirname(file), path);
-      if (!existsSync(join(ROOT, found))) return true;
-      return anchor !== undefined && !anchorsIn(read(found)).includes(anchor);
-    });
 
 describe('the docs', (check) => {
   for (const file of [

@@ -3,9 +3,9 @@ import type { PermissionRequest } from '../agent/permission-request.ts';
 import type { Rule } from '../agent/session.ts';
 import type { PostgresLink } from './postgres-link.ts';
 import type { NewsChannel } from './postgres-news.ts';
-import { textIn } from './postgres-rows.ts';
 import type { Seat } from './postgres-seat.ts';
 import { isHomeless } from './postgres-trouble.ts';
+import { textIn } from './stored-rows.ts';
 
 export type AsksNeeds = { readonly link: PostgresLink; readonly seat: Seat; readonly news: NewsChannel };
 export type PostgresAsks = AskBoard & {

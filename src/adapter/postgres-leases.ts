@@ -4,9 +4,9 @@ import type { SessionStatus } from '../agent/session.ts';
 import { StoreUnavailable } from '../agent/store-unavailable.ts';
 import type { PostgresLink } from './postgres-link.ts';
 import type { NewsChannel } from './postgres-news.ts';
-import { textIn } from './postgres-rows.ts';
 import type { Seat } from './postgres-seat.ts';
 import { isHomeless } from './postgres-trouble.ts';
+import { textIn } from './stored-rows.ts';
 
 export type LeasesNeeds = { readonly link: PostgresLink; readonly seat: Seat; readonly news: NewsChannel };
 

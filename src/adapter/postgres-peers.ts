@@ -3,8 +3,8 @@ import { createPostgresAsks } from './postgres-asks.ts';
 import { createPostgresLeases } from './postgres-leases.ts';
 import type { PostgresLink } from './postgres-link.ts';
 import { createNews, type News } from './postgres-news.ts';
-import { textIn } from './postgres-rows.ts';
 import type { SharedStore } from './postgres-store.ts';
+import { textIn } from './stored-rows.ts';
 
 /** How often a server shows that it is alive, and for how long it is believed. */
 export type PeerTimes = { readonly beatMs: number; readonly aliveMs: number };

@@ -1,9 +1,9 @@
 import type { SessionReader } from '../agent/session-reader.ts';
 import { openPostgres, type PostgresPlace, type Sql } from './postgres-link.ts';
 import { createPostgresReads } from './postgres-reads.ts';
-import { textIn } from './postgres-rows.ts';
 import { MIGRATIONS } from './postgres-schema.ts';
 import { databaseProblem } from './postgres-trouble.ts';
+import { textIn } from './stored-rows.ts';
 
 const UNUSED = 'expected a database that a server of this release has used';
 

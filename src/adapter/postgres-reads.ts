@@ -12,16 +12,8 @@ import type {
 } from '../agent/store.ts';
 import { foldedTitle } from '../agent/title-search.ts';
 import type { PostgresLink, Sql } from './postgres-link.ts';
-import {
-  eventIn,
-  messageIn,
-  outputIn,
-  partIn,
-  type Row,
-  sessionIn,
-  sessionOutlineIn,
-  textIn,
-} from './postgres-rows.ts';
+import { eventIn, sessionOutlineIn } from './postgres-rows.ts';
+import { messageIn, outputIn, partIn, type Row, sessionIn, textIn } from './stored-rows.ts';
 
 /** Events of one trip: some of them hold long texts. */
 const EVENTS_AT_ONCE = 200;
@@ -32,7 +24,10 @@ const toldIn = (rows: readonly Row[], newest: (part: Part) => Part): readonly To
     const [first] = group;
     if (first === undefined) return [];
     return [
-      { info: messageIn(first), parts: group.flatMap((row) => (row.part === null ? [] : [newest(partIn(row))])) },
+      {
+        info: messageIn(first),
+        parts: group.flatMap((row) => (row.part === null ? [] : [newest(partIn(row, 'part'))])),
+      },
     ];
   });
 

@@ -12,18 +12,8 @@ import type {
   Told,
 } from '../agent/store.ts';
 import { foldedTitle } from '../agent/title-search.ts';
-import {
-  directoryIn,
-  draftIn,
-  messageIn,
-  numberIn,
-  outputIn,
-  partIn,
-  type Statements,
-  sessionIn,
-  sessionOutlineIn,
-  textIn,
-} from './sqlite-rows.ts';
+import { numberIn, type Statements, sessionOutlineIn } from './sqlite-rows.ts';
+import { directoryIn, draftIn, messageIn, outputIn, partIn, sessionIn, textIn } from './stored-rows.ts';
 
 /** A condition with its value; those without a value are left out. */
 type Condition = readonly [sql: string, value: string | number | undefined];
@@ -86,7 +76,7 @@ export const createSqliteReads = (statement: Statements, newest: Newest = (part)
     const partsOf = Map.groupBy(rows, (row) => textIn(row, 'message_id'));
     return infos.map((info) => ({
       info,
-      parts: (partsOf.get(info.id) ?? []).map((row) => newest(partIn(row))).sort(byID),
+      parts: (partsOf.get(info.id) ?? []).map((row) => newest(partIn(row, 'data'))).sort(byID),
     }));
   };
   return {

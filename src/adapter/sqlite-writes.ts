@@ -9,7 +9,8 @@ import { StaleError } from '../agent/stale-error.ts';
 import type { Change, PlacedEvent } from '../agent/store.ts';
 import { foldedTitle } from '../agent/title-search.ts';
 import { isUnfinished } from '../agent/unfinished.ts';
-import { type Statements, textIn } from './sqlite-rows.ts';
+import type { Statements } from './sqlite-rows.ts';
+import { textIn } from './stored-rows.ts';
 
 const PUT_SESSION = `
   INSERT INTO session (id, directory, parent_id, folded_title, updated, data) VALUES (?, ?, ?, ?, ?, ?)
