@@ -86,11 +86,6 @@ const flood = async ({ start }: RelayAdminWorld, { bytes, calls, variables = {} 
 const failuresIn = (answers: readonly Message[]): readonly string[] =>
   answers.flatMap(({ result }) => (result?.isError === true ? JSON.stringify(result.content) : []));
 
-/** Never more than that; on a busy machine the relay may answer before the last of them is there. */
-const assertBounded = (most: number): void => {
-  assert.ok(most <= AT_A_TIME && most > AT_A_TIME / 2, `${most} at a time`);
-};
-
 describe('the relay admin bundle under load', (check) => {
   const missing = existsSync('/proc/self/status') ? undefined : '/proc';
 
@@ -100,8 +95,7 @@ describe('the relay admin bundle under load', (check) => {
     inWorld(async (world) => {
       const { answers, most, seen, peakMb: peak } = await flood(world, { bytes: 50 * KB, calls: CALLS });
       assert.equal(failuresIn(answers), []);
-      assert.is(seen, CALLS);
-      assertBounded(most);
+      assert.equal([most, seen], [AT_A_TIME, CALLS]);
       assert.ok(peak < 200, `${peak} MB`);
     }),
   );
@@ -112,7 +106,7 @@ describe('the relay admin bundle under load', (check) => {
     inWorld(async (world) => {
       const { answers, most, peakMb: peak } = await flood(world, { bytes: KB * KB, calls: 100 });
       assert.equal(failuresIn(answers), []);
-      assertBounded(most);
+      assert.is(most, AT_A_TIME);
       assert.ok(peak < 200, `${peak} MB`);
     }),
   );
