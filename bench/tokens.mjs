@@ -1,9 +1,9 @@
 // Prints what a verdict costs in tokens, counted with the tokenizer of gpt-oss (o200k) from npm. Compares, never gates.
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { OUR_POLICY } from '../src/gateway/policy.ts';
-import { BOUNDARIES, DEFINITIONS, INSTRUCTION } from '../src/gateway/policy-text.ts';
-import { systemPrompt, userPrompt } from '../src/gateway/prompt.ts';
-import { CATEGORIES } from '../src/gateway/taxonomy.ts';
+import { systemPrompt, userPrompt } from '../src/gateway/judge/prompt.ts';
+import { CATEGORIES } from '../src/gateway/policy/categories.ts';
+import { OUR_POLICY } from '../src/gateway/policy/policy.ts';
+import { BOUNDARIES, DEFINITIONS, INSTRUCTION } from '../src/gateway/policy/policy-text.ts';
 
 const count = (text) => encode(text).length;
 const nonce = '482913057261';

@@ -36,24 +36,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Libraries that no other file may name. */
 const ONLY_IN: Readonly<Record<string, string | readonly string[]>> = {
-  'itty-router': 'src/core/route.ts',
-  '@whatwg-node/server': 'src/adapter/node-serve.ts',
+  'itty-router': 'src/core/http/router.ts',
+  '@whatwg-node/server': 'src/adapter/node/server.ts',
   '@whatwg-node/fetch': 'src/adapter/node-response.ts',
-  undici: 'src/adapter/undici-exchange.ts',
-  'prom-client': ['src/adapter/prometheus.ts', 'src/adapter/prometheus-parts.ts'],
-  postgres: 'src/adapter/postgres-link.ts',
+  undici: 'src/adapter/node/undici-client.ts',
+  'prom-client': ['src/adapter/prometheus/gateway.ts', 'src/adapter/prometheus/metrics.ts'],
+  postgres: 'src/adapter/postgres/connection.ts',
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',
-    'src/adapter/mcp-stdio.ts',
-    'src/agent/mcp-client.ts',
-    'src/adapter/mcp-transports.ts',
+    'src/adapter/node/stdio.ts',
+    'src/agent/mcp/client.ts',
+    'src/adapter/mcp/transports.ts',
   ],
-  ai: 'src/agent/ai-model.ts',
-  '@ai-sdk/openai-compatible': 'src/agent/ai-model.ts',
-  '@ai-sdk/openai': 'src/agent/ai-model.ts',
-  '@ai-sdk/anthropic': 'src/agent/ai-model.ts',
-  'jsonc-parser': 'src/agent/jsonc.ts',
-  'csv-parse': 'src/adapter/eval-files.ts',
+  ai: 'src/agent/model/ai-sdk.ts',
+  '@ai-sdk/openai-compatible': 'src/agent/model/ai-sdk.ts',
+  '@ai-sdk/openai': 'src/agent/model/ai-sdk.ts',
+  '@ai-sdk/anthropic': 'src/agent/model/ai-sdk.ts',
+  'jsonc-parser': 'src/agent/config/jsonc.ts',
+  'csv-parse': 'src/adapter/files/eval.ts',
   'cli-progress': 'src/adapter/eval-progress.ts',
 };
 const ownersOf = (library: string): readonly string[] => [ONLY_IN[library] ?? []].flat();
@@ -105,7 +105,7 @@ describe('the house', (check) => {
         .filter((library) => library in ONLY_IN && !ownersOf(library).includes(file));
       assert.equal(strays, []);
     });
-    if (!FREE_ROOMS.has(room) && file !== 'src/adapter/system-clock.ts') {
+    if (!FREE_ROOMS.has(room) && file !== 'src/adapter/node/clock.ts') {
       check(`${file} knows no runtime and asks nobody for the time`, () => {
         assert.equal(RUNTIMES.exec(codeOf(file))?.[0], undefined);
       });
@@ -129,7 +129,7 @@ describe('the house', (check) => {
 
   check('the import scanner sees every form of import', () => {
     assert.ok(importsOf('src/main/gatehouse.ts').some(({ name }) => name === './gateway.node.ts'));
-    assert.ok(importsOf('src/core/guard.ts').some(({ name, isType }) => name === './clock.ts' && isType));
-    assert.ok(importsOf('src/core/body.ts').some(({ name, isType }) => name === 'valibot' && !isType));
+    assert.ok(importsOf('src/core/http/server.ts').some(({ name, isType }) => name === './clock.ts' && isType));
+    assert.ok(importsOf('src/core/http/body.ts').some(({ name, isType }) => name === 'valibot' && !isType));
   });
 });

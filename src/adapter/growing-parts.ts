@@ -1,5 +1,5 @@
-import type { Part } from '../agent/part.ts';
-import type { Change } from '../agent/store.ts';
+import type { Part } from '../agent/protocol/types.ts';
+import type { Change } from '../agent/store/store.ts';
 
 type Growing = { readonly part: Part; readonly writtenMs: number };
 

@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { ExchangeError, type OpenStream } from '../llm/exchange.ts';
+import { ExchangeError, type OpenStream } from '../core/http/client.ts';
 import {
   answerTo,
   CONNECT_LIMIT_MS,
@@ -8,7 +8,7 @@ import {
   codeOf,
   headerFrom,
   limitConnecting,
-} from './node-http-exchange.ts';
+} from './node/http-client.ts';
 
 /**
  * A stream over Node's own client, each on a connection of its own. Only connecting has a limit: the caller's signal ends

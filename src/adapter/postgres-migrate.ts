@@ -1,6 +1,6 @@
-import type { Sql } from './postgres-link.ts';
-import { MIGRATIONS } from './postgres-schema.ts';
-import { databaseProblem } from './postgres-trouble.ts';
+import type { Sql } from './postgres/connection.ts';
+import { databaseProblem } from './postgres/errors.ts';
+import { MIGRATIONS } from './postgres/schema.ts';
 
 /** Of all programs only this one locks by it. */
 const LOCK = 4_757_465_600_001;

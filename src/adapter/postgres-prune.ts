@@ -1,4 +1,4 @@
-import type { Sql } from './postgres-link.ts';
+import type { Sql } from './postgres/connection.ts';
 
 /** Begun sessions are given up after a day. */
 const GIVEN_UP = '1 day';

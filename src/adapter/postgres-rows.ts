@@ -1,4 +1,4 @@
-import type { PlacedEvent, SessionOutline } from '../agent/store.ts';
+import type { PlacedEvent, SessionOutline } from '../agent/store/store.ts';
 import { directoryIn, draftIn, type Row, textIn } from './stored-rows.ts';
 
 /** The driver gives every column as a text. */

@@ -1,5 +1,5 @@
-import type { PlacedEvent } from '../agent/store.ts';
-import type { createPostgresReads } from './postgres-reads.ts';
+import type { PlacedEvent } from '../agent/store/store.ts';
+import type { createPostgresReads } from './postgres/reads.ts';
 
 const PAGE = { limit: 500, limitBytes: 4 * 1024 * 1024 };
 const AGAIN_AFTER_MS = 200;

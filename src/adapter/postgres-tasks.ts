@@ -1,11 +1,11 @@
-import { type EventDraft, sessionIDOf } from '../agent/event.ts';
-import type { Ids } from '../agent/ids.ts';
 import { LeaseLost } from '../agent/lease-lost.ts';
-import { OrphanError } from '../agent/orphan-error.ts';
+import { type EventDraft, sessionIDOf } from '../agent/protocol/events.ts';
+import type { Ids } from '../agent/protocol/ids.ts';
+import { foldedTitle } from '../agent/session/title-search.ts';
 import type { Session } from '../agent/session.ts';
 import { StaleError } from '../agent/stale-error.ts';
-import type { Change, PlacedEvent } from '../agent/store.ts';
-import { foldedTitle } from '../agent/title-search.ts';
+import { OrphanError } from '../agent/store/errors.ts';
+import type { Change, PlacedEvent } from '../agent/store/store.ts';
 import { isUnfinished } from '../agent/unfinished.ts';
 
 /** One commit as it is asked for. */

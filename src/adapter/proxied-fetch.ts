@@ -1,4 +1,4 @@
-import { dispatcherFor, type ProxySettings } from './undici-exchange.ts';
+import { dispatcherFor, type ProxySettings } from './node/undici-client.ts';
 
 export type ProxiedFetch = {
   readonly ask: (url: string | URL, init?: RequestInit) => Promise<Response>;

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { SharedState } from '../gateway/app.ts';
-import { createRedisCoolDowns } from './redis-cool-downs.ts';
-import { createRedisLink } from './redis-link.ts';
-import { createRedisRateLimit } from './redis-rate-limit.ts';
+import { systemClock } from './node/clock.ts';
+import { createRedisLink } from './redis/connection.ts';
+import { createRedisCoolDowns } from './redis/cool-downs.ts';
+import { createRedisRateLimit } from './redis/shared-state.ts';
 import { createRedisVerdicts } from './redis-verdicts.ts';
-import { systemClock } from './system-clock.ts';
 
 export type RedisStateNeeds = {
   /** May hold a password: it is never logged. */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { SharedVerdicts } from '../gateway/moderate.ts';
-import { CATEGORIES } from '../gateway/taxonomy.ts';
-import { parseJson } from '../llm/parse-json.ts';
-import type { RedisLink } from './redis-link.ts';
+import { parseJson } from '../core/json.ts';
+import type { SharedVerdicts } from '../gateway/judge/moderate.ts';
+import { CATEGORIES } from '../gateway/policy/categories.ts';
+import type { RedisLink } from './redis/connection.ts';
 
 /** What may stand under a verdict's name. Anything else counts as not found: no score is ever made up. */
 const StoredScores = v.pipe(

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { SessionOutline } from '../agent/store.ts';
+import type { SessionOutline } from '../agent/store/store.ts';
 import { type Row, textIn } from './stored-rows.ts';
 
 /** Statements of one database, each prepared once. */

@@ -1,4 +1,4 @@
-import type { Sized } from '../agent/store.ts';
+import type { Sized } from '../agent/store/store.ts';
 
 /** The same messages in groups of about so many bytes. None is empty; a message that is larger has one of its own. */
 export const stretchesOf = (outline: readonly Sized[], limitBytes: number): readonly (readonly Sized[])[] => {

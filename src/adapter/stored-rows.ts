@@ -1,6 +1,6 @@
-import type { EventDraft } from '../agent/event.ts';
 import type { Message } from '../agent/message.ts';
-import type { Part } from '../agent/part.ts';
+import type { EventDraft } from '../agent/protocol/events.ts';
+import type { Part } from '../agent/protocol/types.ts';
 import type { Session } from '../agent/session.ts';
 
 /** A row of a store, whatever database it is in. */

@@ -1,4 +1,4 @@
-import { McpProblem } from '../agent/mcp-problem.ts';
+import { McpProblem } from '../agent/mcp/errors.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

@@ -1,6 +1,6 @@
+import { pause } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { pause } from '../core/wait.ts';
-import type { StreamCount } from './stream-count.ts';
+import type { StreamCount } from './events/readers.ts';
 import { wakeablePause } from './wakeable-pause.ts';
 
 /** A reader that takes longer hears the rest after the answer. */

@@ -1,4 +1,4 @@
-import type { ChatEvent } from './chat-model.ts';
+import type { ChatEvent } from './model/types.ts';
 
 /** A tool call that the SDK has read to its end. `input` is what it made of the arguments: their text where it failed. */
 export type EndedCall = { readonly id: string; readonly name: string; readonly input: unknown };

@@ -1,7 +1,7 @@
 import { isRecord } from '../core/record.ts';
-import { type Effort, isEffort } from './adapter-options.ts';
 import type { BundledAdapter } from './bundled-adapters.ts';
-import type { ModelTarget } from './chat-model.ts';
+import { type Effort, isEffort } from './model/adapters.ts';
+import type { ModelTarget } from './model/types.ts';
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
 type JsonRecord = { [key: string]: Json | undefined };

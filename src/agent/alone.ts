@@ -1,6 +1,6 @@
-import type { AskBoard, AskOutcome, Lease, Peers } from './peers.ts';
 import type { PermissionRequest } from './permission-request.ts';
 import type { Rule } from './session.ts';
+import type { AskBoard, AskOutcome, Lease, Peers } from './store/cluster.ts';
 
 const OWN: Lease = {
   id: undefined,

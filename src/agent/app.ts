@@ -1,22 +1,22 @@
 import type { Credentials } from '../core/basic-auth.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Handler } from '../core/handler.ts';
+import type { RouteTable } from '../core/http/router.ts';
 import type { Log } from '../core/log.ts';
-import type { RouteTable } from '../core/route.ts';
-import type { Shown } from './agent-needs.ts';
+import type { Voices } from './agents/catalog.ts';
 import { assemble } from './assembly.ts';
-import type { ChatModel } from './chat-model.ts';
-import type { EventDraft } from './event.ts';
-import { type AgentState, createFrontDoor } from './front-door.ts';
-import type { Ids } from './ids.ts';
-import type { McpServers } from './mcp-servers.ts';
-import type { Meter } from './meter.ts';
-import type { Peers } from './peers.ts';
+import type { Shown } from './context.ts';
+import { type AgentState, createFrontDoor } from './http/auth.ts';
+import type { McpServers } from './mcp/servers.ts';
+import { unmatchedRules } from './mcp/unmatched-rules.ts';
+import type { Meter } from './metrics.ts';
+import type { ChatModel } from './model/types.ts';
+import type { EventDraft } from './protocol/events.ts';
+import type { Ids } from './protocol/ids.ts';
 import type { RetentionLimits } from './retention.ts';
-import type { Store } from './store.ts';
+import type { Peers } from './store/cluster.ts';
+import type { Store } from './store/store.ts';
 import type { OutputLimits } from './tool-output.ts';
-import { unmatchedRules } from './unmatched-rules.ts';
-import type { Voices } from './voices.ts';
 import { wakeablePause } from './wakeable-pause.ts';
 
 export type AgentNeeds = {

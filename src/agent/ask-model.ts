@@ -1,14 +1,14 @@
+import { pause } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { pause } from '../core/wait.ts';
-import { batched } from './batched.ts';
-import { type ChatModel, type ChatRequest, ModelProblem } from './chat-model.ts';
+import type { Fact } from './events/publisher.ts';
 import type { Finish, MessageTokens } from './message.ts';
-import type { Meter } from './meter.ts';
 import { meteredCall } from './metered-call.ts';
-import type { Fact } from './publisher.ts';
+import type { Meter } from './metrics.ts';
+import { type ChatModel, type ChatRequest, ModelProblem } from './model/types.ts';
 import { retryDelayMs } from './retry-plan.ts';
 import type { SessionStatus } from './session.ts';
-import type { StepParts } from './step-parts.ts';
+import { batched } from './turn/model-call.ts';
+import type { StepParts } from './turn/response-parts.ts';
 
 export type AskNeeds = {
   readonly clock: Clock;

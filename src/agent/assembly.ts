@@ -1,20 +1,20 @@
-import type { RouteNeeds } from './agent-needs.ts';
-import type { AgentTool } from './agent-tool.ts';
-import { createAnswering } from './answer.ts';
 import type { AgentNeeds } from './app.ts';
-import { createApprovals } from './approvals.ts';
-import { createFamilyRemoval } from './family-removal.ts';
-import { createAccept } from './prompts.ts';
-import { createPublisher } from './publisher.ts';
-import { createRecovery, type Recovery } from './recover.ts';
+import type { RouteNeeds } from './context.ts';
+import { createPublisher } from './events/publisher.ts';
+import { createStreamCount } from './events/readers.ts';
 import { createRetention, type Retention } from './retention-rounds.ts';
-import { createRuns, type Runs } from './runs.ts';
+import { createAccept } from './session/prompt.ts';
+import { createRecovery, type Recovery } from './session/recovery.ts';
+import { createFamilyRemoval } from './session/retention.ts';
+import { createRuns, type Runs } from './session/run-queue.ts';
+import { createSessions } from './session/sessions.ts';
 import type { Session, SessionStatus } from './session.ts';
-import { createSessions } from './sessions.ts';
 import { statusFact } from './status-fact.ts';
-import { createStreamCount } from './stream-count.ts';
 import { createTaskFamilies } from './task-families.ts';
-import { createTaskTool, TASKS_OF_A_PROMPT } from './task-tool.ts';
+import { createApprovals } from './tools/approvals.ts';
+import { createTaskTool, TASKS_OF_A_PROMPT } from './tools/task.ts';
+import type { AgentTool } from './tools/tool.ts';
+import { createAnswering } from './turn/prompt-run.ts';
 
 /** How long a prompt waits for tool servers that are still being connected. */
 const TOOLS_WAIT_MS = 5000;

@@ -1,9 +1,9 @@
-import type { AgentTool, ToolOutcome } from './agent-tool.ts';
-import type { Approvals } from './approvals.ts';
-import { previewWordsFor } from './ask-words.ts';
-import type { ToolPart } from './part.ts';
+import type { ToolPart } from './protocol/types.ts';
 import type { Action } from './session.ts';
-import type { Told } from './store.ts';
+import type { Told } from './store/store.ts';
+import type { Approvals } from './tools/approvals.ts';
+import { previewWordsFor } from './tools/permission-check.ts';
+import type { AgentTool, ToolOutcome } from './tools/tool.ts';
 
 export type LeaveNeeds = {
   readonly directory: string;

@@ -1,14 +1,14 @@
 import { Fault } from '../core/fault.ts';
-import { json } from '../core/json.ts';
-import type { RouteTable } from '../core/route.ts';
+import { json } from '../core/http/json-response.ts';
+import type { RouteTable } from '../core/http/router.ts';
 import { afterEvents } from './after-events.ts';
-import type { RouteNeeds } from './agent-needs.ts';
-import { forkSession } from './fork.ts';
-import { messageErrorOf } from './message-error.ts';
+import type { RouteNeeds } from './context.ts';
 import { patientJson } from './message-reply.ts';
-import { refuseBusy, removedFact, revertSession, unrevertSession } from './revert.ts';
+import { ForkIn, RevertIn, readBody, SummarizeIn } from './protocol/request-schemas.ts';
+import { forkSession } from './session/fork.ts';
+import { refuseBusy, removedFact, revertSession, unrevertSession } from './session/revert.ts';
 import { requestSummary } from './summary-request.ts';
-import { ForkIn, RevertIn, readBody, SummarizeIn } from './wire-in.ts';
+import { messageErrorOf } from './turn/errors.ts';
 
 /** What was said in a session: copied, turned back, summed up, and forgotten. */
 export const conversationRoutes = (needs: RouteNeeds): RouteTable => {

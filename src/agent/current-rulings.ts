@@ -1,8 +1,8 @@
-import type { Approvals } from './approvals.ts';
 import type { Action, Session } from './session.ts';
-import { rulesInForce, rulingUnder, type Worker } from './session-rules.ts';
-import type { Store } from './store.ts';
+import type { Store } from './store/store.ts';
 import type { TaskFamilies } from './task-families.ts';
+import type { Approvals } from './tools/approvals.ts';
+import { rulesInForce, rulingUnder, type Worker } from './tools/rules.ts';
 
 export type RulingsNeeds = {
   readonly store: Pick<Store, 'session'>;

@@ -1,4 +1,4 @@
-import type { Contents, DocumentLine } from './session-document.ts';
+import type { Contents, DocumentLine } from './session/document.ts';
 import { SessionProblem } from './session-problem.ts';
 
 const refuse = (complaint: string): never => {

@@ -1,5 +1,5 @@
 import { isRecord } from '../core/record.ts';
-import type { PlacedEvent } from './store.ts';
+import type { PlacedEvent } from './store/store.ts';
 
 /** What a slow reader may lag behind. Its stream ends then, and it comes back with the last id that it has seen. */
 const LIMIT_EVENTS = 10_000;

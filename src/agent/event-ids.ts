@@ -1,4 +1,4 @@
-import type { Ids } from './ids.ts';
+import type { Ids } from './protocol/ids.ts';
 
 /** The next text of the same length that sorts after this one. Letters and digits in the order of their codes. */
 const successorOf = (id: string): string => {

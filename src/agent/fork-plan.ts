@@ -1,6 +1,6 @@
 import type { Message } from './message.ts';
 import type { Session } from './session.ts';
-import type { Told } from './store.ts';
+import type { Told } from './store/store.ts';
 import { droppedBy, saidBefore } from './turned-back.ts';
 
 /** `Plan` becomes `Plan (fork #1)`, and that `Plan (fork #2)`. */

@@ -1,5 +1,5 @@
-import type { McpServerConfig as Configured } from './config/agent-server-config.ts';
-import type { McpServerConfig } from './mcp-config.ts';
+import type { McpServerConfig as Configured } from './config/types.ts';
+import type { McpServerConfig } from './mcp/config.ts';
 
 const serverFrom = (server: Configured): McpServerConfig => {
   const { isEnabled: enabled, timeoutMs } = server;

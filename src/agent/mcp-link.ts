@@ -1,9 +1,9 @@
-import type { ToolOutcome } from './agent-tool.ts';
-import type { McpCall } from './mcp-client.ts';
-import { beginLife, type McpLife, type McpLifeNeeds, type McpStatus } from './mcp-life.ts';
-import type { Listing } from './mcp-listing.ts';
-import { McpProblem } from './mcp-problem.ts';
+import type { McpCall } from './mcp/client.ts';
+import { beginLife, type McpLife, type McpLifeNeeds, type McpStatus } from './mcp/connection.ts';
+import { McpProblem } from './mcp/errors.ts';
+import type { Listing } from './mcp/tool-list.ts';
 import { callWords, UNSENT } from './mcp-words.ts';
+import type { ToolOutcome } from './tools/tool.ts';
 
 /** One configured server, which can be switched on and off. */
 export type McpLink = {

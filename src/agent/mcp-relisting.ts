@@ -1,8 +1,8 @@
+import { pause } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { pause } from '../core/wait.ts';
-import type { McpConnection } from './mcp-client.ts';
-import type { Listing } from './mcp-listing.ts';
-import { McpProblem } from './mcp-problem.ts';
+import type { McpConnection } from './mcp/client.ts';
+import { McpProblem } from './mcp/errors.ts';
+import type { Listing } from './mcp/tool-list.ts';
 
 export type RelistingNeeds = {
   readonly clock: Clock;

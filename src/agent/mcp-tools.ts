@@ -1,6 +1,6 @@
-import type { AgentTool } from './agent-tool.ts';
+import type { Skipped } from './mcp/tool-list.ts';
 import type { McpLink } from './mcp-link.ts';
-import type { Skipped } from './mcp-listing.ts';
+import type { AgentTool } from './tools/tool.ts';
 
 export type NamedLink = readonly [server: string, link: Pick<McpLink, 'listing' | 'call'>];
 

@@ -1,4 +1,4 @@
-import type { McpProblem } from './mcp-problem.ts';
+import type { McpProblem } from './mcp/errors.ts';
 
 const UNKNOWN = 'whether it was carried out is not known';
 /** The protocol's codes for a call that no tool has seen. */

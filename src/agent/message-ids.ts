@@ -1,5 +1,5 @@
-import type { Ids } from './ids.ts';
-import type { Store } from './store.ts';
+import type { Ids } from './protocol/ids.ts';
+import type { Store } from './store/store.ts';
 
 export type MessageIDs = (sessionID: string) => Promise<string>;
 

@@ -1,4 +1,4 @@
-import type { MessagesAsked, Store } from './store.ts';
+import type { MessagesAsked, Store } from './store/store.ts';
 
 /** Large enough that few are needed, and small enough that nothing waits for one. */
 const PIECE_CHARS = 256 * 1024;

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
-import type { ChatRequest } from './chat-model.ts';
 import type { MessageTokens } from './message.ts';
-import type { Meter } from './meter.ts';
+import type { Meter } from './metrics.ts';
+import type { ChatRequest } from './model/types.ts';
 
 export type CallMeter = { readonly clock: Pick<Clock, 'now'>; readonly meter: Pick<Meter, 'modelCall'> };
 

@@ -1,6 +1,6 @@
-import type { EventDraft } from './event.ts';
-import type { Part } from './part.ts';
-import type { Fact } from './publisher.ts';
+import type { Fact } from './events/publisher.ts';
+import type { EventDraft } from './protocol/events.ts';
+import type { Part } from './protocol/types.ts';
 import { toldPart } from './told-part.ts';
 
 /** The event that tells a part as it is now, but for the content of a large file. */

@@ -1,8 +1,8 @@
+import { pause } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { pause } from '../core/wait.ts';
-import type { FamilyRemoval } from './family-removal.ts';
 import { type Family, familiesToGo, type RetentionLimits } from './retention.ts';
-import type { Store } from './store.ts';
+import type { FamilyRemoval } from './session/retention.ts';
+import type { Store } from './store/store.ts';
 
 export type PruneNeeds = {
   readonly clock: Clock;

@@ -1,10 +1,10 @@
+import { pause } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { pause } from '../core/wait.ts';
-import type { FamilyRemoval } from './family-removal.ts';
-import type { Meter } from './meter.ts';
+import type { Meter } from './metrics.ts';
 import { familiesToGo, type RetentionLimits } from './retention.ts';
-import type { Store } from './store.ts';
+import type { FamilyRemoval } from './session/retention.ts';
+import type { Store } from './store/store.ts';
 
 export type RetentionNeeds = {
   readonly clock: Clock;

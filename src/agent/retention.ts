@@ -1,4 +1,4 @@
-import type { SessionOutline } from './store.ts';
+import type { SessionOutline } from './store/store.ts';
 
 /** How long sessions are kept. A family goes when either limit says so; without limits none does. */
 export type RetentionLimits = {

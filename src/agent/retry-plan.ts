@@ -1,4 +1,4 @@
-import type { ModelProblem } from './chat-model.ts';
+import type { ModelProblem } from './model/types.ts';
 
 const ATTEMPT_LIMIT = 5;
 const FIRST_DELAY_MS = 2000;

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
+import type { Voices } from './agents/catalog.ts';
+import { type TitleNeeds, titleFor } from './agents/title.ts';
 import type { UserMessage } from './message.ts';
-import { isDefaultTitle, type Sessions } from './sessions.ts';
-import type { Store } from './store.ts';
-import { type TitleNeeds, titleFor } from './title.ts';
-import type { Voices } from './voices.ts';
+import { isDefaultTitle, type Sessions } from './session/sessions.ts';
+import type { Store } from './store/store.ts';
 
 export type NamerNeeds = TitleNeeds & {
   readonly clock: Clock;

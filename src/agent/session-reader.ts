@@ -1,5 +1,5 @@
-import type { SessionSource } from './export-session.ts';
-import type { Store } from './store.ts';
+import type { SessionSource } from './session/export.ts';
+import type { Store } from './store/store.ts';
 
 /** What commands read of a store beside the servers that work on it. */
 export type SessionReader = SessionSource &

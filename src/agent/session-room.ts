@@ -1,6 +1,6 @@
 import { Fault } from '../core/fault.ts';
-import type { Store } from './store.ts';
-import type { PromptIn } from './wire-in.ts';
+import type { PromptIn } from './protocol/request-schemas.ts';
+import type { Store } from './store/store.ts';
 
 /** Each step of a turn reads all that was said: what a session holds has to fit into memory several times. */
 const LIMIT_BYTES = 128 * 1024 * 1024;

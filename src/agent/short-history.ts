@@ -1,4 +1,4 @@
-import type { ChatMessage } from './chat-model.ts';
+import type { ChatMessage } from './model/types.ts';
 
 const cut = (text: string, limitChars: number): string =>
   text.length <= limitChars ? text : `${text.slice(0, limitChars).toWellFormed()}…`;

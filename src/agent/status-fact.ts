@@ -1,4 +1,4 @@
-import type { Fact } from './publisher.ts';
+import type { Fact } from './events/publisher.ts';
 import type { SessionStatus } from './session.ts';
 
 /** What a session does, told. Nothing is kept of it. */

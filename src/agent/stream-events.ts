@@ -1,5 +1,5 @@
-import type { SseEvent } from '../core/sse.ts';
-import type { Lost } from './event-stream.ts';
+import type { SseEvent } from '../core/http/sse.ts';
+import type { Lost } from './events/stream.ts';
 
 /** What a stream tells of itself. It is not stored, and has no id to come back with. */
 export type StreamEvent =

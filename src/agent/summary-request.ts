@@ -1,17 +1,17 @@
 import type { Clock } from '../core/clock.ts';
-import type { Ids } from './ids.ts';
+import { modelNamed, type Voices } from './agents/catalog.ts';
+import { type Fact, joined } from './events/publisher.ts';
+import { messageFact } from './events/records.ts';
 import type { UserMessage } from './message.ts';
 import { createMessageIDs } from './message-ids.ts';
-import { messageFact } from './opened-message.ts';
-import type { CompactionPart } from './part.ts';
 import { partFact } from './part-facts.ts';
-import { agentFor } from './prompts.ts';
-import { type Fact, joined } from './publisher.ts';
-import { droppedFact, withoutRevert } from './revert.ts';
+import type { Ids } from './protocol/ids.ts';
+import type { CompactionPart } from './protocol/types.ts';
+import { agentFor } from './session/prompt.ts';
+import { droppedFact, withoutRevert } from './session/revert.ts';
+import { noSession, type Sessions } from './session/sessions.ts';
 import type { ModelRef, Session } from './session.ts';
-import { noSession, type Sessions } from './sessions.ts';
-import type { Store, Told } from './store.ts';
-import { modelNamed, type Voices } from './voices.ts';
+import type { Store, Told } from './store/store.ts';
 
 export type SummaryRequestNeeds = {
   readonly store: Pick<Store, 'messages' | 'outline'>;

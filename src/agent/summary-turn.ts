@@ -1,10 +1,10 @@
-import { type CloseSummary, writeSummary } from './compaction.ts';
+import { type Fact, joined } from './events/publisher.ts';
+import { type Answered, messageFact } from './events/records.ts';
 import type { AssistantMessage } from './message.ts';
-import { isExpectedEnd, messageErrorOf } from './message-error.ts';
-import { type Answered, messageFact } from './opened-message.ts';
-import { type Fact, joined } from './publisher.ts';
 import { statusFact } from './status-fact.ts';
-import type { TurnNeeds } from './turn.ts';
+import { type CloseSummary, writeSummary } from './turn/compaction.ts';
+import { isExpectedEnd, messageErrorOf } from './turn/errors.ts';
+import type { TurnNeeds } from './turn/turn.ts';
 
 /**
  * Answers a request for a summary: the turn is that one message. As with any turn, whatever goes wrong ends as its error,

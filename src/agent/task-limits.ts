@@ -1,9 +1,9 @@
-import type { CallContext } from './agent-tool.ts';
+import type { KnownAgent } from './agents/catalog.ts';
 import type { Message, UserMessage } from './message.ts';
 import { isAbout } from './permission-rules.ts';
 import type { Rule, Session } from './session.ts';
-import type { Store } from './store.ts';
-import type { KnownAgent } from './voices.ts';
+import type { Store } from './store/store.ts';
+import type { CallContext } from './tools/tool.ts';
 
 /** The name of the tool that hands on work. */
 export const TASK = 'task';

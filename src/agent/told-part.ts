@@ -1,4 +1,4 @@
-import type { Part } from './part.ts';
+import type { Part } from './protocol/types.ts';
 
 /** Longer than this no file is told: every event is stored, and sent to everybody who listens. */
 const FILE_LIMIT_CHARS = 64 * 1024;

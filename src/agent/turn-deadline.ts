@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { TurnTooLong } from './message-error.ts';
+import { TurnTooLong } from './turn/errors.ts';
 
 /** A signal that aborts with the run's, or when the turn has taken all the time that it may. Call `clear` in a `finally`. */
 export const createTurnDeadline = (

@@ -1,6 +1,6 @@
 import type { Message } from './message.ts';
 import type { Revert } from './session.ts';
-import type { Told } from './store.ts';
+import type { Told } from './store/store.ts';
 
 /** The prompt that a message is or answers. */
 const promptOf = (info: Message): string => (info.role === 'user' ? info.id : info.parentID);

@@ -1,5 +1,5 @@
+import { untilAborted } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { untilAborted } from '../core/wait.ts';
 
 /** Settles after `ms`, or earlier when `woken` does. Rejects with the signal's reason when that aborts. */
 export const wakeablePause = (

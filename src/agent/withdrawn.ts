@@ -1,4 +1,4 @@
-import type { ToolPart } from './part.ts';
+import type { ToolPart } from './protocol/types.ts';
 
 /** Marks a call of an attempt that counts for nothing, because its step was begun anew. */
 export const WITHDRAWN = { withdrawn: true } as const;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AgentModel, AgentModels } from './agent.ts';
+import type { AgentModel, AgentModels } from './agent/types.ts';
 
 const Name = v.pipe(v.string(), v.minLength(1));
 

@@ -1,5 +1,5 @@
 import { Fault } from '../core/fault.ts';
-import type { Failure } from './saying.ts';
+import type { Failure } from './turn/output.ts';
 
 /** A failed answer as the fault it is answered with. Asking again would run the turn again, so no client is told to. */
 export const faultOf = ({ status, code, message }: Failure): Fault =>

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { issueOf } from '../core/body.ts';
 import { Fault } from '../core/fault.ts';
+import { issueOf } from '../core/http/body.ts';
 
 /** A refusal of what a client sent, with OpenAI's codes. The message must never quote what came. */
 export const badInput = (code: string, param: string | null, message: string): Fault =>

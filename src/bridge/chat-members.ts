@@ -1,4 +1,4 @@
-import type { AnswerEnd, Usage } from './saying.ts';
+import type { AnswerEnd, Usage } from './turn/output.ts';
 
 /** What every answer to one request says of itself. */
 export type AnswerFacts = {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { PromptPart } from './asked.ts';
 import { badInput, readAs } from './bad-input.ts';
-import { audioFrom, fileFrom, imageFrom } from './files-in.ts';
+import { audioFrom, fileFrom, imageFrom } from './openai/content.ts';
+import type { PromptPart } from './openai/request.ts';
 
 const maybeText = v.nullish(v.string());
 const FILE = { file_data: maybeText, filename: maybeText, file_id: maybeText, file_url: maybeText };

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import type { AnswerFacts, Meter } from './meter.ts';
-import type { AnswerEnd, Saying } from './saying.ts';
+import type { AnswerFacts, Meter } from './metrics.ts';
+import type { AnswerEnd, Saying } from './turn/output.ts';
 
 export type Counting = {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-import { untilAborted } from '../core/wait.ts';
-import type { Agent, Feed } from './agent.ts';
+import { untilAborted } from '../core/async.ts';
+import type { Agent, Feed } from './agent/types.ts';
 
 /** Which session an agent's work belongs to at the top: what is handed on runs in sessions below it. */
 export type Families = {

@@ -1,5 +1,5 @@
-import type { AgentEvent, PartRecord } from './agent-record.ts';
-import type { TurnLogWriter } from './turn-log.ts';
+import type { AgentEvent, PartRecord } from './agent/schema.ts';
+import type { TurnLogWriter } from './turn/log.ts';
 
 export type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
 type Delta = Extract<AgentEvent, { readonly type: 'message.part.delta' }>['properties'];

@@ -1,7 +1,7 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { ChatRequest } from './chat-in.ts';
-import { ResponsesRequest } from './responses-in.ts';
+import { ChatRequest } from './openai/chat/request.ts';
+import { ResponsesRequest } from './openai/responses/request.ts';
 
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const Approvals = v.optional(

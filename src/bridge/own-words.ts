@@ -1,5 +1,5 @@
-import type { Ask } from './saying.ts';
-import { createTurnLog, type TurnLog } from './turn-log.ts';
+import { createTurnLog, type TurnLog } from './turn/log.ts';
+import type { Ask } from './turn/output.ts';
 
 /** An answer that is ours and not the agent's. With questions it ends as the agent's own would: with them. */
 export const inOwnWords = (text: string, asks: readonly Ask[] = []): TurnLog => {

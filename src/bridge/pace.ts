@@ -1,4 +1,4 @@
-import type { Portion } from './graphemes.ts';
+import type { Portion } from './stream/graphemes.ts';
 
 /** No text waits longer: pieces grow as far as that takes. */
 const WAIT_LIMIT_MS = 600;

@@ -1,6 +1,6 @@
+import { pause } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { pause } from '../core/wait.ts';
 
 /** An agent that cannot be reached for so long has lost what it was doing. */
 export const GIVE_UP_AFTER_MS = 120_000;

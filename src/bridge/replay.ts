@@ -1,5 +1,5 @@
-import type { AgentModel, Prompt } from './agent.ts';
-import type { Asked, Said } from './asked.ts';
+import type { AgentModel, Prompt } from './agent/types.ts';
+import type { Asked, Said } from './openai/request.ts';
 
 /**
  * What was said elsewhere, for a session that has not heard it. As JSON, so that nothing said in it can look like its end, and

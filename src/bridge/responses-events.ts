@@ -1,5 +1,5 @@
+import type { Change } from './openai/responses/items.ts';
 import { type CallItem, type OutputItem, outputText, summaryText } from './responses-items.ts';
-import type { Change } from './responses-output.ts';
 
 /** An event of a streamed response; `data` is its JSON, which says the event's name once more. */
 export type ResponseEvent = { readonly event: string; readonly data: string };

@@ -1,4 +1,4 @@
-import type { ToolCall } from './saying.ts';
+import type { ToolCall } from './turn/output.ts';
 
 export type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 

@@ -1,7 +1,7 @@
 import { faultOf, unended } from './answer-fault.ts';
-import { type ResponseEcho, type ResponseObject, responseObject } from './responses-object.ts';
-import { createOutput } from './responses-output.ts';
-import type { Saying } from './saying.ts';
+import { createOutput } from './openai/responses/items.ts';
+import { type ResponseEcho, type ResponseObject, responseObject } from './openai/responses/response.ts';
+import type { Saying } from './turn/output.ts';
 
 /** What is known of an answer before it has begun. */
 export type ResponseStart = {

@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { json } from '../core/json.ts';
-import type { RouteTable } from '../core/route.ts';
-import type { Agent } from './agent.ts';
-import type { Conversations, Owner } from './conversation.ts';
-import { deletedResponse } from './responses-object.ts';
-import { storedResponse } from './responses-stored.ts';
+import { json } from '../core/http/json-response.ts';
+import type { RouteTable } from '../core/http/router.ts';
+import type { Agent } from './agent/types.ts';
+import type { Conversations, Owner } from './conversation/types.ts';
+import { deletedResponse } from './openai/responses/response.ts';
+import { storedResponse } from './openai/responses/stored.ts';
 
 export type ResponsesRoutesNeeds = {
   readonly enter: (request: Request) => Owner;

@@ -1,7 +1,7 @@
-import { filesOf, type PromptPart, type Said, wordsOf } from './asked.ts';
 import { badInput } from './bad-input.ts';
 import { withTextsJoined } from './content-in.ts';
-import { itemsFrom, type ReadItem } from './items-in.ts';
+import { filesOf, type PromptPart, type Said, wordsOf } from './openai/request.ts';
+import { itemsFrom, type ReadItem } from './openai/responses/input.ts';
 import { isMessageID, responseIDIn } from './responses-ids.ts';
 
 export type SaidInItems = {

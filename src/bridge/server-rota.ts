@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { type Attempt, asBegun, asFailed, choose, isNews, isWell, type Standing, WELL } from './server-standing.ts';
+import { type Attempt, asBegun, asFailed, choose, isNews, isWell, type Standing, WELL } from './agent/load-balancer.ts';
 
 /** What a server is asked for. Each has a turn of its own, so that prompts alone are spread evenly too. */
 export type Errand = 'prompt' | 'call' | 'feed';

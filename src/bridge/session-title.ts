@@ -1,5 +1,5 @@
 import { UNSEEN_CHARACTERS } from '../core/unseen.ts';
-import { type PromptPart, wordsOf } from './asked.ts';
+import { type PromptPart, wordsOf } from './openai/request.ts';
 
 const TITLE_CHARS = 60;
 const LOOKED_AT_CHARS = 1000;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CommaList, OneOf } from '../core/config.ts';
-import type { DeparturePolicy } from './departure.ts';
+import type { DeparturePolicy } from './turn/disconnect.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
 /** API keys that clients may come with. */

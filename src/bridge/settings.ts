@@ -11,9 +11,9 @@ import {
 } from '../core/config.ts';
 import { LOG_LEVELS } from '../core/log.ts';
 import { isLoopback } from '../core/this-machine.ts';
-import type { DeparturePolicy } from './departure.ts';
 import { BaseUrls, Credential, Departure, Keys, ModelName, Origins, Switch, UserName } from './setting-kinds.ts';
 import { readSettingsFile } from './settings-file.ts';
+import type { DeparturePolicy } from './turn/disconnect.ts';
 
 /** Every variable of the bridge, by name. The first four are the specification's settings, which a file may hold too. */
 export const BridgeVariables = v.object({

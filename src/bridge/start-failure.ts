@@ -1,5 +1,5 @@
 import type { FaultDetail } from '../core/fault.ts';
-import type { Failure } from './saying.ts';
+import type { Failure } from './turn/output.ts';
 
 /** How a fault is told in a stream whose status was sent already. */
 export const failureOf = (detail: FaultDetail): Failure => {

@@ -1,4 +1,4 @@
-import { entriesOf } from './said.ts';
+import { entriesOf } from './conversation/fingerprint.ts';
 
 /** What clients were told in answers that they did not stay for. Only the latest few, and of each only the beginning. */
 export type StoppedAnswers = {

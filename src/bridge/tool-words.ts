@@ -1,5 +1,5 @@
-import type { PromptPart } from './asked.ts';
-import { wordsOf } from './asked.ts';
+import type { PromptPart } from './openai/request.ts';
+import { wordsOf } from './openai/request.ts';
 
 const text = (words: string): PromptPart => ({ type: 'text', text: words });
 

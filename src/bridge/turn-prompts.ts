@@ -1,5 +1,5 @@
-import type { MessageRecord, PartRecord } from './agent-record.ts';
-import { promptsAfter } from './said-at-agent.ts';
+import type { MessageRecord, PartRecord } from './agent/schema.ts';
+import { promptsAfter } from './conversation/transcript.ts';
 
 /** Which user messages a turn answers: its prompt, and what the agent puts in by itself to go on after a summary. */
 export type TurnPrompts = {

@@ -1,5 +1,5 @@
-import type { Verdict } from './asked.ts';
 import { badInput } from './bad-input.ts';
+import type { Verdict } from './openai/request.ts';
 
 const HEADER = 'x-approval';
 const ID = '[\\w.:-]{1,200}';

@@ -1,4 +1,4 @@
-import { isSameSecret } from './bearer.ts';
+import { isSameSecret } from './http/auth.ts';
 
 export type Credentials = { readonly username: string; readonly password: string };
 

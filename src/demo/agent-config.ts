@@ -1,4 +1,4 @@
-import { DEMO_MODEL } from './model.ts';
+import { DEMO_MODEL } from './model/model.ts';
 
 /** As much of the example configuration as has to be known here. All else, the permissions among it, stays as it is. */
 type Example = {

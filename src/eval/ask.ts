@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { type Answer, errorFrom, verdictFrom, waitFrom } from './answer.ts';
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 import { gatewayFrom } from './gateway.ts';
 
 /** Asks for one verdict. It rejects only with an `EvalProblem`, for what would fail every other text too. */

@@ -1,6 +1,6 @@
 import { nearestName } from '../core/nearest.ts';
 import { LABEL_NAMES, type Label, labelFor } from './category.ts';
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 
 /** Fields that hold several labels at once, in the order in which they are looked for. */
 export const CONTAINERS = ['labels', 'categories'] as const;

@@ -1,4 +1,4 @@
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 import { createOneGateway, type Gateway, type OneGateway } from './gateway.ts';
 import { holdResults, type ResultsFile } from './held-results.ts';
 import { type Fields, itemFrom } from './labels.ts';

@@ -1,7 +1,7 @@
 import type { Variables } from '../core/config.ts';
 import { nearestName } from '../core/nearest.ts';
 import { LABEL_NAMES } from './category.ts';
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 
 type Flag = { readonly name: string; readonly value?: string; readonly help: readonly string[] };
 

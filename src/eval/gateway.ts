@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 
 /** Who judged: where it was asked, and the model and policy it named. A gateway of another kind names neither. */
 export const Gateway = v.object({

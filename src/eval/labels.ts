@@ -1,6 +1,6 @@
 import { CATEGORIES, type Label, labelFor } from './category.ts';
 import { type Choice, CONTAINERS, unknownLabel } from './choice.ts';
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 import { isObject, type Row } from './row.ts';
 
 /** Where to find things in a row; what is left out is detected. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CATEGORIES } from './category.ts';
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 import { Gateway } from './gateway.ts';
 
 export const Scores = v.object(v.entriesFromList(CATEGORIES, v.pipe(v.number(), v.minValue(0), v.maxValue(1))));

@@ -1,4 +1,4 @@
-import { EvalProblem } from './eval-problem.ts';
+import { EvalProblem } from './errors.ts';
 
 /** One row of a labelled file, in no label format yet. `where` names it in messages: `data.jsonl line 7`. */
 export type Row = {

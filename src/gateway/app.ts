@@ -1,27 +1,27 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { createGate } from '../core/gate.ts';
-import { guard } from '../core/guard.ts';
 import type { Handler } from '../core/handler.ts';
-import { json } from '../core/json.ts';
+import type { Exchange } from '../core/http/client.ts';
+import { json } from '../core/http/json-response.ts';
+import { createRoutes, type RouteTable } from '../core/http/router.ts';
+import { guard } from '../core/http/server.ts';
 import type { Log } from '../core/log.ts';
-import { createRoutes, type RouteTable } from '../core/route.ts';
-import type { Exchange } from '../llm/exchange.ts';
+import { createGate } from '../core/semaphore.ts';
 import type { BackendKey, KeyChange, SharedRest } from '../llm/key-pool.ts';
 import { createBackend } from './backend.ts';
-import { createVerdictCache } from './cache.ts';
 import type { BackendSettings, GatewaySettings } from './config.ts';
-import { createJudge } from './judge.ts';
-import type { Meter } from './meter.ts';
+import { createVerdictCache } from './judge/cache.ts';
+import { createJudge } from './judge/judge.ts';
+import { createModerate, type SharedVerdicts } from './judge/moderate.ts';
+import { contextTokensFor, systemPrompt } from './judge/prompt.ts';
+import type { Meter } from './metrics.ts';
 import type { ModelAlias } from './models.ts';
-import { modelRoutes } from './models-route.ts';
-import { createModerate, type SharedVerdicts } from './moderate.ts';
-import { createModerationRoute } from './moderation-route.ts';
 import { openApiOf } from './openapi.ts';
-import type { Policy } from './policy.ts';
-import { contextTokensFor, systemPrompt } from './prompt.ts';
+import type { Policy } from './policy/policy.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
-import { createReadyCheck } from './ready.ts';
+import { createReadyCheck } from './readiness.ts';
+import { modelRoutes } from './routes/models.ts';
+import { createModerationRoute } from './routes/moderations.ts';
 
 /** What several replicas hold in common. None of it fails: without it each goes on with its own. */
 export type SharedState = {

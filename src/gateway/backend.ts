@@ -1,12 +1,12 @@
+import { createDeadline } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
+import { type Exchange, ExchangeError } from '../core/http/client.ts';
 import type { Log } from '../core/log.ts';
-import { createDeadline } from '../core/wait.ts';
 import { headersFor } from '../llm/attempt.ts';
-import { askHealth, type BackendHealth } from '../llm/backend-health.ts';
 import { type Breaker, createBreaker } from '../llm/breaker.ts';
 import { askedDialect, type DialectChoice, detectDialect, fixedDialect } from '../llm/detect.ts';
-import { type Exchange, ExchangeError } from '../llm/exchange.ts';
 import { type AttemptFacts, createFailover } from '../llm/failover.ts';
+import { askHealth, type BackendHealth } from '../llm/health.ts';
 import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '../llm/key-pool.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';

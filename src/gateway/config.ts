@@ -10,7 +10,7 @@ import {
   WholeNumber,
 } from '../core/config.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import { DIALECT_NAMES } from '../llm/dialect.ts';
+import { DIALECT_NAMES } from '../llm/types.ts';
 import { type ModelAlias, modelAliases } from './models.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { ConfigError, expectation } from '../core/config.ts';
 import { nearestName } from '../core/nearest.ts';
 import { isRecord } from '../core/record.ts';
-import type { Think } from '../llm/dialect.ts';
 import { isGptOss } from '../llm/model-name.ts';
+import type { Think } from '../llm/types.ts';
 
 /** A name that clients send, and the chat model that judges for it. */
 export type ModelAlias = {

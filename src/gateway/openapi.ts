@@ -1,7 +1,7 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { ModerationRequest } from './request.ts';
-import { CATEGORY_NAMES } from './taxonomy.ts';
+import { CATEGORY_NAMES } from './policy/categories.ts';
+import { ModerationRequest } from './routes/request.ts';
 
 const everyCategory = <Schema extends v.GenericSchema>(schema: Schema) =>
   v.object(Object.fromEntries(CATEGORY_NAMES.map((name) => [name, schema])));

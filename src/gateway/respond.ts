@@ -1,7 +1,7 @@
-import type { Policy } from './policy.ts';
-import type { Item } from './request.ts';
-import type { Scores } from './taxonomy.ts';
-import { isBlank } from './text/normalise.ts';
+import type { Scores } from './policy/categories.ts';
+import type { Policy } from './policy/policy.ts';
+import type { Item } from './routes/request.ts';
+import { isBlank } from './text/normalize.ts';
 
 export type ModerationResult = {
   readonly flagged: boolean;

@@ -1,4 +1,4 @@
-import { untilAborted } from '../core/wait.ts';
+import { untilAborted } from '../core/async.ts';
 
 /** Lets callers that want the same thing at the same time share one piece of work. */
 export type SharedWork<T> = {

@@ -1,11 +1,11 @@
+import { untilAborted } from '../core/async.ts';
 import { Fault } from '../core/fault.ts';
-import { untilAborted } from '../core/wait.ts';
+import { type Exchange, ExchangeError, type Received } from '../core/http/client.ts';
+import { retryAfterMs } from '../core/retry.ts';
 import type { DialectChoice } from './detect.ts';
-import type { ChatCall, ChatReply, Dialect } from './dialect.ts';
-import { type Exchange, ExchangeError, type Received } from './exchange.ts';
 import type { BackendKey, Refusal } from './key-pool.ts';
 import { refusalOf } from './refusal.ts';
-import { retryAfterMs } from './retry-after.ts';
+import type { ChatCall, ChatReply, Dialect } from './types.ts';
 
 /** How one call with one key went. Reasons are our own words. */
 export type Attempt =

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Dialect } from './dialect.ts';
-import { type Exchange, ExchangeError } from './exchange.ts';
+import { type Exchange, ExchangeError } from '../core/http/client.ts';
+import { parseJson } from '../core/json.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
-import { parseJson } from './parse-json.ts';
+import type { Dialect } from './types.ts';
 
 /** Who owns the models in the list that Ollama gives in its other dialect. */
 const OllamaModels = v.object({ data: v.pipe(v.array(v.object({ owned_by: v.literal('library') })), v.minLength(1)) });

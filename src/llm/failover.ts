@@ -1,9 +1,9 @@
+import { createDeadline, type Deadline, untilAborted } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { createDeadline, type Deadline, untilAborted } from '../core/wait.ts';
 import { type Attempt, type AttemptNeeds, attemptChat } from './attempt.ts';
-import type { ChatCall } from './dialect.ts';
 import type { BackendKey, KeyPool, KeyStatus, Lease } from './key-pool.ts';
+import type { ChatCall } from './types.ts';
 
 /** What became of one call, for logs and metrics. */
 export type AttemptFacts = {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { ChatCall, ChatReply, Dialect } from './dialect.ts';
+import { parseJson } from '../core/json.ts';
 import { createJsonMemo } from './json-memo.ts';
 import { isSameModel } from './model-name.ts';
-import { parseJson } from './parse-json.ts';
+import type { ChatCall, ChatReply, Dialect } from './types.ts';
 
 const Answer = v.object({
   error: v.optional(v.unknown()),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { parseJson } from '../core/json.ts';
 import type { Refusal } from './key-pool.ts';
-import { parseJson } from './parse-json.ts';
 
 const LOOK_CHARS = 4096;
 

@@ -1,10 +1,10 @@
+import type { Deadline } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import type { Deadline } from '../core/wait.ts';
 import type { Breaker } from './breaker.ts';
-import type { ChatCall } from './dialect.ts';
 import type { ChatAnswer, Failover } from './failover.ts';
 import type { BackendKey } from './key-pool.ts';
+import type { ChatCall } from './types.ts';
 
 /**
  * Asks the backend. Faults: `no-backend-key` when every key is cooling down, `backend-error` when the host failed with

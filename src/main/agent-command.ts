@@ -1,20 +1,20 @@
 import { createReadStream } from 'node:fs';
 import * as v from 'valibot';
-import { documentLines } from '../adapter/document-lines.ts';
-import { systemClock } from '../adapter/system-clock.ts';
-import { randomBytes } from '../adapter/web-random.ts';
-import { exportSession } from '../agent/export-session.ts';
-import { createIds } from '../agent/ids.ts';
-import { importSession } from '../agent/import-session.ts';
-import { readSessionDocument } from '../agent/session-document.ts';
+import { systemClock } from '../adapter/node/clock.ts';
+import { documentLines } from '../adapter/node/files.ts';
+import { randomBytes } from '../adapter/web/crypto.ts';
+import { createIds } from '../agent/protocol/ids.ts';
+import { readSessionDocument } from '../agent/session/document.ts';
+import { exportSession } from '../agent/session/export.ts';
+import { importSession } from '../agent/session/import.ts';
 import { SessionProblem } from '../agent/session-problem.ts';
+import { AgentVariables, type Database } from '../agent/settings.ts';
 import { StoreUnavailable } from '../agent/store-unavailable.ts';
-import { AgentVariables, type Database } from '../agent/variables.ts';
 import { ConfigError, readVariables } from '../core/config.ts';
-import { AGENT_HELP } from './agent-help.ts';
-import { openStoreBeside } from './agent-store.ts';
-import { openReader, runPrune, runSessions } from './agent-upkeep.ts';
-import { type AgentTask, taskFrom } from './agent-words.ts';
+import { openReader, runPrune, runSessions } from './agent/maintenance.ts';
+import { type AgentTask, taskFrom } from './agent/messages.ts';
+import { openStoreBeside } from './agent/store.ts';
+import { AGENT_HELP } from './help.ts';
 
 /** No part that the server makes is as long: what was exported can be imported. */
 const LINE_LIMIT_BYTES = 128 * 1024 * 1024;

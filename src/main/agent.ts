@@ -1,26 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isMain, type ProcessSide, runService, type Service } from '../adapter/node-service.ts';
-import { systemClock } from '../adapter/system-clock.ts';
-import { newId, randomBytes } from '../adapter/web-random.ts';
+import { systemClock } from '../adapter/node/clock.ts';
+import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
+import { newId, randomBytes } from '../adapter/web/crypto.ts';
+import { voicesFrom } from '../agent/agents/from-config.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { agentList } from '../agent/config/agent-view.ts';
-import { configProviders, providerList } from '../agent/config/provider-view.ts';
-import { readAgentConfig } from '../agent/config/read-agent-config.ts';
-import { createIds } from '../agent/ids.ts';
+import { readAgentConfig } from '../agent/config/load.ts';
+import { configProviders, providerList } from '../agent/config/views.ts';
+import { createMcpServers } from '../agent/mcp/servers.ts';
 import { mcpServersFrom } from '../agent/mcp-from-config.ts';
-import { createMcpServers } from '../agent/mcp-servers.ts';
-import { readAgentSettings, strangersIn } from '../agent/variables.ts';
-import { voicesFrom } from '../agent/voices-from-config.ts';
+import { createIds } from '../agent/protocol/ids.ts';
+import { readAgentSettings, strangersIn } from '../agent/settings.ts';
 import { ConfigError, collecting } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
 import { isLoopback } from '../core/this-machine.ts';
-import { agentFetch } from './agent-fetch.ts';
-import { AGENT_HELP } from './agent-help.ts';
-import { openAgentStore } from './agent-store.ts';
-import { late } from './late.ts';
-import { createLateMeter } from './late-meter.ts';
-import { programsFor } from './tool-programs.ts';
+import { late } from './agent/deferred.ts';
+import { createLateMeter } from './agent/deferred-metrics.ts';
+import { agentFetch } from './agent/fetch.ts';
+import { openAgentStore } from './agent/store.ts';
+import { programsFor } from './agent/tool-commands.ts';
+import { AGENT_HELP } from './help.ts';
 import { VERSION } from './version.ts';
 
 /** The text of a file, or nothing when it cannot be read. */
@@ -54,7 +54,7 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
   });
   const directory = resolve(settings.directory ?? '.');
   const models = late(async () => {
-    const { createAiModel } = await import('../agent/ai-model.ts');
+    const { createAiModel } = await import('../agent/model/ai-sdk.ts');
     return createAiModel({
       fetcher: outward.models,
       clock,
@@ -65,12 +65,12 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
   });
   const { meter, load: loadMeter } = createLateMeter(
     late(async () => {
-      const { createPrometheusAgentMeter } = await import('../adapter/prometheus-agent.ts');
+      const { createPrometheusAgentMeter } = await import('../adapter/prometheus/agent.ts');
       return createPrometheusAgentMeter(VERSION);
     }),
   );
   const transports = late(async () => {
-    const { createTransports } = await import('../adapter/mcp-transports.ts');
+    const { createTransports } = await import('../adapter/mcp/transports.ts');
     return createTransports({ ask: outward.tools, programs: programsFor(variables) });
   });
   const server = createAgentServer({

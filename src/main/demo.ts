@@ -1,12 +1,12 @@
-import { newId } from '../adapter/web-random.ts';
+import { newId } from '../adapter/web/crypto.ts';
 import { type DemoCommand, demoCommands } from '../demo/commands.ts';
-import { DEMO_HELP, type DemoFacts, demoBanner } from '../demo/words.ts';
-import { checkCommands, missingPrograms } from './demo-check.ts';
-import { openaiDirectory } from './demo-openai.ts';
-import { ANY_PORTS, portsBeside } from './demo-port.ts';
-import { ServiceEnded } from './demo-process.ts';
-import { type DemoWorld, withDemoServices } from './demo-services.ts';
-import { leavingSignals } from './demo-signals.ts';
+import { DEMO_HELP, type DemoFacts, demoBanner } from '../demo/help.ts';
+import { checkCommands, missingPrograms } from './demo/check.ts';
+import { openaiDirectory } from './demo/openai-package.ts';
+import { ANY_PORTS, portsBeside } from './demo/port.ts';
+import { ServiceEnded } from './demo/process.ts';
+import { type DemoWorld, withDemoServices } from './demo/services.ts';
+import { leavingSignals } from './demo/signals.ts';
 
 const commandsFor = (facts: DemoFacts): readonly DemoCommand[] =>
   demoCommands({ ...facts, node: process.execPath, openaiDirectory: openaiDirectory() });

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import { findBackend } from '../adapter/backend-finder.ts';
-import { nodeDigest } from '../adapter/node-digest.ts';
-import { isMain, type ProcessSide, runService, type Service } from '../adapter/node-service.ts';
-import { createPrometheusMeter } from '../adapter/prometheus.ts';
-import { systemClock } from '../adapter/system-clock.ts';
-import { createNodeExchange, proxiesFrom } from '../adapter/undici-exchange.ts';
-import { backendKeys, newId, newNonce } from '../adapter/web-random.ts';
+import { systemClock } from '../adapter/node/clock.ts';
+import { nodeDigest } from '../adapter/node/crypto.ts';
+import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
+import { createNodeExchange, proxiesFrom } from '../adapter/node/undici-client.ts';
+import { createPrometheusMeter } from '../adapter/prometheus/gateway.ts';
+import { backendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
+import { findBackend } from '../adapter/web/find-backend.ts';
 import { ConfigError } from '../core/config.ts';
 import { createLog, type Log } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { readGatewayConfig, strangersIn } from '../gateway/config.ts';
-import { OUR_POLICY, policyFrom } from '../gateway/policy.ts';
+import { OUR_POLICY, policyFrom } from '../gateway/policy/policy.ts';
 import { VERSION } from './version.ts';
 
 export { createGateway };

@@ -1,15 +1,15 @@
-import { findBackend } from '../adapter/backend-finder.ts';
-import { systemClock } from '../adapter/system-clock.ts';
-import { backendKeys, newId, newNonce, webDigest } from '../adapter/web-random.ts';
-import { workerModule } from '../adapter/worker.ts';
+import { systemClock } from '../adapter/node/clock.ts';
+import { backendKeys, newId, newNonce, webDigest } from '../adapter/web/crypto.ts';
+import { findBackend } from '../adapter/web/find-backend.ts';
+import { workerModule } from '../adapter/web/worker.ts';
 import { ConfigError, type Variables } from '../core/config.ts';
 import type { Handler } from '../core/handler.ts';
+import { exchangeOverFetch } from '../core/http/client.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { readGatewayConfig } from '../gateway/config.ts';
-import { SILENT_METER } from '../gateway/meter.ts';
-import { OUR_POLICY } from '../gateway/policy.ts';
-import { exchangeOverFetch } from '../llm/exchange.ts';
+import { SILENT_METER } from '../gateway/metrics.ts';
+import { OUR_POLICY } from '../gateway/policy/policy.ts';
 import { VERSION } from './version.ts';
 
 const NOT_HERE = ['REDIS_URL', 'MODERATION_POLICY_FILE'];

@@ -1,15 +1,15 @@
-import { createJournalFile } from '../adapter/journal-file.ts';
-import { runStdio, type StdioService, type StdioSide } from '../adapter/mcp-stdio.ts';
-import { createNodeHttpExchange } from '../adapter/node-http-exchange.ts';
-import { isMain } from '../adapter/node-service.ts';
+import { createJournalFile } from '../adapter/files/journal.ts';
+import { systemClock } from '../adapter/node/clock.ts';
+import { createNodeHttpExchange } from '../adapter/node/http-client.ts';
+import { isMain } from '../adapter/node/service.ts';
+import { runStdio, type StdioService, type StdioSide } from '../adapter/node/stdio.ts';
 import { favourMemory } from '../adapter/small-heap.ts';
-import { systemClock } from '../adapter/system-clock.ts';
+import { newId, webDigest } from '../adapter/web/crypto.ts';
 import { webMac } from '../adapter/web-mac.ts';
-import { newId, webDigest } from '../adapter/web-random.ts';
 import { createLog } from '../core/log.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
-import { readRelayConfig, strangersIn } from '../relay-admin/config.ts';
 import { createMcpServer } from '../relay-admin/server.ts';
+import { readRelayConfig, strangersIn } from '../relay-admin/settings.ts';
 import { VERSION } from './version.ts';
 
 const build = ({ variables, writeLine }: StdioSide): StdioService => {

@@ -1,6 +1,6 @@
-import type { Reading } from './project.ts';
 import type { QueryRules } from './query-rule.ts';
-import type { Query } from './relay.ts';
+import type { Reading } from './read/project.ts';
+import type { Query } from './relay/client.ts';
 
 /** A route that may be read. */
 export type AllowedRoute = {

@@ -1,6 +1,6 @@
 import { Fault } from '../core/fault.ts';
-import type { Gate } from '../core/gate.ts';
-import { Problem } from './problem.ts';
+import type { Gate } from '../core/semaphore.ts';
+import { Problem } from './errors.ts';
 
 /** Waits for a place behind a gate; the returned function gives it back. The `busy` problem when too many wait. */
 export const placeBehind = (gate: Gate, signal: AbortSignal): Promise<() => void> =>

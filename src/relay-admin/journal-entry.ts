@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { DOUBTS } from './write-answer.ts';
+import { DOUBTS } from './relay/response.ts';
 
 const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 /** As late as a date can be written out. */

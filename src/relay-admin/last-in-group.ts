@@ -1,8 +1,8 @@
+import { createDeadline } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { createDeadline } from '../core/wait.ts';
 import { type ListPage, readPage } from './list-page.ts';
-import type { Relay } from './relay.ts';
-import { type Account, accountOf, groupsOf } from './relay-account.ts';
+import { type Account, accountOf, groupsOf } from './relay/accounts.ts';
+import type { Relay } from './relay/client.ts';
 import type { ToolCall } from './tool-call.ts';
 
 /** What a caller should know about the groups of an account that is being switched off. */

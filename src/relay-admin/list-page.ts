@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { Problem } from './problem.ts';
-import type { Query, Relay } from './relay.ts';
+import { Problem } from './errors.ts';
+import type { Query, Relay } from './relay/client.ts';
 
 /** How many rows are asked for at a time. */
 export const PAGE_SIZE = 100;

@@ -1,6 +1,6 @@
 import { isRecord } from '../core/record.ts';
-import { Problem } from './problem.ts';
-import { DEEPEST, type Json, plain, type Reading, TOO_DEEP } from './project.ts';
+import { Problem } from './errors.ts';
+import { DEEPEST, type Json, plain, type Reading, TOO_DEEP } from './read/project.ts';
 
 /** Names under which a text is a word or a name that statistics are about; a text under any other name is dropped. */
 const TEXTS = new Set(

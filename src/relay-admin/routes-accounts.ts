@@ -1,8 +1,8 @@
 import { type AllowedRoute, FIRST_PAGE, route } from './allowed-route.ts';
-import { ACCOUNT, ACCOUNT_MODEL, CHANNEL, COMPOSITE_ROUTE, GROUP, TEMP_UNSCHEDULABLE } from './entities.ts';
 import { measures } from './measures.ts';
-import { list, one, page } from './project.ts';
 import { FLAG, matching, oneOf, PAGES, SORT_ORDER, WORD, wholeNumber, ZONE } from './query-rule.ts';
+import { ACCOUNT, ACCOUNT_MODEL, CHANNEL, COMPOSITE_ROUTE, GROUP, TEMP_UNSCHEDULABLE } from './read/fields.ts';
+import { list, one, page } from './read/project.ts';
 
 const ACCOUNT_STATUS = oneOf(
   'active',

@@ -1,7 +1,7 @@
 import { type AllowedRoute, FIRST_PAGE, route } from './allowed-route.ts';
-import { BALANCE_CHANGE, PLATFORM_QUOTAS, RPM_STATUS, SUBSCRIPTION, USER } from './entities.ts';
-import { amount, list, one, page } from './project.ts';
 import { oneOf, PAGES, SORT_ORDER } from './query-rule.ts';
+import { BALANCE_CHANGE, PLATFORM_QUOTAS, RPM_STATUS, SUBSCRIPTION, USER } from './read/fields.ts';
+import { amount, list, one, page } from './read/project.ts';
 
 const HISTORY = oneOf(
   'balance',

@@ -1,6 +1,6 @@
 import type { AllowedRoute } from './allowed-route.ts';
+import { FIGURE_ROUTES } from './read/routes.ts';
 import { ACCOUNT_ROUTES, GROUP_ROUTES } from './routes-accounts.ts';
-import { FIGURE_ROUTES } from './routes-figures.ts';
 import { USER_ROUTES } from './routes-users.ts';
 
 /**

@@ -1,5 +1,5 @@
+import { createDeadline, type Deadline } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { createDeadline, type Deadline } from '../core/wait.ts';
 
 /** The time and the patience of one tool call. */
 export type ToolCall = {

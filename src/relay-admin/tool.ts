@@ -1,7 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { expectation } from '../core/config.ts';
-import { Problem } from './problem.ts';
+import { Problem } from './errors.ts';
 import type { ToolCall } from './tool-call.ts';
 
 /** What a tool promises about itself, all four said: the protocol's defaults would call a read destructive. */

@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts';
+import { Problem } from './errors.ts';
 
 /** Lets one at a time do something about a subject; the others wait in line. */
 export type Turns = {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { Problem } from './problem.ts';
-import type { Relay } from './relay.ts';
-import { Id, readById } from './relay-user.ts';
+import { Problem } from './errors.ts';
+import type { Relay } from './relay/client.ts';
+import { Id, readById } from './relay/users.ts';
 
 /** Without a default: a limit that is missing would otherwise read as 0, which is no limit at all. */
 const UserLimits = v.object({

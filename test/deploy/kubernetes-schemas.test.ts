@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { type Manifest, NEWEST, OLDEST } from './helm-world.ts';
-import { createManifestCheck } from './kubernetes-schemas.ts';
+import { createManifestCheck } from './helm/kubernetes-schemas.ts';
+import { type Manifest, NEWEST, OLDEST } from './helm/world.ts';
 
 const service = (): Manifest => ({
   apiVersion: 'v1',

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { addressOf, untilReady } from '../runtime/agent-process.ts';
+import { addressOf, untilReady } from '../runtime/agent/process.ts';
 import { judgedBy, startBackend } from '../runtime/backends.ts';
 import { KEY, moderate, moderationOf } from '../runtime/client.ts';
 import { bundle, ROOT, type Running, run, start, type Variables } from '../runtime/processes.ts';
-import { startRelayAdmin } from '../runtime/relay-admin-process.ts';
+import { startRelayAdmin } from '../runtime/relay-admin/process.ts';
 
 const PACKED = [
   '.env.example',

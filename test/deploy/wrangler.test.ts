@@ -62,7 +62,7 @@ describe('wrangler.jsonc', (check) => {
       readonly compatibility_date: string;
       readonly compatibility_flags: readonly string[];
     };
-    const tried = readFileSync(join(ROOT, 'test/runtime/contract.workerd.test.ts'), 'utf8');
+    const tried = readFileSync(join(ROOT, 'test/runtime/contract/workerd.test.ts'), 'utf8');
     assert.match(tried, `compatibilityDate = ${JSON.stringify(compatibility_date)}`);
     assert.match(tried, `compatibilityFlags = ${JSON.stringify(compatibility_flags)}`);
   });

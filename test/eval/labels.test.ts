@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { CATEGORIES, labelFor } from '../../src/eval/category.ts';
 import { choicesFrom } from '../../src/eval/choice.ts';
 import { type Fields, itemFrom } from '../../src/eval/labels.ts';
-import { CATEGORY_NAMES } from '../../src/gateway/taxonomy.ts';
+import { CATEGORY_NAMES } from '../../src/gateway/policy/categories.ts';
 import { describe } from '../check.ts';
 
 type Cells = Record<string, unknown>;

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { CATEGORIES } from '../../src/gateway/taxonomy.ts';
+import { CATEGORIES } from '../../src/gateway/policy/categories.ts';
 import { describe } from '../check.ts';
-import { eachCategory, errorOf, outcomeOf, resultsOf } from './read-answer.ts';
-import { type Answer, gatewayOver, judging, nonceOf, saying, shownTextOf, verdictJson } from './world.ts';
+import { eachCategory, errorOf, outcomeOf, resultsOf } from './harness/read-answer.ts';
+import { type Answer, gatewayOver, judging, nonceOf, saying, shownTextOf, verdictJson } from './harness/world.ts';
 
 /** Finds harassment in whatever holds the word "rude", by so many points as the number in the text says. */
 const countingJudge: Answer = (sent) => {

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import type { Sent } from '../../src/llm/exchange.ts';
+import type { Sent } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
-import { eachCategory, errorOf, resultsOf } from './read-answer.ts';
-import { gatewayOver, judging, shownTextOf, userMessageOf } from './world.ts';
+import { eachCategory, errorOf, resultsOf } from './harness/read-answer.ts';
+import { gatewayOver, judging, shownTextOf, userMessageOf } from './harness/world.ts';
 
 const BASE64 = 'iVBORw0KGgo=';
 const PNG = `data:image/png;base64,${BASE64}`;

@@ -2,8 +2,8 @@ import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
 import { modelAliases } from '../../src/gateway/models.ts';
 import { describe } from '../check.ts';
-import { errorOf } from './read-answer.ts';
-import { gatewayOver, judging } from './world.ts';
+import { errorOf } from './harness/read-answer.ts';
+import { gatewayOver, judging } from './harness/world.ts';
 
 const problemsOf = (text: string): readonly string[] => {
   try {

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusMeter } from '../../src/adapter/prometheus.ts';
-import type { Received, Sent } from '../../src/llm/exchange.ts';
+import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
+import type { Received, Sent } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
-import { FAULTS } from './faulty-answers.ts';
-import { BACKEND_CANARY, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from './unusable-answers.ts';
-import { type Answer, gatewayOver, judging, nonceOf, received, saying } from './world.ts';
+import { FAULTS } from './harness/faulty-answers.ts';
+import { BACKEND_CANARY, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from './harness/unusable-answers.ts';
+import { type Answer, gatewayOver, judging, nonceOf, received, saying } from './harness/world.ts';
 
 const GATEWAY_SECRET = 'canary-gateway-secret-5d1f';
 const BACKEND_SECRETS = ['canary-backend-secret-71aa', 'canary-backend-secret-92bb'];

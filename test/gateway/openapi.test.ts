@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { gatewayOver, judging, received } from './world.ts';
+import { gatewayOver, judging, received } from './harness/world.ts';
 
 type Operation = {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: object }>> }>>;

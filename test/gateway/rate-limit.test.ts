@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createRateLimit, WINDOW_MS } from '../../src/gateway/rate-limit.ts';
 import { describe } from '../check.ts';
-import { errorOf } from './read-answer.ts';
-import { gatewayOver, judging } from './world.ts';
+import { errorOf } from './harness/read-answer.ts';
+import { gatewayOver, judging } from './harness/world.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const steps = fc.array(fc.record({ ms: fc.nat(20_000), burst: fc.integer({ min: 1, max: 15 }) }), { maxLength: 60 });

@@ -6,7 +6,7 @@ import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
 import { describe, rejection } from '../check.ts';
 import { createBackendWorld, failing, GOOD, keyOf } from './backend-world.ts';
-import { CALL, CANARY, ollamaAnswer, openaiAnswer, reset, type Step } from './scripted-exchange.ts';
+import { CALL, CANARY, ollamaAnswer, openaiAnswer, reset, type Step } from './scripted-client.ts';
 
 const never = new AbortController().signal;
 

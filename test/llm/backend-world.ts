@@ -1,5 +1,5 @@
+import { createDeadline } from '../../src/core/async.ts';
 import { Fault, type FaultDetail } from '../../src/core/fault.ts';
-import { createDeadline } from '../../src/core/wait.ts';
 import { createBreaker } from '../../src/llm/breaker.ts';
 import { type DialectChoice, fixedDialect } from '../../src/llm/detect.ts';
 import { type AttemptFacts, createFailover } from '../../src/llm/failover.ts';
@@ -15,7 +15,7 @@ import {
   createScriptedExchange,
   ollamaAnswer,
   type Script,
-} from './scripted-exchange.ts';
+} from './scripted-client.ts';
 
 export const DEADLINE_MS = 25_000;
 

@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
+import { ExchangeError } from '../../src/core/http/client.ts';
 import { askedDialect, type Detected, detectDialect, fixedDialect } from '../../src/llm/detect.ts';
-import type { Dialect } from '../../src/llm/dialect.ts';
-import { ExchangeError } from '../../src/llm/exchange.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
+import type { Dialect } from '../../src/llm/types.ts';
 import { describe, rejection } from '../check.ts';
-import { type Answer, BASE_URL, CANARY, createScriptedExchange, reset, type Step } from './scripted-exchange.ts';
+import { type Answer, BASE_URL, CANARY, createScriptedExchange, reset, type Step } from './scripted-client.ts';
 
 const OLLAMA: Answer = { text: '{"version":"0.33.0"}' };
 const MODELS: Answer = { text: '{"object":"list","data":[{"id":"gpt-oss-20b"}]}' };

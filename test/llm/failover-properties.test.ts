@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
 import { describe } from '../check.ts';
 import { createBackendWorld, failing, GOOD } from './backend-world.ts';
-import { CANARY, ollamaAnswer, reset, type Step } from './scripted-exchange.ts';
+import { CANARY, ollamaAnswer, reset, type Step } from './scripted-client.ts';
 
 const STEPS: Readonly<Record<string, Step>> = {
   good: GOOD,

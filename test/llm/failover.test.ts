@@ -3,7 +3,7 @@ import { Fault } from '../../src/core/fault.ts';
 import { attemptLimitMs, type ChatAnswer, type GaveUp } from '../../src/llm/failover.ts';
 import { describe, rejection } from '../check.ts';
 import { createBackendWorld, detailOf, failing, GOOD } from './backend-world.ts';
-import { type Answer, CANARY, ollamaAnswer, reset, type Step } from './scripted-exchange.ts';
+import { type Answer, CANARY, ollamaAnswer, reset, type Step } from './scripted-client.ts';
 
 const QUOTA = `{"error":"you (${CANARY}) have reached your weekly usage limit"}`;
 

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import type { ChatReply } from '../../src/llm/dialect.ts';
 import { ollama } from '../../src/llm/ollama.ts';
+import type { ChatReply } from '../../src/llm/types.ts';
 import { describe } from '../check.ts';
-import { CALL, CANARY, ollamaAnswer } from './scripted-exchange.ts';
+import { CALL, CANARY, ollamaAnswer } from './scripted-client.ts';
 
 const bodyOf = (changes: object = {}) => JSON.parse(ollama.bodyOf({ ...CALL, ...changes }));
 const read = (text: string, model = CALL.model): ChatReply => ollama.replyFrom(text, model);

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import type { ChatReply } from '../../src/llm/dialect.ts';
 import { openai } from '../../src/llm/openai.ts';
+import type { ChatReply } from '../../src/llm/types.ts';
 import { describe } from '../check.ts';
-import { CALL, CANARY, openaiAnswer } from './scripted-exchange.ts';
+import { CALL, CANARY, openaiAnswer } from './scripted-client.ts';
 
 const bodyOf = (changes: object = {}) => JSON.parse(openai.bodyOf({ ...CALL, ...changes }));
 const read = (text: string, model = CALL.model): ChatReply => openai.replyFrom(text, model);

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe, rejection } from '../check.ts';
 import { createBackendWorld, detailOf, failing, GOOD } from './backend-world.ts';
-import { type Answer, CANARY, ollamaAnswer, reset, type Step } from './scripted-exchange.ts';
+import { type Answer, CANARY, ollamaAnswer, reset, type Step } from './scripted-client.ts';
 
 type World = ReturnType<typeof createBackendWorld>;
 

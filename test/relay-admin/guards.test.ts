@@ -7,14 +7,27 @@ import * as assert from 'uvu/assert';
 import type { ToolAnswer } from '../../src/relay-admin/app.ts';
 import { createMcpServer } from '../../src/relay-admin/server.ts';
 import { describe } from '../check.ts';
-import { demandGoodAnswer } from './answer-rules.ts';
-import { KEY } from './canaries.ts';
-import { ARGUMENT, HOSTILE_PATHS, hostileCall, largeArguments, strangeEmail } from './hostile-arguments.ts';
-import { httpCall, wordOf } from './http-calls.ts';
-import { type Front, httpTools, SHORT_LIMIT_MS, withElsewhere, withFront, withHttpWorld } from './http-world.ts';
-import { demandGoodRequests } from './request-rules.ts';
-import { goodArguments, KEY_HOLDERS, READERS, TOOLS, type ToolName, WRITERS } from './tool-arguments.ts';
-import { callInTrouble, createWatchedWorld, demandTidyWorld, type WatchedWorld, watchedCall } from './watched-world.ts';
+import { demandGoodAnswer } from './harness/answer-rules.ts';
+import { KEY } from './harness/canaries.ts';
+import { ARGUMENT, HOSTILE_PATHS, hostileCall, largeArguments, strangeEmail } from './harness/hostile-arguments.ts';
+import { httpCall, wordOf } from './harness/http-calls.ts';
+import {
+  type Front,
+  httpTools,
+  SHORT_LIMIT_MS,
+  withElsewhere,
+  withFront,
+  withHttpWorld,
+} from './harness/http-world.ts';
+import { demandGoodRequests } from './harness/request-rules.ts';
+import { goodArguments, KEY_HOLDERS, READERS, TOOLS, type ToolName, WRITERS } from './harness/tool-arguments.ts';
+import {
+  callInTrouble,
+  createWatchedWorld,
+  demandTidyWorld,
+  type WatchedWorld,
+  watchedCall,
+} from './harness/watched-world.ts';
 
 const isRefusal = (answer: ToolAnswer, code: string): boolean =>
   answer.kind === 'failed' && answer.text.startsWith(code);

@@ -1,18 +1,18 @@
 import * as assert from 'uvu/assert';
-import { createGate } from '../../src/core/gate.ts';
-import { BALANCE_FAULTS, ROUTE_FAULTS } from '../../src/demo/relay-faults.ts';
-import { type Exchange, ExchangeError, type Received } from '../../src/llm/exchange.ts';
+import { type Exchange, ExchangeError, type Received } from '../../src/core/http/client.ts';
+import { createGate } from '../../src/core/semaphore.ts';
+import { BALANCE_FAULTS, ROUTE_FAULTS } from '../../src/demo/relay/faults/names.ts';
 import type { ToolAnswer } from '../../src/relay-admin/app.ts';
-import { createRelay } from '../../src/relay-admin/relay.ts';
+import { createRelay } from '../../src/relay-admin/relay/client.ts';
 import { describe } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
-import { ECHOES, HOSTILE_TEXTS, KEY, leaksIn, STRANGER, wholeError } from './canaries.ts';
-import { httpCall } from './http-calls.ts';
-import { SHORT_LIMIT_MS, withHttpWorld } from './http-world.ts';
-import { poisoned, refusalWith } from './poisoned.ts';
-import { demandGoodRequests, READ_EXAMPLES } from './request-rules.ts';
-import { settledWithin } from './settled.ts';
-import { goodArguments, TOOLS, type ToolName } from './tool-arguments.ts';
+import { ECHOES, HOSTILE_TEXTS, KEY, leaksIn, STRANGER, wholeError } from './harness/canaries.ts';
+import { httpCall } from './harness/http-calls.ts';
+import { SHORT_LIMIT_MS, withHttpWorld } from './harness/http-world.ts';
+import { poisoned, refusalWith } from './harness/poisoned.ts';
+import { demandGoodRequests, READ_EXAMPLES } from './harness/request-rules.ts';
+import { settledWithin } from './harness/settled.ts';
+import { goodArguments, TOOLS, type ToolName } from './harness/tool-arguments.ts';
 import {
   callInTrouble,
   changesIn,
@@ -20,7 +20,7 @@ import {
   LIMIT_MS,
   type WatchedWorld,
   watchedCall,
-} from './watched-world.ts';
+} from './harness/watched-world.ts';
 
 /** How many requests a tool makes when all goes well. */
 const requestsOf = async (name: ToolName): Promise<number> => {

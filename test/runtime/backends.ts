@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { JUDGE_MODEL } from '../../src/demo/judge.ts';
-import { createJudge } from '../../src/demo/judge-server.ts';
+import { JUDGE_MODEL } from '../../src/demo/judge/judge.ts';
+import { createJudge } from '../../src/demo/judge/server.ts';
 import type { Variables } from './processes.ts';
 
 /** One chat call as it reached the backend. */

@@ -1,6 +1,16 @@
 import * as v from 'valibot';
 import { Permission } from './permission-schema.ts';
-import { Anything, Id, ModelName, NumberFrom, OneOfWords, PlainText, Switch, Text, WholeFrom } from './values.ts';
+import {
+  Anything,
+  Id,
+  ModelName,
+  NumberFrom,
+  OneOfWords,
+  PlainText,
+  Switch,
+  Text,
+  WholeFrom,
+} from './schema-values.ts';
 
 /** How many answers of a model one prompt may take. */
 export const Steps = WholeFrom(1, 10_000);

@@ -1,7 +1,7 @@
 import type { Rule } from '../session.ts';
-import type { AgentConfig, AgentServerConfig } from './agent-server-config.ts';
 import type { AgentMode } from './built-in-agents.ts';
 import { tableIn, textIn } from './model-names.ts';
+import type { AgentConfig, AgentServerConfig } from './types.ts';
 
 type Table = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { ConfigError, expectation } from '../../core/config.ts';
-import { crossProblems } from './cross-checks.ts';
-import { ConfigFile, type ConfigSettings } from './file-schema.ts';
-import { idleSettings } from './idle-settings.ts';
-import { type ConfigPath, type ConfigProblem, isWithin, pathText } from './problem.ts';
+import { type ConfigPath, type ConfigProblem, isWithin, pathText } from './names.ts';
+import { ConfigFile, type ConfigSettings } from './schema.ts';
 import { unfitNames } from './unfit-names.ts';
+import { crossProblems } from './validate.ts';
+import { idleSettings } from './warnings.ts';
 
 const words = (issue: v.BaseIssue<unknown>): string => {
   if (issue.received !== 'undefined' && issue.expected === 'Object') return 'expected an object';

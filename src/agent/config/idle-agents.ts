@@ -1,9 +1,9 @@
 import { isRecord } from '../../core/record.ts';
-import { matchesWildcard } from '../wildcard.ts';
+import { matchesWildcard } from '../../core/wildcard.ts';
 import { agentIds, builtInOf } from './built-in-agents.ts';
-import type { ConfigSettings } from './file-schema.ts';
 import { modelNames, modelRef, variantNames } from './model-names.ts';
-import { type ConfigPath, type ConfigProblem, quoted, withoutEffectNow } from './problem.ts';
+import { type ConfigPath, type ConfigProblem, quoted, withoutEffectNow } from './names.ts';
+import type { ConfigSettings } from './schema.ts';
 
 const modelsWith = (settings: ConfigSettings, variant: string): readonly string[] =>
   modelNames(settings).filter((name) => {

@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/record.ts';
-import { matchesWildcard } from '../wildcard.ts';
-import type { ConfigSettings } from './file-schema.ts';
-import { type ConfigPath, type ConfigProblem, withoutEffectNow } from './problem.ts';
+import { matchesWildcard } from '../../core/wildcard.ts';
+import { type ConfigPath, type ConfigProblem, withoutEffectNow } from './names.ts';
+import type { ConfigSettings } from './schema.ts';
 
 /** The one tool whose calls have patterns, and the one that no tool server brings. */
 const TASK = 'task';

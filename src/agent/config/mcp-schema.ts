@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/record.ts';
-import { Address, Anything, Duration, Headers, Id, inert, PlainText, Switch, Text } from './values.ts';
+import { Address, Anything, Duration, Headers, Id, inert, PlainText, Switch, Text } from './schema-values.ts';
 
 const Environment = v.record(
   v.pipe(

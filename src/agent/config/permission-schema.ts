@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { OneOfWords } from './values.ts';
+import { OneOfWords } from './schema-values.ts';
 
 /** Longer patterns are mistakes, and cost time at every call. */
 const PATTERN_LIMIT_CHARS = 1000;

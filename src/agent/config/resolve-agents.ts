@@ -1,9 +1,9 @@
 import { rulesOf } from '../permission-rules.ts';
 import type { Rule } from '../session.ts';
 import type { AgentSettings } from './agent-schema.ts';
-import type { AgentConfig } from './agent-server-config.ts';
 import { agentIds, builtInOf } from './built-in-agents.ts';
 import { modelRef } from './model-names.ts';
+import type { AgentConfig } from './types.ts';
 
 type Shared = { readonly rules: readonly Rule[]; readonly steps: number };
 

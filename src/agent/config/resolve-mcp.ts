@@ -1,5 +1,5 @@
-import type { McpServerConfig } from './agent-server-config.ts';
 import type { McpSettings } from './mcp-schema.ts';
+import type { McpServerConfig } from './types.ts';
 
 const USUAL_TIMEOUT_MS = 30_000;
 

@@ -1,7 +1,7 @@
 import { ConfigError, type Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/record.ts';
-import { readJsonc } from '../jsonc.ts';
-import { type ConfigPath, type ConfigProblem, quoted } from './problem.ts';
+import { readJsonc } from './jsonc.ts';
+import { type ConfigPath, type ConfigProblem, quoted } from './names.ts';
 import { filledIn } from './substitute.ts';
 
 /** One of the texts that make the configuration: what stands there, and what it becomes with every text filled in. */

@@ -1,6 +1,6 @@
 import type { Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/record.ts';
-import { type ConfigPath, type ConfigProblem, quoted } from './problem.ts';
+import { type ConfigPath, type ConfigProblem, quoted } from './names.ts';
 
 /** Where the texts come from that stand in for `{env:NAME}` and `{file:path}`. */
 export type Substitutes = {

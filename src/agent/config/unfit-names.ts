@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/record.ts';
-import { type ConfigPath, type ConfigProblem, meantName, quoted, withoutEffect } from './problem.ts';
-import { inertBecause } from './values.ts';
+import { type ConfigPath, type ConfigProblem, meantName, quoted, withoutEffect } from './names.ts';
+import { inertBecause } from './schema-values.ts';
 
 /** What a schema does not say of a value by itself: `inert` settings have no effect here, the rest are problems. */
 export type Unfit = ConfigProblem & { readonly kind: 'unknown-name' | 'list' | 'inert' };

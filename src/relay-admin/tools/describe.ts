@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { RelayConfig } from '../config.ts';
 import { DECIMALS, textOf } from '../money.ts';
-import { PREVIEW_LIFETIME_MS } from '../preview-token.ts';
-import { ANSWER_LIMIT_BYTES } from '../relay.ts';
+import { PREVIEW_LIFETIME_MS } from '../recharge/preview-token.ts';
+import { ANSWER_LIMIT_BYTES } from '../relay/client.ts';
 import { ALLOWED_ROUTES } from '../routes.ts';
+import type { RelayConfig } from '../settings.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 
 const WRITERS = [

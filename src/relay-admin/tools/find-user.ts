@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { Problem } from '../errors.ts';
 import { PAGE_SIZE, readPage } from '../list-page.ts';
-import { Problem } from '../problem.ts';
-import type { Relay } from '../relay.ts';
-import { Id, ShownUser, shownUser, userOf } from '../relay-user.ts';
+import type { Relay } from '../relay/client.ts';
+import { Id, ShownUser, shownUser, userOf } from '../relay/users.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 
 const MOST_USERS = 5000;

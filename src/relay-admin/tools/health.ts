@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import { ExchangeError, type Received } from '../../core/http/client.ts';
 import { isRecord } from '../../core/record.ts';
-import { ExchangeError, type Received } from '../../llm/exchange.ts';
 import { isJsonText } from '../envelope.ts';
-import type { Relay } from '../relay.ts';
+import type { Relay } from '../relay/client.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 
 const REASONS = [

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { CONTROL_OPTIONS, ControlOption, SUMMARY } from '../model-control.ts';
-import { type Reading, type Readings, readLists, UNTRIED } from '../model-lists.ts';
-import { AccountTrace, ChannelTrace, GroupTrace, inOrder } from '../model-traces.ts';
-import type { Relay } from '../relay.ts';
+import { type Reading, type Readings, readLists, UNTRIED } from '../models/lists.ts';
+import { CONTROL_OPTIONS, ControlOption, SUMMARY } from '../models/options.ts';
+import { AccountTrace, ChannelTrace, GroupTrace, inOrder } from '../models/traces.ts';
+import type { Relay } from '../relay/client.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 
 const LISTS = ['accounts', 'groups', 'channels'] as const;

@@ -1,13 +1,13 @@
 import * as v from 'valibot';
+import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { untilAborted } from '../../core/wait.ts';
-import { type EarlierDoubt, earlierDoubts } from '../earlier-doubts.ts';
-import type { Journal } from '../journal.ts';
+import { Problem } from '../errors.ts';
 import { Amount, textOf, type Units, unitsOf } from '../money.ts';
-import { PREVIEW_LIFETIME_MS, type PreviewTokens } from '../preview-token.ts';
-import { Problem } from '../problem.ts';
-import type { Relay } from '../relay.ts';
-import { Id, readUser, ShownUser, shownUser, type User } from '../relay-user.ts';
+import type { Journal } from '../recharge/journal.ts';
+import { PREVIEW_LIFETIME_MS, type PreviewTokens } from '../recharge/preview-token.ts';
+import { type EarlierDoubt, earlierDoubts } from '../recharge/unresolved.ts';
+import type { Relay } from '../relay/client.ts';
+import { Id, readUser, ShownUser, shownUser, type User } from '../relay/users.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 
 export type PreviewNeeds = {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { AllowedRoute } from '../allowed-route.ts';
-import { bounded } from '../bounded.ts';
-import { queryFor, routeFor } from '../read-path.ts';
-import { redact } from '../redact.ts';
-import type { Relay } from '../relay.ts';
+import { bounded } from '../read/limit-size.ts';
+import { queryFor, routeFor } from '../read/match.ts';
+import { redact } from '../read/redact.ts';
+import type { Relay } from '../relay/client.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 
 const RESULT_LIMIT_BYTES = 24 * 1024;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { createRecharge, type RechargeNeeds } from '../recharge.ts';
-import { RechargeResult } from '../recharge-result.ts';
+import { createRecharge, type RechargeNeeds } from '../recharge/recharge.ts';
+import { RechargeResult } from '../recharge/result.ts';
 import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 
 const KEY_RULE = 'expected 16 to 128 characters of A-Z a-z 0-9 - . _ ~';

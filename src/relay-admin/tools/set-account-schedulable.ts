@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { type ChangeNeeds, makeChange } from '../change.ts';
-import { demandExpected, differing, OUTCOME_ENTRIES, outcomePartsOf, type Told } from '../change-outcome.ts';
-import { type ChangeTurnsNeeds, createChangeTurns } from '../change-turns.ts';
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../../core/text.ts';
+import { type ChangeNeeds, makeChange } from '../change/change.ts';
+import { demandExpected, differing, OUTCOME_ENTRIES, outcomePartsOf, type Told } from '../change/outcome.ts';
+import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
 import { type GroupWarning, groupWarnings } from '../last-in-group.ts';
-import { type Account, BLOCKS, blocksOf, readAccount } from '../relay-account.ts';
+import { type Account, BLOCKS, blocksOf, readAccount } from '../relay/accounts.ts';
 import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 import type { ToolCall } from '../tool-call.ts';
 

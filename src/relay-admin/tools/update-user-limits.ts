@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type ChangeNeeds, makeChange } from '../change.ts';
+import { type ChangeNeeds, makeChange } from '../change/change.ts';
 import {
   demandExpected,
   differing,
@@ -7,9 +7,9 @@ import {
   outcomePartsOf,
   type Settings,
   type Told,
-} from '../change-outcome.ts';
-import { type ChangeTurnsNeeds, createChangeTurns } from '../change-turns.ts';
-import { Problem } from '../problem.ts';
+} from '../change/outcome.ts';
+import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
+import { Problem } from '../errors.ts';
 import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 import type { ToolCall } from '../tool-call.ts';
 import { readUserLimits, type UserLimits } from '../user-limits.ts';

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
-import type { AgentServerConfig } from '../../../src/agent/config/agent-server-config.ts';
 import { agentList } from '../../../src/agent/config/agent-view.ts';
-import { providerList } from '../../../src/agent/config/provider-view.ts';
+import type { AgentServerConfig } from '../../../src/agent/config/types.ts';
+import { providerList } from '../../../src/agent/config/views.ts';
 import { isHidden, rulingFor } from '../../../src/agent/permission-rules.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe } from '../../check.ts';
-import { problemsFrom, readFrom } from './config-world.ts';
+import { problemsFrom, readFrom } from './world.ts';
 
 const TEXT = readFileSync(resolve(import.meta.dirname, '../../../agent.example.json'), 'utf8');
 const NEEDED = {

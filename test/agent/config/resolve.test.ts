@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { type ModelConfig, modelConfigFor } from '../../../src/agent/config/agent-server-config.ts';
+import { type ModelConfig, modelConfigFor } from '../../../src/agent/config/types.ts';
 import { describe } from '../../check.ts';
-import { configOf, type Json, LEAST } from './config-world.ts';
+import { configOf, type Json, LEAST } from './world.ts';
 
 const smallOf = (more: Json, options: Json = {}): ModelConfig | undefined =>
   modelConfigFor(

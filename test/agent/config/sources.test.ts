@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { configOf, LEAST, problemsFrom, problemsOf, readFrom } from './config-world.ts';
+import { configOf, LEAST, problemsFrom, problemsOf, readFrom } from './world.ts';
 
 const INLINE = JSON.stringify(LEAST);
 const AT_HOME = { './agent.json': INLINE };

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { enclosed } from '../../../src/gateway/text/hidden/enclosed.ts';
+import { enclosed } from '../../../src/gateway/text/decoders/unicode.ts';
 import { viewsOf } from '../../../src/gateway/text/views.ts';
 import { describe } from '../../check.ts';
 import { base64, DISGUISES } from './disguises.ts';

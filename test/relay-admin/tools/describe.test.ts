@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { type RelayConfig, readRelayConfig } from '../../../src/relay-admin/config.ts';
 import { ALLOWED_ROUTES } from '../../../src/relay-admin/routes.ts';
+import { type RelayConfig, readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { createDescribe } from '../../../src/relay-admin/tools/describe.ts';
 import { describe } from '../../check.ts';
 import { assertWellDescribed, bytesOf, callTool, problemOf } from './scripted-relay.ts';

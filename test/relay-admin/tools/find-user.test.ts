@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { Problem } from '../../../src/relay-admin/problem.ts';
+import { Problem } from '../../../src/relay-admin/errors.ts';
 import { createFindUser } from '../../../src/relay-admin/tools/find-user.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { ExchangeError, type Received } from '../../../src/llm/exchange.ts';
-import { Problem } from '../../../src/relay-admin/problem.ts';
+import { ExchangeError, type Received } from '../../../src/core/http/client.ts';
+import { Problem } from '../../../src/relay-admin/errors.ts';
 import { createHealth } from '../../../src/relay-admin/tools/health.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';

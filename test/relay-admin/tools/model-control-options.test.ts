@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { CONTROL_OPTIONS } from '../../../src/relay-admin/model-control.ts';
-import { covers } from '../../../src/relay-admin/model-traces.ts';
-import { Problem, type ProblemDetail } from '../../../src/relay-admin/problem.ts';
+import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
+import { CONTROL_OPTIONS } from '../../../src/relay-admin/models/options.ts';
+import { covers } from '../../../src/relay-admin/models/traces.ts';
 import { createModelControlOptions } from '../../../src/relay-admin/tools/model-control-options.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import type { Exchange } from '../../../src/llm/exchange.ts';
+import type { Exchange } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
-import { bentFile, changesAt, codeOf, inTime, paid, until } from '../recharge-steps.ts';
-import { createWorld, keyNumber, previewed, refusalOf, resultOf, type World } from '../world.ts';
+import { createWorld, keyNumber, previewed, refusalOf, resultOf, type World } from '../harness/world.ts';
+import { bentFile, changesAt, codeOf, inTime, paid, until } from '../recharge/steps.ts';
 
 const [OWNER, ALICE, BOB, ERIN] = [1, 2, 3, 8];
 

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/problem.ts';
-import { sentenceOf, wordsFor } from '../../../src/relay-admin/problem-words.ts';
+import { sentenceOf, wordsFor } from '../../../src/relay-admin/error-text.ts';
+import { Problem } from '../../../src/relay-admin/errors.ts';
 import { createRead } from '../../../src/relay-admin/tools/read.ts';
 import { describe, rejection } from '../../check.ts';
-import { patientCall, recordingRelay } from '../recording-relay.ts';
+import { patientCall, recordingRelay } from '../harness/recording-relay.ts';
 
 const HEX = '0123456789abcdef'.repeat(4);
 

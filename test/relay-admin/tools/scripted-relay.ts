@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { untilAborted } from '../../../src/core/wait.ts';
-import type { Received } from '../../../src/llm/exchange.ts';
-import { Problem, type ProblemDetail } from '../../../src/relay-admin/problem.ts';
-import type { Query, Relay } from '../../../src/relay-admin/relay.ts';
+import { untilAborted } from '../../../src/core/async.ts';
+import type { Received } from '../../../src/core/http/client.ts';
+import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
+import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
 import type { Structured, Tool } from '../../../src/relay-admin/tool.ts';
 import { withinTime } from '../../../src/relay-admin/tool-call.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';

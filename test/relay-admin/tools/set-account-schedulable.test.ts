@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/problem.ts';
+import { Problem } from '../../../src/relay-admin/errors.ts';
 import { WRITING_HINTS } from '../../../src/relay-admin/tool.ts';
 import { createSetAccountSchedulable } from '../../../src/relay-admin/tools/set-account-schedulable.ts';
 import { describe } from '../../check.ts';
@@ -14,7 +14,7 @@ import {
   type Script,
   undescribed,
   unknown,
-} from '../change-world.ts';
+} from '../change/world.ts';
 
 const account = (more: Readonly<Record<string, unknown>> = {}) => ({
   id: 12,

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/problem.ts';
+import { Problem } from '../../../src/relay-admin/errors.ts';
 import { WRITING_HINTS } from '../../../src/relay-admin/tool.ts';
 import { createUpdateUserLimits } from '../../../src/relay-admin/tools/update-user-limits.ts';
 import { describe } from '../../check.ts';
@@ -15,7 +15,7 @@ import {
   type Script,
   undescribed,
   unknown,
-} from '../change-world.ts';
+} from '../change/world.ts';
 
 const user = (rpm_limit: unknown, concurrency: unknown, id = 7) => ({
   id,

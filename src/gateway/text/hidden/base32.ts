@@ -1,4 +1,4 @@
-import { baseOf, textIn } from './payload.ts';
+import { baseOf, textIn } from '../decoders/payload.ts';
 
 const BASE = baseOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567');
 // Runs begin where no digit stands before: a look at every letter of every word would cost more than all other decoders.

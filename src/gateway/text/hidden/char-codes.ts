@@ -1,5 +1,5 @@
+import { baseOf, letterShare, textIn } from '../decoders/payload.ts';
 import { fluency } from './english.ts';
-import { baseOf, letterShare, textIn } from './payload.ts';
 
 const BINARY = baseOf('01');
 const HINT = /[01]{7}|\d\d[ ,;\n]{1,2}\d\d/;

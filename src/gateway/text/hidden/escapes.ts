@@ -1,4 +1,4 @@
-import { tellingChars } from './payload.ts';
+import { tellingChars } from '../decoders/payload.ts';
 
 const ENTITY = /&(?:amp;)*#(?:x([\da-f]{1,6})|(\d{1,7}));?/gi;
 const BACKSLASH = /(?:\\|%(?=u))(?:x([\da-f]{2})|u\{([\da-f]{1,6})\}|u([\da-f]{4})|([0-3]?[0-7]{2}))/gi;

@@ -1,5 +1,5 @@
+import { baseOf, letterShare, textIn } from '../decoders/payload.ts';
 import { fluency } from './english.ts';
-import { baseOf, letterShare, textIn } from './payload.ts';
 
 const BASE = baseOf('0123456789abcdef');
 // Bytes of letters and spaces begin with 2 to 7.

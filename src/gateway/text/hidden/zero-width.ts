@@ -1,4 +1,4 @@
-import { baseOf, textFrom, textIn } from './payload.ts';
+import { baseOf, textFrom, textIn } from '../decoders/payload.ts';
 
 const SIGN = /[\u200b-\u200f\u2060-\u2064\ufeff]/g;
 const BLOCK = /[\u200b-\u200f\u2060-\u2064\ufeff]{16,}/g;

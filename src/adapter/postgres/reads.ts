@@ -1,0 +1,143 @@
+import type { Part } from '../../agent/protocol/types.ts';
+import { foldedTitle } from '../../agent/session/title-search.ts';
+import type { Session } from '../../agent/session.ts';
+import type {
+  EventSpan,
+  EventsAsked,
+  MessagesAsked,
+  PlacedEvent,
+  SessionOutline,
+  SessionsAsked,
+  Sized,
+  Told,
+} from '../../agent/store/store.ts';
+import { eventIn, sessionOutlineIn } from '../postgres-rows.ts';
+import { messageIn, outputIn, partIn, type Row, sessionIn, textIn } from '../stored-rows.ts';
+import type { PostgresLink, Sql } from './connection.ts';
+
+/** Events of one trip: some of them hold long texts. */
+const EVENTS_AT_ONCE = 200;
+
+/** Rows of messages with one part each, as messages. Both stand in their order. */
+const toldIn = (rows: readonly Row[], newest: (part: Part) => Part): readonly Told[] =>
+  [...Map.groupBy(rows, (row) => textIn(row, 'id')).values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    return [
+      {
+        info: messageIn(first),
+        parts: group.flatMap((row) => (row.part === null ? [] : [newest(partIn(row, 'part'))])),
+      },
+    ];
+  });
+
+/** An id that the database can hold. One that nothing has stays one that nothing has. */
+const asID = (id: string): string => id.toWellFormed().replaceAll('\0', '\ufffd');
+const asJson = (text: string): string => JSON.stringify(text);
+/** The driver takes no undefined; the database takes a null limit as none. */
+const limitOf = (limit: number | undefined): number | null => limit ?? null;
+
+/** Questions to the database. `newest` gives a part as it is now, when it grows faster than it is written. */
+export const createPostgresReads = ({ ask }: PostgresLink, newest: (part: Part) => Part) => {
+  const messagesBy = (sql: Sql, sessionID: string, { limit, beforeID }: MessagesAsked) => sql`
+    SELECT asked.id, asked.data, part.data AS part FROM (
+      SELECT id, data FROM message WHERE session_id = ${asID(sessionID)}
+        ${beforeID === undefined ? sql`` : sql`AND id < ${asID(beforeID)}`}
+      ORDER BY id DESC LIMIT ${limitOf(limit)}
+    ) AS asked LEFT JOIN part ON part.message_id = asked.id ORDER BY asked.id, part.id`;
+  const eventPage = (sql: Sql, { afterID, directory }: EventsAsked, limit: number) => sql`
+    SELECT id, directory, data FROM event WHERE id > ${asID(afterID)}
+      ${directory === undefined ? sql`` : sql`AND directory = ${asJson(directory)}`}
+    ORDER BY id LIMIT ${limit}`;
+  return {
+    session: async (id: string): Promise<Session | undefined> => {
+      const [row] = await ask((sql) => sql`SELECT data FROM session WHERE id = ${asID(id)} AND NOT is_hidden`);
+      return row === undefined ? undefined : sessionIn(row);
+    },
+    sessions: async (asked: SessionsAsked): Promise<readonly Session[]> => {
+      const { directory, parentID, areRoots, search, updatedSince, limit } = asked;
+      const rows = await ask(
+        (sql) => sql`
+          SELECT data FROM session WHERE NOT is_hidden
+            ${directory === undefined ? sql`` : sql`AND directory = ${asJson(directory)}`}
+            ${parentID === undefined ? sql`` : sql`AND parent_id = ${asID(parentID)}`}
+            ${areRoots === true ? sql`AND parent_id IS NULL` : sql``}
+            ${search === undefined ? sql`` : sql`AND position(${foldedTitle(search)} IN folded_title) > 0`}
+            ${updatedSince === undefined ? sql`` : sql`AND updated >= ${updatedSince}`}
+          ORDER BY updated DESC, id LIMIT ${limitOf(limit)}`,
+      );
+      return rows.map(sessionIn);
+    },
+    sessionOutlines: async (): Promise<readonly SessionOutline[]> => {
+      const rows = await ask(
+        (sql) => sql`
+          SELECT id, parent_id, updated::text AS updated FROM session WHERE NOT is_hidden ORDER BY updated DESC, id`,
+      );
+      return rows.map(sessionOutlineIn);
+    },
+    messages: async (sessionID: string, asked: MessagesAsked): Promise<readonly Told[]> =>
+      toldIn(await ask((sql) => messagesBy(sql, sessionID, asked)), newest),
+    outline: async (sessionID: string, { limit, beforeID }: MessagesAsked): Promise<readonly Sized[]> => {
+      const rows = await ask(
+        (sql) => sql`
+          SELECT id, (octet_length(data) + coalesce((
+            SELECT sum(octet_length(part.data)) FROM part WHERE part.message_id = message.id
+          ), 0))::text AS bytes FROM message WHERE session_id = ${asID(sessionID)}
+            ${beforeID === undefined ? sql`` : sql`AND id < ${asID(beforeID)}`}
+          ORDER BY id DESC LIMIT ${limitOf(limit)}`,
+      );
+      return rows.map((row) => ({ id: textIn(row, 'id'), bytes: Number(textIn(row, 'bytes')) })).reverse();
+    },
+    message: async (sessionID: string, messageID: string): Promise<Told | undefined> => {
+      const rows = await ask(
+        (sql) => sql`
+          SELECT message.id, message.data, part.data AS part
+          FROM message LEFT JOIN part ON part.message_id = message.id
+          WHERE message.id = ${asID(messageID)} AND message.session_id = ${asID(sessionID)} ORDER BY part.id`,
+      );
+      return toldIn(rows, newest)[0];
+    },
+    output: async (sessionID: string, partID: string): Promise<string | undefined> => {
+      const [row] = await ask(
+        (sql) => sql`SELECT data FROM output WHERE part_id = ${asID(partID)} AND session_id = ${asID(sessionID)}`,
+      );
+      return row === undefined ? undefined : outputIn(row);
+    },
+    unfinished: async (): Promise<readonly Told[]> => {
+      const rows = await ask(
+        (sql) => sql`
+          SELECT message.id, message.data, part.data AS part
+          FROM message JOIN session ON session.id = message.session_id AND NOT session.is_hidden
+          LEFT JOIN part ON part.message_id = message.id
+          WHERE message.is_unfinished ORDER BY message.id, part.id`,
+      );
+      return toldIn(rows, newest);
+    },
+    async events(asked: EventsAsked): Promise<readonly PlacedEvent[]> {
+      const { limit, limitBytes = Number.POSITIVE_INFINITY } = asked;
+      const page: PlacedEvent[] = [];
+      let bytes = 0;
+      let afterID = asked.afterID;
+      while (page.length < limit) {
+        const count = Math.min(EVENTS_AT_ONCE, limit - page.length);
+        const from = { ...asked, afterID };
+        const rows = await ask((sql) => eventPage(sql, from, count));
+        for (const row of rows) {
+          page.push(eventIn(row));
+          bytes += textIn(row, 'data').length;
+          if (bytes >= limitBytes) return page;
+        }
+        if (rows.length < count) return page;
+        afterID = textIn(rows.at(-1), 'id');
+      }
+      return page;
+    },
+    async eventSpan(): Promise<EventSpan> {
+      const [row] = await ask(
+        (sql) => sql`
+          SELECT coalesce((SELECT min(id) FROM event), '') AS oldest, forgotten, newest FROM event_mark`,
+      );
+      return { oldest: textIn(row, 'oldest'), forgotten: textIn(row, 'forgotten'), newest: textIn(row, 'newest') };
+    },
+  };
+};

@@ -1,0 +1,96 @@
+import { COMMIT_TASKS } from './commit-function.ts';
+
+/** Ids are compared by their bytes everywhere: they stand in the order of time then. */
+const ID = 'text COLLATE "C"';
+
+/** Tickets of a session are given out one after another: whoever finds none before it may begin. */
+const TAKE_TICKET = `
+  CREATE FUNCTION take_ticket(in_session text, own_id text) RETURNS bigint LANGUAGE plpgsql AS $$
+  DECLARE
+    taken bigint;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(in_session, 0));
+    INSERT INTO ticket (session_id, server_id) VALUES (in_session, own_id) RETURNING seq INTO taken;
+    RETURN taken;
+  END $$;
+`;
+
+const FIRST = `
+  CREATE TABLE session (
+    id ${ID} PRIMARY KEY,
+    directory text NOT NULL, -- as JSON, like the data: so every JavaScript text comes back as it was
+    parent_id ${ID},
+    folded_title text NOT NULL,
+    updated bigint NOT NULL,
+    is_hidden boolean NOT NULL, -- only begun
+    begun_at timestamptz NOT NULL DEFAULT now(),
+    data text NOT NULL
+  );
+  CREATE INDEX session_by_time ON session (updated DESC, id);
+  CREATE INDEX session_by_parent ON session (parent_id) WHERE parent_id IS NOT NULL;
+  CREATE INDEX session_hidden ON session (begun_at) WHERE is_hidden;
+  CREATE TABLE message (
+    id ${ID} PRIMARY KEY,
+    session_id ${ID} NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    is_unfinished boolean NOT NULL,
+    data text NOT NULL
+  );
+  CREATE INDEX message_by_session ON message (session_id, id);
+  CREATE INDEX message_unfinished ON message (session_id) WHERE is_unfinished;
+  CREATE TABLE part (
+    id ${ID} PRIMARY KEY,
+    message_id ${ID} NOT NULL REFERENCES message (id) ON DELETE CASCADE,
+    data text NOT NULL
+  );
+  CREATE INDEX part_by_message ON part (message_id, id);
+  CREATE TABLE output (
+    part_id ${ID} PRIMARY KEY REFERENCES part (id) ON DELETE CASCADE,
+    session_id ${ID} NOT NULL,
+    data text NOT NULL
+  );
+  CREATE TABLE event (
+    id ${ID} PRIMARY KEY,
+    session_id ${ID},
+    directory text NOT NULL,
+    data text NOT NULL
+  );
+  CREATE INDEX event_by_session ON event (session_id) WHERE session_id IS NOT NULL;
+  -- Every commit locks its one row: ids of events then come in the order in which they can be seen.
+  CREATE TABLE event_mark (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    newest ${ID} NOT NULL DEFAULT '', -- ids go on after it even when no event is left
+    forgotten ${ID} NOT NULL DEFAULT '' -- the newest that went for its age, and not with its session
+  );
+  INSERT INTO event_mark DEFAULT VALUES;
+
+  -- Servers that are alive. What hangs on one goes with it.
+  CREATE TABLE server (
+    id ${ID} PRIMARY KEY,
+    seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    batch bigint NOT NULL DEFAULT 0, -- its last group of commits, and what it was told of it
+    result text
+  );
+  CREATE TABLE ticket (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session_id ${ID} NOT NULL,
+    server_id ${ID} NOT NULL REFERENCES server (id) ON DELETE CASCADE,
+    status text NOT NULL DEFAULT '{"type":"busy"}',
+    is_to_end boolean NOT NULL DEFAULT false
+  );
+  CREATE INDEX ticket_by_session ON ticket (session_id, seq);
+  CREATE INDEX ticket_by_server ON ticket (server_id);
+  CREATE TABLE ask (
+    id ${ID} PRIMARY KEY,
+    seq bigint GENERATED ALWAYS AS IDENTITY,
+    server_id ${ID} NOT NULL REFERENCES server (id) ON DELETE CASCADE,
+    data text NOT NULL,
+    outcome text
+  );
+  CREATE INDEX ask_by_server ON ask (server_id);
+  CREATE TABLE allowed (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, data text NOT NULL);
+  ${COMMIT_TASKS}
+  ${TAKE_TICKET}
+`;
+
+/** What brings a schema from version n to n + 1, at place n. Released ones are never changed. */
+export const MIGRATIONS: readonly string[] = [FIRST];

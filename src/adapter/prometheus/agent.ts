@@ -1,0 +1,57 @@
+import type { Meter, Readings } from '../../agent/metrics.ts';
+import { createMetrics } from './metrics.ts';
+
+/** The agent server's meter in Prometheus' text format, with the process's own metrics beside it. */
+export const createPrometheusAgentMeter = (version: string): Meter => {
+  const { registry, tally, longTimer, gauge, answered } = createMetrics(version);
+  const turns = tally('turns_total', 'Turns by their end', ['end']);
+  const turnTime = longTimer('turn_duration_seconds', 'Time from the beginning of a turn to its end', ['end']);
+  const modelCalls = tally('model_calls_total', 'Requests to models by their outcome', ['model', 'outcome']);
+  const modelTime = longTimer('model_call_duration_seconds', 'Time from request to the end of the answer', ['model']);
+  const tokens = tally('tokens_total', 'Tokens that models have counted', ['model', 'kind']);
+  const toolCalls = tally('tool_calls_total', 'Tool calls by their outcome', ['server', 'outcome']);
+  const retired = tally('sessions_retired_total', 'Sessions that were removed because of their age or number', []);
+  const runs = gauge('runs', 'Prompts that are being answered or wait for their turn', ['state']);
+  const leases = gauge('leases', 'Sessions that this server works on, and prompts that wait for another server', [
+    'state',
+  ]);
+  const servers = gauge('servers', 'Agent servers on the same store that are alive');
+  const asks = gauge('questions_open', 'Questions to people that nobody has answered yet');
+  const streams = gauge('event_streams_open', 'Event streams that clients read');
+  let read: (() => Readings) | undefined;
+  return {
+    answered,
+    turn({ end, durationMs }) {
+      turns(end, 1, () => ({ end }));
+      turnTime(end, durationMs);
+    },
+    modelCall({ model, outcome, tokens: used, durationMs }) {
+      modelCalls(`${outcome} ${model}`, 1, () => ({ model, outcome }));
+      modelTime(model, durationMs);
+      if (used === undefined) return;
+      const { input, output, reasoning, cache } = used;
+      const kinds = { input, output, reasoning, cache_read: cache.read, cache_write: cache.write };
+      for (const [kind, count] of Object.entries(kinds)) tokens(`${kind} ${model}`, count, () => ({ model, kind }));
+    },
+    toolCall({ server, outcome }) {
+      toolCalls(`${outcome} ${server}`, 1, () => ({ server, outcome }));
+    },
+    retired(sessions) {
+      retired('', sessions, () => ({}));
+    },
+    watch(source) {
+      read = source;
+    },
+    text() {
+      const now = read?.();
+      runs.set({ state: 'running' }, now?.runsRunning ?? 0);
+      runs.set({ state: 'waiting' }, now?.runsWaiting ?? 0);
+      leases.set({ state: 'held' }, now?.leasesHeld ?? 0);
+      leases.set({ state: 'awaited' }, now?.leasesAwaited ?? 0);
+      servers.set(now?.servers ?? 0);
+      asks.set(now?.asksOpen ?? 0);
+      streams.set(now?.streamsOpen ?? 0);
+      return registry.metrics();
+    },
+  };
+};

@@ -1,0 +1,37 @@
+import type { Meter, Readings } from '../../bridge/metrics.ts';
+import { createMetrics } from './metrics.ts';
+
+/** The bridge's meter in Prometheus' text format, with the process's own metrics beside it. */
+export const createPrometheusBridgeMeter = (version: string): Meter => {
+  const { registry, tally, timer, gauge, answered } = createMetrics(version);
+  const answers = tally('answers_total', 'Answers of the agent by their end', ['endpoint', 'streamed', 'outcome']);
+  const answerTime = timer('answer_duration_seconds', 'Time from request to the end of an answer', ['endpoint']);
+  const firstWordTime = timer('first_word_seconds', 'Time from request to the first word of an answer', ['endpoint']);
+  const running = gauge('answers_running', 'Answers that are under way');
+  const conversations = gauge('conversations', 'Conversations that this process knows');
+  const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
+  const servers = gauge('agent_servers', 'Agent servers that AGENT_BASE_URL names');
+  const well = gauge('agent_servers_well', 'Those of them that are not left out');
+  let read: (() => Readings) | undefined;
+  return {
+    answered,
+    answer({ endpoint, isStreamed, outcome, firstWordMs, durationMs }) {
+      const streamed = String(isStreamed);
+      answers(`${endpoint} ${streamed} ${outcome}`, 1, () => ({ endpoint, streamed, outcome }));
+      answerTime(endpoint, durationMs);
+      if (firstWordMs !== undefined) firstWordTime(endpoint, firstWordMs);
+    },
+    watch(source) {
+      read = source;
+    },
+    text() {
+      const now = read?.();
+      running.set(now?.answersRunning ?? 0);
+      conversations.set(now?.conversations ?? 0);
+      connected.set(now?.isAgentConnected === true ? 1 : 0);
+      servers.set(now?.agentServers.all ?? 0);
+      well.set(now?.agentServers.well ?? 0);
+      return registry.metrics();
+    },
+  };
+};

@@ -1,0 +1,72 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Meter, Readings } from '../../gateway/metrics.ts';
+import type { KeyStatus } from '../../llm/key-pool.ts';
+import { createMetrics, secondsOf } from './metrics.ts';
+
+export type PrometheusNeeds = {
+  readonly version: string;
+  /** Left out where no state is shared: then the metric is left out too. */
+  readonly isSharedStateUp?: (() => boolean) | undefined;
+};
+
+const KEY_STATES: readonly KeyStatus['state'][] = ['active', 'cooling', 'half-open', 'probing'];
+/** The gauges of what is read off the gateway. Each call sets them all. */
+const createReadingGauges = (registers: Registry[]): ((readings: Readings) => void) => {
+  const gauge = <Name extends string>(name: string, help: string, labelNames: readonly Name[] = []) =>
+    new Gauge<Name>({ name: `gatehouse_${name}`, help, labelNames, registers });
+  const keyState = gauge('backend_key_state', '1 for the state a backend key is in', ['key', 'state']);
+  const keyRest = gauge('backend_key_rest_seconds', 'What is left of the rest of a backend key', ['key']);
+  const breakerOpen = gauge('backend_breaker_open', '1 while nothing is sent to the backend host');
+  const running = gauge('backend_calls_running', 'Calls to the backend under way');
+  const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait for a place');
+  const cached = gauge('cached_verdicts', 'Verdicts in the memory of this process');
+  return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts }) => {
+    for (const { fingerprint, state, restMs } of keys) {
+      for (const name of KEY_STATES) keyState.set({ key: fingerprint, state: name }, name === state ? 1 : 0);
+      keyRest.set({ key: fingerprint }, secondsOf(restMs));
+    }
+    breakerOpen.set(breaker.state === 'open' ? 1 : 0);
+    running.set(callsRunning);
+    waiting.set(callsWaiting);
+    cached.set(cachedVerdicts);
+  };
+};
+
+/** A meter that answers in Prometheus' text format, with the process's own metrics beside the gateway's. */
+export const createPrometheusMeter = ({ version, isSharedStateUp }: PrometheusNeeds): Meter => {
+  const { registry, registers, answered, tally, timer } = createMetrics(version);
+  const calls = tally('backend_calls_total', 'Calls to the backend by their end', ['outcome', 'model']);
+  const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
+  const verdicts = tally('verdicts_total', 'Items judged', ['alias', 'flagged', 'cached']);
+  const unusable = tally('unusable_replies_total', 'Answers that held no verdict', ['model']);
+  const tokens = tally('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
+  const setReadings = createReadingGauges(registers);
+  const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
+  const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);
+  let read: (() => Readings) | undefined;
+
+  return {
+    answered,
+    attempt({ kind: outcome, model, durationMs }) {
+      calls(`${outcome} ${model}`, 1, () => ({ outcome, model }));
+      callTime(model, durationMs);
+    },
+    verdict({ alias, isFlagged, isCached }) {
+      const [flagged, cached] = [String(isFlagged), String(isCached)];
+      verdicts(`${flagged} ${cached} ${alias}`, 1, () => ({ alias, flagged, cached }));
+    },
+    unusable: (model) => unusable(model, 1, () => ({ model })),
+    tokens(model, { prompt, output }) {
+      tokens(`prompt ${model}`, prompt, () => ({ model, kind: 'prompt' }));
+      tokens(`output ${model}`, output, () => ({ model, kind: 'output' }));
+    },
+    watch(source) {
+      read = source;
+    },
+    text() {
+      if (read !== undefined) setReadings(read());
+      sharedStateUp?.set(isSharedStateUp?.() ? 1 : 0);
+      return registry.metrics();
+    },
+  };
+};

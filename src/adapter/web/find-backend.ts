@@ -1,0 +1,41 @@
+import { createDeadline } from '../../core/async.ts';
+import { ConfigError } from '../../core/config.ts';
+import type { Exchange } from '../../core/http/client.ts';
+import type { BackendSettings, GatewayConfig } from '../../gateway/config.ts';
+import { systemClock } from '../node/clock.ts';
+
+const LOCAL_OLLAMA = 'http://127.0.0.1:11434';
+const LOOK_LIMIT_MS = 1000;
+
+/** The three ways to a backend, for whoever has none yet. */
+const NO_BACKEND = [
+  'BACKEND_BASE_URL: expected a backend, and none is set. There are three ways to one:',
+  '  cloud:        BACKEND_API_KEYS=<keys of https://ollama.com, separated by commas>',
+  '  self-hosted:  BACKEND_BASE_URL=http://<host>:<port> of an Ollama, vLLM, llama.cpp or SGLang server',
+  '  just looking: npm run demo (or: gatehouse demo) starts a gateway with a toy judge',
+];
+
+const isAnswering = async (exchange: Exchange): Promise<boolean> => {
+  const { signal, clear } = createDeadline(systemClock, LOOK_LIMIT_MS);
+  try {
+    const url = `${LOCAL_OLLAMA}/api/version`;
+    const { status } = await exchange({ method: 'GET', url, headers: {}, signal, limitBytes: 10_000 });
+    return status === 200;
+  } catch {
+    return false;
+  } finally {
+    clear();
+  }
+};
+
+/** The configured backend; in development else an Ollama on this machine. Throws a `ConfigError` that shows the ways to one. */
+export const findBackend = async (
+  { backend, settings }: GatewayConfig,
+  exchange: Exchange,
+): Promise<BackendSettings> => {
+  if (backend !== undefined) return backend;
+  if (settings.APP_ENV === 'development' && (await isAnswering(exchange))) {
+    return { kind: 'self-hosted', baseUrl: LOCAL_OLLAMA, keys: [], dialect: 'ollama' };
+  }
+  throw new ConfigError(NO_BACKEND);
+};

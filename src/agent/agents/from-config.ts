@@ -1,0 +1,108 @@
+import { type AgentConfig, type AgentServerConfig, type ModelConfig, modelConfigFor } from '../config/types.ts';
+import { defaultPrompt } from '../default-prompts.ts';
+import type { ModelRef } from '../session.ts';
+import type { KnownAgent, Voices } from './catalog.ts';
+import { TITLE_PROMPT, type Titler } from './title.ts';
+import type { ModelVoice, Summariser } from './types.ts';
+
+/** The longest answer that is asked for, unless the model has less room. */
+const LONGEST_OUTPUT = 32_000;
+const RESERVED = 20_000;
+
+const agentFrom = (agent: AgentConfig, instructions: readonly string[]): KnownAgent => {
+  const { name, rules, steps, model, mode, isHidden, description = '' } = agent;
+  const prompt = [agent.prompt ?? defaultPrompt(name), ...instructions].join('\n\n');
+  return {
+    name,
+    prompt,
+    rules,
+    steps,
+    model,
+    takesTasks: mode !== 'primary' && !isHidden,
+    answersPrompts: !isHidden,
+    description,
+  };
+};
+
+const longestOutput = ({ limit }: ModelConfig): number | undefined =>
+  limit.output === 0 ? undefined : Math.min(limit.output, LONGEST_OUTPUT);
+
+/** How much a request may take of the context before the session is summed up. */
+const usableTokens = (model: ModelConfig, { compaction }: AgentServerConfig): number | undefined => {
+  const { context, input } = model.limit;
+  if (!compaction.isAuto || (context === 0 && input === undefined)) return undefined;
+  const output = longestOutput(model) ?? RESERVED;
+  const reserved = compaction.reservedTokens ?? Math.min(RESERVED, output);
+  const usable = input === undefined ? context - Math.max(output, reserved) : input - reserved;
+  // A window too small for all this is used by half.
+  return usable > 0 ? usable : Math.floor((input ?? context) / 2);
+};
+
+/** What an agent says of whatever model speaks for it. */
+type Manner = Pick<AgentConfig, 'variant' | 'temperature' | 'topP' | 'options'>;
+
+/** The manner of one agent, and over it what another one says. */
+const mannerOver = (under: Manner | undefined, over: Manner | undefined): Manner => ({
+  variant: over?.variant ?? under?.variant,
+  temperature: over?.temperature ?? under?.temperature,
+  topP: over?.topP ?? under?.topP,
+  options: { ...under?.options, ...over?.options },
+});
+
+/** Who can answer, from the startup configuration. */
+export const voicesFrom = (config: AgentServerConfig): Voices => {
+  const instructions = config.instructions.map(({ text }) => text);
+  const voiceOf = (ref: ModelRef, agent: Manner | undefined): ModelVoice | undefined => {
+    const provider = config.providers.get(ref.providerID);
+    const model = modelConfigFor(config, ref);
+    if (provider === undefined || model === undefined) return undefined;
+    const preferred = agent?.variant !== undefined && model.variants.has(agent.variant) ? agent.variant : undefined;
+    const variant = ref.variant ?? preferred;
+    const added = variant === undefined ? {} : model.variants.get(variant);
+    if (added === undefined) return undefined;
+    return {
+      ref: variant === undefined ? ref : { ...ref, variant },
+      target: {
+        providerID: provider.id,
+        npm: provider.npm,
+        baseURL: provider.baseURL,
+        apiKey: provider.apiKey,
+        headers: model.headers,
+        upstreamID: model.upstreamID,
+        options: { ...model.options, ...added, ...agent?.options },
+        maxOutputTokens: longestOutput(model),
+        temperature: model.takesTemperature ? agent?.temperature : undefined,
+        topP: agent?.topP,
+      },
+      prices: model.cost,
+      usableTokens: usableTokens(model, config),
+      splitsThinking: model.reasoning === 'split',
+      takesTools: model.takesTools,
+    };
+  };
+  const modelFor = (ref: ModelRef, agent: string): ModelVoice | undefined => voiceOf(ref, config.agents.get(agent));
+  /** Without a model for it the one that answers does it: what is said may not be for any other provider. */
+  const titlerFor = ({ providerID, modelID }: ModelRef): Titler | undefined => {
+    const agent = config.agents.get('title');
+    const model = voiceOf(agent?.model ?? config.smallModel ?? { providerID, modelID }, agent);
+    return agent === undefined || model === undefined ? undefined : { prompt: agent.prompt ?? TITLE_PROMPT, model };
+  };
+  /** Without a model of its own it goes on where the agent at work stopped, so that agent's manner is under its own. */
+  const summariserFor = ({ variant, ...ref }: ModelRef, agent: string): Summariser | undefined => {
+    const own = config.agents.get('compaction');
+    const chosen = own?.variant === undefined && variant !== undefined ? { ...ref, variant } : ref;
+    const model =
+      own?.model === undefined ? voiceOf(chosen, mannerOver(config.agents.get(agent), own)) : voiceOf(own.model, own);
+    return model === undefined ? undefined : { prompt: own?.prompt, model };
+  };
+  return {
+    agents: new Map([...config.agents].map(([name, agent]) => [name, agentFrom(agent, instructions)])),
+    defaultAgent: config.defaultAgent,
+    defaultModel: config.defaultModel,
+    titlerFor,
+    models: [...config.providers.values()].flatMap(({ id, models }) => [...models.keys()].map((key) => `${id}/${key}`)),
+    modelFor,
+    variantsOf: (ref) => [...(modelConfigFor(config, ref)?.variants.keys() ?? [])],
+    summariserFor,
+  };
+};

@@ -1,0 +1,111 @@
+import { hasCredentials } from '../../core/basic-auth.ts';
+import { Fault } from '../../core/fault.ts';
+import type { Handler } from '../../core/handler.ts';
+import { json } from '../../core/http/json-response.ts';
+import { createRoutes, type RouteTable } from '../../core/http/router.ts';
+import { guard } from '../../core/http/server.ts';
+import { isOfThisMachine } from '../../core/this-machine.ts';
+import type { AgentNeeds } from '../app.ts';
+import type { RouteNeeds } from '../context.ts';
+import { conversationRoutes } from '../conversation-routes.ts';
+import { hasForeignOrigin } from '../foreign-origin.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { hintFor } from '../unoffered.ts';
+import { clientRoutes } from './compat.ts';
+import { AGENT_REPLIES } from './errors.ts';
+import { otherRoutes } from './events.ts';
+import { messageRoutes } from './messages.ts';
+import { docOf } from './openapi.ts';
+import { sessionRoutes } from './sessions.ts';
+
+/** Only a server that is ready answers more than that it is there. */
+export type AgentState = 'starting' | 'ready' | 'stopping';
+
+/** A start takes no longer, and after a stop another server may be here. */
+const SOON_MS = 1000;
+
+/** Paths that need no credentials: they say nothing but that the server is there. */
+const OPEN_PATHS = /^\w+:\/\/[^/?#]*\/(?:health|ready)\/?(?:[?#]|$)/;
+
+const NOT_OF_THIS_MACHINE = new Fault({
+  kind: 'bad-input',
+  code: 'invalid_host',
+  param: null,
+  message:
+    'Without a password this server answers programs of this machine, under a name such as 127.0.0.1 or localhost',
+});
+
+const STORE_AWAY = new Fault({
+  kind: 'unavailable',
+  message: 'The store cannot be reached at the moment',
+  retryAfterMs: SOON_MS,
+});
+
+const OF_ANOTHER_ORIGIN = new Fault({
+  kind: 'bad-input',
+  code: 'invalid_origin',
+  param: null,
+  message: 'This server answers no web page of another origin',
+});
+
+const tableFor = (needs: RouteNeeds, stateNow: () => AgentState, isStoreUp: () => boolean): RouteTable => {
+  const { version, meter } = needs;
+  const doc = () => json(200, docOf(version));
+  const ready = () => {
+    const state = stateNow();
+    if (state === 'ready' && isStoreUp()) return json(200, { status: 'ready' });
+    const reasons = [state === 'ready' ? 'the store cannot be reached' : state];
+    return json(503, { status: 'not ready', reasons }, { 'retry-after': String(SOON_MS / 1000) });
+  };
+  return {
+    '/health': { GET: () => json(200, { status: 'ok', service: 'agent', version }) },
+    '/ready': { GET: ready },
+    ...sessionRoutes(needs),
+    ...messageRoutes(needs),
+    ...conversationRoutes(needs),
+    ...otherRoutes(needs),
+    ...clientRoutes(needs),
+    '/metrics': {
+      async GET() {
+        const text = await meter.text();
+        if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This server keeps no metrics' });
+        return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+      },
+    },
+    '/doc': { GET: doc },
+    '/openapi.json': { GET: doc },
+  };
+};
+
+/** Every route of the agent server, behind its credentials and its state. */
+export const createFrontDoor = (
+  {
+    clock,
+    log,
+    newRequestId,
+    credentials,
+    isForThisMachine,
+    peers,
+  }: Pick<AgentNeeds, 'clock' | 'log' | 'newRequestId' | 'credentials' | 'isForThisMachine' | 'peers'>,
+  routeNeeds: RouteNeeds,
+  stateNow: () => AgentState,
+): { readonly handler: Handler; readonly table: RouteTable } => {
+  const table = tableFor(routeNeeds, stateNow, peers.isStoreUp);
+  const routes = createRoutes(table, hintFor);
+  const handle: Handler = async (request) => {
+    const isOpen = OPEN_PATHS.test(request.url);
+    if (hasForeignOrigin(request)) throw OF_ANOTHER_ORIGIN;
+    if (!isOpen && credentials !== undefined && !hasCredentials(request, credentials))
+      throw new Fault({ kind: 'unauthorized' });
+    if (isForThisMachine && credentials === undefined && !isOfThisMachine(request)) throw NOT_OF_THIS_MACHINE;
+    const state = stateNow();
+    if (!isOpen && state !== 'ready')
+      throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: SOON_MS });
+    return Promise.resolve(routes.handler(request)).catch((error: unknown) => {
+      throw error instanceof StoreUnavailable ? STORE_AWAY : error;
+    });
+  };
+  const { routeOf } = routes;
+  const onAnswered = routeNeeds.meter.answered;
+  return { table, handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, replies: AGENT_REPLIES }) };
+};

@@ -1,0 +1,77 @@
+import { json } from '../../core/http/json-response.ts';
+import type { RouteTable } from '../../core/http/router.ts';
+import type { RouteNeeds } from '../context.ts';
+import { LogIn, readBody } from '../protocol/request-schemas.ts';
+import { directoryOf, queryOf } from './query.ts';
+
+/** The one project: sessions are grouped by their directories alone. */
+const PROJECT = 'global';
+
+/** Lists of what this server has none of, which clients ask for when they start. */
+const EMPTY_LISTS = [
+  '/command',
+  '/skill',
+  '/question',
+  '/lsp',
+  '/formatter',
+  '/vcs/status',
+  '/experimental/workspace',
+  '/experimental/workspace/status',
+];
+/** The same in the envelope of the newer API, which clients ask for beside the older one and can do without. */
+const EMPTY_PLACED_LISTS = [
+  '/api/agent',
+  '/api/command',
+  '/api/integration',
+  '/api/model',
+  '/api/provider',
+  '/api/reference',
+  '/api/skill',
+];
+
+const tableOf = (paths: readonly string[], answer: (request: Request) => unknown): RouteTable =>
+  Object.fromEntries(paths.map((path) => [path, { GET: (request: Request) => json(200, answer(request)) }]));
+
+/**
+ * What OpenCode's clients ask for beside sessions: what there is to know, and the empty value of what this server does not
+ * have.
+ */
+export const clientRoutes = ({ clock, directory, sessions, shown }: RouteNeeds): RouteTable => {
+  const startedAt = clock.now();
+  const projectOf = (request: Request) => ({
+    id: PROJECT,
+    worktree: directoryOf(request, directory),
+    time: { created: startedAt, updated: startedAt },
+    sandboxes: [],
+  });
+  const locationOf = (request: Request) => {
+    const asked = queryOf(request).get('location[directory]');
+    const here = asked === null || asked === '' ? directoryOf(request, directory) : asked;
+    return { directory: here, project: { id: PROJECT, directory: here } };
+  };
+  const nothingOf = async (id: string): Promise<Response> => {
+    await sessions.get(id);
+    return json(200, []);
+  };
+  return {
+    ...tableOf(EMPTY_LISTS, () => []),
+    ...tableOf(EMPTY_PLACED_LISTS, (request) => ({ location: locationOf(request), data: [] })),
+    ...tableOf(['/vcs', '/provider/auth', '/experimental/resource'], () => ({})),
+    '/api/location': { GET: (request) => json(200, locationOf(request)) },
+    '/session/:id/todo': { GET: (_request, { id = '' }) => nothingOf(id) },
+    '/session/:id/diff': { GET: (_request, { id = '' }) => nothingOf(id) },
+    '/project': { GET: (request) => json(200, [projectOf(request)]) },
+    '/project/current': { GET: (request) => json(200, projectOf(request)) },
+    '/project/:id/directories': { GET: () => json(200, []) },
+    '/experimental/capabilities': { GET: () => json(200, { backgroundSubagents: false }) },
+    '/experimental/console': { GET: () => json(200, { consoleManagedProviders: [], switchableOrgCount: 0 }) },
+    '/global/config': { GET: () => json(200, shown.config) },
+    '/log': {
+      // Taken, and dropped: what a client says may be what a person said.
+      async POST(request) {
+        await readBody(request, LogIn);
+        return json(200, true);
+      },
+    },
+  };
+};

@@ -1,0 +1,97 @@
+import { Fault } from '../../core/fault.ts';
+import { json } from '../../core/http/json-response.ts';
+import type { RouteTable } from '../../core/http/router.ts';
+import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
+import type { RouteNeeds } from '../context.ts';
+import { type EventsWanted, followEvents, lastEventID, sseOf } from '../events/stream.ts';
+import type { McpStatus } from '../mcp/connection.ts';
+import { ReplyIn, ResponseIn, readBody } from '../protocol/request-schemas.ts';
+import { CONNECTED, closingEvent, HEARTBEAT, lostEvent, sseOfStream } from '../stream-events.ts';
+import { directoryOf } from './query.ts';
+
+const HEARTBEAT_MS = 10_000;
+
+const noPermission = () => new Fault({ kind: 'not-found', hint: 'Permission request not found, or no longer open' });
+
+const eventRoutes = (needs: RouteNeeds): RouteTable => {
+  async function* told(wanted: EventsWanted, isGlobal: boolean): AsyncGenerator<SseEvent> {
+    const pace = needs.streams.begin();
+    try {
+      yield sseOfStream(CONNECTED, isGlobal);
+      for await (const told of followEvents(needs, { ...wanted, pace }))
+        yield 'event' in told ? sseOf(told, isGlobal) : sseOfStream(lostEvent(told), isGlobal);
+      if (needs.ending.aborted) yield sseOfStream(closingEvent(wanted.directory), isGlobal);
+    } finally {
+      pace.end();
+    }
+  }
+  const stream = (request: Request, isGlobal: boolean): Response => {
+    // What is wrong with the request is told with a status, not in the stream.
+    const afterID = lastEventID(request);
+    const directory = isGlobal ? undefined : directoryOf(request, needs.directory);
+    const { clock, onBug } = needs;
+    const heartbeat = { everyMs: HEARTBEAT_MS, event: () => sseOfStream(HEARTBEAT, isGlobal) };
+    const source = (left: AbortSignal) => told({ afterID, directory, left }, isGlobal);
+    return sseResponse(source, { clock, heartbeat, onBug });
+  };
+  return {
+    '/event': { GET: (request) => stream(request, false) },
+    '/global/event': { GET: (request) => stream(request, true) },
+  };
+};
+
+const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
+  '/permission': { GET: async () => json(200, await approvals.open()) },
+  '/permission/:id/reply': {
+    async POST(request, { id = '' }) {
+      const given = await readBody(request, ReplyIn);
+      const reply =
+        given.reply === 'reject'
+          ? { reply: given.reply, ...(given.message === undefined ? {} : { message: given.message }) }
+          : given;
+      if (!(await approvals.reply(id, reply))) throw noPermission();
+      return json(200, true);
+    },
+  },
+  '/session/:id/permissions/:permissionID': {
+    async POST(request, { id = '', permissionID = '' }) {
+      await sessions.get(id);
+      const { response } = await readBody(request, ResponseIn);
+      const isOfSession = (await approvals.open()).some((asked) => asked.id === permissionID && asked.sessionID === id);
+      if (!isOfSession || !(await approvals.reply(permissionID, { reply: response }))) throw noPermission();
+      return json(200, true);
+    },
+  },
+});
+
+const mcpRoutes = ({ mcp }: RouteNeeds): RouteTable => {
+  const switched = (what: McpStatus | 'not-found'): Response => {
+    if (what !== 'not-found') return json(200, true);
+    throw new Fault({ kind: 'not-found', hint: 'No tool server of this name is configured' });
+  };
+  return {
+    '/mcp': { GET: () => json(200, mcp.statuses()) },
+    '/mcp/:name/connect': {
+      POST: async (request, { name = '' }) => switched(await mcp.connect(name, request.signal)),
+    },
+    '/mcp/:name/disconnect': { POST: async (_request, { name = '' }) => switched(await mcp.disconnect(name)) },
+  };
+};
+
+/** Events, permissions, tool servers, and what the configuration shows. */
+export const otherRoutes = (needs: RouteNeeds): RouteTable => ({
+  ...eventRoutes(needs),
+  ...permissionRoutes(needs),
+  ...mcpRoutes(needs),
+  '/global/health': { GET: () => json(200, { healthy: true, version: needs.version }) },
+  '/config': { GET: () => json(200, needs.shown.config) },
+  '/config/providers': { GET: () => json(200, needs.shown.configProviders) },
+  '/provider': { GET: () => json(200, needs.shown.provider) },
+  '/agent': { GET: () => json(200, needs.shown.agent) },
+  '/path': {
+    GET(request) {
+      const directory = directoryOf(request, needs.directory);
+      return json(200, { home: '', state: '', config: '', worktree: directory, directory });
+    },
+  },
+});

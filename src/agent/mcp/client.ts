@@ -1,0 +1,131 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  ErrorCode,
+  McpError,
+  ResultSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { createDeadline, untilAborted } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { visibleText } from '../visible-text.ts';
+import type { LocalMcpServer, RemoteMcpServer } from './config.ts';
+import { McpProblem } from './errors.ts';
+import { createListing, type Listing } from './tool-list.ts';
+import { type McpResult, resultFrom } from './tool-result.ts';
+
+/**
+ * A way to a tool server that is not open yet. Its `close` may be called at any time and any number of times, and settles
+ * when nothing of it is left. Where it can, it tells `onerror` a `McpProblem` before it closes by itself.
+ */
+export type McpTransport = Transport;
+
+export type McpTransports = {
+  readonly local: (server: Pick<LocalMcpServer, 'command' | 'cwd' | 'environment'>) => McpTransport;
+  readonly remote: (server: Pick<RemoteMcpServer, 'url' | 'headers'>) => McpTransport;
+};
+
+export type McpCall = { readonly name: string; readonly input: Readonly<Record<string, unknown>> };
+
+/** A connection to one tool server. Everything rejects with the signal's reason, or else with a `McpProblem`. */
+export type McpConnection = {
+  /** What the server says of itself as a whole, cleaned and bounded. */
+  readonly instructions: string | undefined;
+  readonly list: (signal: AbortSignal) => Promise<Listing>;
+  /** Calls a tool once. A call that is left or late is cancelled at the server, which may carry it out nevertheless. */
+  readonly call: (call: McpCall, signal: AbortSignal) => Promise<McpResult>;
+  /** Fulfilled with the reason once the connection is over. */
+  readonly closed: Promise<McpProblem>;
+};
+
+export type McpClientNeeds = {
+  readonly transport: McpTransport;
+  readonly clock: Clock;
+  /** For the handshake, for a whole list and for a call, each. */
+  readonly timeoutMs: number;
+  readonly version: string;
+  readonly onToolsChanged: () => void;
+};
+
+/** The SDK's own timer, out of the way: time is told by the clock. */
+const NEVER_MS = 2 ** 31 - 1;
+const PAGE_LIMIT = 50;
+const INSTRUCTIONS_LIMIT_CHARS = 8000;
+
+const problemOf = (error: unknown): McpProblem => {
+  if (error instanceof McpError)
+    return new McpProblem('refused', `Answered with error ${error.code}`, { code: error.code });
+  return new McpProblem('unusable', 'Answered in a way that the protocol does not know');
+};
+
+/** Opens a connection over a transport. When it fails, closing the transport is left to the caller. */
+export const connectMcp = async (
+  { transport, clock, timeoutMs, version, onToolsChanged }: McpClientNeeds,
+  signal: AbortSignal,
+): Promise<McpConnection> => {
+  const client = new Client({ name: 'gatehouse', version }, { capabilities: {} });
+  const closed = Promise.withResolvers<McpProblem>();
+  let why = new McpProblem('ended', 'The connection was closed');
+  let over: McpProblem | undefined;
+  client.onerror = (error) => {
+    if (error instanceof McpProblem) why = error;
+  };
+  client.onclose = () => {
+    over ??= why;
+    closed.resolve(over);
+  };
+  client.setNotificationHandler(ToolListChangedNotificationSchema, onToolsChanged);
+
+  const limited = async <T>(work: (inner: AbortSignal) => Promise<T>, outer: AbortSignal): Promise<T> => {
+    outer.throwIfAborted();
+    if (over !== undefined) throw over;
+    const deadline = createDeadline(clock, timeoutMs, outer);
+    try {
+      return await untilAborted(work(deadline.signal), deadline.signal);
+    } catch (error) {
+      outer.throwIfAborted();
+      if (error instanceof McpProblem) throw error;
+      if (deadline.signal.aborted) throw new McpProblem('timeout', `No answer within ${timeoutMs} ms`);
+      // A server may send the SDK's own code for a closed connection.
+      const isClosed = error instanceof McpError && error.code === ErrorCode.ConnectionClosed && over !== undefined;
+      throw isClosed ? over : problemOf(error);
+    } finally {
+      deadline.clear();
+    }
+  };
+  // The SDK's own calls would check results against schemas that the server wrote: a change that was made would be told
+  // as a failure, and one odd tool would hide all others.
+  const ask = (method: 'tools/list' | 'tools/call', params: Record<string, unknown>, inner: AbortSignal) =>
+    client.request({ method, params }, ResultSchema, { signal: inner, timeout: NEVER_MS });
+
+  const list = async (inner: AbortSignal): Promise<Listing> => {
+    const { add, listing } = createListing();
+    let cursor: string | undefined;
+    for (let page = 0; page < PAGE_LIMIT; page++) {
+      const { tools, nextCursor } = await ask('tools/list', cursor === undefined ? {} : { cursor }, inner);
+      if (!Array.isArray(tools)) throw new McpProblem('unusable', 'Answered with no list of tools');
+      if (!tools.every(add) || typeof nextCursor !== 'string' || nextCursor === cursor) break;
+      cursor = nextCursor;
+    }
+    return listing();
+  };
+
+  await limited((inner) => client.connect(transport, { signal: inner, timeout: NEVER_MS }), signal);
+  const instructions = client.getInstructions();
+  return {
+    instructions: instructions === undefined ? undefined : visibleText(instructions, INSTRUCTIONS_LIMIT_CHARS),
+    async list(outer) {
+      try {
+        return await limited(list, outer);
+      } catch (error) {
+        // A server without tools need not know of lists.
+        if (error instanceof McpProblem && error.code === ErrorCode.MethodNotFound) return { tools: [], skipped: [] };
+        throw error;
+      }
+    },
+    async call({ name, input }, outer) {
+      return resultFrom(await limited((inner) => ask('tools/call', { name, arguments: { ...input } }, inner), outer));
+    },
+    closed: closed.promise,
+  };
+};

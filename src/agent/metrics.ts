@@ -1,0 +1,55 @@
+import type { Answered } from '../core/http/server.ts';
+import type { MessageTokens } from './message.ts';
+import type { PeerCounts } from './store/cluster.ts';
+
+/** What can be read off the agent server at any moment. */
+export type Readings = PeerCounts & {
+  readonly runsRunning: number;
+  /** Prompts that wait for their session's turn. */
+  readonly runsWaiting: number;
+  readonly asksOpen: number;
+  readonly streamsOpen: number;
+};
+
+export type TurnFacts = { readonly end: 'answered' | 'failed' | 'aborted'; readonly durationMs: number };
+
+export type ModelFacts = {
+  /** Provider and model, as the configuration names them. */
+  readonly model: string;
+  /** `left`: nobody waited for the end of the answer. */
+  readonly outcome: 'answered' | 'failed' | 'left';
+  /** None where the answer never ended. */
+  readonly tokens: MessageTokens | undefined;
+  readonly durationMs: number;
+};
+
+export type ToolFacts = {
+  /** The id of the tool server; `gatehouse` for tools of our own, `none` for those that there are not. */
+  readonly server: string;
+  /** `refused`: it was not made, because of a rule, a person or a limit. */
+  readonly outcome: 'completed' | 'failed' | 'refused' | 'aborted';
+};
+
+/** Counts what happens. No method takes a text of a user, a model or a tool, so none can end up in a label; it never throws. */
+export type Meter = {
+  readonly answered: (answered: Answered) => void;
+  readonly turn: (facts: TurnFacts) => void;
+  readonly modelCall: (facts: ModelFacts) => void;
+  readonly toolCall: (facts: ToolFacts) => void;
+  /** So many sessions were removed, because of their age or their number. */
+  readonly retired: (sessions: number) => void;
+  /** Tells where to read the moment's values from when the metrics are asked for. */
+  readonly watch: (read: () => Readings) => void;
+  /** Prometheus text, or nothing where this runtime keeps no metrics. */
+  readonly text: () => Promise<string | undefined>;
+};
+
+export const SILENT_METER: Meter = {
+  answered() {},
+  turn() {},
+  modelCall() {},
+  toolCall() {},
+  retired() {},
+  watch() {},
+  text: async () => undefined,
+};

@@ -1,0 +1,73 @@
+import type { BundledAdapter } from '../bundled-adapters.ts';
+
+/** Reasoning efforts that the adapters know, from least to most. */
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+export const isEffort = (value: unknown): value is Effort => EFFORTS.some((effort) => effort === value);
+
+/** Options of a model that an adapter takes. It drops all others without a word; no list: they go into the body as they are. */
+export const ADAPTER_OPTIONS = {
+  '@ai-sdk/openai-compatible': undefined,
+  '@ai-sdk/openai': [
+    'allowedTools',
+    'compactionTrigger',
+    'contextManagement',
+    'conversation',
+    'forceReasoning',
+    'include',
+    'includeWebSearchSources',
+    'instructions',
+    'logprobs',
+    'maxToolCalls',
+    'metadata',
+    'parallelToolCalls',
+    'passThroughUnsupportedFiles',
+    'previousResponseId',
+    'promptCacheKey',
+    'promptCacheOptions',
+    'promptCacheRetention',
+    'reasoningContext',
+    'reasoningEffort',
+    'reasoningEffortUpdate',
+    'reasoningMode',
+    'reasoningSummary',
+    'safetyIdentifier',
+    'serviceTier',
+    'store',
+    'strictJsonSchema',
+    'systemMessageMode',
+    'textFormat',
+    'textVerbosity',
+    'truncation',
+    'user',
+  ],
+  '@ai-sdk/anthropic': [
+    'anthropicBeta',
+    'cacheControl',
+    'compaction',
+    'container',
+    'contextManagement',
+    'disableParallelToolUse',
+    'effort',
+    'fallbacks',
+    'includePings',
+    'inferenceGeo',
+    'mcpServers',
+    'metadata',
+    // Not its own: it is told the effort in another way.
+    'reasoningEffort',
+    'safeguards',
+    'sendReasoning',
+    'serviceTier',
+    'speed',
+    'structuredOutputMode',
+    'taskBudget',
+    'thinking',
+    'thread',
+    'toolStreaming',
+  ],
+} as const satisfies Readonly<Record<BundledAdapter, readonly string[] | undefined>>;
+
+/** The options that an adapter takes; nothing when it takes all. */
+export const optionsTakenBy = (npm: BundledAdapter): readonly string[] | undefined => ADAPTER_OPTIONS[npm];

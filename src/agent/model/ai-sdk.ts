@@ -1,0 +1,230 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { jsonSchema, type LanguageModel, streamText, type TextStreamPart, type ToolSet } from 'ai';
+import { untilAborted } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { isRecord } from '../../core/record.ts';
+import { createCalls } from '../ai-calls.ts';
+import { aiOptionsOf } from '../ai-options.ts';
+import { finishOf, tokensOf } from '../ai-tokens.ts';
+import { type BackendLimits, USUAL_LIMITS } from '../backend-limits.ts';
+import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from '../bundled-adapters.ts';
+import { withoutLostThoughts } from '../thinking-budget.ts';
+import { aiMessages } from './ai-sdk-input.ts';
+import { isBesideTheAnswer, modelProblemOf } from './ai-sdk-output.ts';
+import { createBackendFetch, type Fetcher } from './http.ts';
+import { type ChatEvent, type ChatModel, type ChatRequest, ModelProblem, type ModelTarget } from './types.ts';
+
+export type AiModelNeeds = {
+  readonly fetcher: Fetcher;
+  readonly clock: Clock;
+  /** Of this program, for the `user-agent`. */
+  readonly version: string;
+  /** How long a provider may take, by its id; none for the usual limits. */
+  readonly limitsOf?: (providerID: string) => BackendLimits | undefined;
+  /** Hears of a setting that an adapter keeps from a model, in one sentence, once. */
+  readonly onLeftOut?: (sentence: string) => void;
+};
+
+/** Making one costs several milliseconds, most of them for its schemas. */
+const MODELS_KEPT = 64;
+/** Names the provider within the SDK, and so the place of its options. It shows nowhere. */
+const COMPATIBLE = 'gatehouse';
+const OPTIONS_KEY: Readonly<Record<BundledAdapter, string>> = {
+  '@ai-sdk/openai-compatible': COMPATIBLE,
+  '@ai-sdk/openai': 'openai',
+  '@ai-sdk/anthropic': 'anthropic',
+};
+const PUBLIC_API: Readonly<Record<'@ai-sdk/openai' | '@ai-sdk/anthropic', string>> = {
+  '@ai-sdk/openai': 'https://api.openai.com/v1',
+  '@ai-sdk/anthropic': 'https://api.anthropic.com/v1',
+};
+
+type Settings = { readonly baseURL: string; readonly apiKey: string; readonly fetch: typeof fetch };
+
+const isSchema = (schema: unknown): schema is Parameters<typeof jsonSchema>[0] => isRecord(schema);
+
+const toolsOf = ({ tools }: ChatRequest): ToolSet =>
+  Object.fromEntries(
+    tools.map(({ name, description, inputSchema }) => [
+      name,
+      { description, inputSchema: jsonSchema(isSchema(inputSchema) ? inputSchema : {}) },
+    ]),
+  );
+
+/** The SDK would otherwise read addresses and keys from the environment: nothing is left out here. */
+const modelFor = (npm: BundledAdapter, upstreamID: string, settings: Settings): LanguageModel => {
+  switch (npm) {
+    case '@ai-sdk/openai-compatible':
+      return createOpenAICompatible({ ...settings, name: COMPATIBLE, includeUsage: true })(upstreamID);
+    case '@ai-sdk/openai':
+      return createOpenAI(settings)(upstreamID);
+    case '@ai-sdk/anthropic':
+      return createAnthropic(settings)(upstreamID);
+    default:
+      return npm satisfies never;
+  }
+};
+
+const addressOf = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): string => {
+  if (baseURL !== undefined) return baseURL;
+  if (npm !== '@ai-sdk/openai-compatible') return PUBLIC_API[npm];
+  throw new ModelProblem('api', `The provider "${providerID}" has no baseURL`);
+};
+
+const createModels = ({ fetcher, clock, version, limitsOf }: AiModelNeeds) => {
+  const kept = new Map<string, LanguageModel>();
+  const userAgent = `gatehouse-agent/${version}`;
+  const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
+    const limits = limitsOf?.(target.providerID) ?? USUAL_LIMITS;
+    const ask = createBackendFetch({ fetcher, clock, limits, userAgent }, target);
+    if (npm !== '@ai-sdk/anthropic') return ask;
+    return (input, init) =>
+      ask(input, typeof init?.body === 'string' ? { ...init, body: withoutLostThoughts(init.body) } : init);
+  };
+  return (npm: BundledAdapter, target: ModelTarget): LanguageModel => {
+    const { providerID, apiKey, headers, upstreamID } = target;
+    const baseURL = addressOf(npm, target);
+    const key = JSON.stringify([npm, providerID, upstreamID, baseURL, apiKey, Object.entries(headers).sort()]);
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const settings = { baseURL, apiKey: apiKey ?? '', fetch: fetchFor(npm, target) };
+    const model = modelFor(npm, upstreamID, settings);
+    const [oldest] = kept.keys();
+    if (kept.size >= MODELS_KEPT && oldest !== undefined) kept.delete(oldest);
+    kept.set(key, model);
+    return model;
+  };
+};
+
+const adapterOf = ({ npm, providerID }: ModelTarget): BundledAdapter => {
+  if (isBundledAdapter(npm)) return npm;
+  const valid = BUNDLED_ADAPTERS.join(', ');
+  throw new ModelProblem('unknown-adapter', `The provider "${providerID}" needs one of the adapters ${valid}`);
+};
+
+type Parts = ReadableStream<TextStreamPart<ToolSet>>;
+
+/**
+ * Backends that speak Anthropic's dialect may refuse a history with calls when no tools are named. Elsewhere tools that may
+ * not be called are left out: not every backend keeps to that.
+ */
+const areNamed = (npm: BundledAdapter, { tools, toolChoice }: ChatRequest): boolean =>
+  tools.length > 0 && (toolChoice === undefined || npm === '@ai-sdk/anthropic');
+
+const ask = (model: LanguageModel, npm: BundledAdapter, request: ChatRequest, signal: AbortSignal): Parts => {
+  const { target, system, messages, sessionID } = request;
+  const { maxOutputTokens, temperature, topP } = target;
+  const { options, reasoning } = aiOptionsOf(npm, target);
+  const tools = toolsOf(request);
+  const { stream } = streamText({
+    model,
+    messages: aiMessages(messages),
+    ...(system === '' ? {} : { instructions: system }),
+    ...(areNamed(npm, request) ? { tools, toolChoice: request.toolChoice ?? 'auto' } : {}),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    providerOptions: { [OPTIONS_KEY[npm]]: options },
+    headers: { 'x-session-affinity': sessionID, 'x-session-id': sessionID },
+    maxRetries: 0,
+    abortSignal: signal,
+    telemetry: { isEnabled: false },
+    // Unless it is given one, the SDK writes errors to the console, bodies and all.
+    onError: () => {},
+    // An address in a conversation or in an answer must not make us ask there.
+    experimental_download: async (files) => {
+      if (files.length === 0) return [];
+      throw new ModelProblem('api', `The provider "${target.providerID}" answered with a file that is elsewhere`);
+    },
+  });
+  return stream;
+};
+
+/** Some adapters pass on what holds no words, such as a signature. */
+const said = (kind: 'text' | 'reasoning', delta: string): readonly ChatEvent[] =>
+  delta === '' ? [] : [{ kind, delta }];
+
+type Reading = { readonly providerID: string; readonly onLeftOut: (feature: string) => void };
+
+/** The SDK's parts as events. Throws whatever error they hold. */
+async function* eventsIn(
+  parts: Parts,
+  { providerID, onLeftOut }: Reading,
+  signal: AbortSignal,
+): AsyncGenerator<ChatEvent> {
+  const calls = createCalls();
+  const reader = parts.getReader();
+  try {
+    for (;;) {
+      // The SDK ends its stream when the signal aborts, but not at once when the consumer is slow.
+      const { value: part } = await untilAborted(reader.read(), signal);
+      if (part === undefined) break;
+      if (part.type === 'start-step') {
+        for (const warning of part.warnings) if ('feature' in warning) onLeftOut(warning.feature);
+      } else if (part.type === 'text-delta') yield* said('text', part.text);
+      else if (part.type === 'reasoning-delta') yield* said('reasoning', part.text);
+      else if (part.type === 'tool-input-start') yield* calls.begin(part.id, part.toolName);
+      else if (part.type === 'tool-input-delta') calls.add(part.id, part.delta);
+      else if (part.type === 'tool-call') {
+        yield* calls.end({ id: part.toolCallId, name: part.toolName, input: part.input });
+      } else if (part.type === 'error') {
+        if (!isBesideTheAnswer(part.error)) throw part.error;
+      } else if (part.type === 'finish-step') {
+        const finish = finishOf(part.finishReason, part.rawFinishReason, calls.count() > 0);
+        if (finish === undefined) break;
+        yield { kind: 'finished', finish, tokens: tokensOf(part.usage) };
+        return;
+      }
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+  const message = `The provider "${providerID}" broke off before the end of its answer`;
+  throw new ModelProblem('cut-off', message, { isRetryable: true });
+}
+
+/** Tells of each thing once: a setting is the same in every step. */
+const createLeftOut = ({ onLeftOut }: AiModelNeeds) => {
+  const told = new Set<string>();
+  return (npm: BundledAdapter, { providerID, upstreamID }: ModelTarget, feature: string): void => {
+    const sentence = `${npm} does not send ${feature} as it is set to the model ${upstreamID} of ${providerID}`;
+    if (told.has(sentence)) return;
+    told.add(sentence);
+    onLeftOut?.(sentence);
+  };
+};
+
+/**
+ * A model behind the AI SDK. Loading this file costs some 25 MB and a tenth of a second, so a server does it after it listens. It never writes to
+ * the console, reads nothing from the environment, and rejects only with a `ModelProblem` or the caller's own reason.
+ */
+export const createAiModel = (needs: AiModelNeeds): ChatModel => {
+  const modelOf = createModels(needs);
+  const leftOut = createLeftOut(needs);
+  // The SDK's only switch for its warnings, which it would write to stderr.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  return async function* events(request, signal) {
+    signal.throwIfAborted();
+    const { target } = request;
+    const { providerID, apiKey, headers } = target;
+    const blame = { providerID, secrets: [apiKey ?? '', ...Object.values(headers)] };
+    const asking = new AbortController();
+    const leave = () => asking.abort(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      const npm = adapterOf(target);
+      const onLeftOut = (feature: string) => leftOut(npm, target, feature);
+      yield* eventsIn(ask(modelOf(npm, target), npm, request, asking.signal), { providerID, onLeftOut }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw modelProblemOf(error, blame);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      // Whoever stops listening early ends the call to the backend, too.
+      asking.abort();
+    }
+  };
+};

@@ -1,0 +1,21 @@
+import type { ChatModel, ChatRequest } from './types.ts';
+
+export type CountedModel = {
+  readonly model: ChatModel;
+  /** How often the last request was sent: one that is tried again is the same object. */
+  readonly attempts: () => number;
+};
+
+/** A model with an account of its attempts. Meant for one turn, which asks for one thing at a time. */
+export const countedModel = (model: ChatModel): CountedModel => {
+  let last: ChatRequest | undefined;
+  let count = 0;
+  return {
+    model(request, signal) {
+      count = request === last ? count + 1 : 1;
+      last = request;
+      return model(request, signal);
+    },
+    attempts: () => count,
+  };
+};

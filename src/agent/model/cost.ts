@@ -1,0 +1,31 @@
+import type { MessageTokens } from '../message.ts';
+import type { Tokens } from '../session.ts';
+
+/** Prices in dollars for a million tokens. */
+export type Prices = {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+};
+
+const MILLION = 1_000_000;
+
+/** What a step cost. Thinking is paid as output. */
+export const costOf = ({ input, output, reasoning, cache }: MessageTokens, prices: Prices): number =>
+  (input * prices.input +
+    (output + reasoning) * prices.output +
+    cache.read * prices.cacheRead +
+    cache.write * prices.cacheWrite) /
+  MILLION;
+
+/** What a request and its answer take of the context. */
+export const contextTokensOf = ({ total, input, output, reasoning, cache }: MessageTokens): number =>
+  total ?? input + output + reasoning + cache.read + cache.write;
+
+export const addTokens = (left: Tokens, right: Tokens): Tokens => ({
+  input: left.input + right.input,
+  output: left.output + right.output,
+  reasoning: left.reasoning + right.reasoning,
+  cache: { read: left.cache.read + right.cache.read, write: left.cache.write + right.cache.write },
+});

@@ -1,0 +1,54 @@
+import type { ChatEvent } from './types.ts';
+
+const OPENING = '<think>';
+const CLOSING = '</think>';
+
+/** How much of the end of a text may be the beginning of a mark. */
+const overlap = (text: string, mark: string): number => {
+  for (let length = Math.min(mark.length - 1, text.length); length > 0; length--) {
+    if (mark.startsWith(text.slice(-length))) return length;
+  }
+  return 0;
+};
+
+/** What a model says with the `think` section at its beginning as thoughts. A section anywhere else is text like any other. */
+export async function* splitThinking(source: AsyncIterable<ChatEvent>): AsyncGenerator<ChatEvent> {
+  let state: 'before' | 'thinking' | 'after' = 'before';
+  let held = '';
+  const pieces = function* (delta: string): Generator<ChatEvent> {
+    held += delta;
+    if (state === 'before') {
+      const text = held.trimStart();
+      if (text.startsWith(OPENING)) {
+        state = 'thinking';
+        held = text.slice(OPENING.length);
+      } else if (!OPENING.startsWith(text)) state = 'after';
+    }
+    if (state === 'thinking') {
+      const end = held.indexOf(CLOSING);
+      const sure = end === -1 ? held.length - overlap(held, CLOSING) : end;
+      if (sure > 0) yield { kind: 'reasoning', delta: held.slice(0, sure) };
+      held = held.slice(end === -1 ? sure : end + CLOSING.length);
+      if (end !== -1) {
+        state = 'after';
+        held = held.replace(/^\s+/, '');
+      }
+    }
+    if (state === 'after' && held !== '') {
+      yield { kind: 'text', delta: held };
+      held = '';
+    }
+  };
+  const rest = function* (): Generator<ChatEvent> {
+    if (held !== '') yield { kind: state === 'thinking' ? 'reasoning' : 'text', delta: held };
+    held = '';
+  };
+  for await (const event of source) {
+    if (event.kind === 'text') yield* pieces(event.delta);
+    else {
+      yield* rest();
+      yield event;
+    }
+  }
+  yield* rest();
+}

@@ -1,0 +1,60 @@
+import type { Message, MessageError } from '../message.ts';
+import type { PermissionRequest } from '../permission-request.ts';
+import type { Session, SessionStatus } from '../session.ts';
+import type { Part } from './types.ts';
+
+/** What happened, without its id: that comes from the store, in which an event is before anyone hears of it. */
+export type EventDraft =
+  | { readonly type: 'session.created'; readonly properties: { readonly sessionID: string; readonly info: Session } }
+  | { readonly type: 'session.updated'; readonly properties: { readonly sessionID: string; readonly info: Session } }
+  | { readonly type: 'session.deleted'; readonly properties: { readonly sessionID: string; readonly info: Session } }
+  | {
+      readonly type: 'session.status';
+      readonly properties: { readonly sessionID: string; readonly status: SessionStatus };
+    }
+  | { readonly type: 'session.idle'; readonly properties: { readonly sessionID: string } }
+  | {
+      readonly type: 'session.error';
+      readonly properties: { readonly sessionID: string; readonly error: MessageError };
+    }
+  | { readonly type: 'session.compacted'; readonly properties: { readonly sessionID: string } }
+  | { readonly type: 'message.updated'; readonly properties: { readonly sessionID: string; readonly info: Message } }
+  | {
+      readonly type: 'message.removed';
+      readonly properties: { readonly sessionID: string; readonly messageID: string };
+    }
+  | {
+      readonly type: 'message.part.removed';
+      readonly properties: { readonly sessionID: string; readonly messageID: string; readonly partID: string };
+    }
+  | {
+      readonly type: 'message.part.updated';
+      readonly properties: { readonly sessionID: string; readonly part: Part; readonly time: number };
+    }
+  | {
+      readonly type: 'message.part.delta';
+      readonly properties: {
+        readonly sessionID: string;
+        readonly messageID: string;
+        readonly partID: string;
+        readonly field: 'text';
+        readonly delta: string;
+      };
+    }
+  | { readonly type: 'permission.asked'; readonly properties: PermissionRequest }
+  | {
+      readonly type: 'permission.replied';
+      readonly properties: {
+        readonly sessionID: string;
+        readonly requestID: string;
+        readonly reply: 'once' | 'always' | 'reject';
+      };
+    }
+  | { readonly type: 'mcp.tools.changed'; readonly properties: { readonly server: string } };
+
+/** An event as the wire has it. Ids ascend in the order in which the store took them. */
+export type AgentEvent = EventDraft & { readonly id: string };
+
+/** The session that an event tells of, if it is of one. */
+export const sessionIDOf = ({ properties }: EventDraft): string | undefined =>
+  'sessionID' in properties ? properties.sessionID : undefined;

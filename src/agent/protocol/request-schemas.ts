@@ -1,0 +1,141 @@
+import * as v from 'valibot';
+import { Fault } from '../../core/fault.ts';
+import { issueOf, readJson, readJsonIfAny } from '../../core/http/body.ts';
+import { isRecord } from '../../core/record.ts';
+import { isNestedBeyond, NESTING_LIMIT } from '../nesting.ts';
+import type { ModelRef } from '../session.ts';
+import { NAME_CHARS, PART_TYPES, Parts, Text, TITLE_CHARS } from '../wire-parts.ts';
+import { nearMiss } from './unknown-fields.ts';
+
+/** A model by name, `provider/key`; the key may hold slashes itself. */
+const ModelName = v.pipe(
+  v.string(),
+  v.regex(/^[^/]+\/.+$/),
+  v.transform((name): ModelRef => {
+    const slash = name.indexOf('/');
+    return { providerID: name.slice(0, slash), modelID: name.slice(slash + 1) };
+  }),
+);
+const variant = v.optional(Text(NAME_CHARS));
+const withVariant = (ref: { providerID: string; modelID: string }, chosen: string | undefined): ModelRef =>
+  chosen === undefined ? ref : { ...ref, variant: chosen };
+
+/** Sessions are given a model as `{providerID, id}`, messages as `{providerID, modelID}`; both also take a name. */
+const Model = v.union([
+  ModelName,
+  v.pipe(
+    v.object({ providerID: v.string(), id: v.string(), variant }),
+    v.transform(({ providerID, id, variant: chosen }) => withVariant({ providerID, modelID: id }, chosen)),
+  ),
+  v.pipe(
+    v.object({ providerID: v.string(), modelID: v.string(), variant }),
+    v.transform(({ providerID, modelID, variant: chosen }) => withVariant({ providerID, modelID }, chosen)),
+  ),
+]);
+
+const RuleIn = v.object({
+  permission: Text(NAME_CHARS),
+  pattern: Text(NAME_CHARS),
+  action: v.picklist(['allow', 'ask', 'deny']),
+});
+const METADATA_BYTES = 64 * 1024;
+/** Every event that tells of a session has them all. */
+const Metadata = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || new TextEncoder().encode(JSON.stringify(dataset.value)).length <= METADATA_BYTES) return;
+    addIssue({ expected: `an object of at most ${METADATA_BYTES} bytes as JSON` });
+  }),
+);
+
+export const SessionIn = v.object({
+  parentID: v.optional(v.string()),
+  title: v.optional(Text(TITLE_CHARS)),
+  agent: v.optional(Text(NAME_CHARS)),
+  model: v.optional(Model),
+  metadata: v.optional(Metadata),
+  permission: v.optional(v.pipe(v.array(RuleIn), v.maxLength(1000))),
+});
+
+export const SessionChangeIn = v.object({
+  title: v.optional(Text(TITLE_CHARS)),
+  metadata: v.optional(Metadata),
+  permission: v.optional(v.pipe(v.array(RuleIn), v.maxLength(1000))),
+  time: v.optional(v.object({ archived: v.optional(v.nullable(v.number())) })),
+});
+
+const SWITCH_LIMIT = 200;
+
+export const PromptIn = v.object({
+  parts: Parts,
+  messageID: v.optional(v.string()),
+  model: v.optional(Model),
+  variant,
+  agent: v.optional(Text(NAME_CHARS)),
+  noReply: v.optional(v.boolean()),
+  system: v.optional(v.string()),
+  tools: v.optional(v.pipe(v.record(Text(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
+});
+export type PromptIn = v.InferOutput<typeof PromptIn>;
+
+export const ReplyIn = v.variant('reply', [
+  v.object({ reply: v.literal('once') }),
+  v.object({ reply: v.literal('always') }),
+  v.object({ reply: v.literal('reject'), message: v.optional(Text(4000)) }),
+]);
+/** The same under the name that older clients use. */
+export const ResponseIn = v.object({ response: v.picklist(['once', 'always', 'reject']) });
+
+/** A message to fork before; without one all of them are copied. */
+export const ForkIn = v.object({ messageID: v.optional(v.string()) });
+export const RevertIn = v.object({ messageID: v.string(), partID: v.optional(v.string()) });
+/** Clients also say `auto`, which changes nothing: the summary is made now. */
+export const SummarizeIn = v.object({ providerID: v.string(), modelID: v.string() });
+/** What a client would like to see in the log, which holds no texts of clients. */
+export const LogIn = v.object({});
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  model: 'a model as "provider/key", or an object with providerID and id (sessions) or modelID (messages)',
+  type: PART_TYPES,
+  mime: 'a media type, such as image/png',
+};
+
+/** A name of a table is the sender's, and may be of any length. */
+const PATH_CHARS = 300;
+const shortened = (path: string): string => (path.length > PATH_CHARS ? `${path.slice(0, PATH_CHARS)}…` : path);
+
+/** What is wrong, where, in our words: never the value. */
+const refusalOf = (issue: v.BaseIssue<unknown>): Fault => {
+  const { path: whole, expected } = issueOf(issue);
+  const path = shortened(whole);
+  const last = path.split('.').at(-1) ?? '';
+  // Of what is missing the schema only repeats the name.
+  const wanted = EXPECTED[last] ?? (issue.type === 'object' ? 'it to be there' : expected);
+  return refusal(path, `${path}: expected ${wanted}`);
+};
+const refusal = (param: string | null, message: string): Fault =>
+  new Fault({ kind: 'bad-input', code: 'invalid_body', param, message });
+
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
+
+/** A request's body through a schema. `isOptional`: no body, or an empty one, counts as an empty object. */
+export const readBody = async <Schema extends v.GenericSchema>(
+  request: Request,
+  schema: Schema,
+  isOptional = false,
+): Promise<v.InferOutput<Schema>> => {
+  const read = isOptional ? readJsonIfAny : readJson;
+  const body = await read(request, BODY_LIMIT_BYTES, request.signal);
+  const given = body === undefined ? {} : body;
+  // A schema of an object lets a list through.
+  if (!isRecord(given)) throw refusal(null, 'body: expected a JSON object');
+  if (isNestedBeyond(given)) throw refusal(null, `body: expected at most ${NESTING_LIMIT} levels`);
+  const slip = nearMiss(schema, given);
+  if (slip !== undefined) {
+    const { path, meant } = slip;
+    throw refusal(path, `${path}: unknown name, the nearest known one is ${meant}`);
+  }
+  const result = v.safeParse(schema, given);
+  if (result.success) return result.output;
+  throw refusalOf(result.issues[0]);
+};

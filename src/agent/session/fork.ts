@@ -1,0 +1,100 @@
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { Publisher } from '../events/publisher.ts';
+import { forkedOf, forkedTitle } from '../fork-plan.ts';
+import type { Ids } from '../protocol/ids.ts';
+import { NO_TOKENS, type Session } from '../session.ts';
+import type { Change, Store, Told } from '../store/store.ts';
+import type { DocumentRecord } from './document.ts';
+import { createFreshIds } from './new-ids.ts';
+import type { Runs } from './run-queue.ts';
+import { type Sessions, slugOf } from './sessions.ts';
+
+export type ForkNeeds = {
+  readonly store: Pick<Store, 'messages' | 'output' | 'commit'>;
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly sessions: Pick<Sessions, 'get'>;
+  readonly runs: Pick<Runs, 'statuses'>;
+  readonly ids: Ids;
+  readonly clock: Clock;
+};
+type Renamed = ReturnType<typeof createFreshIds>;
+
+/** What one commit writes is bounded: others write beside it. */
+const GROUP_CHARS = 1024 * 1024;
+
+const forkOf = ({ parentID: _, revert: _gone, ...original }: Session, id: string, now: number): Session => ({
+  ...original,
+  id,
+  slug: slugOf(id),
+  title: forkedTitle(original.title),
+  cost: 0,
+  tokens: NO_TOKENS,
+  time: { created: now, updated: now },
+});
+
+async function* recordsOf(store: Pick<Store, 'output'>, { info, parts }: Told): AsyncGenerator<DocumentRecord> {
+  yield { kind: 'message', message: info };
+  for (const part of parts) {
+    yield { kind: 'part', part };
+    const text = part.type === 'tool' ? await store.output(info.sessionID, part.id) : undefined;
+    if (text !== undefined) yield { kind: 'output', partID: part.id, text };
+  }
+}
+
+/** What keeps copies of messages in a session that is begun, in groups of which each is a commit. */
+async function* changesFor(
+  store: Pick<Store, 'output'>,
+  kept: readonly Told[],
+  { sessionID, renamed }: { readonly sessionID: string; readonly renamed: Renamed },
+): AsyncGenerator<readonly Change[]> {
+  let group: Change[] = [];
+  let chars = 0;
+  for (const told of kept) {
+    for await (const record of recordsOf(store, told)) {
+      const copy = renamed(record);
+      group.push(copy.kind === 'output' ? { ...copy, sessionID } : copy);
+      chars += JSON.stringify(copy).length;
+      if (chars < GROUP_CHARS) continue;
+      yield group;
+      group = [];
+      chars = 0;
+    }
+  }
+  yield group;
+}
+
+/**
+ * A new session with copies of what was said in another one up to a message, without it, and of what is over only. Nobody
+ * finds it before it is whole. Ids are new, and what names a message or a part names its copy.
+ */
+export const forkSession = async (
+  { store, publisher, sessions, runs, ids, clock }: ForkNeeds,
+  sessionID: string,
+  before: string | undefined,
+): Promise<Session> => {
+  const original = await sessions.get(sessionID);
+  const isBusy = Object.hasOwn(await runs.statuses(), sessionID);
+  const said = await store.messages(sessionID);
+  if (before !== undefined && !said.some(({ info }) => info.id === before))
+    throw new Fault({ kind: 'not-found', hint: 'Message not found' });
+  const kept = forkedOf(original, said, { before, isBusy });
+  const messages = kept.map(({ info }) => info.id);
+  const renamed = createFreshIds({ sessions: [{ id: sessionID, messages }] }, ids);
+  const begun = renamed({ kind: 'session', session: original });
+  const session = forkOf(original, begun.kind === 'session' ? begun.session.id : ids('session'), clock.now());
+  const place = { sessionID: session.id, renamed };
+  await store.commit([{ kind: 'session-begun', session }], []);
+  try {
+    for await (const changes of changesFor(store, kept, place)) await store.commit(changes, []);
+    await publisher.publish(session.directory, {
+      changes: [{ kind: 'session', session }],
+      drafts: [{ type: 'session.created', properties: { sessionID: session.id, info: session } }],
+    });
+  } catch (error) {
+    // Whatever is left is hidden, and goes by itself in time.
+    await store.commit([{ kind: 'session-given-up', sessionID: session.id }], []).catch(() => {});
+    throw error;
+  }
+  return session;
+};

@@ -1,0 +1,81 @@
+import type { Ids } from '../protocol/ids.ts';
+import type { Session } from '../session.ts';
+import { SessionProblem } from '../session-problem.ts';
+import { OrphanError } from '../store/errors.ts';
+import type { Change, Store } from '../store/store.ts';
+import type { DocumentRecord, SessionDocument } from './document.ts';
+import { createFreshIds } from './new-ids.ts';
+
+export type ImportNeeds = {
+  readonly store: Pick<Store, 'session' | 'commit'>;
+  readonly ids: Ids;
+};
+
+const INSTEAD = 'a copy with new ids can be imported instead (--new-ids)';
+
+/** The parent of the first session may be left behind: without it the session is one of those that have none. */
+const withKnownParent = async ({ store }: ImportNeeds, session: Session): Promise<Session> => {
+  const { parentID, ...alone } = session;
+  return parentID === undefined || (await store.session(parentID)) !== undefined ? session : alone;
+};
+
+const refuseTaken = async ({ store }: ImportNeeds, { contents }: SessionDocument): Promise<void> => {
+  const complaints: string[] = [];
+  for (const [index, { id }] of contents.sessions.entries()) {
+    if ((await store.session(id)) !== undefined) complaints.push(`sessions[${index}]: its id is taken; ${INSTEAD}`);
+  }
+  if (complaints.length > 0) throw new SessionProblem(complaints);
+};
+
+/** What keeps the records of a document, in its order. */
+const createChanges = (needs: ImportNeeds) => {
+  let sessionID: string | undefined;
+  return async (record: DocumentRecord): Promise<Change> => {
+    if (record.kind === 'output') return { ...record, sessionID: sessionID ?? '' };
+    if (record.kind !== 'session') return record;
+    const isFirst = sessionID === undefined;
+    sessionID = record.session.id;
+    return { kind: 'session-begun', session: isFirst ? await withKnownParent(needs, record.session) : record.session };
+  };
+};
+
+const created = (info: Session) => ({
+  directory: info.directory,
+  draft: { type: 'session.created' as const, properties: { sessionID: info.id, info } },
+});
+
+/**
+ * Keeps the sessions of a document, all of them or none, and answers with the id of the first. It is done little by little,
+ * beside a server that goes on; nobody sees any of it before it is whole. Answers that were not completed stay so until a
+ * server starts and ends them. A `SessionProblem` says what is wrong with the document, or that ids are taken.
+ */
+export const importSession = async (
+  needs: ImportNeeds,
+  document: SessionDocument,
+  { hasNewIDs }: { readonly hasNewIDs: boolean },
+): Promise<string> => {
+  const { store, ids } = needs;
+  if (!hasNewIDs) await refuseTaken(needs, document);
+  const renamed = hasNewIDs ? createFreshIds(document.contents, ids) : (record: DocumentRecord) => record;
+  const changeOf = createChanges(needs);
+  const sessions: Session[] = [];
+  try {
+    for await (const group of document.records) {
+      const changes: Change[] = [];
+      for (const record of group) changes.push(await changeOf(renamed(record)));
+      await store.commit(changes, []);
+      for (const change of changes) if (change.kind === 'session-begun') sessions.push(change.session);
+    }
+    await store.commit(
+      sessions.map((session) => ({ kind: 'session', session })),
+      sessions.map(created),
+    );
+  } catch (error) {
+    // Whatever is left is hidden, and goes by itself in time.
+    const givenUp = sessions.map(({ id }) => ({ kind: 'session-given-up' as const, sessionID: id }));
+    await store.commit(givenUp, []).catch(() => {});
+    if (!(error instanceof OrphanError)) throw error;
+    throw new SessionProblem([`the id of a ${error.kind} in it is taken; ${INSTEAD}`]);
+  }
+  return sessions[0]?.id ?? '';
+};

@@ -1,0 +1,65 @@
+import type { Session } from '../session.ts';
+import { visibleText } from '../visible-text.ts';
+import type { SessionSource } from './export.ts';
+
+/** A session as an operator sees it in a list. Texts are cut, and hold nothing that a terminal would obey. */
+export type ListedSession = {
+  readonly id: string;
+  readonly updated: string;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly agent: string | null;
+  readonly parentID: string | null;
+  readonly title: string;
+};
+
+const TITLE_CHARS = 200;
+const NAME_CHARS = 100;
+
+const shown = (text: string, limitChars: number): string => visibleText(text, limitChars).replace(/\s+/g, ' ');
+const shownIfThere = (text: string | undefined): string | null => (text === undefined ? null : shown(text, NAME_CHARS));
+
+/** A time in seconds as people write it; one that no calendar has as what it is. */
+export const timeWords = (ms: number): string => {
+  const time = new Date(ms);
+  return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString().replace(/\.\d+Z$/, 'Z');
+};
+
+const listed = async (source: Pick<SessionSource, 'outline'>, session: Session): Promise<ListedSession> => {
+  const messages = await source.outline(session.id);
+  return {
+    id: shown(session.id, NAME_CHARS),
+    updated: timeWords(session.time.updated),
+    messages: messages.length,
+    bytes: messages.reduce((sum, { bytes }) => sum + bytes, 0),
+    agent: shownIfThere(session.agent),
+    parentID: shownIfThere(session.parentID),
+    title: shown(session.title, TITLE_CHARS),
+  };
+};
+
+/** The newest sessions of a store, one after the other. */
+export async function* listSessions(
+  source: Pick<SessionSource, 'sessions' | 'outline'>,
+  limit: number,
+): AsyncGenerator<ListedSession> {
+  for (const session of await source.sessions({ limit })) yield await listed(source, session);
+}
+
+const ROW_TITLE_CHARS = 60;
+const WIDTHS = [30, 20, 8, 11, 12, 30] as const;
+
+const row = (cells: readonly (string | number)[]): string =>
+  cells
+    .map((cell, place) => {
+      const width = WIDTHS[place] ?? 0;
+      return typeof cell === 'number' ? String(cell).padStart(width) : cell.padEnd(width);
+    })
+    .join('  ')
+    .trimEnd();
+
+export const LIST_HEADER = row(['SESSION', 'UPDATED', 'MESSAGES', '      BYTES', 'AGENT', 'PARENT', 'TITLE']);
+
+/** A session as a line of a table. */
+export const listRow = ({ id, updated, messages, bytes, agent, parentID, title }: ListedSession): string =>
+  row([id, updated, messages, bytes, agent ?? '-', parentID ?? '-', visibleText(title, ROW_TITLE_CHARS)]);

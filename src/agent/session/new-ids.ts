@@ -1,0 +1,79 @@
+import type { Message } from '../message.ts';
+import type { IdKind, Ids } from '../protocol/ids.ts';
+import type { Part } from '../protocol/types.ts';
+import type { Session } from '../session.ts';
+import type { Contents, DocumentRecord } from './document.ts';
+
+type Renamed = (id: string) => string;
+
+/** New ids in the order of the old ones. What is none of the old ones stays as it is. */
+const renamer = (olds: readonly string[], kind: IdKind, ids: Ids): Renamed => {
+  // Ids of sessions descend, all others ascend: sorted, both stand as the old ones do.
+  const fresh = olds.map(() => ids(kind)).sort();
+  const newFor = new Map([...olds].sort().map((old, index) => [old, fresh[index] ?? old]));
+  return (id) => newFor.get(id) ?? id;
+};
+
+/** A part of the tool that hands work on names the session which that work was done in. */
+const withTaskOf = (part: Part, session: Renamed): Part => {
+  if (part.type !== 'tool' || part.state.status === 'pending') return part;
+  const { state } = part;
+  const taskID = state.metadata?.sessionId;
+  if (typeof taskID !== 'string') return part;
+  return { ...part, state: { ...state, metadata: { ...state.metadata, sessionId: session(taskID) } } };
+};
+
+/**
+ * Gives the records of a document, which come in its order, new ids: in the same order, and with the same references to
+ * each other. Parts are ordered within their message only.
+ */
+export const createFreshIds = (
+  { sessions }: Pick<Contents, 'sessions'>,
+  ids: Ids,
+): ((record: DocumentRecord) => DocumentRecord) => {
+  const session = renamer(
+    sessions.map(({ id }) => id),
+    'session',
+    ids,
+  );
+  const message = renamer(
+    sessions.flatMap(({ messages }) => messages),
+    'message',
+    ids,
+  );
+  let parts = new Map<string, string>();
+  const sessionOf = ({ revert, ...info }: Session): Session => ({
+    ...info,
+    id: session(info.id),
+    ...(info.parentID === undefined ? {} : { parentID: session(info.parentID) }),
+    // What it calls a part is not known yet: rather than more than was meant, nothing is turned back then.
+    ...(revert === undefined || revert.partID !== undefined
+      ? {}
+      : { revert: { messageID: message(revert.messageID) } }),
+  });
+  const messageOf = (info: Message): Message => {
+    parts = new Map();
+    const placed = { id: message(info.id), sessionID: session(info.sessionID) };
+    return info.role === 'user' ? { ...info, ...placed } : { ...info, ...placed, parentID: message(info.parentID) };
+  };
+  const partOf = (part: Part): Part => {
+    const id = ids('part');
+    parts.set(part.id, id);
+    const placed = { id, sessionID: session(part.sessionID), messageID: message(part.messageID) };
+    return { ...withTaskOf(part, session), ...placed };
+  };
+  return (record) => {
+    switch (record.kind) {
+      case 'session':
+        return { ...record, session: sessionOf(record.session) };
+      case 'message':
+        return { ...record, message: messageOf(record.message) };
+      case 'part':
+        return { ...record, part: partOf(record.part) };
+      case 'output':
+        return { ...record, partID: parts.get(record.partID) ?? record.partID };
+      default:
+        return record satisfies never;
+    }
+  };
+};

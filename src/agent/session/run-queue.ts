@@ -1,0 +1,180 @@
+import type { Fact } from '../events/publisher.ts';
+import { LeaseLost } from '../lease-lost.ts';
+import type { AssistantMessage, UserMessage } from '../message.ts';
+import type { Session, SessionStatus } from '../session.ts';
+import { statusFact } from '../status-fact.ts';
+import type { Lease, Leases } from '../store/cluster.ts';
+import { RunAborted } from '../turn/errors.ts';
+
+/** A prompt whose turn it is. */
+export type Prompted = {
+  readonly session: Session;
+  readonly user: UserMessage;
+  readonly show: Show;
+  /** What is told with the end of the answer, as one: that the session is idle, unless another prompt waits. */
+  readonly atEnd: () => Promise<Fact>;
+  /** The lease under which everything of the answer is kept. */
+  readonly under: string | undefined;
+};
+/** What answers a prompt, and tells that the session is busy when it begins. Rejects only when the store fails. */
+export type Answering = (prompt: Prompted, signal: AbortSignal) => Promise<AssistantMessage>;
+export type Show = (status: SessionStatus) => Promise<void>;
+
+/** The runs of all sessions: one at a time for each session, in the order in which the prompts came. */
+export type Runs = {
+  /** Runs a prompt that is stored, when its turn comes. Settles with the answer to this very prompt. */
+  readonly run: (session: Session, user: UserMessage) => Promise<AssistantMessage>;
+  /** Sessions that are not idle, with what they do, here and at other servers. */
+  readonly statuses: () => Promise<Readonly<Record<string, SessionStatus>>>;
+  readonly counts: () => { readonly running: number; readonly waiting: number };
+  /** Ends what runs and what waits, here and elsewhere, and settles once that has ended. What comes meanwhile is not waited for. */
+  readonly abort: (sessionID: string) => Promise<void>;
+  /** The same for what runs and waits here. */
+  readonly abortHere: (sessionID: string) => Promise<void>;
+  /** The same, and from now on whatever comes is aborted at once, until `open`. The session is idle after it. */
+  readonly close: (sessionID: string) => Promise<void>;
+  readonly isClosing: (sessionID: string) => boolean;
+  readonly open: (sessionID: string) => void;
+  /** Counts what may lead to a run as under way until `work` settles, which is after it has begun one if it does. */
+  readonly takingIn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Settles once nothing runs, nothing waits and nothing is being taken in. */
+  readonly idle: () => Promise<void>;
+  /** The same as `abort` for all sessions; nothing runs any more after it. */
+  readonly stop: () => Promise<void>;
+};
+
+export type RunsNeeds = {
+  readonly answer: Answering;
+  readonly leases: Leases;
+  /** Ends what a server that is gone has left in a session. */
+  readonly tidy: (sessionID: string, under: string | undefined) => Promise<unknown>;
+  /** Tells the world what a session does. */
+  readonly tell: (session: Session, status: SessionStatus) => Promise<unknown>;
+  /** A run that failed in a way that it should not. */
+  readonly onBug: (error: unknown) => void;
+};
+
+type Job = {
+  readonly session: Session;
+  readonly user: UserMessage;
+  readonly controller: AbortController;
+  readonly done: PromiseWithResolvers<AssistantMessage>;
+  /** Settles when nothing of it is left, and the session is told to be idle if it was the last one. */
+  readonly over: PromiseWithResolvers<void>;
+};
+type Line = { readonly jobs: Job[]; status: SessionStatus; isIdleTold: boolean };
+
+export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Runs => {
+  const lines = new Map<string, Line>();
+  const closing = new Set<string>();
+  const coming = new Set<Promise<void>>();
+  let isStopped = false;
+
+  const answerUnder = (lease: Lease, job: Job, line: Line): Promise<AssistantMessage> => {
+    const { session, user, controller } = job;
+    const show = async (status: SessionStatus): Promise<void> => {
+      line.status = status;
+      await Promise.all([tell(session, status), lease.show(status)]);
+    };
+    const atEnd = async (): Promise<Fact> => {
+      const isAwaited = await lease.isAwaited();
+      line.isIdleTold = line.jobs.length === 1 && !isAwaited;
+      return line.isIdleTold ? statusFact(session.id, { type: 'idle' }) : {};
+    };
+    return answer({ session, user, show, atEnd, under: lease.id }, controller.signal);
+  };
+  const runOne = async (job: Job, line: Line): Promise<void> => {
+    const { session, controller, done } = job;
+    line.status = { type: 'busy' };
+    line.isIdleTold = false;
+    let lease: Lease | undefined;
+    try {
+      lease = await leases.enter(session.id, () => controller.abort(new RunAborted()));
+      if (lease.hasLeftovers) await tidy(session.id, lease.id);
+      done.resolve(await answerUnder(lease, job, line));
+    } catch (error) {
+      line.isIdleTold = false;
+      // Whoever has taken over tells the rest.
+      if (error instanceof LeaseLost) line.isIdleTold = true;
+      else onBug(error);
+      done.reject(error);
+    }
+    if (lease === undefined) return;
+    // Whoever waits elsewhere tells what the session does next.
+    if (!line.isIdleTold) line.isIdleTold = await lease.isAwaited().catch(() => false);
+    await lease.leave().catch(onBug);
+  };
+  const work = async (line: Line, sessionID: string): Promise<void> => {
+    for (let job = line.jobs[0]; job !== undefined; job = line.jobs[0]) {
+      await runOne(job, line);
+      line.jobs.shift();
+      if (line.jobs.length === 0) {
+        lines.delete(sessionID);
+        if (!line.isIdleTold) await tell(job.session, { type: 'idle' }).catch(onBug);
+      }
+      job.over.resolve();
+    }
+  };
+  const abortHere = async (sessionID: string): Promise<void> => {
+    const jobs = [...(lines.get(sessionID)?.jobs ?? [])];
+    for (const { controller } of jobs) controller.abort(new RunAborted());
+    await Promise.all(jobs.map(({ over }) => over.promise));
+  };
+  const abort = async (sessionID: string): Promise<void> => {
+    await Promise.all([abortHere(sessionID), leases.abort(sessionID)]);
+  };
+  return {
+    run(session, user) {
+      const done = Promise.withResolvers<AssistantMessage>();
+      // Whoever does not wait for the answer must not end the process when there is none.
+      done.promise.catch(() => {});
+      const job: Job = { session, user, controller: new AbortController(), done, over: Promise.withResolvers() };
+      if (isStopped || closing.has(session.id)) job.controller.abort(new RunAborted());
+      const line = lines.get(session.id);
+      if (line !== undefined) line.jobs.push(job);
+      else {
+        const fresh: Line = { jobs: [job], status: { type: 'busy' }, isIdleTold: false };
+        lines.set(session.id, fresh);
+        void work(fresh, session.id);
+      }
+      return done.promise;
+    },
+    async statuses() {
+      const elsewhere = await leases.statuses();
+      return { ...elsewhere, ...Object.fromEntries([...lines].map(([id, { status }]) => [id, status])) };
+    },
+    counts() {
+      const jobs = [...lines.values()].reduce((sum, line) => sum + line.jobs.length, 0);
+      return { running: lines.size, waiting: jobs - lines.size };
+    },
+    abort,
+    abortHere,
+    async close(sessionID) {
+      closing.add(sessionID);
+      await abort(sessionID);
+      while (lines.has(sessionID)) await abort(sessionID);
+    },
+    isClosing: (sessionID) => closing.has(sessionID),
+    open: (sessionID) => void closing.delete(sessionID),
+    async takingIn(work) {
+      const over = Promise.withResolvers<void>();
+      coming.add(over.promise);
+      try {
+        return await work();
+      } finally {
+        coming.delete(over.promise);
+        over.resolve();
+      }
+    },
+    async idle() {
+      while (lines.size + coming.size > 0) {
+        const jobs = [...lines.values()].flatMap((line) => line.jobs);
+        await Promise.all([...coming, ...jobs.map(({ over }) => over.promise)]);
+      }
+    },
+    async stop() {
+      isStopped = true;
+      while (lines.size > 0) await Promise.all([...lines.keys()].map(abortHere));
+    },
+  };
+};

@@ -1,0 +1,170 @@
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { Fact, Publisher } from '../events/publisher.ts';
+import type { Ids } from '../protocol/ids.ts';
+import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../session.ts';
+import { StaleError } from '../stale-error.ts';
+import type { Store } from '../store/store.ts';
+
+export type SessionGiven = {
+  readonly directory: string;
+  readonly parentID?: string | undefined;
+  readonly title?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly model?: ModelRef | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly permission?: readonly Rule[] | undefined;
+};
+export type SessionsNeeds = {
+  readonly store: Store;
+  readonly publisher: Publisher;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly version: string;
+};
+
+/** Sessions as they are made, found, changed and removed. */
+export type Sessions = {
+  readonly create: (given: SessionGiven) => Promise<Session>;
+  /** The session of an id; a `not-found` fault when there is none. */
+  readonly get: (id: string) => Promise<Session>;
+  /**
+   * Stores a session as changed, with the time of the change. `within` gives the whole of what is kept and told in that
+   * moment, and where in it the session stands.
+   */
+  readonly update: (
+    id: string,
+    change: (session: Session) => Session | Promise<Session>,
+    within?: (changed: Fact) => Fact,
+  ) => Promise<Session>;
+  readonly remove: (id: string) => Promise<void>;
+};
+
+/** A session's title before anyone or any model has given it one. */
+export const isDefaultTitle = (title: string): boolean =>
+  /^(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z$/.test(title);
+
+const ADJECTIVES = [
+  'amber',
+  'brisk',
+  'calm',
+  'clear',
+  'eager',
+  'fair',
+  'gentle',
+  'keen',
+  'lucky',
+  'quiet',
+  'swift',
+  'warm',
+];
+const NOUNS = [
+  'brook',
+  'cedar',
+  'cliff',
+  'comet',
+  'field',
+  'harbor',
+  'lantern',
+  'meadow',
+  'otter',
+  'river',
+  'tower',
+  'willow',
+];
+
+/** A short name for people, from the random end of an id. */
+export const slugOf = (id: string): string => {
+  const [first = 0, second = 0] = [...id.slice(-2)].map((char) => char.charCodeAt(0));
+  return `${ADJECTIVES[first % ADJECTIVES.length]}-${NOUNS[second % NOUNS.length]}`;
+};
+
+/** There is no such session, or none any more. */
+export const noSession = (): Fault => new Fault({ kind: 'not-found', hint: 'Session not found' });
+
+/** Servers that change one session at the same time take turns soon. */
+const TRIES = 20;
+
+export const createSessions = ({ store, publisher, ids, clock, version }: SessionsNeeds): Sessions => {
+  const get = async (id: string): Promise<Session> => {
+    const session = await store.session(id);
+    if (session === undefined) throw noSession();
+    return session;
+  };
+  const changing = new Map<string, Promise<unknown>>();
+  /** One change of a session at a time: each begins from what the one before has left. */
+  const inOrder = <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    const result = (changing.get(id) ?? Promise.resolve()).then(work, work);
+    const settled = result
+      .catch(() => {})
+      .then(() => {
+        if (changing.get(id) === settled) changing.delete(id);
+      });
+    changing.set(id, settled);
+    return result;
+  };
+  return {
+    get,
+    async create({ directory, parentID, title, agent, model, metadata, permission }) {
+      if (parentID !== undefined) await get(parentID);
+      const id = ids('session');
+      const now = clock.now();
+      const kind = parentID === undefined ? 'New' : 'Child';
+      const session: Session = {
+        id,
+        slug: slugOf(id),
+        version,
+        projectID: 'global',
+        directory,
+        title: title ?? `${kind} session - ${new Date(now).toISOString()}`,
+        cost: 0,
+        tokens: NO_TOKENS,
+        time: { created: now, updated: now },
+        ...(parentID === undefined ? {} : { parentID }),
+        ...(agent === undefined ? {} : { agent }),
+        ...(model === undefined ? {} : { model: sessionModel(model) }),
+        ...(metadata === undefined ? {} : { metadata }),
+        ...(permission === undefined ? {} : { permission }),
+      };
+      await publisher.publish(directory, {
+        changes: [{ kind: 'session', session }],
+        drafts: [{ type: 'session.created', properties: { sessionID: id, info: session } }],
+      });
+      return session;
+    },
+    update: (id, change, within = (changed) => changed) =>
+      inOrder(id, async () => {
+        for (let tries = 1; ; tries++) {
+          const before = await get(id);
+          const changed = await change(before);
+          const session = { ...changed, time: { ...changed.time, updated: clock.now() } };
+          const fact: Fact = {
+            changes: [{ kind: 'session', session, before }],
+            drafts: [{ type: 'session.updated', properties: { sessionID: id, info: session } }],
+          };
+          try {
+            await publisher.publish(session.directory, within(fact));
+            return session;
+          } catch (error) {
+            // Another server was faster: what it did stays.
+            if (!(error instanceof StaleError) || tries === TRIES) throw error;
+          }
+        }
+      }),
+    remove: (id) =>
+      inOrder(id, async () => {
+        const session = await get(id);
+        await publisher.publish(session.directory, {
+          changes: [{ kind: 'session-removed', sessionID: id }],
+          drafts: [{ type: 'session.deleted', properties: { sessionID: id, info: session } }],
+        });
+      }),
+  };
+};
+
+/** A model in the words of the session record, which calls the key `id`. */
+export const sessionModel = ({ providerID, modelID, variant }: ModelRef): NonNullable<Session['model']> => ({
+  providerID,
+  id: modelID,
+  ...(variant === undefined ? {} : { variant }),
+});

@@ -1,0 +1,140 @@
+import * as v from 'valibot';
+import { Fault } from '../../core/fault.ts';
+import type { KnownAgent, Voices } from '../agents/catalog.ts';
+import type { ToolSpec } from '../model/types.ts';
+import { rulingFor } from '../permission-rules.ts';
+import type { PromptIn } from '../protocol/request-schemas.ts';
+import type { Accepted } from '../session/prompt.ts';
+import type { Runs } from '../session/run-queue.ts';
+import type { Sessions } from '../session/sessions.ts';
+import type { Store } from '../store/store.ts';
+import type { TaskFamilies } from '../task-families.ts';
+import { limitsOf, promptOf, TASK } from '../task-limits.ts';
+import type { AgentTool, CallContext, ToolOutcome } from './tool.ts';
+
+export type TaskNeeds = {
+  readonly sessions: Sessions;
+  readonly store: Store;
+  readonly voices: Voices;
+  readonly accept: (sessionID: string, prompt: PromptIn) => Promise<Accepted>;
+  readonly runs: () => Runs;
+  readonly families: TaskFamilies;
+};
+
+const Input = v.object({
+  description: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+  prompt: v.pipe(v.string(), v.minLength(1)),
+  subagent_type: v.string(),
+});
+
+/** How many sessions may hang one under the other before no more work is handed on: longer chains are a loop in disguise. */
+const DEPTH_LIMIT = 3;
+
+/** How many tasks one prompt of a person may come to, all the way down. */
+export const TASKS_OF_A_PROMPT = 100;
+const SPENT = `${TASKS_OF_A_PROMPT} tasks have been handed on for this prompt, and no more may be. Do the work yourself.`;
+
+const REMOVED = 'Somebody removed the session in which the task was to be worked on.';
+
+/** The tool as a model is told of it, with the agents that it can hand work to. */
+const specFor = (takers: readonly KnownAgent[]): ToolSpec => {
+  const listed = takers.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
+  return {
+    name: TASK,
+    description: `Hands a piece of work to another agent and answers with what that agent says at the end. The other agent sees nothing of this conversation, so tell it all it needs. Agents:\n${listed}`,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        description: { type: 'string', description: 'the work in three to five words' },
+        prompt: { type: 'string', description: 'the whole task, with everything the other agent must know' },
+        subagent_type: {
+          type: 'string',
+          enum: takers.map(({ name }) => name),
+          description: 'the agent that is to do it',
+        },
+      },
+      required: ['description', 'prompt', 'subagent_type'],
+      additionalProperties: false,
+    },
+  };
+};
+
+const failed = (output: string): ToolOutcome => ({ output, title: 'task', metadata: {}, isError: true });
+
+/** A parent that was deleted ends the chain. */
+const depthOf = async (store: Pick<Store, 'session'>, sessionID: string): Promise<number> => {
+  let depth = 0;
+  for (let id: string | undefined = sessionID; id !== undefined && depth <= DEPTH_LIMIT; depth++) {
+    id = (await store.session(id))?.parentID;
+  }
+  return depth;
+};
+
+/** Hands work to another agent, in a session of its own that belongs to the one that asks. */
+export const createTaskTool = ({ sessions, store, voices, accept, runs, families }: TaskNeeds): AgentTool => {
+  const takers = [...voices.agents.values()].filter(({ takesTasks }) => takesTasks);
+  const names = takers.map(({ name }) => name);
+
+  const work = async (
+    { description, prompt, subagent_type }: v.InferOutput<typeof Input>,
+    context: CallContext,
+  ): Promise<ToolOutcome> => {
+    const { sessionID, signal } = context;
+    const taker = takers.find(({ name }) => name === subagent_type);
+    if (taker === undefined) return failed(`subagent_type: expected one of ${names.join(', ')}`);
+    if ((await depthOf(store, sessionID)) > DEPTH_LIMIT)
+      return failed('Tasks are nested too deeply. Do the work yourself.');
+    if (!families.take(context)) return failed(SPENT);
+    const parent = await sessions.get(sessionID);
+    const asked = await promptOf(store, context);
+    const permission = limitsOf(parent, asked, taker);
+    const title = `${description} (@${subagent_type} subagent)`;
+    const { directory } = parent;
+    // Without a model of its own the other agent goes on with this one: the default one may be elsewhere.
+    const given = { directory, parentID: sessionID, title, agent: subagent_type, model: asked?.model, permission };
+    const child = await sessions.create(given);
+    const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] });
+    const finish = families.begin(child.id, context);
+    const leave = () => void runs().abort(child.id);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      const running = runs().run(session, user);
+      // The abort may have come while the child was being made.
+      if (signal.aborted) leave();
+      const message = await running;
+      signal.throwIfAborted();
+      const told = await store.message(child.id, message.id);
+      const output = (told?.parts ?? [])
+        .map((part) => (part.type === 'text' ? part.text : ''))
+        .join('\n')
+        .trim();
+      const metadata = { sessionId: child.id };
+      if (message.error !== undefined) {
+        return { output: `The task failed: ${message.error.name}. ${output}`.trim(), title, metadata, isError: true };
+      }
+      return { output: output === '' ? 'The task ended without an answer.' : output, title, metadata, isError: false };
+    } finally {
+      finish();
+      signal.removeEventListener('abort', leave);
+    }
+  };
+  const tool: AgentTool = {
+    ...specFor(takers),
+    underRules(rules) {
+      const allowed = takers.filter(({ name }) => rulingFor(rules, TASK, name) !== 'deny');
+      return allowed.length === 0 ? undefined : { ...tool, ...specFor(allowed) };
+    },
+    // A text of the model's own could be a wildcard, and `always` would then allow more than anybody meant.
+    patternsOf: ({ subagent_type }) => [names.find((name) => name === subagent_type) ?? 'unknown'],
+    async run(given, context) {
+      const parsed = v.safeParse(Input, given);
+      if (!parsed.success) return failed('The arguments are description, prompt and subagent_type, all texts');
+      return work(parsed.output, context).catch((error: unknown) => {
+        context.signal.throwIfAborted();
+        if (error instanceof Fault && error.detail.kind === 'not-found') return failed(REMOVED);
+        throw error;
+      });
+    },
+  };
+  return tool;
+};

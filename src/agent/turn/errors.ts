@@ -1,0 +1,54 @@
+import { Fault } from '../../core/fault.ts';
+import { LeaseLost } from '../lease-lost.ts';
+import type { MessageError } from '../message.ts';
+import { ModelProblem } from '../model/types.ts';
+
+/** Ends a run on somebody's wish. */
+export class RunAborted extends Error {
+  override readonly name = 'RunAborted';
+
+  constructor() {
+    super('Aborted');
+  }
+}
+
+/** Ends a turn that took too long. */
+export class TurnTooLong extends Error {
+  override readonly name = 'TurnTooLong';
+
+  constructor(limitMs: number) {
+    super(`The turn was not done after ${limitMs} ms`);
+  }
+}
+
+const ofModel = (problem: ModelProblem, providerID: string): MessageError => {
+  const { kind, message, statusCode, isRetryable } = problem;
+  if (kind === 'auth') return { name: 'ProviderAuthError', data: { providerID, message } };
+  if (kind === 'overflow') return { name: 'ContextOverflowError', data: { message } };
+  if (kind === 'content-filter') return { name: 'ContentFilterError', data: { message } };
+  return { name: 'APIError', data: { message, isRetryable, ...(statusCode === undefined ? {} : { statusCode }) } };
+};
+
+/** Why a turn failed, in the words of the wire. Of a bug nothing is told but that it was one. */
+export const messageErrorOf = (error: unknown, providerID: string): MessageError => {
+  if (error instanceof ModelProblem) return ofModel(error, providerID);
+  if (error instanceof TurnTooLong) return endedByServer(error.message);
+  if (
+    error instanceof RunAborted ||
+    error instanceof LeaseLost ||
+    (error instanceof Fault && error.detail.kind === 'client-left')
+  ) {
+    return { name: 'MessageAbortedError', data: { message: 'Aborted' } };
+  }
+  return { name: 'UnknownError', data: { message: 'The server failed in a way it should not' } };
+};
+
+/** Whether a turn may end so. Anything else is a bug. */
+export const isExpectedEnd = (error: unknown): boolean =>
+  error instanceof ModelProblem ||
+  error instanceof RunAborted ||
+  error instanceof LeaseLost ||
+  error instanceof TurnTooLong;
+
+/** A turn that the server itself ended, and why. */
+export const endedByServer = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });

@@ -1,0 +1,108 @@
+import type { ChatMessage } from '../model/types.ts';
+import type { Part, ToolPart } from '../protocol/types.ts';
+import type { Told } from '../store/store.ts';
+import { isWithdrawn } from '../withdrawn.ts';
+
+type UserContent = Extract<ChatMessage, { readonly role: 'user' }>['content'];
+
+const contentOf = (parts: readonly Part[]): UserContent =>
+  parts.flatMap((part): UserContent => {
+    if (part.type === 'text') return part.text === '' ? [] : [{ kind: 'text', text: part.text }];
+    if (part.type !== 'file') return [];
+    const { mime, url, filename } = part;
+    return [{ kind: 'file', mime, url, ...(filename === undefined ? {} : { filename }) }];
+  });
+
+const resultOf = ({ callID, tool, state }: ToolPart) => {
+  const told = { id: callID, name: tool };
+  if (state.status === 'completed') return { ...told, output: state.output, isError: false };
+  // A call that never ended must have a result all the same: backends refuse a call without one.
+  return { ...told, output: state.status === 'error' ? state.error : 'The call was interrupted', isError: true };
+};
+
+const saidBy = ({ info, parts }: Told): readonly ChatMessage[] => {
+  if (info.role === 'user') {
+    const content = contentOf(parts);
+    return content.length === 0 ? [] : [{ role: 'user', content }];
+  }
+  const text = textIn(parts);
+  const tools = parts.filter((part) => part.type === 'tool').filter((part) => !isWithdrawn(part));
+  const calls = tools.map(({ callID, tool, state }) => ({ id: callID, name: tool, input: state.input }));
+  if (text === '' && calls.length === 0) return [];
+  const said: ChatMessage = { role: 'assistant', text, calls };
+  return calls.length === 0 ? [said] : [said, { role: 'tool', results: tools.map(resultOf) }];
+};
+
+const textIn = (parts: readonly Part[]): string =>
+  parts
+    .filter((part) => part.type === 'text')
+    .map((part) => part.text)
+    .filter((text) => text !== '')
+    .join('\n');
+
+const isSummary = ({ info }: Told): boolean => info.role === 'assistant' && info.summary === true;
+const isCompaction = ({ parts }: Told): boolean => parts.some(({ type }) => type === 'compaction');
+
+/** A message, and where it stands among those of its session. */
+type Standing = { readonly told: Told; readonly place: number };
+
+/**
+ * Every message up to the one that is being answered, each followed by its answers, and that one at the end: those that wait
+ * their turn come later. One that was answered counts wherever it stands.
+ */
+const inOrder = (messages: readonly Standing[], askedID: string): readonly Standing[] => {
+  const answers = Map.groupBy(messages, ({ told: { info } }) => (info.role === 'assistant' ? info.parentID : ''));
+  const asked = messages.filter(({ told }) => told.info.id === askedID);
+  const askedPlace = asked[0]?.place ?? messages.length;
+  const before = messages.filter(({ told, place }) => {
+    const { id, role } = told.info;
+    return role === 'user' && (place < askedPlace || (place > askedPlace && answers.has(id))) && !isCompaction(told);
+  });
+  return [...before, ...asked].flatMap((one) => [one, ...(answers.get(one.told.info.id) ?? [])]);
+};
+
+/**
+ * Where what a summary does not hold begins. When it was made an answer was begun: what is said in that comes after the
+ * summary. The message that it answers and those before that one are in the summary; of those that waited none is.
+ */
+const heldBy = (messages: readonly Standing[], summary: Standing) => {
+  const { info: summed } = summary.told;
+  const request = messages.find(({ told }) => summed.role === 'assistant' && told.info.id === summed.parentID);
+  // Somebody asked for it when it was its turn: everything before it was answered.
+  if (request?.told.parts.some((part) => part.type === 'compaction' && !part.auto))
+    return {
+      answers: ({ place }: Standing): boolean => place <= summary.place,
+      prompts: ({ place }: Standing): boolean => place <= request.place,
+    };
+  const compactions = new Set(messages.filter(({ told }) => isCompaction(told)).map(({ told }) => told.info.id));
+  const begun = messages.findLast(
+    ({ told: { info }, place }) =>
+      info.role === 'assistant' && place < summary.place && !compactions.has(info.parentID),
+  );
+  const info = begun?.told.info;
+  const answeredID = info?.role === 'assistant' ? info.parentID : undefined;
+  const answered = messages.find(({ told }) => told.info.id === answeredID);
+  return {
+    answers: ({ place }: Standing): boolean => place <= summary.place && place !== begun?.place,
+    prompts: ({ place }: Standing): boolean => place <= (answered?.place ?? -1),
+  };
+};
+
+/**
+ * What a model is told of a session when it answers the message `askedID`: everything that was said and done, without its
+ * thoughts; where there is a summary, what came after it, and the message itself. The messages stand in their order: ids
+ * may be of several clocks and are not compared.
+ */
+export const historyOf = (messages: readonly Told[], askedID: string): readonly ChatMessage[] => {
+  const standing = messages.map((told, place): Standing => ({ told, place }));
+  const said = inOrder(standing, askedID);
+  const summary = standing.findLast(({ told }) => isSummary(told));
+  if (summary === undefined) return said.flatMap(({ told }) => saidBy(told));
+  const text = `What happened before, in short:\n${textIn(summary.told.parts)}`;
+  const held = heldBy(standing, summary);
+  const since = said.filter((one) => {
+    const { info } = one.told;
+    return info.role === 'assistant' ? !held.answers(one) : info.id === askedID || !held.prompts(one);
+  });
+  return [{ role: 'user', content: [{ kind: 'text', text }] }, ...since.flatMap(({ told }) => saidBy(told))];
+};

@@ -1,0 +1,157 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import type { KnownAgent, Voices } from '../agents/catalog.ts';
+import type { ModelVoice, Summariser, Voice } from '../agents/types.ts';
+import { createCurrentRulings } from '../current-rulings.ts';
+import type { Publisher } from '../events/publisher.ts';
+import type { AssistantMessage, UserMessage } from '../message.ts';
+import type { Meter } from '../metrics.ts';
+import { countedModel } from '../model/attempts.ts';
+import { addTokens } from '../model/cost.ts';
+import { splitThinking } from '../model/think-tags.ts';
+import type { ChatModel } from '../model/types.ts';
+import { offeredTools } from '../offered-tools.ts';
+import type { Ids } from '../protocol/ids.ts';
+import type { Answering, Prompted } from '../session/run-queue.ts';
+import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
+import type { Session } from '../session.ts';
+import { createSessionNamer } from '../session-namer.ts';
+import type { Store } from '../store/store.ts';
+import { asksForSummary } from '../summary-request.ts';
+import { runSummary } from '../summary-turn.ts';
+import type { TaskFamilies } from '../task-families.ts';
+import type { OutputLimits } from '../tool-output.ts';
+import type { Approvals } from '../tools/approvals.ts';
+import { rulesInForce, type Worker } from '../tools/rules.ts';
+import type { AgentTool } from '../tools/tool.ts';
+import { createTurnDeadline } from '../turn-deadline.ts';
+import { runTurn, type TurnNeeds } from './turn.ts';
+
+export type AnswerNeeds = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly chance: () => number;
+  readonly model: ChatModel;
+  readonly approvals: Approvals;
+  readonly store: Store;
+  readonly publisher: Publisher;
+  readonly sessions: Sessions;
+  readonly voices: Voices;
+  /** Every tool there is once the tool servers had their chance; each agent is shown those that its rules do not hide. */
+  readonly tools: (signal: AbortSignal, onWait: () => Promise<unknown>) => Promise<readonly AgentTool[]>;
+  /** What tool servers say of themselves, with the beginning of their tools' names. */
+  readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
+  readonly outputLimits: OutputLimits;
+  /** How long a turn may take as a whole. */
+  readonly turnTimeoutMs: number;
+  readonly families: Pick<TaskFamilies, 'parentOf'>;
+  readonly meter: Meter;
+  /** A title that could not be made, or another thing that nobody waits for. */
+  readonly onTrouble: (what: string) => void;
+  readonly onBug: (error: unknown) => void;
+  /** Aborts when the server stops: nobody waits for a title any more then. */
+  readonly ending: AbortSignal;
+};
+
+type Speaking = {
+  readonly session: Session;
+  readonly user: UserMessage;
+  readonly agent: KnownAgent;
+  readonly voice: ModelVoice;
+  readonly summariser: Summariser;
+};
+
+/** Tells that a turn failed, and in nobody's words how. One that was aborted ended as somebody wished. */
+const logFailure = (log: Log, { sessionID, providerID, modelID, error }: AssistantMessage, attempts: number): void => {
+  if (error === undefined) return;
+  const status = error.name === 'APIError' ? error.data.statusCode : undefined;
+  const level = error.name === 'MessageAbortedError' ? 'info' : 'warn';
+  log(level, 'turn-failed', {
+    session: sessionID,
+    model: `${providerID}/${modelID}`,
+    fault: error.name,
+    ...(status === undefined ? {} : { status }),
+    count: attempts,
+  });
+};
+
+const endOf = ({ error }: AssistantMessage): 'answered' | 'failed' | 'aborted' =>
+  error === undefined ? 'answered' : error.name === 'MessageAbortedError' ? 'aborted' : 'failed';
+
+/** Answers prompts with the agents, models and tools of the configuration. */
+export const createAnswering = (needs: AnswerNeeds): Answering => {
+  const { clock, log, model, publisher, sessions, store, voices, meter, onTrouble } = needs;
+  const nameSession = createSessionNamer(needs);
+  const rulingFor = createCurrentRulings(needs);
+
+  /** What the servers of these tools say of themselves, for the model. */
+  const wordsOf = (tools: readonly AgentTool[]): readonly string[] =>
+    needs
+      .instructions()
+      .filter(({ server }) => tools.some(({ name }) => name.startsWith(`${server.replace(/[^\w-]/g, '_')}_`)))
+      .map(({ server, text }) => `The tool server ${server} says of its tools:\n${text}`);
+  const converse = async (
+    turn: TurnNeeds,
+    { session, user, agent, voice, summariser }: Speaking,
+    signal: AbortSignal,
+  ): Promise<AssistantMessage> => {
+    const worker: Worker = { agent: agent.rules, session, user };
+    const offered = voice.takesTools ? await needs.tools(signal, () => turn.show({ type: 'busy' })) : [];
+    const tools = offeredTools(offered, rulesInForce(worker).firm);
+    const prompt = [agent.prompt, ...wordsOf(tools)].join('\n\n');
+    const whole: Voice = { agent: { ...agent, prompt }, model: voice, summariser };
+    return runTurn(turn, { session, user, voice: whole, tools, ruling: rulingFor(worker) }, signal);
+  };
+  const answer = async (
+    { session, user, show, atEnd, under }: Prompted,
+    { agent, voice }: { readonly agent: KnownAgent; readonly voice: ModelVoice },
+    signal: AbortSignal,
+  ): Promise<AssistantMessage> => {
+    const counted = countedModel(model);
+    const turn: TurnNeeds = {
+      ...needs,
+      model: voice.splitsThinking ? (...asked) => splitThinking(counted.model(...asked)) : counted.model,
+      publish: (fact) => publisher.publish(session.directory, { ...fact, under }),
+      show,
+      atEnd,
+      account: ({ tokens, cost }, within) => {
+        const add = (now: Session): Session => ({
+          ...now,
+          cost: now.cost + cost,
+          tokens: addTokens(now.tokens, tokens),
+        });
+        return sessions.update(session.id, add, (changed) => ({ ...within(changed), under }));
+      },
+    };
+    const summariser = voices.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice };
+    const asked = await store.message(session.id, user.id);
+    const message =
+      asked !== undefined && asksForSummary(asked)
+        ? await runSummary(turn, { session, user, voice: { agent, model: voice, summariser } }, signal)
+        : await converse(turn, { session, user, agent, voice, summariser }, signal);
+    logFailure(log, message, counted.attempts());
+    return message;
+  };
+  return async (prompted, run) => {
+    const { user } = prompted;
+    const agent = voices.agents.get(user.agent) ?? voices.agents.get(voices.defaultAgent);
+    const voice = voices.modelFor(user.model, user.agent);
+    if (agent === undefined || voice === undefined)
+      throw new Error('A stored prompt names an agent or a model that is gone');
+    const startedAt = clock.now();
+    const deadline = createTurnDeadline(clock, needs.turnTimeoutMs, run);
+    let end: ReturnType<typeof endOf> = 'failed';
+    try {
+      const session = await sessions.get(prompted.session.id);
+      const message = await answer({ ...prompted, session }, { agent, voice }, deadline.signal);
+      end = endOf(message);
+      if (isDefaultTitle(session.title) && session.parentID === undefined && end === 'answered')
+        void nameSession(user).catch(() => onTrouble('title'));
+      return message;
+    } finally {
+      deadline.clear();
+      meter.turn({ end, durationMs: clock.now() - startedAt });
+    }
+  };
+};

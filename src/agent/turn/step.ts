@@ -1,0 +1,123 @@
+import { askModel, type StepEnd } from '../ask-model.ts';
+import { type Fact, joined } from '../events/publisher.ts';
+import { messageFact } from '../events/records.ts';
+import type { AssistantMessage, MessageError } from '../message.ts';
+import { costOf } from '../model/cost.ts';
+import { type ChatRequest, ModelProblem, type ToolSpec } from '../model/types.ts';
+import { partFact } from '../part-facts.ts';
+import type { Told } from '../store/store.ts';
+import { createCaller } from '../tools/call.ts';
+import { createLoopGuard } from '../tools/loop-guard.ts';
+import { isContextFull, summarise } from './compaction.ts';
+import { endedByServer, isExpectedEnd, messageErrorOf } from './errors.ts';
+import { historyOf } from './history.ts';
+import { createStepParts, type StepParts } from './response-parts.ts';
+import type { TurnAsked, TurnNeeds } from './turn.ts';
+
+const LAST_STEP = 'This is the last step of this turn, and no tools are left. Answer with what is known.';
+const LOOPING = endedByServer('The model made the same call again and again');
+const OUT_OF_STEPS = endedByServer('The turn took all the steps it may, and the model asked for more');
+
+type Closing = {
+  readonly last: Fact;
+  readonly error?: MessageError | undefined;
+  /** Whether the turn ends with it, as it does unless another step comes. */
+  readonly isEnd?: boolean;
+  /** Keeps and tells the close; by itself unless something else goes with it. */
+  readonly tell?: (fact: Fact) => Promise<unknown>;
+};
+
+/**
+ * Takes the steps of one turn: asks the model, makes the calls it asks for, and closes the message that was opened for the
+ * step. Answers with that message when the turn is over after it.
+ */
+export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSignal) => {
+  const { clock, ids, publish, store } = needs;
+  const { session, user, voice, tools, ruling } = asked;
+  const sessionID = session.id;
+  const { directory } = session;
+  const said = () => store.messages(sessionID);
+  const guard = createLoopGuard();
+  const caller = createCaller({ ...needs, directory, agent: voice.agent.name, tools, ruling, guard, said });
+  const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
+  const system = [voice.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');
+
+  const close = async (
+    message: AssistantMessage,
+    { last, error, isEnd = true, tell = publish }: Closing,
+  ): Promise<AssistantMessage> => {
+    const time = { ...message.time, completed: clock.now() };
+    const closed: AssistantMessage = { ...message, time, ...(error === undefined ? {} : { error, finish: 'error' }) };
+    const told: Fact =
+      error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
+    const end = joined(messageFact(closed), told, isEnd ? await needs.atEnd() : {});
+    await tell(joined(last, end)).catch(async (failure: unknown) => {
+      if (error === undefined) throw failure;
+      // What was said last cannot be kept, it seems. The message must not stay open for that.
+      needs.onBug(failure);
+      await publish(end);
+    });
+    return closed;
+  };
+  const requestFor = (messages: readonly Told[], isLast: boolean): ChatRequest => ({
+    target: voice.model.target,
+    system: isLast ? `${system}\n\n${LAST_STEP}`.trim() : system,
+    messages: historyOf(messages, user.id),
+    tools: specs,
+    ...(isLast ? { toolChoice: 'none' } : {}),
+    sessionID,
+  });
+  const makeRoom = async (messages: readonly Told[]): Promise<readonly Told[]> => {
+    await summarise({ ...needs, said: messages }, asked, signal);
+    return said();
+  };
+  let isSummaryInVain = false;
+  /** A summary that cannot be had before it must be is done without, for the whole turn. */
+  const makeRoomIfFull = async (messages: readonly Told[]): Promise<readonly Told[]> => {
+    if (isSummaryInVain || !isContextFull(messages, voice.model.usableTokens)) return messages;
+    return makeRoom(messages).catch((error: unknown) => {
+      if (!(error instanceof ModelProblem)) throw error;
+      isSummaryInVain = true;
+      return messages;
+    });
+  };
+  const ask = async (parts: StepParts, isLast: boolean): Promise<StepEnd> => {
+    const before = await said();
+    const messages = await makeRoomIfFull(before);
+    try {
+      return await askModel(needs, { request: requestFor(messages, isLast), parts }, signal);
+    } catch (error) {
+      const isTooLong = error instanceof ModelProblem && error.kind === 'overflow';
+      if (!isTooLong || messages !== before) throw error;
+      await publish(parts.end('The step was begun anew', true));
+      return askModel(needs, { request: requestFor(await makeRoom(before), isLast), parts }, signal);
+    }
+  };
+  return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
+    const messageID = message.id;
+    const parts = createStepParts({ ids, clock, sessionID, messageID });
+    let spent = message;
+    try {
+      const { finish, tokens, untold } = await ask(parts, isLast);
+      const cost = costOf(tokens, voice.model.prices);
+      spent = { ...message, cost, tokens, finish };
+      const finished = (): Fact => {
+        const placed = { id: ids('part'), sessionID, messageID };
+        return partFact({ ...placed, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
+      };
+      const account = (closing: Fact) => needs.account({ tokens, cost }, (changed) => joined(untold, changed, closing));
+      if (!parts.hasCalls()) return await close(spent, { last: finished(), tell: account });
+      await account({});
+      const calls = parts.handOver();
+      const called = isLast ? await caller.none(calls) : await caller.all(calls, signal);
+      const error = called === 'looping' ? LOOPING : isLast ? OUT_OF_STEPS : undefined;
+      const isEnd = error !== undefined || called !== 'done';
+      const closed = await close(spent, { last: finished(), error, isEnd });
+      return isEnd ? closed : undefined;
+    } catch (error) {
+      if (!isExpectedEnd(error)) needs.onBug(error);
+      const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);
+      return close(spent, { last, error: messageErrorOf(error, voice.model.ref.providerID) });
+    }
+  };
+};

@@ -1,0 +1,57 @@
+import type { MessageRecord } from '../agent/schema.ts';
+import type { Said } from '../openai/request.ts';
+
+const textOf = ({ parts }: MessageRecord, isWithSynthetic = false): string =>
+  parts
+    .flatMap((part) =>
+      part.type === 'text' && part.ignored !== true && (isWithSynthetic || part.synthetic !== true) ? [part.text] : [],
+    )
+    .join('\n\n');
+
+const isSynthetic = ({ parts }: MessageRecord): boolean =>
+  parts.some((part) => part.type === 'text' && part.synthetic === true);
+
+/** Which user messages somebody has written. The others are the agent's: it asks for a summary, and goes on after it. */
+const promptsIn = (records: readonly MessageRecord[], known: ReadonlySet<string>): ReadonlySet<string> => {
+  const summed = records.flatMap(({ info }) =>
+    info.role === 'assistant' && info.summary === true ? [info.parentID] : [],
+  );
+  const isOwn = (record: MessageRecord) =>
+    textOf(record) !== '' || !(isSynthetic(record) || summed.includes(record.info.id));
+  const written = records.filter(
+    (record) => record.info.role === 'user' && (known.has(record.info.id) || isOwn(record)),
+  );
+  return new Set(written.map(({ info }) => info.id));
+};
+
+/** Prompts that came after the last known one: somebody asked beside us, or before we were started. */
+export const promptsAfter = (records: readonly MessageRecord[], known: ReadonlySet<string>): string[] => {
+  const last = records.findLastIndex(({ info }) => known.has(info.id));
+  const prompts = promptsIn(records, known);
+  return records.slice(last + 1).flatMap(({ info }) => (prompts.has(info.id) ? [info.id] : []));
+};
+
+export type UpTo = {
+  readonly promptID: string;
+  /** All prompts that are known. */
+  readonly known: ReadonlySet<string>;
+  /** Whether the first prompt reports what was said before. That is told again as it is. */
+  readonly hasReplay: boolean;
+};
+
+/** What was said in a session, up to the end of a turn; nothing where there is no such turn any more. */
+export const saidUpTo = (
+  records: readonly MessageRecord[],
+  { promptID, known, hasReplay }: UpTo,
+): Said[] | undefined => {
+  const from = records.findIndex(({ info }) => info.id === promptID);
+  if (from === -1) return undefined;
+  const prompts = promptsIn(records, known);
+  const next = records.findIndex(({ info }, place) => place > from && prompts.has(info.id));
+  const [first] = prompts;
+  return records
+    .slice(0, next === -1 ? records.length : next)
+    .filter(({ info }) => info.role === 'user' || info.summary !== true)
+    .map((record) => ({ role: record.info.role, text: textOf(record, hasReplay && record.info.id === first) }))
+    .filter(({ text }) => text !== '');
+};

@@ -1,0 +1,75 @@
+import { Fault } from '../../core/fault.ts';
+import type { Handler } from '../../core/handler.ts';
+import { keyIndexOf } from '../../core/http/auth.ts';
+import { isOfThisMachine, isToThisMachine } from '../../core/this-machine.ts';
+import type { Owner } from '../conversation/types.ts';
+
+export type DoorNeeds = {
+  readonly keys: readonly string[];
+  /** Without keys only programs of this machine are let in, unless everyone is. */
+  readonly isForThisMachine: boolean;
+  readonly digest: (text: string) => string;
+  /** Origins of pages that are let in. */
+  readonly corsOrigins?: readonly string[];
+};
+
+const isAllowed = (origin: string | null, origins: readonly string[]): origin is string =>
+  origin !== null && (origins.includes('*') || origins.includes(origin));
+
+const NOT_OF_THIS_MACHINE = new Fault({
+  kind: 'bad-input',
+  code: 'invalid_host',
+  param: null,
+  message: 'Without keys this bridge answers programs of this machine, under a name such as 127.0.0.1 or localhost',
+});
+
+const OWNER_CHARS = 16;
+
+/** Finds out whose request this is. Conversations of one key are not there for another. Faults with `unauthorized`. */
+export const createDoor = ({
+  keys,
+  isForThisMachine,
+  digest,
+  corsOrigins = [],
+}: DoorNeeds): ((request: Request) => Owner) => {
+  // A digest, because it is kept at the agent; with a word before it, because it is to be of no use elsewhere.
+  const owners = keys.map((key) => digest(`gatehouse bridge ${key}`).slice(0, OWNER_CHARS));
+  const isNear = (request: Request): boolean =>
+    isAllowed(request.headers.get('origin'), corsOrigins) ? isToThisMachine(request) : isOfThisMachine(request);
+  return (request) => {
+    if (keys.length === 0) {
+      if (isForThisMachine && !isNear(request)) throw NOT_OF_THIS_MACHINE;
+      return 'anyone';
+    }
+    const owner = owners[keyIndexOf(request, keys)];
+    if (owner === undefined) throw new Fault({ kind: 'unauthorized' });
+    return owner;
+  };
+};
+
+const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, x-session-id, x-approval, x-request-id';
+const EXPOSED_HEADERS = 'x-session-id, x-request-id, x-approval-id, x-gatehouse-ignored, x-should-retry, retry-after';
+
+/** Lets pages of the given origins in (`*`: all). Without origins a browser keeps pages out, and nothing is added. */
+export const withCors =
+  (handler: Handler, origins: readonly string[]): Handler =>
+  async (request) => {
+    const origin = request.headers.get('origin');
+    if (!isAllowed(origin, origins)) return handler(request);
+    const isPreflight = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+    const response = isPreflight ? new Response(null, { status: 204 }) : await handler(request);
+    const { headers } = response;
+    headers.set('access-control-allow-origin', origins.includes('*') ? '*' : origin);
+    headers.append('vary', 'origin');
+    headers.set('access-control-expose-headers', EXPOSED_HEADERS);
+    if (isPreflight) {
+      headers.set('access-control-allow-methods', 'GET, POST, DELETE');
+      // Official clients send headers of their own about their platform.
+      headers.set(
+        'access-control-allow-headers',
+        request.headers.get('access-control-request-headers') ?? ALLOWED_HEADERS,
+      );
+      headers.set('access-control-max-age', '600');
+    }
+    return response;
+  };

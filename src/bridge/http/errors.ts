@@ -1,0 +1,30 @@
+import type { FaultDetail } from '../../core/fault.ts';
+import { replyTo, replyToBug } from '../../core/http/response.ts';
+import type { Replies } from '../../core/http/server.ts';
+
+/** Faults in the words of a bridge. Where the house's own words fit they are kept. */
+const inOurWords = (detail: FaultDetail): FaultDetail => {
+  switch (detail.kind) {
+    case 'backend-error':
+      return {
+        kind: 'agent-failed',
+        status: 502,
+        code: 'agent_unreachable',
+        message: `The agent server could not be reached: ${detail.reason}`,
+        isRetryable: true,
+      };
+    case 'backend-timeout':
+      return {
+        kind: 'agent-failed',
+        status: 504,
+        code: 'agent_timeout',
+        message: 'The agent server did not answer in time',
+        isRetryable: true,
+      };
+    default:
+      return detail;
+  }
+};
+
+/** How the bridge answers failures: in OpenAI's shape. */
+export const BRIDGE_REPLIES: Replies = { to: (detail) => replyTo(inOurWords(detail)), toBug: replyToBug };

@@ -1,0 +1,35 @@
+import { Fault } from '../../core/fault.ts';
+import { json } from '../../core/http/json-response.ts';
+import type { RouteTable } from '../../core/http/router.ts';
+import { type Catalog, nameOf } from '../agent/models.ts';
+import type { AgentModel } from '../agent/types.ts';
+import type { Owner } from '../conversation/types.ts';
+
+/** Clients want a date; the agent's models have none, so it is that of the first release's year. */
+const CREATED_SECONDS = Date.UTC(2026, 0, 1) / 1000;
+
+const modelOf = (model: AgentModel) => ({
+  id: nameOf(model),
+  object: 'model',
+  created: CREATED_SECONDS,
+  owned_by: model.providerID,
+  name: model.name,
+  ...(model.contextTokens > 0 ? { context_length: model.contextTokens } : {}),
+});
+
+/** `GET /v1/models` and `GET /v1/models/{id}`; the slash of an id may come as it is or escaped. */
+export const modelsRoutes = (catalog: Catalog, enter: (request: Request) => Owner): RouteTable => ({
+  '/v1/models': {
+    async GET(request) {
+      enter(request);
+      return json(200, { object: 'list', data: (await catalog.list()).map(modelOf) });
+    },
+  },
+  '/v1/models/:id+': {
+    async GET(request, { id }) {
+      enter(request);
+      if (id === undefined) throw new Fault({ kind: 'not-found', hint: 'No model is named' });
+      return json(200, modelOf(await catalog.find(id)));
+    },
+  },
+});

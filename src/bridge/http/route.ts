@@ -1,0 +1,156 @@
+import { createDeadline } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { readJson } from '../../core/http/body.ts';
+import { json } from '../../core/http/json-response.ts';
+import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
+import type { Log } from '../../core/log.ts';
+import type { Gate } from '../../core/semaphore.ts';
+import type { Owner } from '../conversation/types.ts';
+import { type Counting, counted } from '../counted.ts';
+import type { Meter } from '../metrics.ts';
+import { type Asked, wordsOf } from '../openai/request.ts';
+import { withoutLeadingEcho } from '../stream/echo-filter.ts';
+import { paced } from '../stream/pacing.ts';
+import type { AnswerEnd, Ask, Saying } from '../turn/output.ts';
+import type { Answer, Answers } from '../turn/request.ts';
+import type { Leaving, Presence } from './shutdown.ts';
+
+export type AnswerRouteNeeds = {
+  readonly answers: Answers;
+  readonly enter: (request: Request) => Owner;
+  readonly leaving: Leaving;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly digest: (text: string) => string;
+  readonly bodyLimitBytes: number;
+  readonly chunkSize: number;
+  readonly chunkDelayMs: number;
+  readonly dropsLeadingEcho: boolean;
+  readonly heartbeat: 'comment' | 'chunk' | 'off';
+};
+
+/** What an endpoint makes of a request and of its answer. */
+export type Face<A extends Asked> = {
+  readonly endpoint: 'chat' | 'responses';
+  readonly read: (body: unknown, headers: Headers) => A;
+  readonly whole: (sayings: AsyncIterable<Saying>, asked: A, answer: Answer) => Promise<unknown>;
+  readonly events: (sayings: AsyncIterable<Saying>, asked: A, answer: Answer) => AsyncGenerator<SseEvent>;
+  /** An event that says nothing, for clients that hear no comments; none where there is no such event. */
+  readonly emptyEvent: (asked: A, answer: Answer) => SseEvent | undefined;
+};
+
+const BODY_LIMIT_MS = 30_000;
+const HEARTBEAT_MS = 10_000;
+const RETRY_KEY = /^[\x21-\x7e]{1,256}$/;
+
+const PLAIN = /^[\x21-\x7e]+$/;
+const headerText = (text: string): string => (PLAIN.test(text) ? text : encodeURIComponent(text));
+
+const headersOf = ({ name }: Answer, { ignored }: Asked): Record<string, string> => ({
+  'cache-control': 'no-store',
+  'x-session-id': headerText(name),
+  ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
+});
+
+const retryKeyOf = (headers: Headers): string | undefined => {
+  const key = headers.get('idempotency-key') ?? undefined;
+  if (key === undefined || RETRY_KEY.test(key)) return key;
+  throw new Fault({
+    kind: 'bad-input',
+    code: 'invalid_idempotency_key',
+    param: 'Idempotency-Key',
+    message: 'Idempotency-Key: expected 1 to 256 printable characters without blanks',
+  });
+};
+
+type Streaming = Pick<Presence, 'leave'> & { readonly counting: Counting; readonly end: () => void };
+
+/** One endpoint that asks the agent and answers, whole or as a stream. */
+export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face: Face<A>) => {
+  const { answers, clock, gate, leaving, meter } = needs;
+  const readBody = async (request: Request): Promise<unknown> => {
+    const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
+    try {
+      return await readJson(request, needs.bodyLimitBytes, deadline.signal);
+    } finally {
+      deadline.clear();
+    }
+  };
+  const filtered = (sayings: AsyncGenerator<Saying>, asked: Asked): AsyncGenerator<Saying> =>
+    needs.dropsLeadingEcho ? withoutLeadingEcho(sayings, wordsOf(asked.prompt), clock) : sayings;
+
+  const whole = async (answer: Answer, asked: A, counting: Counting): Promise<Response> => {
+    let question: Ask | undefined;
+    const onEnd = ({ asks }: AnswerEnd): void => {
+      question = asks[0];
+    };
+    const sayings = counted(filtered(answer.sayings, asked), { ...counting, onEnd });
+    const value = await face.whole(sayings, asked, answer);
+    return json(200, value, {
+      ...headersOf(answer, asked),
+      // For clients that have a button for it.
+      ...(question === undefined ? {} : { 'x-approval-id': question.id }),
+    });
+  };
+  const streamed = (answer: Answer, asked: A, { counting, leave, end }: Streaming): Response => {
+    async function* events(left: AbortSignal): AsyncGenerator<SseEvent> {
+      left.addEventListener('abort', leave, { once: true });
+      try {
+        const sayings = counted(filtered(answer.sayings, asked), counting);
+        // Not the presence's signal: that aborts when the bridge stops, too, and then there is a last word to be said.
+        const pieces = paced(sayings, { clock, chunkSize: needs.chunkSize, delayMs: needs.chunkDelayMs }, left);
+        yield* face.events(pieces, asked, answer);
+      } finally {
+        end();
+      }
+    }
+    const emptyEvent = needs.heartbeat === 'chunk' ? face.emptyEvent(asked, answer) : undefined;
+    const response = sseResponse(events, {
+      clock,
+      heartbeat:
+        needs.heartbeat === 'off'
+          ? undefined
+          : { everyMs: HEARTBEAT_MS, event: () => emptyEvent ?? { comment: 'ping' } },
+      onBug: (error) =>
+        needs.log('error', 'stream-failed', { reason: error instanceof Error ? error.name : 'unknown' }),
+    });
+    for (const [name, value] of Object.entries(headersOf(answer, asked))) {
+      if (name !== 'cache-control') response.headers.set(name, value);
+    }
+    return response;
+  };
+
+  return async (request: Request): Promise<Response> => {
+    const owner = needs.enter(request);
+    const startedAt = clock.now();
+    const body = await readBody(request);
+    const asked = face.read(body, request.headers);
+    const mark = {
+      key: retryKeyOf(request.headers),
+      // With the conversation and the verdict, which may come in headers: the same words elsewhere are something else.
+      digest: needs.digest(JSON.stringify([face.endpoint, asked.place, asked.verdict ?? null, body])),
+      isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
+    };
+    const place = gate.tryEnter();
+    if (place === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 1000 });
+    const { signal, leave, done } = leaving.of(request);
+    const end = () => {
+      place();
+      done();
+    };
+    const counting = { clock, startedAt, endpoint: face.endpoint, isStreamed: asked.isStreamed, meter };
+    let isOpen = false;
+    try {
+      const answer = await answers.begin({ asked, owner, mark, signal });
+      if (!asked.isStreamed) return await whole(answer, asked, counting);
+      const response = streamed(answer, asked, { counting, leave, end });
+      isOpen = true;
+      return response;
+    } finally {
+      if (!isOpen) end();
+    }
+  };
+};

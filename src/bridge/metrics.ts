@@ -1,0 +1,37 @@
+import type { Answered } from '../core/http/server.ts';
+import type { ServerCount } from './server-rota.ts';
+
+/** What can be read off the bridge at any moment. */
+export type Readings = {
+  readonly answersRunning: number;
+  readonly conversations: number;
+  readonly isAgentConnected: boolean;
+  readonly agentServers: ServerCount;
+};
+
+export type AnswerFacts = {
+  readonly endpoint: 'chat' | 'responses';
+  readonly isStreamed: boolean;
+  /** `asked`: it ended with a question to the user; `left`: the client left before the end. */
+  readonly outcome: 'answered' | 'asked' | 'failed' | 'left';
+  /** From the request to the first word, if there was one. */
+  readonly firstWordMs: number | undefined;
+  readonly durationMs: number;
+};
+
+/** Counts what happens. No method takes a text or a key, so none can end up in a label; it never throws. */
+export type Meter = {
+  readonly answered: (answered: Answered) => void;
+  readonly answer: (facts: AnswerFacts) => void;
+  /** Tells where to read the moment's values from when the metrics are asked for. */
+  readonly watch: (read: () => Readings) => void;
+  /** Prometheus text, or nothing where this runtime keeps no metrics. */
+  readonly text: () => Promise<string | undefined>;
+};
+
+export const SILENT_METER: Meter = {
+  answered() {},
+  answer() {},
+  watch() {},
+  text: async () => undefined,
+};

@@ -1,0 +1,80 @@
+import * as v from 'valibot';
+import { isRecord } from '../../../core/record.ts';
+import { refuseTooMany } from '../../amounts-in.ts';
+import { badInput, readAs } from '../../bad-input.ts';
+import { ignoredIn } from '../../chat-ignored.ts';
+import { verdictOf } from '../../verdict-in.ts';
+import { isTask } from '../background-tasks.ts';
+import { placeOf } from '../conversation-id.ts';
+import { type Asked, wordsOf } from '../request.ts';
+import { Messages, transcriptOf } from './messages.ts';
+
+/** The members of the body that are read. */
+export const ChatRequest = v.object({
+  messages: Messages,
+  model: v.nullish(v.string()),
+  n: v.nullish(v.number()),
+  reasoning_effort: v.nullish(v.string()),
+  store: v.nullish(v.boolean()),
+  stream: v.nullish(v.boolean()),
+  stream_options: v.nullish(v.object({ include_usage: v.nullish(v.boolean()) })),
+});
+
+/** A request for a chat completion. `includeUsage`: a stream of it ends with what it cost. */
+export type AskedInChat = Asked & { readonly includeUsage: boolean };
+
+const refuseSeveral = (n: number | null | undefined): void => {
+  if (n !== undefined && n !== null && n !== 1)
+    throw badInput('unsupported_value', 'n', "Unsupported value at 'n': there is one answer to a request here");
+};
+
+/** Whether a choice leaves it open that no tool of the client is called. */
+const isFree = (choice: unknown): boolean => {
+  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return true;
+  const { mode } = isRecord(choice) && isRecord(choice.allowed_tools) ? choice.allowed_tools : {};
+  return mode === 'auto';
+};
+
+const refuseForcedTools = (body: Readonly<Record<string, unknown>>): void => {
+  for (const name of ['tool_choice', 'function_call'])
+    if (!isFree(body[name]))
+      throw badInput(
+        'unsupported_value',
+        name,
+        `Unsupported value at '${name}': a client's tools are not called here, the agent has its own`,
+      );
+};
+
+/** No name, and no effort, is the default one. */
+const nonEmpty = (value: string | null | undefined): string | undefined => {
+  const trimmed = value?.trim() ?? '';
+  return trimmed === '' ? undefined : trimmed;
+};
+
+/** What the body of `POST /v1/chat/completions` asks. Faults with `bad-input`, naming the place. */
+export const askedFromChat = (body: unknown, headers: Headers): AskedInChat => {
+  if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+  refuseTooMany(body.messages, 'messages');
+  const { messages, model, n, reasoning_effort, store, stream, stream_options } = readAs(ChatRequest, body);
+  refuseSeveral(n);
+  refuseForcedTools(body);
+  const { system, history, prompt } = transcriptOf(messages);
+  const isStreamed = stream === true;
+  const signs = { system, words: wordsOf(prompt), hasHistory: history.length > 0, isStreamed };
+  const isOwnTask = isTask(signs);
+  const effort = nonEmpty(reasoning_effort);
+  return {
+    model: nonEmpty(model),
+    system,
+    history,
+    prompt,
+    isStreamed,
+    includeUsage: stream_options?.include_usage === true,
+    effort: effort === 'none' ? undefined : effort,
+    isKept: store !== false,
+    place: placeOf(headers, body, { isStreamed, isTask: isOwnTask }),
+    isTask: isOwnTask,
+    verdict: verdictOf(headers),
+    ignored: ignoredIn(body),
+  };
+};

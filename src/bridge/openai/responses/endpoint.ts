@@ -1,0 +1,25 @@
+import type { Clock } from '../../../core/clock.ts';
+import type { Face } from '../../http/route.ts';
+import { responseAnswer } from '../../responses-out.ts';
+import type { Answer } from '../../turn/request.ts';
+import { type AskedInResponses, askedFromResponses } from './request.ts';
+import { responseEvents } from './stream.ts';
+
+/** `POST /v1/responses`. */
+export const responsesFace = ({ clock }: { readonly clock: Clock }): Face<AskedInResponses> => {
+  const nowSeconds = () => Math.floor(clock.now() / 1000);
+  const startOf = ({ model, echo }: AskedInResponses, answer: Answer) => ({
+    responseID: answer.responseID,
+    model: model ?? answer.model,
+    echo,
+    nowSeconds,
+  });
+  return {
+    endpoint: 'responses',
+    read: askedFromResponses,
+    whole: (sayings, asked, answer) => responseAnswer(sayings, startOf(asked, answer)),
+    events: (sayings, asked, answer) => responseEvents(sayings, startOf(asked, answer)),
+    // Every event of a response has a meaning, so a comment it is.
+    emptyEvent: () => undefined,
+  };
+};

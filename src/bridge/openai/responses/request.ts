@@ -1,0 +1,129 @@
+import * as v from 'valibot';
+import { isRecord } from '../../../core/record.ts';
+import { refuseTooMany } from '../../amounts-in.ts';
+import { badInput, readAs } from '../../bad-input.ts';
+import { ignoredInResponses } from '../../responses-ignored.ts';
+import { type SaidInItems, saidInItems } from '../../said-in-items.ts';
+import { verdictOf } from '../../verdict-in.ts';
+import { isTask } from '../background-tasks.ts';
+import { placeOf } from '../conversation-id.ts';
+import { type Asked, type Place, wordsOf } from '../request.ts';
+import type { ResponseEcho } from './response.ts';
+
+/** The members of the body that are read; `input` is read item by item. */
+export const ResponsesRequest = v.object({
+  background: v.nullish(v.boolean()),
+  conversation: v.nullish(v.union([v.string(), v.object({ id: v.string() })])),
+  instructions: v.nullish(v.string()),
+  metadata: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
+  model: v.nullish(v.string()),
+  previous_response_id: v.nullish(v.string()),
+  reasoning: v.nullish(v.object({ effort: v.nullish(v.string()) })),
+  store: v.nullish(v.boolean()),
+  stream: v.nullish(v.boolean()),
+});
+type Request = v.InferOutput<typeof ResponsesRequest>;
+type Body = Readonly<Record<string, unknown>>;
+
+/** A request for a response. `echo`: what the response says again. */
+export type AskedInResponses = Asked & { readonly echo: ResponseEcho };
+
+/** Whether a choice leaves it open that no tool of the client is called. */
+const isFree = (choice: unknown): boolean => {
+  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return true;
+  return isRecord(choice) && choice.type === 'allowed_tools' && choice.mode === 'auto';
+};
+
+const unsupported = (name: string, why: string) =>
+  badInput('unsupported_value', name, `Unsupported value at '${name}': ${why}`);
+
+const refuseWhatIsNotDone = (body: Body, { background }: Request): void => {
+  if (background === true) throw unsupported('background', 'answers are given at once or as a stream');
+  if (!isFree(body.tool_choice))
+    throw unsupported('tool_choice', "a client's tools are not called here, the agent has its own");
+  if (body.prompt !== undefined && body.prompt !== null)
+    throw unsupported('prompt', 'no templates are kept here; send instructions and input');
+};
+
+/** No name, and no id, is the same as none given. */
+const nonEmpty = (value: string | null | undefined): string | undefined => {
+  const trimmed = value?.trim() ?? '';
+  return trimmed === '' ? undefined : trimmed;
+};
+
+type Named = { readonly conversationID: string | undefined; readonly previousID: string | undefined };
+
+const namedIn = ({ conversation, previous_response_id }: Request): Named => {
+  const conversationID = nonEmpty(typeof conversation === 'string' ? conversation : conversation?.id);
+  const previousID = nonEmpty(previous_response_id);
+  if (conversationID !== undefined && previousID !== undefined)
+    throw badInput(
+      'mutually_exclusive_parameters',
+      'previous_response_id',
+      "Expected at most one of 'previous_response_id' and 'conversation'",
+    );
+  return { conversationID, previousID };
+};
+
+const FIT_AS_NAME = /^[^\p{C}]{1,200}$/u;
+
+/** What the client names outright, in the members that are made for it. */
+const placeNamed = ({ conversationID, previousID }: Named): Place => {
+  if (previousID !== undefined) return { kind: 'after', responseID: previousID };
+  if (conversationID === undefined) return { kind: 'unnamed' };
+  if (!FIT_AS_NAME.test(conversationID))
+    throw badInput(
+      'invalid_value',
+      'conversation',
+      "Invalid value at 'conversation': expected 1 to 200 printable characters",
+    );
+  return placeOf(new Headers(), { conversation_id: conversationID }, { isStreamed: false, isTask: false });
+};
+
+/** Where the client names nothing outright, what it left out of its input tells more than a name by the way. */
+const placeOtherwise = (place: Place, { after, lostAt }: SaidInItems): Place => {
+  if (place.kind === 'named' && place.remembers) return place;
+  if (lostAt !== undefined)
+    throw badInput('item_not_found', lostAt, `No message with the id at '${lostAt}' is known here: send it in words`);
+  return after === undefined ? place : { kind: 'after', responseID: after };
+};
+
+const echoOf = (request: Request, place: Place): ResponseEcho => ({
+  instructions: request.instructions ?? null,
+  metadata: Object.fromEntries(Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)])),
+  previousResponseID: place.kind === 'after' ? place.responseID : null,
+  conversationID: place.kind === 'named' ? place.id : null,
+  effort: nonEmpty(request.reasoning?.effort) ?? null,
+  isKept: request.store !== false,
+});
+
+/** What the body of `POST /v1/responses` asks. Faults with `bad-input`, naming the place. */
+export const askedFromResponses = (body: unknown, headers: Headers): AskedInResponses => {
+  if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+  refuseTooMany(body.input, 'input');
+  const request = readAs(ResponsesRequest, body);
+  refuseWhatIsNotDone(body, request);
+  const outright = placeNamed(namedIn(request));
+  const said = saidInItems(body.input);
+  const { history, prompt } = said;
+  const system = [request.instructions ?? '', said.system].filter((words) => words.trim() !== '').join('\n\n');
+  const isStreamed = request.stream === true;
+  const isNamed = outright.kind !== 'unnamed';
+  const signs = { system, words: wordsOf(prompt), hasHistory: history.length > 0, isStreamed };
+  const isOwnTask = !isNamed && said.after === undefined && isTask(signs);
+  const echo = echoOf(request, outright);
+  return {
+    model: nonEmpty(request.model),
+    system,
+    history,
+    prompt,
+    isStreamed,
+    effort: echo.effort === null || echo.effort === 'none' ? undefined : echo.effort,
+    isKept: echo.isKept,
+    place: isNamed ? outright : placeOtherwise(placeOf(headers, body, { isStreamed, isTask: isOwnTask }), said),
+    isTask: isOwnTask,
+    verdict: verdictOf(headers),
+    ignored: ignoredInResponses(body),
+    echo,
+  };
+};

@@ -1,0 +1,106 @@
+import { approvalsIn } from '../../chat-members.ts';
+import type { OutputItem } from '../../responses-items.ts';
+import type { AnswerEnd, Failure, Usage } from '../../turn/output.ts';
+
+/** What a request said that its response says again. */
+export type ResponseEcho = {
+  readonly instructions: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly previousResponseID: string | null;
+  readonly conversationID: string | null;
+  readonly effort: string | null;
+  readonly isKept: boolean;
+};
+
+/** For a response whose request is not known any more. */
+export const NO_ECHO: ResponseEcho = {
+  instructions: null,
+  metadata: {},
+  previousResponseID: null,
+  conversationID: null,
+  effort: null,
+  isKept: true,
+};
+
+export type ResponseFacts = {
+  readonly id: string;
+  readonly model: string;
+  readonly createdSeconds: number;
+  readonly echo: ResponseEcho;
+};
+
+/** How far a response has come. */
+export type ResponseState =
+  | { readonly kind: 'going'; readonly output: readonly OutputItem[] }
+  | {
+      readonly kind: 'ended';
+      readonly output: readonly OutputItem[];
+      readonly end: AnswerEnd;
+      readonly endedSeconds: number;
+    }
+  | { readonly kind: 'failed'; readonly output: readonly OutputItem[]; readonly failure: Failure };
+
+const responseUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
+  input_tokens: prompt,
+  input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
+  output_tokens: completion,
+  output_tokens_details: { reasoning_tokens: reasoning },
+  total_tokens: prompt + completion,
+});
+
+const REASONS = { length: 'max_output_tokens', content_filter: 'content_filter' } as const;
+
+const endedPart = (end: AnswerEnd, endedSeconds: number) => ({
+  ...(end.finish === 'stop'
+    ? { status: 'completed' as const, completed_at: endedSeconds }
+    : { status: 'incomplete' as const, incomplete_details: { reason: REASONS[end.finish] } }),
+  usage: responseUsage(end.usage),
+  ...approvalsIn(end),
+});
+
+const changingPart = (state: ResponseState) => {
+  switch (state.kind) {
+    case 'going':
+      return { status: 'in_progress' as const };
+    case 'ended':
+      return endedPart(state.end, state.endedSeconds);
+    case 'failed': {
+      const { code, message } = state.failure;
+      return { status: 'failed' as const, error: { code, message } };
+    }
+    default:
+      return state satisfies never;
+  }
+};
+
+/** A response as it is sent, with every member that official clients expect. What has no effect here says nothing of itself. */
+export const responseObject = ({ id, model, createdSeconds, echo }: ResponseFacts, state: ResponseState) => ({
+  id,
+  object: 'response' as const,
+  created_at: createdSeconds,
+  access_programs: null,
+  background: false,
+  conversation: echo.conversationID === null ? null : { id: echo.conversationID },
+  error: null,
+  incomplete_details: null,
+  instructions: echo.instructions,
+  max_output_tokens: null,
+  metadata: echo.metadata,
+  model,
+  output: state.output,
+  parallel_tool_calls: true,
+  previous_response_id: echo.previousResponseID,
+  reasoning: { effort: echo.effort, summary: null },
+  store: echo.isKept,
+  temperature: null,
+  text: { format: { type: 'text' as const } },
+  tool_choice: 'auto' as const,
+  tools: [],
+  top_p: null,
+  truncation: 'disabled' as const,
+  ...changingPart(state),
+});
+export type ResponseObject = ReturnType<typeof responseObject>;
+
+/** The answer to a response that was deleted. */
+export const deletedResponse = (id: string) => ({ id, object: 'response' as const, deleted: true as const });

@@ -1,0 +1,91 @@
+import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
+import { promptsAfter } from '../../conversation/transcript.ts';
+import { turnEndOf } from '../../turn/failure.ts';
+import { createTurnLog, type LogItem, type TurnLog } from '../../turn/log.ts';
+import type { Saying } from '../../turn/output.ts';
+import { createTranscript, type Transcript } from '../../turn/reducer.ts';
+import { createOutput } from './items.ts';
+import { NO_ECHO, type ResponseObject, type ResponseState, responseObject } from './response.ts';
+
+export type StoredResponse = {
+  readonly responseID: string;
+  /** The user message that it answers. */
+  readonly promptID: string;
+  /** For an answer that has not begun. */
+  readonly nowSeconds: number;
+};
+
+/** The messages of one turn, from its prompt to the next that somebody has written. */
+const turnIn = (messages: readonly MessageRecord[], promptID: string): readonly MessageRecord[] => {
+  const from = messages.findIndex(({ info }) => info.id === promptID);
+  if (from === -1) return [];
+  const [next] = promptsAfter(messages, new Set([promptID]));
+  const to = messages.findIndex(({ info }) => info.id === next);
+  return messages.slice(from, to === -1 ? undefined : to);
+};
+
+const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: Transcript } => {
+  const writer = createTurnLog();
+  const transcript = createTranscript(writer, new Set());
+  for (const { info, parts } of turn) {
+    transcript.take({ type: 'message.updated', properties: { info } });
+    for (const part of parts) transcript.take({ type: 'message.part.updated', properties: { part } });
+  }
+  return { log: writer.log, transcript };
+};
+
+function* sayingsOf(item: LogItem, isOver: boolean): Generator<Saying> {
+  if (item.kind === 'call') {
+    yield { kind: 'call', call: item.call };
+    if (item.result !== undefined) yield { kind: 'call-end', call: item.call, ...item.result };
+    return;
+  }
+  const text = item.pieces.join('');
+  if (text === '') return;
+  yield { kind: item.kind, id: item.id, text };
+  if (item.isDone || isOver) yield { kind: `${item.kind}-end`, id: item.id };
+}
+
+const secondsOf = (ms: number): number => Math.floor(ms / 1000);
+
+const isOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
+  last !== undefined && (last.time.completed !== undefined || last.error !== undefined);
+
+/**
+ * A response made again from the agent's messages; nothing if its turn is not among them. The questions that it ended with are
+ * not told again, and one that was continued after a question is the whole turn.
+ */
+export const storedResponse = (
+  messages: readonly MessageRecord[],
+  { responseID, promptID, nowSeconds }: StoredResponse,
+): ResponseObject | undefined => {
+  const turn = turnIn(messages, promptID);
+  if (turn.length === 0) return undefined;
+  const { log, transcript } = readTurn(turn);
+  const last = transcript.last();
+  const { take, close, items: output } = createOutput(responseID);
+  for (const item of log.items()) for (const saying of sayingsOf(item, isOver(last))) take(saying);
+
+  const first = turn.find(({ info }) => info.role === 'assistant')?.info;
+  const facts = {
+    id: responseID,
+    model: last === undefined ? '' : `${last.providerID}/${last.modelID}`,
+    createdSeconds: first?.role === 'assistant' ? secondsOf(first.time.created) : nowSeconds,
+    echo: NO_ECHO,
+  };
+  const told = (state: ResponseState): ResponseObject => responseObject(facts, state);
+  if (!isOver(last)) {
+    close('in_progress');
+    return told({ kind: 'going', output: output() });
+  }
+  const how = turnEndOf(last);
+  if (how.kind === 'failed') {
+    close('incomplete');
+    return told({ kind: 'failed', output: output(), failure: how.failure });
+  }
+  const { finish } = how;
+  close(finish === 'stop' ? 'completed' : 'incomplete');
+  const end = { finish, usage: log.usage(), asks: [] };
+  const endedSeconds = secondsOf(last.time.completed ?? last.time.created);
+  return told({ kind: 'ended', output: output(), end, endedSeconds });
+};

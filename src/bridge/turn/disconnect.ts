@@ -1,0 +1,44 @@
+import type { Clock } from '../../core/clock.ts';
+
+/** What becomes of a run whose last reader has left: it is ended, it is ended unless somebody comes back, or it goes on. */
+export type DeparturePolicy =
+  | { readonly kind: 'abort' }
+  | { readonly kind: 'grace'; readonly ms: number }
+  | { readonly kind: 'detach' };
+
+export type Readers = {
+  /** Counts one in; the returned function counts it out, once. */
+  readonly enter: () => () => void;
+};
+
+/** Counts who reads an answer, and has it ended once the last one has left before its end. */
+export const createReaders = (
+  clock: Clock,
+  policy: DeparturePolicy,
+  { isOver, end }: { readonly isOver: () => boolean; readonly end: () => void },
+): Readers => {
+  let present = 0;
+  let cancel = (): void => {};
+  const leave = (): void => {
+    present -= 1;
+    if (present > 0 || isOver() || policy.kind === 'detach') return;
+    const waitMs = policy.kind === 'grace' ? policy.ms : 0;
+    if (waitMs === 0) end();
+    else
+      cancel = clock.after(waitMs, () => {
+        if (!isOver()) end();
+      });
+  };
+  return {
+    enter() {
+      present += 1;
+      cancel();
+      let hasLeft = false;
+      return () => {
+        if (hasLeft) return;
+        hasLeft = true;
+        leave();
+      };
+    },
+  };
+};

@@ -1,0 +1,133 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Agent, AgentModel } from '../agent/types.ts';
+import type { Conversations, Held } from '../conversation/types.ts';
+import { type Asked, filesOf, wordsOf } from '../openai/request.ts';
+import { promptFor } from '../replay.ts';
+import { withoutEcho } from '../stream/echo-filter.ts';
+import { createPausedTurns, type Going } from './approvals.ts';
+import { createReaders, type DeparturePolicy, type Readers } from './disconnect.ts';
+import type { TurnLog } from './log.ts';
+import { AT_THE_START, type Bookmark, type Outcome, orElse, outcomeOf, toldIn } from './outcome.ts';
+import { startTurn, type Turn, type TurnNeeds } from './turn.ts';
+
+export type ExchangesNeeds = Omit<TurnNeeds, 'rejectsAsksWith'> & {
+  readonly agent: Agent;
+  readonly conversations: Pick<Conversations, 'newResponseID'>;
+  readonly clock: Clock;
+  /** Which of the agent's agents answers; its own choice if none. */
+  readonly agentName: string | undefined;
+  /** Whether the agent's questions are put to the user. */
+  readonly asksInChat: boolean;
+  readonly onDeparture: DeparturePolicy;
+  /** Whether clients are not told what an answer repeats of its prompt before it begins. */
+  readonly dropsLeadingEcho: boolean;
+};
+
+/** What requests have led to: one turn's part, for everybody who asked for it. */
+export type Exchange = {
+  readonly log: TurnLog;
+  readonly from: Bookmark;
+  readonly responseID: string;
+  /** How it ended, once the conversation has been noted. */
+  readonly kept: Promise<Outcome>;
+  readonly readers: Readers;
+};
+/** What is held, which another takes the place of when the agent has lost its session. */
+type Holding = { held: Held };
+/** What becomes of the memory of a request, for those who send the same again. */
+export type Fate = { readonly forget: () => void; readonly settled: (how: 'answered' | 'failed') => void };
+/** What an exchange begins with. */
+export type Beginning = {
+  readonly asked: Asked;
+  readonly model: AgentModel;
+  readonly fate: Fate;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+};
+
+const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
+
+/** Whether nobody can come back to the session, so that no question asked in it could be answered. */
+const isThrownAway = ({ isTask, isKept, place }: Asked): boolean => isTask || (!isKept && place.kind === 'unnamed');
+
+/**
+ * Begins exchanges: each goes on with a turn that waits for an answer, or begins a new one, and keeps the conversation's record
+ * in step with it. The conversation is released when the exchange has ended.
+ */
+export const createExchanges = (needs: ExchangesNeeds): ((held: Held, beginning: Beginning) => Promise<Exchange>) => {
+  const { agent, conversations, clock } = needs;
+  const turnNeeds: TurnNeeds = { ...needs, rejectsAsksWith: needs.asksInChat ? undefined : REJECTION };
+  const paused = createPausedTurns(agent, turnNeeds);
+  const never = new AbortController().signal;
+
+  /** Keeps the conversation's record in step with the turn, whoever reads. */
+  const keep = async (holding: Holding, going: Going, asked: Asked, responseID: string): Promise<Outcome> => {
+    const { turn, log: turnLog, from, ifSilent } = going;
+    try {
+      const settled = await outcomeOf(turnLog, from, { clock, signal: never });
+      const outcome = orElse(turnLog, from, settled, ifSilent);
+      const hasRun = turn?.refusal() === undefined;
+      if (hasRun) {
+        const words = wordsOf(asked.prompt);
+        const told = toldIn(turnLog, from, outcome);
+        await holding.held.note({
+          asked: words,
+          files: filesOf(asked.prompt),
+          // As the client heard it, or its history would be taken for another one.
+          told: needs.dropsLeadingEcho ? withoutEcho(told, words) : told,
+          responseID,
+          promptID: turn?.promptID(),
+          isStopped: turn?.isAborted() === true,
+        });
+      }
+      if (turn !== undefined && turnLog.end() === undefined) paused.keep(turn, outcome);
+      return outcome;
+    } finally {
+      holding.held.release();
+    }
+  };
+  const newTurn = (holding: Holding, asked: Asked, model: AgentModel): Going => {
+    const { sessionID, earlier } = holding.held.conversation;
+    const promptNow = () => promptFor(asked, holding.held.replay, { model, agent: needs.agentName });
+    const renew = async (signal: AbortSignal) => {
+      holding.held = await holding.held.renew(signal);
+      return { sessionID: holding.held.conversation.sessionID, prompt: promptNow() };
+    };
+    const needsNow = isThrownAway(asked) ? { ...turnNeeds, rejectsAsksWith: REJECTION } : turnNeeds;
+    const turn = startTurn(sessionID, { kind: 'prompt', prompt: promptNow(), earlier, renew }, needsNow);
+    return { turn, log: turn.log, from: AT_THE_START };
+  };
+  const readersOf = (ofTurn: Turn | undefined, kept: Promise<Outcome>, fate: Fate): Readers => {
+    // Let go at the end: what is remembered for retries must not hold what the turn was asked.
+    let turn = ofTurn;
+    let isOver = false;
+    kept
+      .then(({ last }) => {
+        // What was never begun may be tried again; what failed in the middle may not, by mistake.
+        if (turn?.refusal() !== undefined) fate.forget();
+        else fate.settled(last.kind === 'failure' ? 'failed' : 'answered');
+      }, fate.forget)
+      .finally(() => {
+        isOver = true;
+        turn = undefined;
+      });
+    return createReaders(clock, needs.onDeparture, {
+      isOver: () => isOver,
+      end() {
+        // Whoever comes back must not be given what its own leaving has cut off.
+        fate.forget();
+        void turn?.abort();
+      },
+    });
+  };
+  return async (held, { asked, model, fate, signal }) => {
+    const { conversation } = held;
+    const holding: Holding = { held };
+    const on = asked.isTask ? undefined : await paused.goOn(conversation, asked, signal);
+    const going = on ?? newTurn(holding, asked, model);
+    const responseID = conversations.newResponseID(conversation);
+    const kept = keep(holding, going, asked, responseID);
+    const readers = readersOf(going.turn, kept, fate);
+    return { log: going.log, from: going.from, responseID, kept, readers };
+  };
+};

@@ -1,0 +1,75 @@
+import type { AssistantInfo, MessageError } from '../agent/schema.ts';
+import type { TurnEnd } from './log.ts';
+import type { Failure } from './output.ts';
+
+const MESSAGE_CHARS = 300;
+/** A backend may have answered with a whole page. */
+const READ_CHARS = 4000;
+/** What looks like a key. The agent's words should hold none, but they are not all its own. */
+const KEY_LIKE = /\b(?:(?:sk|pk)[-_]|(?:key|admin|bearer|token)[-_ :="']+(?=[\w.-]*\d))[\w.-]{8,}/gi;
+
+/** The agent's reason in one bounded line without anything that looks like a key. */
+const reasonOf = ({ name, data }: MessageError): string => {
+  const [words = ''] = [data.message ?? '', name]
+    .map((text) =>
+      text
+        .slice(0, READ_CHARS)
+        .replace(KEY_LIKE, '[redacted]')
+        .replace(/[\s\p{C}]+/gu, ' ')
+        .trim(),
+    )
+    .filter((text) => text !== '');
+  return words.slice(0, MESSAGE_CHARS).toWellFormed();
+};
+
+const failed = (failure: Failure): TurnEnd => ({ kind: 'failed', failure });
+
+const ofBackend = (error: MessageError): Failure => {
+  const status = error.data.statusCode;
+  if (status === 429)
+    return { status: 429, code: 'rate_limit_exceeded', message: "The agent's model is out of requests for now" };
+  const answered = status === undefined ? '' : ` (HTTP ${status})`;
+  return { status: 502, code: 'model_error', message: `The agent's model failed${answered}: ${reasonOf(error)}` };
+};
+
+const endOf = (error: MessageError): TurnEnd => {
+  switch (error.name) {
+    case 'MessageAbortedError':
+      return { kind: 'answered', finish: 'stop' };
+    case 'MessageOutputLengthError':
+      return { kind: 'answered', finish: 'length' };
+    case 'ContentFilterError':
+      return { kind: 'answered', finish: 'content_filter' };
+    case 'ProviderAuthError':
+      return failed({
+        status: 502,
+        code: 'model_unauthorized',
+        message: "The agent's model provider refused the agent's key",
+      });
+    case 'ContextOverflowError':
+      return failed({
+        status: 400,
+        code: 'context_length_exceeded',
+        message: 'The conversation is too long for this model',
+      });
+    case 'APIError':
+      return failed(ofBackend(error));
+    default:
+      return failed({ status: 502, code: 'agent_error', message: `The agent's turn failed: ${reasonOf(error)}` });
+  }
+};
+
+/** How a turn ended, by its last message. */
+export const turnEndOf = ({ error, finish }: AssistantInfo): TurnEnd => {
+  if (error !== undefined) return endOf(error);
+  if (finish === 'length') return { kind: 'answered', finish: 'length' };
+  if (finish === 'content-filter') return { kind: 'answered', finish: 'content_filter' };
+  return { kind: 'answered', finish: 'stop' };
+};
+
+/** What a turn comes to whose agent was started anew, or could not be reached any more. */
+export const INTERRUPTED: TurnEnd = failed({
+  status: 502,
+  code: 'agent_interrupted',
+  message: 'The agent server went away before it had answered. What it has done so far stands',
+});

@@ -1,0 +1,105 @@
+import { createTextTeller, type TextTeller } from '../text-teller.ts';
+
+export type TextKind = 'text' | 'reasoning';
+
+/** A text of a log while it is being written. Pieces are only ever added, and none is empty. */
+export type OpenText = { readonly kind: TextKind; readonly id: string; readonly pieces: string[]; isDone: boolean };
+
+/** A text of the agent as it is now. `isOver`: the agent has said that this is all. */
+export type TextNow = {
+  readonly id: string;
+  readonly messageID: string;
+  readonly kind: TextKind;
+  readonly text: string;
+  readonly isOver: boolean;
+};
+
+export type LogTexts = {
+  readonly isOver: (id: string) => boolean;
+  readonly add: (id: string, more: string) => void;
+  readonly set: (now: TextNow) => void;
+  /** Ends those that something else comes after: they may still be spoken, and what is withdrawn is made up for no more. */
+  readonly endBefore: (next: TextKind | 'call') => void;
+  readonly endMessage: (messageID: string) => void;
+  readonly endAll: () => void;
+};
+
+/** What is told of a text, and of those that took its place. It takes another item when the one it was in has ended. */
+type Line = {
+  readonly kind: TextKind;
+  readonly messageID: string;
+  readonly teller: TextTeller;
+  item: OpenText;
+  items: number;
+  state: 'spoken' | 'over' | 'withdrawn';
+};
+/** Without a line once another text has taken its place. */
+type Text = { line: Line | undefined; isOver: boolean };
+
+/**
+ * The texts of a log. When a backend is asked again the agent empties what was said, and says it in another text: that one goes
+ * on where the first stopped, as far as it says the same.
+ */
+export const createLogTexts = (put: (item: OpenText) => void): LogTexts => {
+  const texts = new Map<string, Text>();
+  const lines: Line[] = [];
+
+  const endWhere = (isEnded: (line: Line) => boolean): void => {
+    for (const line of lines) if (isEnded(line)) line.item.isDone = true;
+  };
+  const endBefore: LogTexts['endBefore'] = (next) => {
+    if (next === 'text') endWhere(() => true);
+    else if (next === 'call') endWhere(({ state }) => state !== 'spoken');
+    // Some models leave their thoughts open.
+    else endWhere(({ kind, state }) => kind === 'reasoning' || state === 'over');
+  };
+  const begun = (kind: TextKind, id: string): OpenText => {
+    endBefore(kind);
+    const item: OpenText = { kind, id, pieces: [], isDone: false };
+    put(item);
+    return item;
+  };
+  const lineFor = ({ id, kind, messageID }: TextNow): Line => {
+    const withdrawn = lines.find(
+      (line) => line.state === 'withdrawn' && line.kind === kind && line.messageID === messageID,
+    );
+    for (const text of texts.values()) if (text.line !== undefined && text.line === withdrawn) text.line = undefined;
+    if (withdrawn !== undefined) return withdrawn;
+    const teller = createTextTeller();
+    const line: Line = { kind, messageID, teller, item: begun(kind, id), items: 1, state: 'spoken' };
+    lines.push(line);
+    return line;
+  };
+  const textFor = (now: TextNow): Text => {
+    const text = texts.get(now.id) ?? { line: lineFor(now), isOver: false };
+    texts.set(now.id, text);
+    return text;
+  };
+  const tell = (id: string, line: Line, more: string): void => {
+    if (more === '') return;
+    if (line.item.isDone) {
+      line.items += 1;
+      line.item = begun(line.kind, `${id}+${line.items}`);
+    }
+    line.item.pieces.push(more);
+  };
+  return {
+    isOver: (id) => texts.get(id)?.isOver === true,
+    add(id, more) {
+      const line = texts.get(id)?.line;
+      if (line !== undefined) tell(id, line, line.teller.add(more));
+    },
+    set(now) {
+      const text = textFor(now);
+      const { line } = text;
+      if (line === undefined) return;
+      const isEmptied = now.text === '' && line.teller.hasTold();
+      tell(now.id, line, line.teller.become(now.text));
+      text.isOver = now.isOver;
+      line.state = now.isOver ? (isEmptied ? 'withdrawn' : 'over') : 'spoken';
+    },
+    endBefore,
+    endMessage: (messageID) => endWhere((line) => line.messageID === messageID),
+    endAll: () => endWhere(() => true),
+  };
+};

@@ -1,0 +1,116 @@
+import { createLogTexts, type OpenText, type TextKind, type TextNow } from './log-text.ts';
+import type { Ask, Failure, ToolCall, Usage } from './output.ts';
+import { NO_USAGE } from './output.ts';
+
+/** A text that grows. In pieces, because cutting what is new off the end of one long text would copy all of it each time. */
+export type TextItem = {
+  readonly kind: TextKind;
+  readonly id: string;
+  /** Only ever added to, so every reader is told the same. None is empty. */
+  readonly pieces: readonly string[];
+  /** Nothing is added to it any more. */
+  readonly isDone: boolean;
+};
+export type CallItem = {
+  readonly kind: 'call';
+  readonly id: string;
+  readonly call: ToolCall;
+  readonly result: { readonly output: string; readonly isError: boolean } | undefined;
+};
+export type LogItem = TextItem | CallItem;
+
+export type TurnEnd =
+  | { readonly kind: 'answered'; readonly finish: 'stop' | 'length' | 'content_filter' }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** What a turn has come to so far, for any number of readers, each at its own pace. */
+export type TurnLog = {
+  /** In the order in which they began. Items are only ever added; what is in them grows. */
+  readonly items: () => readonly LogItem[];
+  readonly usage: () => Usage;
+  /** Questions that wait for an answer, the oldest first. */
+  readonly asks: () => readonly Ask[];
+  readonly end: () => TurnEnd | undefined;
+  /** Resolves with the next change. */
+  readonly changed: () => Promise<void>;
+  /** Ends an answer here: what comes is in items of its own, also more of what is being said. Tells how many there are. */
+  readonly cut: () => number;
+};
+
+export type TurnLogWriter = {
+  readonly log: TurnLog;
+  /** Whether the agent has said of a text that this is all. */
+  readonly isTextOver: (id: string) => boolean;
+  readonly hasResult: (callID: string) => boolean;
+  /** More of a text that is there. */
+  readonly addText: (id: string, more: string) => void;
+  /** A text as it is now: new, grown, begun anew, over, or emptied because it counts for nothing. */
+  readonly setText: (now: TextNow) => void;
+  /** Nothing comes after what there is of a message. */
+  readonly endMessage: (messageID: string) => void;
+  /** A call as it is now. */
+  readonly setCall: (item: CallItem) => void;
+  readonly setUsage: (usage: Usage) => void;
+  readonly addAsk: (ask: Ask) => void;
+  readonly removeAsk: (id: string) => void;
+  /** Ends it, once: texts count as done, open questions as gone, and nothing is added any more. */
+  readonly finish: (end: TurnEnd) => void;
+};
+
+export const createTurnLog = (): TurnLogWriter => {
+  const items: (OpenText | CallItem)[] = [];
+  const texts = createLogTexts((item) => void items.push(item));
+  const places = new Map<string, number>();
+  const asks = new Map<string, Ask>();
+  let usage = NO_USAGE;
+  let end: TurnEnd | undefined;
+  let change = Promise.withResolvers<void>();
+
+  /** A change that everybody hears of, unless all is over. */
+  const changing =
+    <Given extends readonly unknown[]>(write: (...given: Given) => void) =>
+    (...given: Given): void => {
+      if (end !== undefined) return;
+      write(...given);
+      const told = change;
+      change = Promise.withResolvers<void>();
+      told.resolve();
+    };
+  return {
+    log: {
+      items: () => items,
+      usage: () => usage,
+      asks: () => [...asks.values()],
+      end: () => end,
+      changed: () => change.promise,
+      cut() {
+        texts.endAll();
+        return items.length;
+      },
+    },
+    isTextOver: texts.isOver,
+    hasResult(callID) {
+      const item = items[places.get(callID) ?? -1];
+      return item?.kind === 'call' && item.result !== undefined;
+    },
+    addText: changing(texts.add),
+    setText: changing(texts.set),
+    endMessage: changing(texts.endMessage),
+    setCall: changing((item: CallItem) => {
+      const place = places.get(item.id);
+      if (place === undefined) texts.endBefore('call');
+      places.set(item.id, place ?? items.length);
+      items[place ?? items.length] = item;
+    }),
+    setUsage: changing((total: Usage) => {
+      usage = total;
+    }),
+    addAsk: changing((ask: Ask) => void asks.set(ask.id, ask)),
+    removeAsk: changing((id: string) => void asks.delete(id)),
+    finish: changing((how: TurnEnd) => {
+      texts.endAll();
+      asks.clear();
+      end = how;
+    }),
+  };
+};

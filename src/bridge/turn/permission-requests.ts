@@ -1,0 +1,74 @@
+import { isNotFound } from '../agent/errors.ts';
+import type { AskRecord } from '../agent/schema.ts';
+import type { Agent, PermissionAnswer } from '../agent/types.ts';
+import type { Families } from '../families.ts';
+import { askFrom } from './approval-text.ts';
+import type { TurnLogWriter } from './log.ts';
+
+/** The agent's questions in a turn, also those in sessions that it has handed something on to. */
+export type TurnAsks = {
+  /** Puts a question to the user, or answers it where nobody may be asked. Those of other turns change nothing. */
+  readonly take: (ask: AskRecord) => Promise<void>;
+  /** It was answered, whoever did that. */
+  readonly drop: (askID: string) => void;
+  readonly answer: (askID: string, answer: PermissionAnswer) => Promise<void>;
+  /** Turns down a question that is no permission, for nobody here can answer it. */
+  readonly rejectQuestion: (question: { readonly id: string; readonly sessionID: string }) => Promise<void>;
+};
+
+export type TurnAsksNeeds = {
+  readonly agent: Agent;
+  readonly families: Families;
+  readonly writer: TurnLogWriter;
+  readonly sessionID: () => string;
+  readonly rejectsAsksWith: string | undefined;
+  readonly patiently: <T>(call: () => Promise<T>) => Promise<T>;
+  /** Aborts when the turn is over. */
+  readonly signal: AbortSignal;
+};
+
+export const createTurnAsks = (needs: TurnAsksNeeds): TurnAsks => {
+  const { agent, families, writer, rejectsAsksWith, patiently, signal } = needs;
+  /** Those that were dealt with. A list, or finding out whose a question is, may be slower than its answer. */
+  const known = new Map<string, 'open' | 'gone'>();
+  const never = new AbortController().signal;
+
+  const isOfTurn = async (sessionID: string): Promise<boolean> => {
+    if (sessionID === needs.sessionID()) return true;
+    try {
+      return (await patiently(() => families.rootOf(sessionID, signal))) === needs.sessionID();
+    } catch (error) {
+      // The agent keeps questions of sessions that were deleted.
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  };
+  const drop = (askID: string): void => {
+    known.set(askID, 'gone');
+    writer.removeAsk(askID);
+  };
+  const answer = async (askID: string, given: PermissionAnswer): Promise<void> => {
+    try {
+      // Not cut off when the turn ends meanwhile: whoever answers is to know whether it counted.
+      await agent.answerAsk(askID, given, never);
+    } catch (error) {
+      if (isNotFound(error)) drop(askID);
+      throw error;
+    }
+    drop(askID);
+  };
+  return {
+    drop,
+    answer,
+    async take(ask) {
+      if (known.has(ask.id)) return;
+      known.set(ask.id, 'open');
+      if (!(await isOfTurn(ask.sessionID)) || known.get(ask.id) === 'gone') return;
+      if (rejectsAsksWith === undefined) writer.addAsk(askFrom(ask));
+      else await patiently(() => answer(ask.id, { reply: 'reject', message: rejectsAsksWith }));
+    },
+    async rejectQuestion({ id, sessionID }) {
+      if (await isOfTurn(sessionID)) await patiently(() => agent.rejectQuestion(id, signal));
+    },
+  };
+};

@@ -1,0 +1,135 @@
+import type { AgentEvent, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
+import { createHeardTexts, type TextPart } from '../heard-texts.ts';
+import { createTurnPrompts } from '../turn-prompts.ts';
+import type { TurnLogWriter } from './log.ts';
+import { NO_USAGE, type Usage } from './output.ts';
+
+type ToolPart = Extract<PartRecord, { readonly type: 'tool' }>;
+
+/** More of a call's arguments or output is nothing to look at, and a client would hold it all. */
+const SHOWN_CHARS = 64 * 1024;
+
+export type Transcript = {
+  /** Takes an event of the session. What belongs to other turns changes nothing. */
+  readonly take: (event: AgentEvent) => void;
+  /**
+   * Takes messages as the agent lists them. They may be older than the last event, and never take anything back; but after
+   * `doubt` they have to be newer than that.
+   */
+  readonly takeSnapshot: (records: readonly MessageRecord[]) => void;
+  /** Events were lost: those that come from now on wait for a list that tells what was. */
+  readonly doubt: () => void;
+  /** Says which user message was answered. */
+  readonly setPrompt: (messageID: string) => void;
+  /** The user message that this turn answers, as soon as it is known. */
+  readonly promptID: () => string | undefined;
+  /** Whether everything of a message has been seen as it is when complete. */
+  readonly hasWhole: (messageID: string) => boolean;
+  /** Whether a message is one of this turn's answers. */
+  readonly isTaken: (messageID: string) => boolean;
+  /** The last answer so far. */
+  readonly last: () => AssistantInfo | undefined;
+};
+
+const usageOf = (messages: Iterable<AssistantInfo>): Usage => {
+  let total = NO_USAGE;
+  for (const { tokens } of messages) {
+    if (tokens === undefined) continue;
+    const { input, output, reasoning, cache } = tokens;
+    total = {
+      prompt: total.prompt + input + cache.read + cache.write,
+      cached: total.cached + cache.read,
+      completion: total.completion + output + reasoning,
+      reasoning: total.reasoning + reasoning,
+    };
+  }
+  return total;
+};
+
+const outputOf = ({ state }: ToolPart): { output: string; isError: boolean } | undefined => {
+  if (state.status === 'completed') return { output: state.output.slice(0, SHOWN_CHARS), isError: false };
+  if (state.status === 'error') return { output: state.error.slice(0, SHOWN_CHARS), isError: true };
+  return undefined;
+};
+
+/** A call of an attempt that counts for nothing, because its backend was asked again. */
+const isWithdrawn = ({ state }: ToolPart): boolean => state.status === 'error' && state.metadata?.withdrawn === true;
+const isHidden = (part: TextPart): boolean => part.synthetic === true || part.ignored === true;
+
+/**
+ * Makes a turn's log of the agent's events and lists. One turn of a session is under way at a time, and it is all the
+ * assistant messages that answer one user message; `earlier` are user messages known from before, which are told again when
+ * the agent changes something about them. Events of the user's own message are never taken for an answer.
+ */
+export const createTranscript = (writer: TurnLogWriter, earlier: ReadonlySet<string>): Transcript => {
+  const prompts = createTurnPrompts(earlier);
+  const texts = createHeardTexts(writer);
+  const answers = new Map<string, AssistantInfo>();
+  /** What happened after events were lost, until it is known what happened before it. */
+  let waiting: AgentEvent[] | undefined;
+
+  const takeAnswer = (info: MessageInfo): void => {
+    if (info.role === 'user' || !prompts.has(info.parentID) || info.summary === true) return;
+    const known = answers.get(info.id);
+    if (known?.time.completed !== undefined && info.time.completed === undefined) return;
+    answers.set(info.id, info);
+    writer.setUsage(usageOf(answers.values()));
+  };
+  const endIfComplete = ({ id }: MessageInfo): void => {
+    if (answers.get(id)?.time.completed !== undefined) writer.endMessage(id);
+  };
+  const takeCall = (part: ToolPart): void => {
+    // Its arguments are not there yet, and a client is told them once.
+    if (part.state.status === 'pending' || isWithdrawn(part)) return;
+    const result = outputOf(part);
+    if (result === undefined && writer.hasResult(part.id)) return;
+    const input = JSON.stringify(part.state.input).slice(0, SHOWN_CHARS);
+    const call = { id: part.callID, name: part.tool, input };
+    writer.setCall({ kind: 'call', id: part.id, call, result });
+  };
+  const takePart = (part: PartRecord, takeText: (text: TextPart) => void): void => {
+    if (!answers.has(part.messageID) || part.type === 'other') return;
+    if (part.type === 'tool') takeCall(part);
+    else if (!isHidden(part)) takeText(part);
+  };
+  const takeNow = (event: AgentEvent): void => {
+    if (event.type === 'message.updated') {
+      const { info } = event.properties;
+      if (info.role === 'user') prompts.hear(info.id);
+      takeAnswer(info);
+      endIfComplete(info);
+    } else if (event.type === 'message.part.updated') {
+      prompts.hearPart(event.properties.part);
+      takePart(event.properties.part, texts.hear);
+    } else if (event.type === 'message.part.delta' && event.properties.field === 'text') {
+      texts.hearMore(event.properties);
+    }
+  };
+
+  return {
+    take(event) {
+      if (waiting === undefined) takeNow(event);
+      else waiting.push(event);
+    },
+    takeSnapshot(records) {
+      prompts.see(records);
+      for (const { info, parts } of records) {
+        takeAnswer(info);
+        for (const part of parts) takePart(part, texts.see);
+        endIfComplete(info);
+      }
+      const events = waiting ?? [];
+      waiting = undefined;
+      for (const event of events) takeNow(event);
+    },
+    doubt() {
+      texts.doubt();
+      waiting = [];
+    },
+    setPrompt: prompts.settle,
+    promptID: prompts.promptID,
+    hasWhole: (messageID) => answers.get(messageID)?.time.completed !== undefined,
+    isTaken: (messageID) => answers.has(messageID),
+    last: () => [...answers.values()].at(-1),
+  };
+};

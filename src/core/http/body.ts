@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import { untilAborted } from '../async.ts';
+import { Fault } from '../fault.ts';
+
+/** How far a body of unknown length is read and thrown away, so that its sender still sees the 413 and not a reset. */
+const DISCARD_FACTOR = 16;
+
+const isJsonType = (contentType: string | null): boolean =>
+  contentType === null || /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType);
+
+const tooLarge = (limitBytes: number) => new Fault({ kind: 'body-too-large', limitBytes });
+
+/** Reads to the end within the limit; past it, reads on and discards, because breaking out would reset the socket. */
+const readChunks = async (body: ReadableStream<Uint8Array>, limitBytes: number): Promise<Uint8Array[]> => {
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.byteLength;
+    if (bytes > limitBytes * DISCARD_FACTOR) {
+      await reader.cancel().catch(() => {});
+      throw tooLarge(limitBytes);
+    }
+    if (bytes <= limitBytes) chunks.push(value);
+    else chunks.length = 0;
+  }
+  if (bytes > limitBytes) throw tooLarge(limitBytes);
+  return chunks;
+};
+
+const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
+  const [first] = chunks;
+  if (first !== undefined && chunks.length === 1) return first;
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return whole;
+};
+
+/** The length that frames the body; with a transfer encoding, or in any other form than digits, it frames nothing. */
+const declaredBytes = (headers: Headers): number | undefined => {
+  const text = headers.get('content-length') ?? '';
+  return /^\d+$/.test(text) && !headers.has('transfer-encoding') ? Number(text) : undefined;
+};
+
+const readBytes = async (request: Request, limitBytes: number): Promise<Uint8Array> => {
+  const declared = declaredBytes(request.headers);
+  // Refusing before the body is touched is the one way in which every client is sure to read the answer.
+  if (declared !== undefined && declared > limitBytes) throw tooLarge(limitBytes);
+  if (declared !== undefined) return new Uint8Array(await request.arrayBuffer());
+  return request.body === null ? new Uint8Array() : joined(await readChunks(request.body, limitBytes));
+};
+
+/** The body, or the fault of whoever kept it from arriving: the sender left, or took longer than `signal` allows. */
+const arrivedBytes = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<Uint8Array> => {
+  try {
+    return await untilAborted(readBytes(request, limitBytes), signal);
+  } catch (error) {
+    if (signal.aborted && !request.signal.aborted) throw new Fault({ kind: 'body-too-slow' });
+    if (error instanceof Fault) throw error;
+    throw new Fault({ kind: 'client-left' });
+  }
+};
+
+const parsed = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new Fault({
+      kind: 'bad-input',
+      code: 'invalid_json',
+      param: null,
+      message: 'The request body is not JSON in UTF-8',
+    });
+  }
+};
+
+const refuseOtherTypes = ({ headers }: Request): void => {
+  if (!isJsonType(headers.get('content-type'))) throw new Fault({ kind: 'unsupported-media-type' });
+};
+
+/**
+ * The request's JSON, bounded while it is read: a `body-too-large`, `unsupported-media-type` or `bad-input` fault
+ * (code `invalid_json`) otherwise, `body-too-slow` when `signal` ends first. UTF-8 must be valid; a byte order mark is allowed.
+ */
+export const readJson = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<unknown> => {
+  refuseOtherTypes(request);
+  return parsed(await arrivedBytes(request, limitBytes, signal));
+};
+
+/** The same where the body may be left out: nothing when it is empty, whatever its headers say of it. */
+export const readJsonIfAny = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<unknown> => {
+  const bytes = await arrivedBytes(request, limitBytes, signal);
+  if (bytes.byteLength === 0) return undefined;
+  refuseOtherTypes(request);
+  return parsed(bytes);
+};
+
+/** What a schema found wrong first: where, and what it expected. The value itself is left out, it is the user's. */
+export type Issue = { readonly path: string; readonly expected: string };
+
+export const issueOf = (issue: v.BaseIssue<unknown>): Issue => ({
+  path: v.getDotPath(issue)?.replace(/(?:^|\.)(\d+)(?=\.|$)/g, '[$1]') ?? '',
+  expected: issue.expected ?? issue.type,
+});

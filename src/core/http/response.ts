@@ -1,0 +1,112 @@
+import type { FaultDetail } from '../fault.ts';
+
+/** The largest error body we send; clients log these whole. */
+const BODY_LIMIT_BYTES = 512;
+/** A wait longer than this is hopeless for a client's own retries, so it is told not to try. */
+const HOPELESS_AFTER_SECONDS = 30;
+const RETRY_AFTER_MAX_SECONDS = 120;
+
+type ErrorBody = {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string;
+};
+type ErrorHeaders = Readonly<Record<string, string>>;
+
+/** Cuts a message so that the whole body stays within its limit in bytes, as long as its other members do. */
+const fitted = (body: ErrorBody, chars = body.message.length): string => {
+  const message = chars < body.message.length ? `${body.message.slice(0, chars)}...` : body.message;
+  const text = JSON.stringify({ error: { ...body, message } });
+  const excess = new TextEncoder().encode(text).length - BODY_LIMIT_BYTES;
+  // No UTF-16 unit takes more than six bytes, so no more is cut than must go. Half a pair takes six, so no cut ends in one.
+  return excess <= 0 || chars === 0 ? text : fitted(body, Math.max(0, chars - Math.ceil(excess / 6)));
+};
+
+const problem = (status: number, body: ErrorBody, headers: ErrorHeaders = {}): Response =>
+  new Response(fitted(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+
+const refusal = (
+  status: number,
+  code: string,
+  message: string,
+  headers: ErrorHeaders = {},
+  param: string | null = null,
+) => problem(status, { message, type: 'invalid_request_error', param, code }, headers);
+
+const trouble = (status: number, code: string, message: string, headers: ErrorHeaders = {}) =>
+  problem(status, { message, type: status === 429 ? 'rate_limit_error' : 'server_error', param: null, code }, headers);
+
+const secondsOf = (ms: number): number => Math.min(RETRY_AFTER_MAX_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
+const retryAfter = (ms: number): ErrorHeaders => ({ 'retry-after': String(secondsOf(ms)) });
+const neverRetry: ErrorHeaders = { 'x-should-retry': 'false' };
+
+/** A failure nobody expected: no detail leaves the house. */
+export const replyToBug = (): Response =>
+  trouble(500, 'internal_error', 'The service failed. The request id leads to the log line');
+
+/**
+ * The one place where a failure becomes an answer, in OpenAI's error shape.
+ * `x-should-retry` is obeyed by the official OpenAI clients before their own rules.
+ */
+export const replyTo = (detail: FaultDetail): Response => {
+  switch (detail.kind) {
+    case 'unauthorized':
+      return refusal(
+        401,
+        'invalid_api_key',
+        'Missing or wrong key: send Authorization: Bearer <a key of this service>',
+        {
+          'www-authenticate': 'Bearer',
+        },
+      );
+    case 'bad-input':
+      return refusal(400, detail.code, detail.message, {}, detail.param);
+    case 'model-not-found':
+      return refusal(404, 'model_not_found', `No such model. Valid models: ${detail.valid.join(', ')}`, {}, 'model');
+    case 'not-found':
+      return refusal(404, 'not_found', detail.hint);
+    case 'conflict':
+      return refusal(409, 'conflict', detail.message);
+    case 'method-not-allowed':
+      return refusal(405, 'method_not_allowed', `This path answers ${detail.allow.join(', ')}`, {
+        allow: detail.allow.join(', '),
+      });
+    case 'body-too-slow':
+      return refusal(408, 'body_timeout', 'The request body did not arrive in time', neverRetry);
+    case 'body-too-large':
+      return refusal(413, 'body_too_large', `The request body is over ${detail.limitBytes} bytes`);
+    case 'unsupported-media-type':
+      return refusal(415, 'unsupported_media_type', 'Send the body as application/json');
+    case 'rate-limited':
+      return trouble(
+        429,
+        'rate_limit_exceeded',
+        'Too many requests for now; Retry-After tells when to come back',
+        retryAfter(detail.retryAfterMs),
+      );
+    case 'unavailable':
+      return trouble(503, 'unavailable', detail.message, retryAfter(detail.retryAfterMs));
+    case 'overloaded':
+      return trouble(503, 'overloaded', 'Too many requests are waiting', retryAfter(detail.retryAfterMs));
+    case 'no-backend-key':
+      return trouble(503, 'no_backend_key', 'Every backend key is cooling down', {
+        ...retryAfter(detail.retryAfterMs),
+        ...(secondsOf(detail.retryAfterMs) > HOPELESS_AFTER_SECONDS ? neverRetry : {}),
+      });
+    case 'backend-error':
+      return trouble(502, 'backend_error', `The backend could not answer: ${detail.reason}`);
+    case 'backend-unusable':
+      return trouble(502, 'backend_unusable_reply', `The backend gave no usable verdict: ${detail.reason}`, neverRetry);
+    case 'backend-timeout':
+      return trouble(504, 'backend_timeout', 'The backend did not answer before the deadline');
+    case 'agent-failed': {
+      const { status, code, message, isRetryable } = detail;
+      return (status < 500 && status !== 429 ? refusal : trouble)(status, code, message, isRetryable ? {} : neverRetry);
+    }
+    case 'client-left':
+      return new Response(null, { status: 499 });
+    default:
+      return detail satisfies never;
+  }
+};

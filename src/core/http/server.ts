@@ -1,0 +1,109 @@
+import type { Clock } from '../clock.ts';
+import { Fault, type FaultDetail } from '../fault.ts';
+import type { Handler } from '../handler.ts';
+import type { Log } from '../log.ts';
+import { replyTo, replyToBug } from './response.ts';
+
+/** What is known about a request once it has been answered; `route` is a path of ours or `other`, never a caller's text. */
+export type Answered = {
+  /** A method of HTTP, or `other`. */
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+};
+
+export type GuardNeeds = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly newRequestId: () => string;
+  readonly routeOf: (request: Request) => string;
+  readonly onAnswered?: (answered: Answered) => void;
+  /** How failures are answered; in OpenAI's shape unless the service has another face. */
+  readonly replies?: Replies;
+};
+
+/** The answers to failures that were expected, and to those that were not. */
+export type Replies = { readonly to: (detail: FaultDetail) => Response; readonly toBug: () => Response };
+
+const OPENAI_REPLIES: Replies = { to: replyTo, toBug: replyToBug };
+
+/** Some runtimes let any word through as a method, and a caller's words belong in no log. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
+
+/** Anything longer or odder could forge log lines or headers. */
+const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+const failureOf = (error: unknown, replies: Replies): { reply: Response; fault: string; reason?: string } => {
+  if (!(error instanceof Fault)) {
+    return { reply: replies.toBug(), fault: 'bug', reason: whereabouts(error) };
+  }
+  const { detail } = error;
+  return { reply: replies.to(detail), fault: detail.kind, ...('reason' in detail ? { reason: detail.reason } : {}) };
+};
+
+/** Where a bug was thrown. Its message, which opens the stack, is left out: it may quote what a user or a backend said. */
+const placeOf = (error: unknown): string => {
+  const { message, stack = '' } = error instanceof Error ? error : { message: '' };
+  const start = stack.indexOf(message);
+  const frames = start === -1 ? '' : stack.slice(start + message.length);
+  return /\n\s+at (.+)/.exec(frames)?.[1] ?? 'an unknown place';
+};
+
+const whereabouts = (bug: unknown): string => `${bug instanceof Error ? bug.name : typeof bug} at ${placeOf(bug)}`;
+
+/** A redirect or a fetched answer has headers that cannot be changed, so those are answered with a copy. */
+const withRequestId = (response: Response, requestId: string): Response => {
+  try {
+    response.headers.set('x-request-id', requestId);
+    return response;
+  } catch {
+    // Spread, because what is no response at all must fail here and not become an empty one.
+    const headers = new Headers([...response.headers]);
+    headers.set('x-request-id', requestId);
+    return new Response(response.body, { status: response.status, headers });
+  }
+};
+
+/**
+ * The outermost layer of every service: turns whatever is thrown into an answer, gives each answer its `x-request-id`
+ * and writes one line about it. It never rejects.
+ */
+export const guard =
+  (
+    handler: Handler,
+    { clock, log, newRequestId, routeOf, onAnswered, replies = OPENAI_REPLIES }: GuardNeeds,
+  ): Handler =>
+  async (request) => {
+    const startedAt = clock.now();
+    const offeredId = request.headers.get('x-request-id');
+    const requestId = offeredId !== null && SANE_REQUEST_ID.test(offeredId) ? offeredId : newRequestId();
+    let failure: ReturnType<typeof failureOf> | undefined;
+    let response: Response;
+    try {
+      response = withRequestId(await handler(request), requestId);
+    } catch (error) {
+      failure = failureOf(error, replies);
+      response = withRequestId(failure.reply, requestId);
+    }
+    const answered: Answered = {
+      method: METHODS.has(request.method) ? request.method : 'other',
+      route: routeOf(request),
+      status: response.status,
+      durationMs: clock.now() - startedAt,
+    };
+    const { fault, reason } = failure ?? {};
+    const level = fault === 'bug' ? 'error' : fault === undefined || response.status < 500 ? 'info' : 'warn';
+    log(level, 'request-answered', {
+      requestId,
+      ...answered,
+      ...(fault === undefined ? {} : { fault }),
+      ...(reason === undefined ? {} : { reason }),
+    });
+    try {
+      onAnswered?.(answered);
+    } catch (error) {
+      log('error', 'answer-not-counted', { requestId, reason: whereabouts(error) });
+    }
+    return response;
+  };

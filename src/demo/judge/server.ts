@@ -1,0 +1,63 @@
+import * as v from 'valibot';
+import { Fault } from '../../core/fault.ts';
+import type { Handler } from '../../core/handler.ts';
+import { issueOf, readJson } from '../../core/http/body.ts';
+import { replyTo, replyToBug } from '../../core/http/response.ts';
+import { createRoutes } from '../../core/http/router.ts';
+import { JUDGE_MODEL } from './judge.ts';
+import { OLLAMA_MODELS, OllamaChat, replyAsOllama } from './ollama.ts';
+import { OPENAI_MODELS, OpenAiChat, replyAsOpenAi } from './openai.ts';
+
+const VERSION = '0.0.0-demo';
+/** Room for the largest image that OpenAI's clients may send, in base64. */
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
+
+const read = async <Schema extends v.GenericSchema>(
+  schema: Schema,
+  request: Request,
+): Promise<v.InferOutput<Schema>> => {
+  const result = v.safeParse(schema, await readJson(request, BODY_LIMIT_BYTES, request.signal));
+  if (result.success) return result.output;
+  const { path, expected } = issueOf(result.issues[0]);
+  const message = `Expected ${expected}${path === '' ? '' : ` at ${path}`}`;
+  throw new Fault({ kind: 'bad-input', code: 'invalid_type', param: path === '' ? null : path, message });
+};
+
+const ErrorBody = v.object({ error: v.object({ message: v.string() }) });
+
+/** Ollama has a bare sentence where OpenAI has an object. */
+const inOllamaShape = async (reply: Response): Promise<Response> => {
+  // Who has left is answered without a body.
+  if (reply.body === null) return reply;
+  const { error } = v.parse(ErrorBody, await reply.json());
+  return new Response(JSON.stringify({ error: error.message }), { status: reply.status, headers: reply.headers });
+};
+
+const isOllamaPath = ({ url }: Request): boolean => /^\w+:\/\/[^/]*\/api(?:[/?#]|$)/.test(url);
+
+/**
+ * A backend that speaks Ollama's and OpenAI's dialects and judges by the table, so that the gateway can be seen at work
+ * without a model. It needs no keys and no network, keeps nothing, never rejects, and only reads text: an image counts
+ * as harmless here, which is fine for a demo and for nothing else.
+ */
+export const createJudge = (): Handler => {
+  const routes = createRoutes(
+    {
+      '/health': { GET: () => Response.json({ status: 'ok', service: JUDGE_MODEL, version: VERSION }) },
+      '/api/version': { GET: () => Response.json({ version: VERSION }) },
+      '/api/tags': { GET: () => Response.json(OLLAMA_MODELS) },
+      '/api/chat': { POST: async (request) => replyAsOllama(await read(OllamaChat, request)) },
+      '/v1/models': { GET: () => Response.json(OPENAI_MODELS) },
+      '/v1/chat/completions': { POST: async (request) => replyAsOpenAi(await read(OpenAiChat, request)) },
+    },
+    () => 'The demo judge answers POST /api/chat and POST /v1/chat/completions',
+  );
+  return async (request) => {
+    try {
+      return await routes.handler(request);
+    } catch (error) {
+      const reply = error instanceof Fault ? replyTo(error.detail) : replyToBug();
+      return isOllamaPath(request) ? inOllamaShape(reply) : reply;
+    }
+  };
+};

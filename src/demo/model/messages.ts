@@ -1,0 +1,92 @@
+import { eventText, type Voice, type VoiceNeeds } from './dialect.ts';
+import { argumentPieces, argumentsOf, type ScriptedFinish, type ScriptedUsage } from './reply.ts';
+
+const STOP_REASONS: Record<ScriptedFinish, string> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  content_filter: 'refusal',
+  tool_calls: 'tool_use',
+};
+
+/** Its input counts leave out what came from the cache. */
+const usageOf = ({ prompt, completion, cached = 0, reasoning = 0 }: ScriptedUsage) => ({
+  input_tokens: prompt - cached,
+  cache_read_input_tokens: cached,
+  cache_creation_input_tokens: 0,
+  output_tokens: completion,
+  output_tokens_details: { thinking_tokens: reasoning },
+});
+const NO_USAGE = usageOf({ prompt: 0, completion: 0 });
+
+const inputOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+};
+
+/** `POST /v1/messages`, as much of it as a turn of a conversation needs. Calls follow each other here. */
+export const messagesVoice = ({ id, model }: VoiceNeeds): Voice => {
+  const base = { id, type: 'message', role: 'assistant', model };
+  let blocks = 0;
+  let open: 'text' | 'thinking' | undefined;
+  const event = (type: string, more: Readonly<Record<string, unknown>> = {}): string =>
+    eventText({ type, ...more }, type);
+  const delta = (said: Readonly<Record<string, unknown>>): string =>
+    event('content_block_delta', { index: blocks - 1, delta: said });
+  const begin = (content_block: Readonly<Record<string, unknown>>): string => {
+    blocks += 1;
+    return event('content_block_start', { index: blocks - 1, content_block });
+  };
+  const close = (): readonly string[] => {
+    if (open === undefined) return [];
+    const signature = open === 'thinking' ? [delta({ type: 'signature_delta', signature: 'demo' })] : [];
+    open = undefined;
+    return [...signature, event('content_block_stop', { index: blocks - 1 })];
+  };
+  const inside = (type: 'text' | 'thinking'): readonly string[] => {
+    if (open === type) return [];
+    const closing = close();
+    open = type;
+    return [...closing, begin({ type, [type]: '' })];
+  };
+  return {
+    begin: () => [
+      event('message_start', {
+        message: { ...base, content: [], stop_reason: null, stop_sequence: null, usage: NO_USAGE },
+      }),
+      event('ping'),
+    ],
+    text: (text) => [...inside('text'), delta({ type: 'text_delta', text })],
+    reasoning: (thinking) => [...inside('thinking'), delta({ type: 'thinking_delta', thinking })],
+    calls: (calls) => [
+      ...close(),
+      ...calls.flatMap((call) => [
+        begin({ type: 'tool_use', id: call.id, name: call.name, input: {} }),
+        ...argumentPieces(call).map((piece) => delta({ type: 'input_json_delta', partial_json: piece })),
+        event('content_block_stop', { index: blocks - 1 }),
+      ]),
+    ],
+    error: (code, message) => [event('error', { error: { type: code, message } })],
+    end: (finish, usage) => [
+      ...close(),
+      event('message_delta', {
+        delta: { stop_reason: STOP_REASONS[finish], stop_sequence: null },
+        usage: usage === undefined ? NO_USAGE : usageOf(usage),
+      }),
+      event('message_stop'),
+    ],
+    whole: ({ text, reasoning, calls, finish, usage }) => ({
+      ...base,
+      content: [
+        ...(reasoning === '' ? [] : [{ type: 'thinking', thinking: reasoning, signature: 'demo' }]),
+        ...(text === '' ? [] : [{ type: 'text', text }]),
+        ...calls.map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: inputOf(argumentsOf(call)) })),
+      ],
+      stop_reason: STOP_REASONS[finish],
+      stop_sequence: null,
+      usage: usage === undefined ? NO_USAGE : usageOf(usage),
+    }),
+  };
+};

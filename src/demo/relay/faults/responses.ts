@@ -1,0 +1,148 @@
+import type { Clock } from '../../../core/clock.ts';
+import { json } from '../../../core/http/json-response.ts';
+import { barred, internalError, page, refused } from '../envelope.ts';
+import { storeUnavailable } from '../idempotency.ts';
+import type { Dials, RelayWorld } from '../world.ts';
+
+const HUGE_BYTES = 50 * 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
+const DRIP_MS = 1000;
+const HEAD = '{"code":0,"message":"success","data":{"id":2,"notes":"';
+
+/** What a request that was given up gets; nobody reads it. */
+const gone = (): Response => new Response(null, { status: 499 });
+
+/** Waits for the delay and says true, or false as soon as the caller leaves. */
+export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve(false);
+    const leave = () => {
+      cancel();
+      resolve(false);
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', leave);
+      resolve(true);
+    });
+    signal.addEventListener('abort', leave, { once: true });
+  });
+
+/** Answers only once nobody listens any more. */
+export const never = ({ signal }: Request): Promise<Response> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(gone());
+    else signal.addEventListener('abort', () => resolve(gone()), { once: true });
+  });
+
+const hugeBody = (): ReadableStream<Uint8Array<ArrayBuffer>> => {
+  let leftBytes = HUGE_BYTES;
+  const chunk = new Uint8Array(CHUNK_BYTES).fill(0x61);
+  return new ReadableStream(
+    {
+      start: (controller) => controller.enqueue(new TextEncoder().encode(HEAD)),
+      pull(controller) {
+        leftBytes -= CHUNK_BYTES;
+        if (leftBytes >= 0) return controller.enqueue(chunk.slice());
+        controller.enqueue(new TextEncoder().encode('"}}'));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+};
+
+const dripBody = (clock: Clock): ReadableStream<Uint8Array> => {
+  let cancel = (): void => {};
+  return new ReadableStream(
+    {
+      pull: (controller) =>
+        new Promise((resolve) => {
+          cancel = clock.after(DRIP_MS, () => {
+            controller.enqueue(new TextEncoder().encode(' '));
+            resolve();
+          });
+        }),
+      cancel: () => cancel(),
+    },
+    { highWaterMark: 0 },
+  );
+};
+
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
+
+/** Every line of the request's head, its key among them, in the body, in a header and in the reason phrase. */
+const echo = (status: number, { headers }: Request): Response => {
+  const key = headers.get('x-api-key') ?? '';
+  const head = Object.fromEntries(headers);
+  const body = {
+    code: status,
+    message: `cannot handle x-api-key: ${key}`,
+    reason: key,
+    metadata: head,
+    data: { head },
+  };
+  return new Response(JSON.stringify(body), {
+    status,
+    statusText: `Bad ${key}`,
+    headers: { ...JSON_TYPE, 'x-echo': key },
+  });
+};
+
+const retryAfter = ({ retryAfterSeconds }: Dials): Readonly<Record<string, string>> =>
+  retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+
+/** The 423 of a platform whose terms no human has accepted yet. */
+export const termsUnaccepted = (): Response =>
+  barred(423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', 'Admin compliance acknowledgement required', {
+    metadata: {
+      version: 'v2026.06.10',
+      document_path_zh: '/compliance/zh',
+      document_path_en: '/compliance/en',
+      document_url_zh: 'https://relay.example/compliance/zh',
+      document_url_en: 'https://relay.example/compliance/en',
+    },
+  });
+
+export const wrongKey = (): Response => barred(401, 'INVALID_ADMIN_KEY', 'Invalid admin API key');
+
+type TroubleNeeds = {
+  readonly world: RelayWorld;
+  readonly drop: ((request: Request) => void) | undefined;
+};
+
+/** The bad answers, by name: what a client sees, whether or not anything happened behind them. */
+export const createTrouble = ({ world: { clock, dials }, drop }: TroubleNeeds) => ({
+  /** The connection breaks; where nobody can break it, an empty 502, which is what a proxy would make of it. */
+  drop(request: Request): Response {
+    drop?.(request);
+    return new Response(null, { status: 502 });
+  },
+  never,
+  echo,
+  internal: internalError,
+  storeUnavailable,
+  terms: termsUnaccepted,
+  unauthorized: wrongKey,
+  forbidden: (): Response => barred(403, 'FORBIDDEN', 'Admin access required'),
+  notFound: (): Response => refused({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }),
+  unavailable: (): Response => json(503, { code: 503, message: 'service unavailable' }, retryAfter(dials)),
+  rateLimited: (): Response =>
+    json(429, { code: 429, message: 'too many requests', reason: 'PANEL_RATE_LIMITED' }, retryAfter(dials)),
+  html: (): Response => page(200, 'Relay'),
+  badGateway: (): Response => page(502, 'Bad gateway'),
+  misdirected: (): Response => page(421, 'Misdirected request'),
+  garbage: (): Response => new Response('{"code":0,"message":"success","data":{"id":', { headers: JSON_TYPE }),
+  wrongShape: (): Response => json(200, { code: 0, message: 'success', data: { user: 'ok' } }),
+  redirect: (status: number): Response => new Response(null, { status, headers: { location: dials.location } }),
+  notModified: (): Response => new Response(null, { status: 304, headers: { etag: '"demo"' } }),
+  huge: (): Response => new Response(hugeBody(), { headers: JSON_TYPE }),
+  /** The same, squeezed into few bytes on the wire. */
+  bomb: (): Response =>
+    new Response(hugeBody().pipeThrough(new CompressionStream('gzip')), {
+      headers: { ...JSON_TYPE, 'content-encoding': 'gzip' },
+    }),
+  /** One byte a second, for as long as it is read. */
+  drip: (): Response => new Response(dripBody(clock), { headers: JSON_TYPE }),
+});
+
+export type Trouble = ReturnType<typeof createTrouble>;

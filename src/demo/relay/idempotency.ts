@@ -1,0 +1,94 @@
+import type { Clock } from '../../core/clock.ts';
+import { ok, refused } from './envelope.ts';
+
+const KEPT_MS = 86_400_000;
+const BACKOFF_MS = 5000;
+const LOCK_SECONDS = 30;
+const KEY = /^[\x21-\x7e]{1,128}$/;
+
+type Ending =
+  | { readonly kind: 'processing' }
+  | { readonly kind: 'succeeded'; readonly data: unknown }
+  | { readonly kind: 'failed'; readonly retryAt: number };
+
+type Entry = { readonly fingerprint: string; readonly expiresAt: number; ending: Ending };
+
+/** One run under a key: whoever got it says how it ended, or leaves it processing for as long as the key is kept. */
+export type Run = {
+  readonly succeed: (data: unknown) => void;
+  readonly fail: () => void;
+};
+
+export type Begun = { readonly run: Run } | { readonly reply: Response };
+
+/** The three conflicts and the silent store, in the platform's words. */
+export const conflict = (): Response =>
+  refused({
+    status: 409,
+    message: 'idempotency key was used with a different request',
+    reason: 'IDEMPOTENCY_KEY_CONFLICT',
+  });
+
+const later = (reason: string, message: string, seconds: number): Response =>
+  refused(
+    { status: 409, message, reason, metadata: { retry_after: String(seconds) } },
+    { 'retry-after': String(seconds) },
+  );
+
+export const inProgress = (): Response =>
+  later('IDEMPOTENCY_IN_PROGRESS', 'a request with this idempotency key is being processed', LOCK_SECONDS);
+
+export const backingOff = (restMs = BACKOFF_MS): Response =>
+  later(
+    'IDEMPOTENCY_RETRY_BACKOFF',
+    'the last attempt with this idempotency key failed',
+    Math.max(1, Math.ceil(restMs / 1000)),
+  );
+
+export const storeUnavailable = (): Response =>
+  refused({ status: 503, message: 'idempotency store is unavailable', reason: 'IDEMPOTENCY_STORE_UNAVAILABLE' });
+
+const badKey = (): Response =>
+  refused({ status: 400, message: 'idempotency key is invalid', reason: 'IDEMPOTENCY_KEY_INVALID' });
+
+const UNRECORDED: Run = { succeed() {}, fail() {} };
+
+/**
+ * The platform's memory of keys for one operation, across all users. It forgets after 24 hours and then runs the same
+ * key again; it does so 5 seconds after a failure too, and never sees that a run will not come back.
+ */
+export const createIdempotency = (clock: Clock) => {
+  const entries = new Map<string, Entry>();
+  const runOf = (entry: Entry): Run => ({
+    succeed(data) {
+      entry.ending = { kind: 'succeeded', data: structuredClone(data) };
+    },
+    fail() {
+      entry.ending = { kind: 'failed', retryAt: clock.now() + BACKOFF_MS };
+    },
+  });
+  const replyFor = ({ ending }: Entry): Response | undefined => {
+    if (ending.kind === 'processing') return inProgress();
+    if (ending.kind === 'succeeded') return ok(ending.data, { 'x-idempotency-replayed': 'true' });
+    const restMs = ending.retryAt - clock.now();
+    return restMs > 0 ? backingOff(restMs) : undefined;
+  };
+  return {
+    /** Without a key there is nothing to remember, and the request simply runs. */
+    begin(header: string | null, fingerprint: string): Begun {
+      if (header === null || header.trim() === '') return { run: UNRECORDED };
+      const key = header.trim();
+      if (!KEY.test(key)) return { reply: badKey() };
+      const known = entries.get(key);
+      if (known !== undefined && known.expiresAt > clock.now()) {
+        const reply = known.fingerprint === fingerprint ? replyFor(known) : conflict();
+        if (reply !== undefined) return { reply };
+      }
+      const entry: Entry = { fingerprint, expiresAt: clock.now() + KEPT_MS, ending: { kind: 'processing' } };
+      entries.set(key, entry);
+      return { run: runOf(entry) };
+    },
+  };
+};
+
+export type Idempotency = ReturnType<typeof createIdempotency>;

@@ -1,0 +1,32 @@
+import { json } from '../../../core/http/json-response.ts';
+import { ok, page } from '../envelope.ts';
+import type { RelayWorld } from '../world.ts';
+import type { RelayTable } from './table.ts';
+
+/** What Go's router says of a path that it does not know. */
+export const unknownPath = (): Response =>
+  new Response('404 page not found', { status: 404, headers: { 'content-type': 'text/plain' } });
+
+const health = ({ dials }: RelayWorld): Response => {
+  switch (dials.health) {
+    case 'ok':
+      return json(200, { status: 'ok' });
+    case 'html':
+      return page(200, 'Relay');
+    case 'json-200-not-ok':
+      return json(200, { status: 'starting' });
+    case 'down-404':
+      return unknownPath();
+  }
+};
+
+/** What needs no key. Before it is installed the platform has no health, only its set-up. */
+export const openTable = (world: RelayWorld): RelayTable => ({
+  'GET /health': () => health(world),
+  'GET /setup/status': () =>
+    ok(
+      world.dials.health === 'down-404'
+        ? { needs_setup: true, step: 'welcome' }
+        : { needs_setup: false, step: 'completed' },
+    ),
+});

@@ -1,0 +1,107 @@
+import { ok } from '../envelope.ts';
+import { SECRETS } from '../records/secrets.ts';
+import type { RelayWorld } from '../world.ts';
+import type { RelayTable } from './table.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+const totals = ({ users, accounts }: RelayWorld): Facts => ({
+  total_users: users.filter(({ deleted_at }) => deleted_at === null).length,
+  total_accounts: accounts.length,
+  normal_accounts: accounts.filter(({ status }) => status === 'active').length,
+  total_requests: 4821,
+  total_tokens: 1930442,
+  total_cost: 12.34567891,
+  rpm: 7,
+  tpm: 2310,
+  uptime: 86400,
+});
+
+/** Counts and sums. Whoever adds a dashboard pastes into it: one of these shows keys as names, one shows a trace. */
+const dashboards = (world: RelayWorld): Facts => ({
+  'dashboard/snapshot-v2': { stats: totals(world), trend: [], models: [], generated_at: world.clock.now() },
+  'dashboard/stats': {
+    ...totals(world),
+    trace: { last_admin_call: `x-api-key: ${world.dials.adminKey}`, upstream_authorization: `Bearer ${SECRETS.jwt}` },
+  },
+  'dashboard/realtime': { active_requests: 1, requests_per_minute: 7, average_response_time: 812, error_rate: 0 },
+  'dashboard/trend': { trend: [{ date: '2026-01-01', requests: 12, tokens: 3400, cost: 0.02 }], granularity: 'day' },
+  'dashboard/models': { models: [{ model: 'gpt-5', requests: 12, total_tokens: 3400, cost: 0.02 }] },
+  'dashboard/groups': { groups: world.groups.map(({ id, name }) => ({ group_id: id, group_name: name, cost: 0 })) },
+  'dashboard/api-keys-trend': { trend: [{ api_key_id: 2, key_name: `laptop ${SECRETS.userKey}`, requests: 12 }] },
+  'dashboard/users-trend': { trend: world.users.map(({ id, email, username }) => ({ user_id: id, email, username })) },
+  'dashboard/users-ranking': { ranking: world.users.map(({ id, email }) => ({ user_id: id, email, cost: 0 })) },
+  'dashboard/user-breakdown': { users: world.users.map(({ id, email }) => ({ user_id: id, email, requests: 0 })) },
+  'usage/stats': { total_requests: 4821, total_tokens: 1930442, total_cost: 12.34567891, total_actual_cost: 12.3 },
+});
+
+const ops = ({ accounts, users }: RelayWorld): Facts => ({
+  'ops/concurrency': { enabled: true, platform: {}, group: {}, account: {} },
+  'ops/user-concurrency': {
+    enabled: true,
+    user: Object.fromEntries(
+      users.map(({ id, email }) => [id, { user_id: id, user_email: email, current_in_use: 0, waiting_in_queue: 0 }]),
+    ),
+  },
+  'ops/account-availability': {
+    account: Object.fromEntries(
+      accounts.map(({ id, name, schedulable }) => [
+        id,
+        {
+          account_id: id,
+          account_name: name,
+          is_available: schedulable,
+          error_message: `refused ${SECRETS.anthropicKey}`,
+        },
+      ]),
+    ),
+  },
+  'ops/realtime-traffic': { enabled: true, summary: { qps: 0.1, tps: 38 } },
+  'ops/system-logs/health': { queue_depth: 0, dropped: 0 },
+  'ops/dashboard/snapshot-v2': { overview: {}, throughput_trend: [] },
+  'ops/dashboard/overview': { request_count_total: 4821, error_rate: 0, sla: 1 },
+  'ops/dashboard/throughput-trend': { points: [] },
+  'ops/dashboard/latency-histogram': { buckets: [] },
+  'ops/dashboard/error-trend': { points: [] },
+  'ops/dashboard/error-distribution': { items: [] },
+  'ops/dashboard/openai-token-stats': { items: [] },
+});
+
+const moderationKey = {
+  index: 0,
+  masked: SECRETS.moderationMask,
+  key_hash: SECRETS.moderationHash,
+  status: 'ok',
+  last_error: '',
+};
+
+const settings: Facts = {
+  'settings/overload-cooldown': { enabled: true, cooldown_minutes: 10 },
+  'settings/rate-limit-429-cooldown': { enabled: true, cooldown_seconds: 60 },
+  'settings/panel-rate-limit': { enabled: true, rpm: 240, heavy_rpm: 60, exempt_admins: true },
+  'settings/stream-timeout': { enabled: false, timeout_seconds: 60 },
+  'risk-control/config': {
+    enabled: true,
+    mode: 'pre_block',
+    base_url: 'https://moderation.example',
+    model: 'omni-moderation-latest',
+    timeout_ms: 3000,
+    api_key_configured: true,
+    api_key_masked: SECRETS.moderationMask,
+    api_key_masks: [SECRETS.moderationMask],
+    api_key_statuses: [moderationKey],
+    blocked_keywords: [],
+  },
+  'risk-control/status': { enabled: true, queue_length: 0, api_key_statuses: [moderationKey] },
+};
+
+/** What can be read and is nobody's record: dashboards, operations, settings and the version. */
+export const statsTable = (world: RelayWorld): RelayTable => ({
+  'GET system/version': () => ok({ version: world.dials.version }),
+  ...Object.fromEntries(
+    Object.keys({ ...dashboards(world), ...ops(world), ...settings }).map((path) => [
+      `GET ${path}`,
+      () => ok({ ...dashboards(world), ...ops(world), ...settings }[path]),
+    ]),
+  ),
+});

@@ -1,0 +1,89 @@
+import type { Clock } from '../../core/clock.ts';
+import { type DemoAccount, seedAccounts } from './records/accounts.ts';
+import { type DemoChannel, type DemoGroup, seedChannels, seedGroups } from './records/models.ts';
+import { DEMO_ADMIN_KEY } from './records/secrets.ts';
+import { type DemoUser, type HistoryRow, seedHistory, seedUsers } from './records/users.ts';
+
+export type HealthAnswer = 'ok' | 'html' | 'json-200-not-ok' | 'down-404';
+
+/** A change of balance that was really made; `amount` is a signed decimal text. */
+export type Credit = {
+  readonly userId: number;
+  readonly amount: string;
+  readonly notes: string;
+  readonly idempotencyKey: string | null;
+};
+
+/** What an operator, or a test, sets; the platform reads it anew with every request. */
+export type Dials = {
+  adminKey: string;
+  areTermsAccepted: boolean;
+  arePlanted: boolean;
+  health: HealthAnswer;
+  version: string;
+  /** Where every redirecting fault points. */
+  location: string;
+  /** How long `slow` and `late` take. */
+  delayMs: number;
+  /** The `Retry-After` of faults that have one; undefined leaves it out. */
+  retryAfterSeconds: number | undefined;
+};
+
+/** All that the demo relay knows, in memory and open to tests. */
+export type RelayWorld = {
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly dials: Dials;
+  readonly users: DemoUser[];
+  readonly history: HistoryRow[];
+  readonly accounts: DemoAccount[];
+  readonly groups: DemoGroup[];
+  readonly channels: DemoChannel[];
+  readonly credits: Credit[];
+};
+
+export type WorldNeeds = {
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly adminKey?: string | undefined;
+};
+
+export const createWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: WorldNeeds): RelayWorld => ({
+  clock,
+  newId,
+  dials: {
+    adminKey,
+    areTermsAccepted: true,
+    arePlanted: true,
+    health: 'ok',
+    version: '0.1.179',
+    location: 'https://elsewhere.example/',
+    delayMs: 1000,
+    retryAfterSeconds: 7,
+  },
+  users: seedUsers(clock.now()),
+  history: seedHistory(clock.now()),
+  accounts: seedAccounts(clock.now()),
+  groups: seedGroups(),
+  channels: seedChannels(),
+  credits: [],
+});
+
+/** The time in the platform's form. */
+export const timeIn = ({ clock }: RelayWorld): string => new Date(clock.now()).toISOString();
+
+/** The user, after whatever was spent since the last request that touched them. Deleted ones are not found. */
+export const touchUser = (world: RelayWorld, id: number | undefined): DemoUser | undefined => {
+  const user = world.users.find((one) => one.id === id && one.deleted_at === null);
+  if (user !== undefined) user.balance -= user.running_debit;
+  return user;
+};
+
+/** Adds a line to the history, with a code of its own. */
+export const addHistory = (
+  { history, clock, newId }: RelayWorld,
+  row: Pick<HistoryRow, 'used_by' | 'type' | 'value' | 'notes'>,
+): void => {
+  const id = history.reduce((largest, one) => Math.max(largest, one.id), 0) + 1;
+  history.push({ ...row, id, code: newId(), used_at: new Date(clock.now()).toISOString() });
+};

@@ -1,0 +1,33 @@
+import { Fault } from '../../core/fault.ts';
+import { json } from '../../core/http/json-response.ts';
+import type { RouteTable } from '../../core/http/router.ts';
+import type { ModelAlias } from '../models.ts';
+import { authorise } from './moderations.ts';
+
+/** Clients want a date; aliases have none, so it is that of the first release's year. */
+const CREATED_SECONDS = Date.UTC(2026, 0, 1) / 1000;
+
+const modelOf = ({ alias }: ModelAlias) => ({
+  id: alias,
+  object: 'model',
+  created: CREATED_SECONDS,
+  owned_by: 'gatehouse',
+});
+
+/** `GET /v1/models` and `GET /v1/models/:id`: the aliases a client may ask for, for holders of a gateway key. */
+export const modelRoutes = (models: ReadonlyMap<string, ModelAlias>, gatewayKeys: readonly string[]): RouteTable => ({
+  '/v1/models': {
+    GET(request) {
+      authorise(request, gatewayKeys);
+      return json(200, { object: 'list', data: [...models.values()].map(modelOf) });
+    },
+  },
+  '/v1/models/:id': {
+    GET(request, { id }) {
+      authorise(request, gatewayKeys);
+      const alias = models.get(id ?? '');
+      if (alias === undefined) throw new Fault({ kind: 'model-not-found', valid: [...models.keys()] });
+      return json(200, modelOf(alias));
+    },
+  },
+});

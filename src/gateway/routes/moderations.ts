@@ -1,0 +1,93 @@
+import { createDeadline, type Deadline } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { keyIndexOf } from '../../core/http/auth.ts';
+import { readJson } from '../../core/http/body.ts';
+import { json } from '../../core/http/json-response.ts';
+import { deadlineMsFor } from '../deadline.ts';
+import type { Judged, Moderate } from '../judge/moderate.ts';
+import type { Meter } from '../metrics.ts';
+import { DEFAULT_ALIAS, type ModelAlias } from '../models.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { RateLimit } from '../rate-limit.ts';
+import { resultOf } from '../respond.ts';
+import { type InputLimits, type Item, readEnvelope, readItems } from './request.ts';
+
+export type ModerationRouteNeeds = {
+  readonly clock: Clock;
+  readonly gatewayKeys: readonly string[];
+  readonly models: ReadonlyMap<string, ModelAlias>;
+  readonly policy: Policy;
+  readonly moderate: Moderate;
+  readonly rateLimit: RateLimit;
+  readonly meter: Meter;
+  readonly newId: () => string;
+  readonly digest: (text: string) => string | Promise<string>;
+  readonly deadlineMs: number;
+  readonly bodyLimitBytes: number;
+  readonly limits: InputLimits;
+};
+
+type Asked = { readonly alias: ModelAlias; readonly items: readonly Item[] };
+
+const cacheWord = (judged: readonly Judged[]): string => {
+  const hits = judged.filter(({ isCached }) => isCached).length;
+  if (hits === 0) return 'miss';
+  return hits === judged.length ? 'hit' : 'partial';
+};
+
+/** Throws `unauthorized` unless the request presents a gateway key; returns the key's place in the list. */
+export const authorise = (request: Request, gatewayKeys: readonly string[]): number => {
+  const index = keyIndexOf(request, gatewayKeys);
+  if (index === -1) throw new Fault({ kind: 'unauthorized' });
+  return index;
+};
+
+/** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
+export const createModerationRoute = (needs: ModerationRouteNeeds) => {
+  const { clock, gatewayKeys, models, policy, moderate, rateLimit, meter } = needs;
+  // Replicas may list their keys in another order, so a place in the list would not tell keys apart in a shared count.
+  const keyIds = gatewayKeys.map((key) => needs.digest(key));
+
+  const read = async (request: Request, deadline: Deadline): Promise<Asked> => {
+    const { model = DEFAULT_ALIAS, input } = readEnvelope(
+      await readJson(request, needs.bodyLimitBytes, deadline.signal),
+    );
+    const alias = models.get(model);
+    if (alias === undefined) throw new Fault({ kind: 'model-not-found', valid: [...models.keys()] });
+    return { alias, items: readItems(input, alias.vision, needs.limits) };
+  };
+
+  const answer = ({ alias, items }: Asked, judged: readonly Judged[]): Response => {
+    const results = items.map((item, index) => {
+      const verdict = judged[index];
+      if (verdict === undefined) throw new TypeError('An item without a verdict');
+      const result = resultOf(verdict.scores, policy, item);
+      meter.verdict({ alias: alias.alias, isFlagged: result.flagged, isCached: verdict.isCached });
+      return result;
+    });
+    const body = { id: `modr-${needs.newId()}`, model: alias.alias, results };
+    return json(200, body, {
+      'x-moderation-backend-model': alias.model,
+      'x-moderation-policy': policy.version,
+      'x-moderation-cache': cacheWord(judged),
+    });
+  };
+
+  return async (request: Request): Promise<Response> => {
+    const keyId = await keyIds[authorise(request, gatewayKeys)];
+    const retryAfterMs = await rateLimit(keyId ?? '');
+    if (retryAfterMs > 0) throw new Fault({ kind: 'rate-limited', retryAfterMs });
+    const deadline = createDeadline(clock, deadlineMsFor(request.headers, needs.deadlineMs), request.signal);
+    try {
+      const asked = await read(request, deadline);
+      const judged = await Promise.all(asked.items.map((item) => moderate(item, asked.alias, deadline)));
+      deadline.clear();
+      return answer(asked, judged);
+    } catch (error) {
+      // One item without a verdict fails the whole request: what still runs for it is given up.
+      deadline.end();
+      throw error;
+    }
+  };
+};

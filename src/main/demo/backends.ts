@@ -1,0 +1,42 @@
+import { systemClock } from '../../adapter/node/clock.ts';
+import { type RunningServer, serveNode } from '../../adapter/node/server.ts';
+import { newId } from '../../adapter/web/crypto.ts';
+import type { Handler } from '../../core/handler.ts';
+import { createJudge } from '../../demo/judge/server.ts';
+import { createScriptedModel } from '../../demo/model/model.ts';
+import { demoScript } from '../../demo/model/script.ts';
+import type { RelayControl } from '../../demo/relay/control.ts';
+import { createDemoRelay } from '../../demo/relay/relay.ts';
+import { LOOPBACK } from './port.ts';
+
+const STOP_LIMIT_MS = 2000;
+
+/** What stands for the world outside: judge, model and relay, in this process. */
+export type Toys = {
+  readonly judge: string;
+  readonly model: string;
+  readonly relay: string;
+  readonly relayControl: RelayControl;
+  readonly stop: () => Promise<unknown>;
+};
+
+const serve = (handler: Handler, port = 0): Promise<RunningServer> => serveNode(handler, { host: LOOPBACK, port });
+
+/** Serves all three on loopback: the relay on its port where that can be had, so that a client's configuration fits the next demo too. */
+export const startToys = async (relayPort: number): Promise<Toys> => {
+  const relay = createDemoRelay({ clock: systemClock, newId });
+  const { handler: model } = createScriptedModel({ clock: systemClock, script: demoScript });
+  const servers = await Promise.all([
+    serve(createJudge()),
+    serve(model),
+    serve(relay.handler, relayPort).catch(() => serve(relay.handler)),
+  ]);
+  const [judge, chat, platform] = servers;
+  return {
+    judge: judge.address,
+    model: chat.address,
+    relay: platform.address,
+    relayControl: relay.control,
+    stop: () => Promise.all(servers.map((server) => server.stop(STOP_LIMIT_MS))),
+  };
+};

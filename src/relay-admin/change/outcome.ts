@@ -1,0 +1,93 @@
+import * as v from 'valibot';
+import { Problem } from '../errors.ts';
+import type { WriteAnswer } from '../relay/response.ts';
+
+/** Settings by the names they have in the relay. */
+export type Settings = Readonly<Record<string, number | boolean>>;
+
+const REASONS = ['not_read_back', 'reads_differently', 'no_usable_answer'] as const;
+type Reason = (typeof REASONS)[number];
+
+/** What came of a change that was sent, with what was read afterwards. */
+export type Changed<State> =
+  | { readonly outcome: 'verified'; readonly after: State; readonly reason: null }
+  | { readonly outcome: 'accepted_unverified'; readonly after: State | null; readonly reason: Reason };
+
+/** What a tool has to tell: a change that was sent, or that there was nothing to change. */
+export type Told<State> =
+  | Changed<State>
+  | { readonly outcome: 'already_set'; readonly after: State; readonly reason: null };
+
+/** The parts of a result that every change has. */
+export const OUTCOME_ENTRIES = {
+  outcome: v.pipe(
+    v.picklist(['verified', 'accepted_unverified', 'already_set']),
+    v.description('accepted_unverified is not success and is not to be reported as one'),
+  ),
+  applied: v.pipe(
+    v.nullable(v.boolean()),
+    v.description('whether this call changed anything; null when that is not certain'),
+  ),
+  reason: v.pipe(v.nullable(v.picklist(REASONS)), v.description('why it is not verified; null otherwise')),
+  note: v.pipe(v.string(), v.description('the outcome in words')),
+};
+
+const NOTES = {
+  verified: 'The relay accepted the change, and reading it back shows what was asked for.',
+  already_set: 'Everything already was as asked for, so nothing was sent.',
+  not_read_back:
+    'Not confirmed: the relay accepted the change, but it could not be read back. Read the current value before anything else.',
+  reads_differently:
+    'Not confirmed: the relay accepted the change, but reading it back shows something else. Do not report it as done; ask a person to look.',
+  no_usable_answer:
+    'Not confirmed: reading it back shows what was asked for, but the relay gave no usable answer to the change itself. Read the current value again before relying on it.',
+} as const;
+
+/** Those parts, filled in. */
+export const outcomePartsOf = ({ outcome, reason }: Pick<Told<unknown>, 'outcome' | 'reason'>) => ({
+  outcome,
+  applied: outcome === 'accepted_unverified' ? null : outcome === 'verified',
+  reason,
+  note: NOTES[reason ?? (outcome === 'verified' ? 'verified' : 'already_set')],
+});
+
+/** The names whose value in `present` is not the one in `asked`. */
+export const differing = (asked: Settings, present: Settings): readonly string[] =>
+  Object.keys(asked).filter((name) => asked[name] !== present[name]);
+
+/** Throws the `not-as-expected` problem when a value is no longer the one that the caller knew. */
+export const demandExpected = (expected: Settings, present: Settings): void => {
+  const fields = differing(expected, present);
+  if (fields.length > 0) throw new Problem({ kind: 'not-as-expected', fields });
+};
+
+/** What an answer and a look afterwards come to; nothing when nobody can tell. */
+export const changedOf = <State>(
+  kind: 'accepted' | 'unknown',
+  after: State | undefined,
+  isAsAsked: boolean,
+): Changed<State> | undefined => {
+  if (kind === 'unknown') {
+    // Values that are not there yet may still arrive: only finding them says something.
+    if (after === undefined || !isAsAsked) return undefined;
+    return { outcome: 'accepted_unverified', after, reason: 'no_usable_answer' };
+  }
+  if (after === undefined) return { outcome: 'accepted_unverified', after: null, reason: 'not_read_back' };
+  if (!isAsAsked) return { outcome: 'accepted_unverified', after, reason: 'reads_differently' };
+  return { outcome: 'verified', after, reason: null };
+};
+
+const RATE_LIMIT_PAUSE_MS = 10_000;
+
+/** A proven refusal as the problem it is. */
+export const refusalProblem = (
+  { status }: Extract<WriteAnswer, { kind: 'refused' }>,
+  what: 'user' | 'account',
+): Problem => {
+  if (status === 0) return new Problem({ kind: 'upstream-unavailable', why: 'no connection' });
+  if (status === 401 || status === 403) return new Problem({ kind: 'upstream-auth' });
+  if (status === 404) return new Problem({ kind: 'not-found', what });
+  if (status === 423) return new Problem({ kind: 'terms-not-accepted' });
+  if (status === 429) return new Problem({ kind: 'upstream-rate-limit', retryAfterMs: RATE_LIMIT_PAUSE_MS });
+  return new Problem({ kind: 'change-refused', status });
+};

@@ -1,0 +1,219 @@
+import * as v from 'valibot';
+import { cleanText } from '../../core/text.ts';
+import { Id } from '../relay/users.ts';
+
+const NAME_LIMIT = 60;
+const WORD_LIMIT = 20;
+const LIMITS_SHOWN = 5;
+const GROUP_IDS_SHOWN = 20;
+
+/** Limits that the relay sets for a family of models under a name of its own. */
+const FAMILIES = [
+  { scope: 'antigravity:gemini', prefix: 'gemini' },
+  { scope: 'claude-fable-5', prefix: 'claude-fable' },
+  { scope: 'openai:image_generation', prefix: 'gpt-image' },
+] as const;
+
+const Word = v.nullish(v.string(), '');
+/** Parts that only some versions send, and that no answer should fail for: of another shape they count as absent. */
+const Models = v.fallback(v.nullish(v.array(v.string()), []), []);
+const Names = v.fallback(v.nullish(v.record(v.string(), v.unknown()), {}), {});
+const Part = <const Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.fallback(v.nullish(v.object(entries), null), null);
+
+const AccountRow = v.object({
+  id: Id,
+  name: Word,
+  platform: Word,
+  status: Word,
+  schedulable: v.boolean(),
+  credentials: Part({ model_mapping: Names }),
+  extra: Part({ model_rate_limits: Names }),
+});
+
+const GroupRow = v.object({
+  id: Id,
+  name: Word,
+  platform: Word,
+  status: Word,
+  rpm_limit: v.nullish(v.number(), null),
+  rate_multiplier: v.nullish(v.number(), null),
+  default_mapped_model: v.fallback(Word, ''),
+  model_routing: Names,
+  models_list_config: Part({ models: Models }),
+});
+
+const ChannelRow = v.object({
+  id: Id,
+  name: Word,
+  status: Word,
+  restrict_models: v.nullish(v.boolean(), false),
+  group_ids: v.fallback(v.nullish(v.array(Id), []), []),
+  model_pricing: v.fallback(v.nullish(v.array(v.object({ models: Models })), []), []),
+  model_mapping: v.fallback(v.nullish(v.record(v.string(), Names), {}), {}),
+});
+
+/** An account as shown. What is about a model is null when none was asked for. */
+export const AccountTrace = v.strictObject({
+  id: v.number(),
+  name: v.string(),
+  platform: v.string(),
+  status: v.string(),
+  schedulable: v.boolean(),
+  model_mapping: v.pipe(
+    v.nullable(v.picklist(['lists_model', 'lists_others', 'none'])),
+    v.description('none: no mapping, so any model of the platform'),
+  ),
+  model_limits: v.pipe(
+    v.nullable(v.array(v.strictObject({ scope: v.string(), resets_at: v.nullable(v.string()) }))),
+    v.description('automatic limits; one with a time in the past is over'),
+  ),
+});
+
+export type AccountTrace = v.InferOutput<typeof AccountTrace>;
+
+/** A group as shown. */
+export const GroupTrace = v.strictObject({
+  id: v.number(),
+  name: v.string(),
+  platform: v.string(),
+  status: v.string(),
+  rpm_limit: v.pipe(v.nullable(v.number()), v.description('for each user in it; 0 is no limit')),
+  rate_multiplier: v.nullable(v.number()),
+  model_in: v.nullable(v.array(v.picklist(['models_list_config', 'default_mapped_model', 'model_routing']))),
+});
+
+export type GroupTrace = v.InferOutput<typeof GroupTrace>;
+
+/** A channel as shown. */
+export const ChannelTrace = v.strictObject({
+  id: v.number(),
+  name: v.string(),
+  status: v.string(),
+  restrict_models: v.boolean(),
+  lists_model: v.pipe(
+    v.nullable(v.boolean()),
+    v.description('false with restrict_models: it does not allow the model'),
+  ),
+  maps_model: v.nullable(v.boolean()),
+  group_ids: v.array(v.number()),
+});
+
+export type ChannelTrace = v.InferOutput<typeof ChannelTrace>;
+
+/** Whether a pattern of the relay's covers a model. Case does not count, and a star at its end stands for any ending. */
+export const covers = (pattern: string, model: string): boolean => {
+  const [wanted, name] = [pattern.toLowerCase(), model.toLowerCase()];
+  return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
+};
+
+const rowsOf = <Schema extends v.GenericSchema>(schema: Schema, rows: readonly unknown[]) => {
+  const parsed = v.safeParse(v.array(schema), rows, { abortEarly: true });
+  return parsed.success ? parsed.output : undefined;
+};
+
+const resetTime = (limit: unknown): string | null => {
+  const parsed = v.safeParse(v.object({ rate_limit_reset_at: v.string() }), limit);
+  return parsed.success ? cleanText(parsed.output.rate_limit_reset_at, 40) : null;
+};
+
+/** The names under which the relay would keep a limit of this model. */
+const scopesFor = (model: string, mapped: unknown): readonly string[] => [
+  model.toLowerCase(),
+  ...(typeof mapped === 'string' ? [mapped.toLowerCase()] : []),
+  ...FAMILIES.filter(({ prefix }) => model.toLowerCase().startsWith(prefix)).map(({ scope }) => scope),
+];
+
+const accountTrace = (row: v.InferOutput<typeof AccountRow>, model: string | undefined): AccountTrace => {
+  const shown = {
+    id: row.id,
+    name: cleanText(row.name, NAME_LIMIT),
+    platform: cleanText(row.platform, WORD_LIMIT),
+    status: cleanText(row.status, WORD_LIMIT),
+    schedulable: row.schedulable,
+  };
+  if (model === undefined) return { ...shown, model_mapping: null, model_limits: null };
+  const mapping = Object.entries(row.credentials?.model_mapping ?? {});
+  const entry = mapping.find(([pattern]) => covers(pattern, model));
+  const scopes = scopesFor(model, entry?.[1]);
+  const limits = Object.entries(row.extra?.model_rate_limits ?? {})
+    .filter(([scope]) => scopes.includes(scope.toLowerCase()))
+    .slice(0, LIMITS_SHOWN);
+  return {
+    ...shown,
+    model_mapping: mapping.length === 0 ? 'none' : entry === undefined ? 'lists_others' : 'lists_model',
+    model_limits: limits.map(([scope, limit]) => ({
+      scope: cleanText(scope, NAME_LIMIT),
+      resets_at: resetTime(limit),
+    })),
+  };
+};
+
+const groupTrace = (row: v.InferOutput<typeof GroupRow>, model: string | undefined): GroupTrace => {
+  const places = {
+    models_list_config: row.models_list_config?.models ?? [],
+    default_mapped_model: [row.default_mapped_model],
+    model_routing: Object.keys(row.model_routing),
+  };
+  const holds = (patterns: readonly string[]) => patterns.some((pattern) => covers(pattern, model ?? ''));
+  return {
+    id: row.id,
+    name: cleanText(row.name, NAME_LIMIT),
+    platform: cleanText(row.platform, WORD_LIMIT),
+    status: cleanText(row.status, WORD_LIMIT),
+    rpm_limit: row.rpm_limit,
+    rate_multiplier: row.rate_multiplier,
+    model_in:
+      model === undefined
+        ? null
+        : (['models_list_config', 'default_mapped_model', 'model_routing'] as const).filter((place) =>
+            holds(places[place]),
+          ),
+  };
+};
+
+const channelTrace = (row: v.InferOutput<typeof ChannelRow>, model: string | undefined): ChannelTrace => {
+  const listed = row.model_pricing.flatMap(({ models }) => models);
+  const mapped = Object.values(row.model_mapping).flatMap((names) => Object.keys(names));
+  const holds = (patterns: readonly string[]) =>
+    model === undefined ? null : patterns.some((pattern) => covers(pattern, model));
+  return {
+    id: row.id,
+    name: cleanText(row.name, NAME_LIMIT),
+    status: cleanText(row.status, WORD_LIMIT),
+    restrict_models: row.restrict_models,
+    lists_model: holds(listed),
+    maps_model: holds(mapped),
+    group_ids: row.group_ids.slice(0, GROUP_IDS_SHOWN),
+  };
+};
+
+/** All accounts. Nothing when a row has not the shape of one. */
+export const accountTraces = (
+  rows: readonly unknown[],
+  model: string | undefined,
+): readonly AccountTrace[] | undefined => rowsOf(AccountRow, rows)?.map((row) => accountTrace(row, model));
+
+const rankOf = ({ model_limits, model_mapping }: AccountTrace): number => {
+  if (model_limits !== null && model_limits.length > 0) return 0;
+  return ['lists_model', 'none', 'lists_others'].indexOf(model_mapping ?? 'none') + 1;
+};
+
+/** What matters most for the model first, because a list may be cut: accounts with a limit of it, then those that list it. */
+export const inOrder = (accounts: readonly AccountTrace[]): readonly AccountTrace[] =>
+  accounts.toSorted((left, right) => rankOf(left) - rankOf(right));
+
+/** The groups that name the model; all of them when none is asked for. Nothing when a row has not the shape of one. */
+export const groupTraces = (rows: readonly unknown[], model: string | undefined): readonly GroupTrace[] | undefined =>
+  rowsOf(GroupRow, rows)
+    ?.map((row) => groupTrace(row, model))
+    .filter(({ model_in }) => model_in === null || model_in.length > 0);
+
+/** The channels that name the model, or that restrict models and so shut it out. Nothing when a row has not the shape of one. */
+export const channelTraces = (
+  rows: readonly unknown[],
+  model: string | undefined,
+): readonly ChannelTrace[] | undefined =>
+  rowsOf(ChannelRow, rows)
+    ?.map((row) => channelTrace(row, model))
+    .filter(({ restrict_models, lists_model, maps_model }) => lists_model !== false || maps_model || restrict_models);

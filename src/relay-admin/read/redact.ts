@@ -1,0 +1,96 @@
+import { isRecord } from '../../core/record.ts';
+import { REDACTED, withoutSecrets } from '../../core/redact.ts';
+import { visibleText } from '../../core/text.ts';
+import { DEEPEST, type Json, TOO_DEEP } from './project.ts';
+
+/** `isCut`: there was more than any result can hold, and the rest was not looked at. */
+export type Redacted = { readonly data: Json; readonly isCut: boolean };
+
+/** A result of 24 KB cannot hold as many. */
+const MOST_VALUES = 20_000;
+const TEXT_LIMIT = 400;
+/** As much of a text as is searched for secrets, and more than of it is ever shown. */
+const SEARCHED_CHARS = 4000;
+const JSON_TEXT_LIMIT = 16_000;
+/** To search so much text costs as much as one more value, so that 4 MB of long texts take no longer than of short ones. */
+const CHARS_PER_VALUE = 40;
+
+const NAME = /^[\w.:/@*-]{1,80}$/;
+const BAD_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
+const SECRET_NAMES = new Set(
+  `key keys code codes session sso ssorw authorization xapikey proxykey customkey credentials headeroverrides
+  extraheaders bodyoverride maskedkey keyhash credentialmasked payurl qrcode downloadurl inputexcerpt errorbody
+  upstreamerrordetail upstreamerrors requestbody pkey`.split(/\s+/),
+);
+const SECRET_PARTS =
+  /password|passwd|secret|token|apikey|accesskey|privatekey|otp|sessionkey|serviceaccount|cookie|oauthcode/;
+
+/** Whether what stands under a name is secret, however the name is written: `api_key`, `API-Key`, `apiKey`. */
+export const isSecretName = (name: string): boolean => {
+  const bare = name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return SECRET_NAMES.has(bare) || SECRET_PARTS.test(bare);
+};
+
+/** A name that can be shown: of a field, a model, an id. A secret that serves as a name is none. */
+const isShownName = (name: string): boolean =>
+  NAME.test(name) && !BAD_NAMES.has(name) && (name.length < 10 || withoutSecrets(name) === name);
+
+/** What a text holds when it is itself JSON with something inside. */
+const jsonIn = (text: string): unknown => {
+  if (text.length > JSON_TEXT_LIMIT || !/^\s*[[{"]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Data that can be shown: secrets replaced by what their name or their look gives away, also within JSON in a text; every
+ * text cleaned. Counts and switches stay whatever their name, since `total_tokens` is no token.
+ */
+export const redact = (whole: Json): Redacted => {
+  let left = MOST_VALUES;
+  let isCut = false;
+
+  const takes = (): boolean => {
+    if (left <= 0) isCut = true;
+    else left -= 1;
+    return !isCut;
+  };
+  const shownText = (text: string, depth: number): string => {
+    left -= Math.min(text.length, JSON_TEXT_LIMIT) / CHARS_PER_VALUE;
+    const inner = jsonIn(text);
+    const bare = inner === undefined ? text.slice(0, SEARCHED_CHARS) : JSON.stringify(shown(inner, depth + 1));
+    return visibleText(inner === undefined ? withoutSecrets(bare) : bare, TEXT_LIMIT);
+  };
+  const shown = (value: unknown, depth: number): Json => {
+    if (typeof value === 'string') return depth > DEEPEST ? TOO_DEEP : shownText(value, depth);
+    if (typeof value === 'number' || typeof value === 'boolean') return value;
+    if (typeof value !== 'object' || value === null) return null;
+    if (depth > DEEPEST) return TOO_DEEP;
+    return Array.isArray(value) ? shownItems(value, depth) : isRecord(value) ? shownFields(value, depth) : null;
+  };
+  const shownItems = (items: readonly unknown[], depth: number): Json => {
+    const kept: Json[] = [];
+    for (const item of items) {
+      if (!takes()) break;
+      kept.push(shown(item, depth + 1));
+    }
+    return kept;
+  };
+  const shownFields = (record: Readonly<Record<string, unknown>>, depth: number): Json => {
+    const kept: [string, Json][] = [];
+    for (const [name, value] of Object.entries(record)) {
+      if (!takes()) break;
+      if (isShownName(name)) kept.push([name, shownField(name, value, depth)]);
+    }
+    return Object.fromEntries(kept);
+  };
+  const shownField = (name: string, value: unknown, depth: number): Json => {
+    const isHarmless = value === null || typeof value === 'number' || typeof value === 'boolean';
+    return isHarmless || !isSecretName(name) ? shown(value, depth + 1) : REDACTED;
+  };
+
+  return { data: shown(whole, 1), isCut };
+};

@@ -1,0 +1,134 @@
+import type { ChangeNotes } from '../change/change.ts';
+import { Problem } from '../errors.ts';
+import { type ClaimEntry, entryOf, type JournalEntry, type SettlementEntry } from '../journal-entry.ts';
+import type { JournalFile } from '../journal-file.ts';
+
+/** A recharge that was sent, or was about to be, with what is known of it. */
+export type Recorded = { readonly claim: ClaimEntry; readonly settlement: SettlementEntry | undefined };
+
+/** The claim that counts for a token or a key: the first in the file, which may be somebody else's. */
+export type Claimed = { readonly claim: ClaimEntry; readonly isOwn: boolean };
+
+/** What is remembered of recharges across restarts, and between processes that share the file. */
+export type Journal = ChangeNotes & {
+  /** The secret of this journal's preview tokens, made at first use. */
+  readonly seal: () => Promise<string>;
+  /** Takes in what others have added. Throws the `journal-unavailable` problem, as everything here does. */
+  readonly refresh: () => Promise<void>;
+  readonly byToken: (tokenHash: string) => Recorded | undefined;
+  readonly byKey: (keyHash: string) => Recorded | undefined;
+  /** Every recharge of a user, in the order of the file. */
+  readonly claimsOf: (userId: number) => readonly Recorded[];
+  /** Recharges of a user that were never verified, oldest first. */
+  readonly unresolvedOf: (userId: number) => readonly Recorded[];
+  /** Writes a claim down and answers with the one that counts. Only who wrote that one may send. */
+  readonly claim: (claim: Omit<ClaimEntry, 'kind' | 'by'>) => Promise<Claimed>;
+  /** Writes down what came of a claim. It counts in this process even when that fails. */
+  readonly settle: (settlement: Omit<SettlementEntry, 'kind'>) => Promise<void>;
+};
+
+/** The records in the order of the file, in which the first claim of a token or a key is the only one. */
+const createRecords = () => {
+  const claims = new Map<string, ClaimEntry>();
+  const tokens = new Map<string, ClaimEntry>();
+  const keys = new Map<string, ClaimEntry>();
+  const settlements = new Map<string, SettlementEntry>();
+  let secret: string | undefined;
+  const take = (entry: JournalEntry): void => {
+    if (entry.kind === 'seal') secret ??= entry.secret;
+    else if (entry.kind === 'settlement') settlements.set(entry.by, weightier(settlements.get(entry.by), entry));
+    else if (entry.kind === 'claim' && !tokens.has(entry.token) && !keys.has(entry.key)) {
+      claims.set(entry.by, entry);
+      tokens.set(entry.token, entry);
+      keys.set(entry.key, entry);
+    }
+  };
+  const recorded = (claim: ClaimEntry | undefined): Recorded | undefined =>
+    claim === undefined ? undefined : { claim, settlement: settlements.get(claim.by) };
+  const claimsOf = (userId: number): readonly Recorded[] =>
+    [...claims.values()]
+      .filter((claim) => claim.userId === userId)
+      .map((claim) => ({ claim, settlement: settlements.get(claim.by) }));
+  return {
+    take,
+    secret: () => secret,
+    byToken: (hash: string) => recorded(tokens.get(hash)),
+    byKey: (hash: string) => recorded(keys.get(hash)),
+    claimsOf,
+    unresolvedOf: (userId: number) => claimsOf(userId).filter(({ settlement }) => isOpen(settlement)),
+  };
+};
+
+/** What is proven stays; of two doubts the later counts, with what the relay had confirmed before. */
+const weightier = (known: SettlementEntry | undefined, entry: SettlementEntry): SettlementEntry => {
+  if (known === undefined) return entry;
+  return known.state === 'accepted_unverified' ? { ...entry, isAccepted: entry.isAccepted || known.isAccepted } : known;
+};
+
+const isOpen = (settlement: SettlementEntry | undefined): boolean =>
+  settlement === undefined || settlement.state === 'accepted_unverified';
+
+/** The system's word for a failure, which holds no path and no text. */
+const codeOf = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : 'no code';
+};
+
+/** A journal over a file. It reads nothing before it is first asked. */
+export const createJournal = (file: JournalFile, newId: () => string): Journal => {
+  const records = createRecords();
+  let last: Promise<unknown> = Promise.resolve();
+  /** One thing at a time: lines are taken in in the order in which the file has them. */
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done.catch((error: unknown) => {
+      throw new Problem({ kind: 'journal-unavailable', why: codeOf(error) });
+    });
+  };
+  const readNew = async (): Promise<void> => {
+    for (const line of await file.readNew()) {
+      const entry = entryOf(line);
+      // A line that is no whole entry was never settled on the disk, and so nothing was sent after it.
+      if (entry !== undefined) records.take(entry);
+    }
+  };
+  const write = async (entry: JournalEntry): Promise<void> => {
+    await file.append(JSON.stringify(entry));
+    await readNew();
+  };
+  return {
+    refresh: () => inOrder(readNew),
+    seal: () =>
+      inOrder(async () => {
+        await readNew();
+        if (records.secret() === undefined) await write({ kind: 'seal', secret: `${newId()}${newId()}` });
+        const secret = records.secret();
+        if (secret === undefined) throw new Error('The journal does not hold what was written to it');
+        return secret;
+      }),
+    byToken: records.byToken,
+    byKey: records.byKey,
+    claimsOf: records.claimsOf,
+    unresolvedOf: records.unresolvedOf,
+    claim: (claim) =>
+      inOrder(async () => {
+        const by = newId();
+        await write({ ...claim, kind: 'claim', by });
+        const counting = records.byToken(claim.token) ?? records.byKey(claim.key);
+        if (counting === undefined) throw new Error('The journal does not hold what was written to it');
+        return { claim: counting.claim, isOwn: counting.claim.by === by };
+      }),
+    settle: (settlement) => {
+      const entry = { ...settlement, kind: 'settlement' } as const;
+      return inOrder(() =>
+        write(entry).catch((error: unknown) => {
+          // Not before the disk has refused it: until then nobody may be told what a restart could forget.
+          records.take(entry);
+          throw error;
+        }),
+      );
+    },
+    note: (note) => inOrder(() => write({ ...note, kind: 'note' })),
+  };
+};

@@ -1,0 +1,175 @@
+import * as v from 'valibot';
+import { createDeadline } from '../../core/async.ts';
+import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
+import { Problem } from '../errors.ts';
+import type { ClaimEntry } from '../journal-entry.ts';
+import { textOf, type Units } from '../money.ts';
+import { hashesOf, type Pair, type PairHashes } from '../recharge-pair.ts';
+import { creditsMarked } from '../relay/history.ts';
+import { readUser } from '../relay/users.ts';
+import type { ToolCall } from '../tool-call.ts';
+import { PREVIEW_LIFETIME_MS, type Preview, type PreviewTokens } from './preview-token.ts';
+import { createRechargeRecord, type RecordNeeds } from './record.ts';
+import { RechargeResult, resultFor, type Said, UNSEEN } from './result.ts';
+import { earlierDoubts } from './unresolved.ts';
+
+export type RechargeNeeds = RecordNeeds &
+  ChangeTurnsNeeds & {
+    readonly tokens: PreviewTokens;
+    readonly digest: (text: string) => Promise<string>;
+    readonly largestRecharge: Units;
+  };
+
+/** What may be claimed, and how to give up the user's turn. */
+type Admitted = {
+  readonly draft: Omit<ClaimEntry, 'kind' | 'by'>;
+  /** How many recharges of the user were on record before the user was looked at. */
+  readonly knownClaims: number;
+  readonly leave: () => void;
+};
+
+/** A change may start only while this share of the call's time is left: for its answer, and for looking afterwards. */
+const SHARE_TO_START = 0.5;
+const SHARE_TO_LOOK = 0.25;
+
+const NO_ANSWER: Said = { isAccepted: false, isRelayReplay: false, doubt: 'no-answer' };
+
+const hasTimeToSend = ({ remainingMs, limitMs }: ToolCall): boolean => remainingMs() >= limitMs * SHARE_TO_START;
+
+/** The body keeps the confirmed digits. Amounts are at most a million with 8 decimals, which a JSON number holds exactly. */
+const bodyOf = ({ amount, marker }: ClaimEntry): string =>
+  `{"balance":${amount},"operation":"add","notes":${JSON.stringify(`recharge ${marker}`)}}`;
+
+/**
+ * The one way in which anything is credited. A pair of preview token and key is written to the journal before it is
+ * sent, and is sent once: a second call with the pair looks up what came of it, and never sends again.
+ */
+export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCall) => Promise<RechargeResult>) => {
+  const { relay, journal, tokens, clock, digest, largestRecharge } = needs;
+  const record = createRechargeRecord(needs);
+  const turns = createChangeTurns(needs);
+  const underWay = new Map<string, { readonly key: string; readonly result: Promise<RechargeResult> }>();
+
+  /** Whether a recharge of the user was sent since a moment, whatever came of it: who confirmed a preview of before knew nothing of it. */
+  const wasRecharged = (userId: number, sinceMs: number): boolean =>
+    journal.claimsOf(userId).some(({ claim, settlement }) => claim.at > sinceMs && settlement?.state !== 'not_applied');
+
+  /** Holds the user as they are now against what was confirmed. Answers with the balance at this moment. */
+  const balanceIfFresh = async (preview: Preview, { marker }: PairHashes, call: ToolCall): Promise<Units> => {
+    const { userId } = preview;
+    const [user, marked] = await Promise.all([
+      readUser(relay, userId, call.signal),
+      creditsMarked(relay, { userId, markers: [marker] }, call.signal),
+    ]);
+    await earlierDoubts(needs, userId, call.signal);
+    const previewedAtMs = preview.expiresAtMs - PREVIEW_LIFETIME_MS;
+    const what = wasRecharged(userId, previewedAtMs) ? 'recharge' : await tokens.stalenessOf(preview, user);
+    if (what !== undefined) throw new Problem({ kind: 'preview-stale', what });
+    if ((marked.get(marker) ?? []).length > 0)
+      throw new Problem({ kind: 'idempotency-conflict', why: 'key-in-history', reference: marker });
+    if (!hasTimeToSend(call)) throw new Problem({ kind: 'deadline' });
+    call.signal.throwIfAborted();
+    return user.balance;
+  };
+
+  /** Everything that can refuse a recharge while nothing has been sent. Whoever is let in has the turn of the user. */
+  const admit = async (pair: Pair, hashes: PairHashes, call: ToolCall): Promise<Admitted> => {
+    const preview = await tokens.open(pair.token);
+    const { userId } = preview;
+    const amount = textOf(preview.amount);
+    if (preview.amount > largestRecharge)
+      throw new Problem({ kind: 'amount-over-limit', amount, limit: textOf(largestRecharge) });
+    const leave = await turns.take(String(userId), call.signal);
+    try {
+      await journal.refresh();
+      const knownClaims = journal.claimsOf(userId).length;
+      const balance = await balanceIfFresh(preview, hashes, call);
+      const draft = { ...hashes, at: clock.now(), userId, amount, balanceBefore: textOf(balance) };
+      return { draft, knownClaims, leave };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  };
+
+  /** Whether another process has claimed a recharge of the user since they were looked at: the preview is of no worth then. */
+  const isOvertaken = ({ by, userId }: ClaimEntry, knownClaims: number): boolean => {
+    const claims = journal.claimsOf(userId);
+    const own = claims.findIndex(({ claim }) => claim.by === by);
+    return claims.slice(knownClaims, own).some(({ settlement }) => settlement?.state !== 'not_applied');
+  };
+
+  /** Sends what was claimed. From here on nothing may go wrong without being told as unknown. */
+  const sendOnce = async (claim: ClaimEntry, key: string, call: ToolCall): Promise<RechargeResult> => {
+    // The disk may have taken its time.
+    if (call.signal.aborted || !hasTimeToSend(call)) throw await record.dismiss(claim);
+    const path = `users/${claim.userId}/balance`;
+    const write = { method: 'POST', path, body: bodyOf(claim), idempotencyKey: key } as const;
+    const patienceMs = call.remainingMs() - call.limitMs * SHARE_TO_LOOK;
+    const deadline = createDeadline(clock, patienceMs, call.sentSignal);
+    const answer = await relay.send(write, deadline.signal).finally(deadline.clear);
+    if (answer.kind === 'refused') throw await record.dismiss(claim, answer.status);
+    const said: Said =
+      answer.kind === 'accepted'
+        ? { ...NO_ANSWER, isAccepted: true, isRelayReplay: answer.isReplay }
+        : { ...NO_ANSWER, doubt: answer.doubt };
+    return record.conclude(claim, said, call.sentSignal);
+  };
+
+  /** What is on record for the token, or the conflict with what is on record for another pair. */
+  const recallIfSame = async ({ token, key }: PairHashes, call: ToolCall): Promise<RechargeResult> => {
+    const recorded = journal.byToken(token);
+    const { marker: reference = '' } = (recorded ?? journal.byKey(key))?.claim ?? {};
+    if (recorded === undefined) throw new Problem({ kind: 'idempotency-conflict', why: 'key-used', reference });
+    if (recorded.claim.key !== key) throw new Problem({ kind: 'idempotency-conflict', why: 'token-used', reference });
+    return record.recall(recorded, call.signal);
+  };
+
+  const isOnRecord = ({ token, key }: PairHashes): boolean =>
+    journal.byToken(token) !== undefined || journal.byKey(key) !== undefined;
+
+  const isProven = ({ token }: PairHashes): boolean => {
+    const settlement = journal.byToken(token)?.settlement;
+    return settlement !== undefined && settlement.state !== 'accepted_unverified';
+  };
+
+  const start = async (pair: Pair, hashes: PairHashes, call: ToolCall): Promise<RechargeResult> => {
+    const admitted = await admit(pair, hashes, call).catch(async (error: unknown): Promise<undefined> => {
+      // Another process may have been quicker with this pair: what stands in the way here is then its very credit.
+      await journal.refresh();
+      if (!isOnRecord(hashes)) throw error;
+    });
+    if (admitted === undefined) return recallIfSame(hashes, call);
+    const { draft, knownClaims, leave } = admitted;
+    try {
+      // Known to be a result that clients take, before there is something to be told with it.
+      v.parse(RechargeResult, resultFor({ ...draft, kind: 'claim', by: '' }, NO_ANSWER, UNSEEN));
+      const { claim, isOwn } = await journal.claim(draft);
+      if (!isOwn) return await recallIfSame(hashes, call);
+      if (isOvertaken(claim, knownClaims)) throw await record.dismiss(claim);
+      return await sendOnce(claim, pair.key, call);
+    } finally {
+      leave();
+    }
+  };
+
+  return async (pair, call) => {
+    const hashes = await hashesOf(pair, digest);
+    await journal.refresh().catch((error: unknown) => {
+      // Whoever asks for what is known here is told it, also when the file cannot be read any more.
+      if (underWay.has(hashes.token) || isOnRecord(hashes)) return;
+      // What an earlier process has done with this pair cannot be known now.
+      const isClosed = error instanceof Problem && error.detail.kind === 'journal-unavailable';
+      throw isClosed ? new Problem({ ...error.detail, outcome: 'unknown' }) : error;
+    });
+    const twin = underWay.get(hashes.token);
+    // What is proven counts more than what is under way here: another process may have been quicker than that.
+    if (twin?.key === hashes.key && !isProven(hashes)) return { ...(await twin.result), replayed: true };
+    if (isOnRecord(hashes)) return recallIfSame(hashes, call);
+    if (twin !== undefined)
+      throw new Problem({ kind: 'idempotency-conflict', why: 'token-used', reference: hashes.marker });
+    const result = start(pair, hashes, call);
+    underWay.set(hashes.token, { key: hashes.key, result });
+    return result.finally(() => underWay.delete(hashes.token));
+  };
+};

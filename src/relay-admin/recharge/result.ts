@@ -1,0 +1,126 @@
+import * as v from 'valibot';
+import type { ClaimEntry } from '../journal-entry.ts';
+import { textOf, type Units, unitsOf } from '../money.ts';
+import type { CreditRow } from '../relay/history.ts';
+import type { Doubt } from '../relay/response.ts';
+
+/** Why a recharge is not verified. */
+const REASONS = [
+  'no_answer',
+  'timed_out',
+  'redirected',
+  'server_error',
+  'unusable_answer',
+  'in_progress',
+  'retry_backoff',
+  'store_unavailable',
+  'answer_not_recorded',
+  'history_unreadable',
+  'history_row_missing',
+  'history_value_differs',
+  'credited_more_than_once',
+  'user_unreadable',
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+const Decimal = v.pipe(v.string(), v.description('decimal string'));
+
+/** What `recharge` answers. Nothing in it is text of the relay's but the time of the history row. */
+export const RechargeResult = v.strictObject({
+  outcome: v.pipe(
+    v.picklist(['verified', 'accepted_unverified']),
+    v.description('accepted_unverified is not success and is not to be reported as one'),
+  ),
+  reason: v.pipe(v.nullable(v.picklist(REASONS)), v.description('why it is not verified; null when it is')),
+  advice: v.string(),
+  user_id: v.number(),
+  amount: Decimal,
+  balance_before: Decimal,
+  balance_after: v.pipe(v.nullable(v.string()), v.description('as read afterwards; usage may have moved it meanwhile')),
+  balance_moved_otherwise: v.pipe(
+    v.nullable(v.boolean()),
+    v.description('whether the balance moved by something else than this amount in between'),
+  ),
+  marker: v.pipe(v.string(), v.description('stands in the notes of the credit in the balance history')),
+  history_row: v.nullable(v.strictObject({ id: v.number(), value: v.string(), used_at: v.nullable(v.string()) })),
+  history_rows: v.pipe(
+    v.number(),
+    v.description('credits in the history with this marker; more than 1 needs a person'),
+  ),
+  sent_at: v.string(),
+  replayed: v.pipe(v.boolean(), v.description('true: this call sent nothing, an earlier one did')),
+  relay_replayed: v.pipe(v.boolean(), v.description('true: the relay repeated an earlier answer to this key')),
+});
+export type RechargeResult = v.InferOutput<typeof RechargeResult>;
+
+/** What the relay said to the recharge itself. */
+export type Said = {
+  readonly isAccepted: boolean;
+  readonly isRelayReplay: boolean;
+  /** Why there is no clear answer. */
+  readonly doubt: Doubt | 'answer-not-recorded';
+};
+
+/** What was seen afterwards; undefined where it could not be read. */
+export type Sight = { readonly rows: readonly CreditRow[] | undefined; readonly balance: Units | undefined };
+
+/** Before anything was looked at. */
+export const UNSEEN: Sight = { rows: undefined, balance: undefined };
+
+const reasonOf = (amount: Units, { isAccepted, doubt }: Said, { rows, balance }: Sight): Reason | null => {
+  // This one counts above all: two credits with one marker.
+  if (rows !== undefined && rows.length > 1) return 'credited_more_than_once';
+  if (!isAccepted) return reasonWord(doubt);
+  if (rows === undefined) return 'history_unreadable';
+  const [row] = rows;
+  if (row === undefined) return 'history_row_missing';
+  if (row.value !== amount) return 'history_value_differs';
+  return balance === undefined ? 'user_unreadable' : null;
+};
+
+const DOUBT_REASONS: { readonly [Word in Said['doubt']]: Reason } = {
+  'no-answer': 'no_answer',
+  'timed-out': 'timed_out',
+  redirected: 'redirected',
+  'server-error': 'server_error',
+  'unusable-answer': 'unusable_answer',
+  'in-progress': 'in_progress',
+  'retry-backoff': 'retry_backoff',
+  'store-unavailable': 'store_unavailable',
+  'answer-not-recorded': 'answer_not_recorded',
+};
+const reasonWord = (doubt: Said['doubt']): Reason => DOUBT_REASONS[doubt];
+
+const adviceFor = (reason: Reason | null, rows: number): string => {
+  if (reason === null) return 'The relay confirmed the credit, and its history holds it.';
+  if (reason === 'credited_more_than_once')
+    return 'The history holds more than one credit with this marker. Not a success: ask a person to look at once.';
+  return rows === 1
+    ? 'The history holds a credit with this marker, but not everything confirms it. Do not report it as done and do not recharge again; ask a person to look.'
+    : 'It is not known whether the credit was made. Do not report it as done and do not recharge again; look for the marker in the balance history, or call recharge with the same preview_token and idempotency_key to look again.';
+};
+
+/** The result for a claim that was sent. Total: it is built once before sending, too, to know that it can be. */
+export const resultFor = (claim: ClaimEntry, said: Said, sight: Sight): RechargeResult => {
+  const amount = unitsOf(claim.amount) ?? 0n;
+  const reason = reasonOf(amount, said, sight);
+  const { rows = [], balance } = sight;
+  const [row] = rows;
+  return {
+    outcome: reason === null ? 'verified' : 'accepted_unverified',
+    reason,
+    advice: adviceFor(reason, rows.length),
+    user_id: claim.userId,
+    amount: claim.amount,
+    balance_before: claim.balanceBefore,
+    balance_after: balance === undefined ? null : textOf(balance),
+    balance_moved_otherwise:
+      balance === undefined || row === undefined ? null : textOf(balance - row.value) !== claim.balanceBefore,
+    marker: claim.marker,
+    history_row: row === undefined ? null : { id: row.id, value: textOf(row.value), used_at: row.usedAt },
+    history_rows: rows.length,
+    sent_at: new Date(claim.at).toISOString(),
+    replayed: false,
+    relay_replayed: said.isRelayReplay,
+  };
+};

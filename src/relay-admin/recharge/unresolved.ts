@@ -1,0 +1,50 @@
+import type { Clock } from '../../core/clock.ts';
+import { Problem } from '../errors.ts';
+import type { Relay } from '../relay/client.ts';
+import { creditsMarked } from '../relay/history.ts';
+import type { Journal } from './journal.ts';
+
+/** An earlier recharge of a user that was never verified. */
+export type EarlierDoubt = {
+  readonly reference: string;
+  readonly amount: string;
+  readonly sentAt: string;
+  /** Whether the relay said that it did it, or the history shows it by now. */
+  readonly isCredited: boolean;
+};
+
+export type DoubtNeeds = {
+  readonly relay: Relay;
+  readonly journal: Pick<Journal, 'unresolvedOf'>;
+  readonly clock: Clock;
+};
+
+/** A relay that still works on a recharge whose caller is gone is done with it by then, one way or the other. */
+const SETTLES_WITHIN_MS = 120_000;
+const REMEMBERED_MS = 7 * 24 * 3_600_000;
+const SHOWN_LIMIT = 5;
+
+/**
+ * The latest recharges of a user that were never verified. One that is so young that it may yet appear in the history is
+ * the problem `unresolved-recharge`: whoever tries once more now may credit twice.
+ */
+export const earlierDoubts = async (
+  { relay, journal, clock }: DoubtNeeds,
+  userId: number,
+  signal: AbortSignal,
+): Promise<readonly EarlierDoubt[]> => {
+  const since = clock.now() - REMEMBERED_MS;
+  const claims = journal
+    .unresolvedOf(userId)
+    .filter(({ claim }) => claim.at > since)
+    .slice(-SHOWN_LIMIT);
+  if (claims.length === 0) return [];
+  const credits = await creditsMarked(relay, { userId, markers: claims.map(({ claim }) => claim.marker) }, signal);
+  return claims.map(({ claim: { marker, amount, at }, settlement }) => {
+    const isCredited = settlement?.isAccepted === true || (credits.get(marker) ?? []).length > 0;
+    const retryAfterMs = at + SETTLES_WITHIN_MS - clock.now();
+    if (!isCredited && retryAfterMs > 0)
+      throw new Problem({ kind: 'unresolved-recharge', retryAfterMs, reference: marker });
+    return { reference: marker, amount, sentAt: new Date(at).toISOString(), isCredited };
+  });
+};

@@ -1,0 +1,165 @@
+import { pause } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Exchange, ExchangeError, type Received, type Sent } from '../../core/http/client.ts';
+import { retryAfterMs } from '../../core/retry.ts';
+import type { Gate } from '../../core/semaphore.ts';
+import { envelopeOf, isJsonText } from '../envelope.ts';
+import { Problem } from '../errors.ts';
+import { placeBehind } from '../gate-place.ts';
+import type { RelayAddress } from '../relay-address.ts';
+import type { AdminKey } from '../settings.ts';
+import { type WriteAnswer, writeAnswerOf, writeFailureOf } from './response.ts';
+
+/** Query parameters of a read, in the order they are sent. */
+export type Query = Readonly<Record<string, string | number | boolean>>;
+
+/** One of the three changes that are ever sent. */
+export type Write = {
+  readonly method: 'POST' | 'PUT';
+  /** Below the admin prefix, from a fixed template: `users/7/balance`. */
+  readonly path: string;
+  /** JSON, written out: amounts keep the digits they were confirmed with. */
+  readonly body: string;
+  readonly idempotencyKey?: string;
+};
+
+/** The relay as the tools see it: everything that leaves this process goes through here. */
+export type Relay = {
+  readonly address: RelayAddress;
+  /** What the relay has at `users/7`, out of its envelope. Throws a `Problem`; tried twice when that can do no harm. */
+  readonly get: (path: string, query: Query, signal: AbortSignal) => Promise<unknown>;
+  /** Sends a change, once. Never rejects once it may have been sent: what is not known is answered as unknown. */
+  readonly send: (write: Write, signal: AbortSignal) => Promise<WriteAnswer>;
+  /** `GET /health` without the key, as it was received. Rejects like an `Exchange`. */
+  readonly health: (signal: AbortSignal) => Promise<Received>;
+};
+
+export type RelayNeeds = {
+  readonly address: RelayAddress;
+  readonly key: AdminKey;
+  readonly exchange: Exchange;
+  readonly clock: Clock;
+  /** Bounds what is under way at a time, and with it the memory that answers take. */
+  readonly gate: Gate;
+  readonly version: string;
+};
+
+const ADMIN_PREFIX = 'api/v1/admin/';
+/** The most that is taken of one answer of the relay. */
+export const ANSWER_LIMIT_BYTES = 4 * 1024 * 1024;
+const HEALTH_LIMIT_BYTES = 64 * 1024;
+/** The longest that a read waits before its second try; a relay that asks for more is answered with that. */
+const LONGEST_PAUSE_MS = 3000;
+const DEFAULT_PAUSE_MS = 300;
+/** What callers are told to wait when the relay does not say. */
+const DEFAULT_WAIT_MS = 10_000;
+
+const SEGMENTS = /^[a-z0-9_-]+(?:\/[a-z0-9_-]+)*$/;
+
+/** The whole address of a path. Anything but the plain segments that templates are made of is a bug, and is not sent. */
+const addressOf = (origin: string, path: string, query: Query = {}): string => {
+  if (!SEGMENTS.test(path)) throw new Error('A path that is no template');
+  const url = new URL(`${origin}/${path}`);
+  if (url.origin !== origin || url.pathname !== `/${path}`) throw new Error('A path that leads elsewhere');
+  for (const [name, value] of Object.entries(query)) url.searchParams.append(name, String(value));
+  return url.href;
+};
+
+const secretOf = (key: AdminKey): string => {
+  if (key.kind !== 'present') throw new Problem({ kind: 'no-admin-key', isMalformed: key.kind === 'malformed' });
+  return key.secret;
+};
+
+/** What a read that got an answer comes to: the payload, or the problem. */
+const payloadOf = ({ status, text, header }: Received, now: number): unknown => {
+  if (status >= 300 && status < 400 && status !== 304) throw new Problem({ kind: 'upstream-redirect' });
+  if (status === 401 || status === 403) throw new Problem({ kind: 'upstream-auth' });
+  if (status === 404) throw new Problem({ kind: 'not-found', what: 'thing' });
+  if (status === 423) throw new Problem({ kind: 'terms-not-accepted' });
+  const waitMs = retryAfterMs(header('retry-after'), now);
+  if (status === 429) throw new Problem({ kind: 'upstream-rate-limit', retryAfterMs: waitMs ?? DEFAULT_WAIT_MS });
+  if (status >= 500) {
+    const asked = waitMs === undefined ? {} : { retryAfterMs: waitMs };
+    throw new Problem({ kind: 'upstream-unavailable', why: `status ${status}`, ...asked });
+  }
+  if (status >= 400) throw new Problem({ kind: 'upstream-refused', status });
+  const envelope = status === 200 ? envelopeOf(text) : undefined;
+  if (envelope !== undefined) return envelope.data;
+  throw new Problem({ kind: 'upstream-contract', why: isJsonText(text) ? 'not-the-shape' : 'not-json' });
+};
+
+const problemOf = (error: unknown): unknown => {
+  if (!(error instanceof ExchangeError)) return error;
+  return error.code === 'ANSWER_TOO_LARGE'
+    ? new Problem({ kind: 'upstream-contract', why: 'too-large' })
+    : new Problem({ kind: 'upstream-unavailable', why: error.code });
+};
+
+/** How long to wait before a read is tried again, or nothing when a second try would change nothing. */
+const pauseMsFor = (error: unknown): number | undefined => {
+  if (!(error instanceof Problem)) return undefined;
+  const { detail } = error;
+  if (detail.kind !== 'upstream-unavailable' && detail.kind !== 'upstream-rate-limit') return undefined;
+  const { retryAfterMs: asked = DEFAULT_PAUSE_MS } = detail;
+  return asked <= LONGEST_PAUSE_MS ? asked : undefined;
+};
+
+/** The one guarded way to the relay: one origin, fixed paths, no redirects, bounded answers, the key in one header. */
+export const createRelay = ({ address, key, exchange, clock, gate, version }: RelayNeeds): Relay => {
+  const agent = { 'user-agent': `gatehouse-relay-admin/${version}`, accept: 'application/json' };
+  const gated = async (sent: Sent): Promise<Received> => {
+    const leave = await placeBehind(gate, sent.signal);
+    try {
+      return await exchange(sent);
+    } finally {
+      leave();
+    }
+  };
+  const readOnce = async (url: string, signal: AbortSignal): Promise<unknown> => {
+    const headers = { ...agent, 'x-api-key': secretOf(key) };
+    try {
+      return payloadOf(
+        await gated({ method: 'GET', url, headers, signal, limitBytes: ANSWER_LIMIT_BYTES }),
+        clock.now(),
+      );
+    } catch (error) {
+      throw problemOf(error);
+    }
+  };
+  return {
+    address,
+    async get(path, query, signal) {
+      const url = addressOf(address.origin, `${ADMIN_PREFIX}${path}`, query);
+      try {
+        return await readOnce(url, signal);
+      } catch (error) {
+        const pauseMs = pauseMsFor(error);
+        if (pauseMs === undefined) throw error;
+        await pause(clock, pauseMs, signal);
+        return readOnce(url, signal);
+      }
+    },
+    async send({ method, path, body, idempotencyKey }, signal) {
+      const url = addressOf(address.origin, `${ADMIN_PREFIX}${path}`);
+      const headers = {
+        ...agent,
+        'x-api-key': secretOf(key),
+        'content-type': 'application/json',
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      };
+      try {
+        return writeAnswerOf(await exchange({ method, url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES }));
+      } catch (error) {
+        return writeFailureOf(error);
+      }
+    },
+    health: (signal) =>
+      gated({
+        method: 'GET',
+        url: addressOf(address.origin, 'health'),
+        headers: agent,
+        signal,
+        limitBytes: HEALTH_LIMIT_BYTES,
+      }),
+  };
+};

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { cleanText } from '../../core/text.ts';
+import { Problem } from '../errors.ts';
+import { PAGE_SIZE, readPage } from '../list-page.ts';
+import { type Units, unitsOfNumber } from '../money.ts';
+import type { Relay } from './client.ts';
+
+/** A credit in a user's balance history that carries a marker of ours. */
+export type CreditRow = { readonly id: number; readonly value: Units; readonly usedAt: string | null };
+
+/** A thousand credits of one user: a marker that is older was looked for before. */
+const PAGE_LIMIT = 10;
+
+const Rows = v.array(
+  v.object({
+    id: v.pipe(v.number(), v.safeInteger()),
+    type: v.string(),
+    value: v.pipe(v.number(), v.finite()),
+    used_at: v.nullish(v.string(), null),
+    notes: v.nullish(v.string(), ''),
+  }),
+);
+
+/**
+ * The credits of a user that carry each of the markers, newest first. The relay keeps no key beside a credit: what the
+ * caller wrote into its notes is all there is to know it by.
+ */
+export const creditsMarked = async (
+  relay: Relay,
+  { userId, markers }: { readonly userId: number; readonly markers: readonly string[] },
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly CreditRow[]>> => {
+  const path = `users/${userId}/balance-history`;
+  const query = { type: 'admin_balance' };
+  const found = new Map<string, CreditRow[]>(markers.map((marker) => [marker, []]));
+  for (let page = 1; page <= PAGE_LIMIT; page++) {
+    const { items, total } = await readPage(relay, { path, query, page }, signal);
+    const rows = v.safeParse(Rows, items);
+    if (!rows.success) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+    for (const { id, type, value, used_at, notes } of rows.output) {
+      const marker = type === 'admin_balance' ? markers.find((candidate) => notes.includes(candidate)) : undefined;
+      const units = unitsOfNumber(value);
+      if (marker === undefined || units === undefined) continue;
+      found.get(marker)?.push({ id, value: units, usedAt: used_at === null ? null : cleanText(used_at, 40) });
+    }
+    const isComplete = page * PAGE_SIZE >= total || items.length === 0;
+    if (isComplete || markers.every((marker) => (found.get(marker) ?? []).length > 0)) break;
+  }
+  return found;
+};

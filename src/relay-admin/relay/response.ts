@@ -1,0 +1,55 @@
+import { ExchangeError, isNeverConnected, type Received } from '../../core/http/client.ts';
+import { envelopeOf, refusalCodeOf } from '../envelope.ts';
+
+/** Why nobody can tell what became of a change. */
+export const DOUBTS = [
+  'no-answer',
+  'timed-out',
+  'redirected',
+  'server-error',
+  'unusable-answer',
+  'in-progress',
+  'retry-backoff',
+  'store-unavailable',
+] as const;
+export type Doubt = (typeof DOUBTS)[number];
+
+/** What became of a change that was sent, as far as the answer tells. */
+export type WriteAnswer =
+  /** `isReplay`: the relay had carried it out before, and repeats what it answered then. */
+  | { readonly kind: 'accepted'; readonly data: unknown; readonly isReplay: boolean }
+  /** Proven: the relay refused before it did anything. Status 0: no connection was ever made. */
+  | { readonly kind: 'refused'; readonly status: number; readonly isKeyConflict: boolean }
+  | { readonly kind: 'unknown'; readonly doubt: Doubt };
+
+/** Refusals that the relay gives before it begins. Any other status may have come after the change. */
+const REFUSED_BEFORE = new Set([400, 401, 403, 404, 413, 423, 429]);
+
+const DOUBT_OF: Readonly<Record<string, Doubt>> = {
+  IDEMPOTENCY_IN_PROGRESS: 'in-progress',
+  IDEMPOTENCY_RETRY_BACKOFF: 'retry-backoff',
+  IDEMPOTENCY_STORE_UNAVAILABLE: 'store-unavailable',
+};
+
+const unknown = (doubt: Doubt): WriteAnswer => ({ kind: 'unknown', doubt });
+
+/** What an answer says of the change. */
+export const writeAnswerOf = ({ status, text, header }: Received): WriteAnswer => {
+  if (status >= 200 && status < 300) {
+    const envelope = envelopeOf(text);
+    if (envelope === undefined) return unknown('unusable-answer');
+    return { kind: 'accepted', data: envelope.data, isReplay: header('x-idempotency-replayed') === 'true' };
+  }
+  if (status >= 300 && status < 400) return unknown('redirected');
+  const code = refusalCodeOf(text) ?? '';
+  if (status === 409 && code === 'IDEMPOTENCY_KEY_CONFLICT') return { kind: 'refused', status, isKeyConflict: true };
+  if (REFUSED_BEFORE.has(status)) return { kind: 'refused', status, isKeyConflict: false };
+  return unknown(Object.hasOwn(DOUBT_OF, code) ? (DOUBT_OF[code] ?? 'server-error') : 'server-error');
+};
+
+/** What a failure below HTTP says of the change: nothing, unless no connection was ever made. */
+export const writeFailureOf = (error: unknown): WriteAnswer => {
+  if (!(error instanceof ExchangeError)) return unknown('timed-out');
+  if (isNeverConnected(error.code)) return { kind: 'refused', status: 0, isKeyConflict: false };
+  return unknown(error.code === 'ANSWER_TOO_LARGE' ? 'unusable-answer' : 'no-answer');
+};

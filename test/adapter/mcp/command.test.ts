@@ -1,0 +1,77 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { startableCommand, USUAL_PROGRAMS } from '../../../src/adapter/mcp/command.ts';
+import { createTransports } from '../../../src/adapter/mcp/transports.ts';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import { connectMcp } from '../../../src/agent/mcp/client.ts';
+import { CHILD_FILE } from '../../agent/mcp/child.ts';
+import { describe } from '../../check.ts';
+
+/** A directory with a script and a program in it, which is gone after the body. */
+const withDirectory = async (body: (directory: string) => unknown): Promise<void> => {
+  const directory = mkdtempSync(join(tmpdir(), 'tool-program-'));
+  mkdirSync(join(directory, 'tools'));
+  for (const name of ['tools/serve.js', 'serve.mjs', 'tools/run']) writeFileSync(join(directory, name), '');
+  try {
+    await body(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+};
+
+describe('the command of a tool server', (check) => {
+  check('runs scripts with the Node that runs the server, whatever the path holds', () => {
+    assert.equal(startableCommand(['node', 'x.js'], USUAL_PROGRAMS, undefined), [process.execPath, 'x.js']);
+    for (const command of [['nodejs', 'x.js'], ['/usr/bin/node', 'x.js'], ['sh', 'node'], []])
+      assert.equal(startableCommand(command, USUAL_PROGRAMS, undefined), command.length === 0 ? [''] : command);
+  });
+
+  check('may name this program, and what it does', () => {
+    const words = new Map([['gatehouse', ['/bin/node', '/srv/gatehouse.js']]]);
+    const command = startableCommand(['gatehouse', 'relay-admin'], { words, directory: '/etc' }, undefined);
+    assert.equal(command, ['/bin/node', '/srv/gatehouse.js', 'relay-admin']);
+  });
+
+  check('finds files beside the configuration that are not where it runs', () =>
+    withDirectory((directory) => {
+      const told = (command: readonly string[], cwd?: string) =>
+        startableCommand(command, { words: new Map(), directory }, cwd);
+      const beside = (name: string) => join(directory, name);
+      assert.equal(told(['node', 'tools/serve.js', 'serve.mjs']), ['node', beside('tools/serve.js'), 'serve.mjs']);
+      assert.equal(told(['node', '--no-warnings', './serve.mjs']), ['node', '--no-warnings', beside('serve.mjs')]);
+      assert.equal(told(['tools/run', 'tools/serve.js']), [beside('tools/run'), 'tools/serve.js']);
+    }),
+  );
+
+  check('stays as it is where its file is found, is nowhere, or is none', () =>
+    withDirectory((directory) => {
+      const programs = { words: new Map<string, readonly string[]>(), directory };
+      for (const [command, cwd] of [
+        [['node', 'serve.mjs'], directory],
+        [['node', 'gone.js'], undefined],
+        [['node', join(directory, 'serve.mjs')], undefined],
+        [['node', '-e', 'tools'], undefined],
+        [['node'], undefined],
+        [['tools'], undefined],
+        [['sh', 'tools/run'], undefined],
+      ] as const)
+        assert.equal(startableCommand(command, programs, cwd), command);
+      const nowhere = { ...programs, directory: undefined };
+      assert.equal(startableCommand(['node', 'serve.mjs'], nowhere, undefined), ['node', 'serve.mjs']);
+    }),
+  );
+
+  check('is started so', async () => {
+    const transport = createTransports().local({ command: ['node', CHILD_FILE], environment: { PATH: '/nowhere' } });
+    const signal = new AbortController().signal;
+    const needs = { transport, clock: systemClock, timeoutMs: 20_000, version: '0', onToolsChanged: () => {} };
+    try {
+      const { call } = await connectMcp(needs, signal);
+      assert.is((await call({ name: 'echo', input: { words: 'here' } }, signal)).text, 'here');
+    } finally {
+      await transport.close();
+    }
+  });
+});

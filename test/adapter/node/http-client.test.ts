@@ -1,0 +1,87 @@
+import * as assert from 'uvu/assert';
+import { createNodeHttpExchange } from '../../../src/adapter/node/http-client.ts';
+import { describe } from '../../check.ts';
+import { codeOf, exchangeContract, get, post } from '../../core/http/client-contract.ts';
+import { withHttpServer } from '../../core/http/local-server.ts';
+
+describe("an exchange over Node's own client", (check) => {
+  exchangeContract(check, createNodeHttpExchange, get);
+
+  check('sends a 421 no second time', () => {
+    let requests = 0;
+    return withHttpServer(
+      (_request, response) => {
+        requests += 1;
+        response.writeHead(421).end('misdirected');
+      },
+      async ({ url }) => {
+        const { exchange, close } = createNodeHttpExchange();
+        await exchange(get(url));
+        assert.is((await exchange(post(url))).status, 421);
+        assert.is(requests, 2);
+        await close();
+      },
+    );
+  });
+
+  check('changes nothing over a connection that was used before', () => {
+    const sockets = new Set<unknown>();
+    return withHttpServer(
+      (request, response) => {
+        sockets.add(request.socket);
+        response.end('{}');
+      },
+      async ({ url }) => {
+        const { exchange, close } = createNodeHttpExchange();
+        for (let time = 0; time < 3; time++) await exchange(get(url));
+        assert.is(sockets.size, 1);
+        await exchange(post(url));
+        await exchange(post(url));
+        assert.is(sockets.size, 3);
+        await close();
+      },
+    );
+  });
+
+  check('changes and removes, too', async () => {
+    const seen: string[] = [];
+    await withHttpServer(
+      async (request, response) => {
+        let body = '';
+        for await (const chunk of request) body += chunk;
+        seen.push(`${request.method} ${request.headers['content-length']} ${body}`);
+        response.end('true');
+      },
+      async ({ url }) => {
+        const { exchange, close } = createNodeHttpExchange();
+        assert.is((await exchange(post(url, { method: 'PATCH', body: '{"a":1}' }))).text, 'true');
+        assert.is((await exchange(get(url, { method: 'DELETE' }))).text, 'true');
+        assert.is((await exchange(get(url, { method: 'POST' }))).text, 'true');
+        await close();
+      },
+    );
+    assert.equal(seen, ['PATCH 7 {"a":1}', 'DELETE undefined ', 'POST 0 ']);
+  });
+
+  check('takes a compressed answer as it came', () =>
+    withHttpServer(
+      (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('not unpacked'),
+      async ({ url }) => {
+        const { exchange, close } = createNodeHttpExchange();
+        assert.is((await exchange(get(url))).text, 'not unpacked');
+        await close();
+      },
+    ),
+  );
+
+  check('does not wait for an answer larger than allowed', () =>
+    withHttpServer(
+      (_request, response) => void response.write('x'.repeat(100_000)),
+      async ({ url }) => {
+        const { exchange, close } = createNodeHttpExchange();
+        assert.is(await codeOf(exchange(get(url, { limitBytes: 1000 }))), 'ANSWER_TOO_LARGE');
+        await close();
+      },
+    ),
+  );
+});

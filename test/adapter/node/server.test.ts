@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { serveNode } from '../../../src/adapter/node/server.ts';
+import { describe } from '../../check.ts';
+import { program, run } from '../../runtime/processes.ts';
+
+const STOP_LIMIT_MS = 10_000;
+/** What Node gives a connection that is kept alive and at rest. */
+const KEPT_ALIVE_MS = 5000;
+
+/** A server with one stream, which the test ends, and a client that keeps its connection. */
+const streaming = async () => {
+  const begun = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
+  const body = () => new ReadableStream<Uint8Array>({ start: (controller) => begun.resolve(controller) });
+  const server = await serveNode(async () => new Response(body()), { host: '127.0.0.1', port: 0 });
+  const agent = new Agent({ keepAlive: true });
+  const heard = Promise.withResolvers<string>();
+  const call = request(server.address, { agent }, (reply) => {
+    let text = '';
+    reply.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece;
+    });
+    reply.on('end', () => heard.resolve(text)).on('error', heard.reject);
+  });
+  call.on('error', heard.reject).end();
+  const controller = await begun.promise;
+  const say = (text: string) => controller.enqueue(new TextEncoder().encode(text));
+  say('one');
+  return { server, say, end: () => controller.close(), heard: heard.promise, leave: () => agent.destroy() };
+};
+
+describe('a server that is told to stop', (check) => {
+  check('waits for a stream, and then for nobody who could ask again', async () => {
+    const { server, say, end, heard, leave } = await streaming();
+    const stopped = server.stop(STOP_LIMIT_MS);
+    // Longer than connections at rest are given: this one comes to rest after the look at them.
+    await sleep(800);
+    say(' two');
+    end();
+    const endedAt = performance.now();
+    assert.is(await heard, 'one two');
+    await stopped;
+    const tookMs = performance.now() - endedAt;
+    assert.ok(tookMs < KEPT_ALIVE_MS / 2, `${Math.round(tookMs)} ms`);
+    leave();
+  });
+
+  check('cuts off what does not end in its time', async () => {
+    const { server, heard, leave } = await streaming();
+    const startedAt = performance.now();
+    const cut = heard.then(String, () => 'cut off');
+    await server.stop(300);
+    assert.is(await cut, 'cut off');
+    assert.ok(performance.now() - startedAt < 2000);
+    leave();
+  });
+});
+
+// Under Bun this file runs without what follows.
+if (process.versions.bun === undefined) {
+  describe('the same server on Bun', (check) => {
+    check.needing(existsSync(program('bun')) ? undefined : 'bun', 'keeps the same promises', async () => {
+      const { code, stdout, stderr } = await run(program('bun'), [import.meta.filename]);
+      assert.is(code, 0, stdout + stderr);
+      assert.match(stdout, '#checks {"total":2,"passed":2,"skipped":0}');
+    });
+  });
+}

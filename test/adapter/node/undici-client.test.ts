@@ -1,0 +1,258 @@
+import { getEventListeners } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import * as assert from 'uvu/assert';
+import { createNodeExchange, type ProxySettings, proxiesFrom } from '../../../src/adapter/node/undici-client.ts';
+import type { Exchange } from '../../../src/core/http/client.ts';
+import { describe, rejection } from '../../check.ts';
+import { codeOf, exchangeContract, get, post } from '../../core/http/client-contract.ts';
+import { closedPort, type LocalServer, soon, withHttpServer } from '../../core/http/local-server.ts';
+import { withProxy } from './local-proxy.ts';
+
+type Backend = LocalServer & { readonly seen: readonly IncomingHttpHeaders[] };
+
+const using = async (proxies: ProxySettings, body: (exchange: Exchange) => Promise<void>): Promise<void> => {
+  const { exchange, close } = createNodeExchange(proxies);
+  try {
+    await body(exchange);
+  } finally {
+    await soon(close(), 'the exchange to close');
+  }
+};
+
+const withBackend = (body: (backend: Backend) => Promise<void>): Promise<void> => {
+  const seen: IncomingHttpHeaders[] = [];
+  return withHttpServer(
+    ({ headers }, response) => {
+      seen.push(headers);
+      response.end('{"ok":true}');
+    },
+    (local) => body({ ...local, seen }),
+  );
+};
+
+const withVariables = async (variables: Readonly<Record<string, string>>, body: () => Promise<void>): Promise<void> => {
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  try {
+    await body();
+  } finally {
+    for (const name of Object.keys(variables)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+};
+
+describe('an exchange over undici', (check) => {
+  exchangeContract(check, () => createNodeExchange({}));
+
+  check('asks for no compression and takes none apart', () => {
+    const packed = gzipSync('{"ok":true}');
+    const seen: IncomingHttpHeaders[] = [];
+    return withHttpServer(
+      ({ headers }, response) => {
+        seen.push(headers);
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
+      },
+      ({ url }) =>
+        using({}, async (exchange) => {
+          assert.not.match((await exchange(get(url))).text, 'ok');
+          assert.is(seen[0]?.['accept-encoding'], undefined);
+        }),
+    );
+  });
+
+  check('takes the first of a header that is said twice', () =>
+    withHttpServer(
+      (_request, response) =>
+        void response
+          .writeHead(
+            429,
+            [
+              ['retry-after', '5'],
+              ['retry-after', '90'],
+            ].flat(),
+          )
+          .end(),
+      ({ url }) => using({}, async (exchange) => assert.is((await exchange(get(url))).header('retry-after'), '5')),
+    ),
+  );
+
+  check('leaves nothing behind on a signal that outlives the call', () => {
+    const { signal } = new AbortController();
+    return withBackend(({ url }) =>
+      using({}, async (exchange) => {
+        await exchange(post(url, { signal }));
+        await rejection(exchange(post(url, { signal, limitBytes: 1 })));
+        await rejection(exchange(post(`http://127.0.0.1:${await closedPort()}`, { signal })));
+        await rejection(exchange(post(url, { signal, headers: { bad: '\n' } })));
+        assert.equal(getEventListeners(signal, 'abort'), []);
+      }),
+    );
+  });
+
+  check('closes only when what runs has its answer, and takes nothing more', () => {
+    const asked = Promise.withResolvers<() => void>();
+    return withHttpServer(
+      (_request, response) => asked.resolve(() => response.end('late')),
+      async ({ url }) => {
+        const { exchange, close } = createNodeExchange({});
+        const received = exchange(post(url));
+        const answer = await soon(asked.promise, 'the request');
+        const closed = close();
+        await codeOf(exchange(post(url)));
+        answer();
+        assert.is((await received).text, 'late');
+        await soon(closed, 'the exchange to close');
+      },
+    );
+  });
+});
+
+describe('an exchange through a proxy', (check) => {
+  check('reaches a backend without TLS through the tunnel of HTTP_PROXY, which does not see the key', () =>
+    withBackend(({ url, port, seen }) =>
+      withProxy((proxy) =>
+        using({ httpProxy: proxy.url }, async (exchange) => {
+          for (let index = 0; index < 5; index++) assert.is((await exchange(post(url))).text, '{"ok":true}');
+          assert.is(seen.length, 5);
+          assert.match(seen[0]?.authorization ?? '', /^Bearer sk-/);
+          assert.is(seen[0]?.['proxy-authorization'], undefined);
+          assert.ok(proxy.detours.length >= 1 && proxy.detours.length <= 2);
+          for (const detour of proxy.detours) {
+            assert.equal(detour, { target: `127.0.0.1:${port}`, credentials: undefined, bearer: undefined });
+          }
+        }),
+      ),
+    ),
+  );
+
+  check('shows its credentials to the proxy, and to nobody else', () =>
+    withBackend(({ url, seen }) =>
+      withProxy((proxy) =>
+        using({ httpProxy: `http://user:p%40ss@127.0.0.1:${proxy.port}` }, async (exchange) => {
+          await exchange(post(url));
+          assert.is(proxy.detours[0]?.credentials, `Basic ${Buffer.from('user:p@ss').toString('base64')}`);
+          assert.is(seen[0]?.['proxy-authorization'], undefined);
+        }),
+      ),
+    ),
+  );
+
+  check('leads to a backend with TLS through HTTPS_PROXY, and to one without past it', () =>
+    withBackend(({ url, seen }) =>
+      withProxy(
+        (proxy) =>
+          using({ httpsProxy: proxy.url }, async (exchange) => {
+            await codeOf(exchange(post('https://backend.invalid/api/chat')));
+            assert.equal(
+              proxy.detours.map(({ target }) => target),
+              ['backend.invalid:443'],
+            );
+            await exchange(post(url));
+            assert.is(seen.length, 1);
+            assert.is(proxy.detours.length, 1);
+          }),
+        502,
+      ),
+    ),
+  );
+
+  check('goes past the proxy to the hosts of NO_PROXY, and to those alone', () =>
+    withBackend(({ url, port, seen }) =>
+      withProxy(async (proxy) => {
+        const past = ['127.0.0.1', `127.0.0.1:${port}`, 'other.test, 127.0.0.1', '*'];
+        for (const noProxy of past) {
+          await using({ httpProxy: proxy.url, noProxy }, async (exchange) => void (await exchange(post(url))));
+        }
+        assert.equal(proxy.detours, []);
+        const through = ['other.test', '127.0.0.1:1', '27.0.0.1', '127.0.0'];
+        for (const noProxy of through) {
+          await using({ httpProxy: proxy.url, noProxy }, async (exchange) => void (await exchange(post(url))));
+        }
+        assert.is(proxy.detours.length, through.length);
+        assert.is(seen.length, past.length + through.length);
+      }),
+    ),
+  );
+
+  check('never goes past a proxy that refuses or is not there', () =>
+    withBackend(async ({ url, seen }) => {
+      for (const status of [200, 403, 407, 502].slice(1)) {
+        await withProxy(
+          (proxy) => using({ httpProxy: proxy.url }, async (exchange) => void (await codeOf(exchange(post(url))))),
+          status,
+        );
+      }
+      await using({ httpProxy: `http://127.0.0.1:${await closedPort()}` }, async (exchange) => {
+        assert.is(await codeOf(exchange(post(url))), 'ECONNREFUSED');
+      });
+      assert.equal(seen, []);
+    }),
+  );
+
+  check('lets a caller go whose proxy is silent', () =>
+    withBackend(({ url }) =>
+      withProxy(async (proxy) => {
+        const { exchange } = createNodeExchange({ httpProxy: proxy.url });
+        const controller = new AbortController();
+        const rejected = rejection(exchange(post(url, { signal: controller.signal })));
+        while (proxy.detours.length === 0) await new Promise(setImmediate);
+        const reason = new Error('gone');
+        controller.abort(reason);
+        assert.is(await soon(rejected, 'a rejection'), reason);
+      }, 'silence'),
+    ),
+  );
+
+  check('leaves the headers that it was given as they are', () =>
+    withBackend(({ url }) =>
+      withProxy((proxy) =>
+        using({ httpProxy: proxy.url }, async (exchange) => {
+          const headers = Object.freeze({ accept: 'application/json' });
+          assert.is((await exchange(post(url, { headers }))).status, 200);
+        }),
+      ),
+    ),
+  );
+
+  check('follows what it was told, not what the process finds in its surroundings', () =>
+    withBackend(async ({ url, seen }) => {
+      const dead = `http://127.0.0.1:${await closedPort()}`;
+      await withVariables({ HTTP_PROXY: dead, http_proxy: dead, NO_PROXY: '*', no_proxy: '*' }, async () => {
+        await using({}, async (exchange) => void (await exchange(post(url))));
+        await using({ httpsProxy: dead }, async (exchange) => void (await exchange(post(url))));
+        assert.is(seen.length, 2);
+        await withProxy((proxy) =>
+          using({ httpProxy: proxy.url }, async (exchange) => {
+            await exchange(post(url));
+            assert.is(proxy.detours.length, 1);
+          }),
+        );
+      });
+    }),
+  );
+});
+
+describe('the proxy variables', (check) => {
+  check('are read in either case', () => {
+    const settings = { httpProxy: 'http://a', httpsProxy: 'http://b', noProxy: 'c' };
+    assert.equal(proxiesFrom({ HTTP_PROXY: 'http://a', HTTPS_PROXY: 'http://b', NO_PROXY: 'c' }), settings);
+    assert.equal(proxiesFrom({ http_proxy: 'http://a', https_proxy: 'http://b', no_proxy: 'c' }), settings);
+  });
+
+  check('mean no proxy when they are empty or absent', () => {
+    assert.equal(proxiesFrom({}), {});
+    assert.equal(proxiesFrom({ HTTP_PROXY: '', HTTPS_PROXY: '', NO_PROXY: '', http_proxy: '', no_proxy: '' }), {});
+    assert.equal(proxiesFrom({ HTTP_PROXY: '', http_proxy: 'http://a' }), { httpProxy: 'http://a' });
+    assert.equal(proxiesFrom({ ALL_PROXY: 'http://a', Http_Proxy: 'http://a' }), {});
+  });
+  check('are taken as HTTP without a scheme, and refused by name without their value otherwise', () => {
+    assert.equal(proxiesFrom({ HTTPS_PROXY: ' proxy.test:3128 ' }), { httpsProxy: 'http://proxy.test:3128' });
+    for (const address of ['socks5://user:canary@a:1', 'http://user:canary@', 'http://a:canary']) {
+      assert.throws(
+        () => proxiesFrom({ HTTPS_PROXY: address }),
+        (error: Error) => error.message.startsWith('HTTPS_PROXY: expected') && !error.message.includes('canary'),
+      );
+    }
+  });
+});

@@ -1,0 +1,187 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres, { type Sql } from 'postgres';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import { createPostgresPeers, type PeerTimes } from '../../../src/adapter/postgres/cluster.ts';
+import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
+import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
+import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
+import type { EventDraft } from '../../../src/agent/protocol/events.ts';
+import { createIds } from '../../../src/agent/protocol/ids.ts';
+import type { Change, PlacedEvent, Store } from '../../../src/agent/store/store.ts';
+import { told } from '../../agent/store/samples.ts';
+import { dropSchema, startPostgres, type TestPostgres } from './world.ts';
+
+/** Short, so that a test sees a server die. */
+export const TIMES: PeerTimes = { beatMs: 150, aliveMs: 900 };
+const PATIENCE_MS = 25_000;
+
+/** A store and its peers, without the server above them. */
+export type Peer = Awaited<ReturnType<typeof openPeer>>;
+
+export type PeerGiven = {
+  readonly times?: PeerTimes;
+  readonly awayLimitMs?: number;
+  readonly eventLimitBytes?: number;
+  readonly connections?: number;
+  readonly answerLimitMs?: number;
+};
+
+/** Opens one that has not begun to hear of the others. */
+export const openPeer = async (url: string, schema: string, given: PeerGiven = {}) => {
+  const { times = TIMES, connections = 4, awayLimitMs, eventLimitBytes, answerLimitMs = 10_000 } = given;
+  const link = await openPostgres({ url, schema, connections, answerLimitMs });
+  const shared = await openPostgresStore({
+    link,
+    ids: createIds(systemClock, randomBytes),
+    newServerID: newId,
+    aliveMs: times.aliveMs,
+    ...(awayLimitMs === undefined ? {} : { awayLimitMs }),
+    ...(eventLimitBytes === undefined ? {} : { eventLimitBytes }),
+  });
+  const troubles: unknown[] = [];
+  const peers = createPostgresPeers({ link, shared, times, onTrouble: (error) => void troubles.push(error) });
+  const { store, seat } = shared;
+  /** Texts as they were told here: those of others as they are heard, own ones as they are answered. */
+  const log: string[] = [];
+  const aborts: string[] = [];
+  let gone = 0;
+  const note = (placed: readonly PlacedEvent[]): void => void log.push(...placed.map(({ event }) => textOf(event)));
+  return {
+    link,
+    store,
+    seat,
+    ...peers,
+    log,
+    aborts,
+    troubles,
+    gone: () => gone,
+    listen: (onAbort: (sessionID: string) => void = () => {}) =>
+      peers.listen({
+        onEvents: note,
+        onAbort(sessionID) {
+          aborts.push(sessionID);
+          onAbort(sessionID);
+        },
+        onGone() {
+          gone += 1;
+        },
+      }),
+    /** Keeps an event of this text, and notes it. */
+    async tell(text: string, changes: readonly Change[] = [], under?: string): Promise<void> {
+      note(await store.commit(changes, [told(text)], under));
+    },
+    /** Ends as a server does that is told to. */
+    async leave(): Promise<void> {
+      await peers.close();
+      await store.close();
+    },
+    /** Says nothing more to the database, as one that was killed. */
+    async vanish(): Promise<void> {
+      await peers.close();
+      await link.close();
+    },
+  };
+};
+
+/** The text that `told` was given. */
+export const textOf = (event: EventDraft): string =>
+  event.type === 'message.part.delta' ? event.properties.delta : event.type;
+/** All that is kept, in order. */
+export const textsIn = async (store: Pick<Store, 'events'>): Promise<readonly string[]> =>
+  (await store.events({ afterID: '', limit: 1_000_000 })).map(({ event }) => textOf(event));
+
+/** Waits for what other servers do. */
+export const until = async (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  const limit = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    if (performance.now() > limit) throw new Error(`waited too long until ${what}`);
+    await sleep(10);
+  }
+};
+
+/** Peers on a schema of their own, and somebody who may do everything there. */
+export const withPeers = async (
+  database: TestPostgres,
+  count: number,
+  body: (peers: readonly Peer[], world: { readonly schema: string; readonly root: Sql }) => Promise<void>,
+  given: PeerGiven = {},
+): Promise<void> => {
+  const schema = database.freshSchema();
+  const root = postgres(database.url, { max: 2, connection: { search_path: schema }, onnotice() {} });
+  const peers: Peer[] = [];
+  try {
+    for (let index = 0; index < count; index++) peers.push(await openPeer(database.url, schema, given));
+    await body(peers, { schema, root });
+  } finally {
+    await Promise.all(peers.map((peer) => peer.vanish().catch(() => {})));
+    await root.end({ timeout: 1 });
+    await dropSchema(database, schema);
+  }
+};
+
+/** Runs the body on a PostgreSQL of its own. */
+export const withPostgres = async (body: (database: TestPostgres) => Promise<void>): Promise<void> => {
+  const database = await startPostgres();
+  try {
+    await body(database);
+  } finally {
+    await database.stop();
+  }
+};
+
+/** A way to a database that can be cut, or stand still. */
+export const startWire = async (port: number) => {
+  const sockets = new Set<Socket>();
+  let isToCut = (_answer: Buffer): boolean => false;
+  let isStill = false;
+  let cuts = 0;
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    const end = (): void => {
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    near.on('data', (bytes) => void (isStill || far.write(bytes)));
+    far.on('data', (bytes) => {
+      if (isStill) return;
+      if (isToCut(bytes)) {
+        cuts += 1;
+        return end();
+      }
+      near.write(bytes);
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    /** The address of a database by this way. */
+    urlOf: (url: string): string => Object.assign(new URL(url), { port: String(address.port) }).href,
+    /** From now on an answer that fits is lost, and its connection with it. */
+    cutAt(fits: (answer: Buffer) => boolean): void {
+      isToCut = fits;
+    },
+    cuts: () => cuts,
+    /** What is said is lost, and no connection ends. */
+    standStill(isSo: boolean): void {
+      isStill = isSo;
+    },
+    cutAll(): void {
+      for (const socket of [...sockets]) socket.destroy();
+    },
+    async stop(): Promise<void> {
+      for (const socket of [...sockets]) socket.destroy();
+      await new Promise<void>((resolve) => void server.close(() => resolve()));
+    },
+  };
+};

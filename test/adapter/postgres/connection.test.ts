@@ -1,0 +1,175 @@
+import postgres, { type Sql } from 'postgres';
+import * as assert from 'uvu/assert';
+import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
+import { MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
+import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
+import { migrate } from '../../../src/adapter/postgres-migrate.ts';
+import { ConfigError } from '../../../src/core/config.ts';
+import { idsFrom, sessionOf, told } from '../../agent/store/samples.ts';
+import { describe, rejection } from '../../check.ts';
+import { freePort } from '../../runtime/processes.ts';
+import { dropSchema, startPostgres } from './world.ts';
+
+const database = await startPostgres();
+
+const asRoot = async <T>(body: (sql: Sql) => Promise<T>, url = database.url): Promise<T> => {
+  const sql = postgres(url, { max: 1, onnotice() {} });
+  try {
+    return await body(sql);
+  } finally {
+    await sql.end();
+  }
+};
+const openAt = async (url: string, schema: string) => {
+  const link = await openPostgres({ url, schema, connections: 2 });
+  return openPostgresStore({ link, ids: idsFrom(), newServerID: () => crypto.randomUUID(), aliveMs: 7000 });
+};
+/** The one line of what is wrong, of which no word is of the address. */
+const problemAt = async (url: string, schema = database.freshSchema()): Promise<string> => {
+  const error = await rejection(openPostgres({ url, schema }));
+  assert.ok(error instanceof ConfigError, String(error));
+  assert.is(error.problems.length, 1);
+  for (const secret of [url, 'canary', 'only-for-tests', '127.0.0.1'])
+    assert.not.ok(JSON.stringify([error.message, error.stack, error.problems]).includes(secret), secret);
+  return error.problems[0] ?? '';
+};
+const EXPECTED = /^AGENT_DATABASE_URL: expected /;
+
+describe('servers that come to a PostgreSQL', (check) => {
+  for (const count of [2, 5]) {
+    check(`make an empty database ready once, though ${count} of them come at the same time`, async () => {
+      const schema = database.freshSchema();
+      const all = await Promise.all(Array.from({ length: count }, () => openAt(database.url, schema)));
+      await Promise.all(
+        all.map(({ store }, place) =>
+          store.commit([{ kind: 'session', session: sessionOf(`ses_${place}`) }], [told(`by ${place}`)]),
+        ),
+      );
+      for (const { store } of all) assert.is((await store.sessions({})).length, count);
+      const versions = await asRoot((sql) => sql`SELECT version FROM ${sql(schema)}.migration ORDER BY version`);
+      assert.equal(
+        versions.map(({ version }) => version),
+        MIGRATIONS.map((_, index) => index + 1),
+      );
+      await Promise.all(all.map(({ store }) => store.close()));
+      await dropSchema(database, schema);
+    });
+  }
+
+  check('do so as well where transactions are serializable unless they say otherwise', async () => {
+    const url = await database.freshDatabase();
+    const name = new URL(url).pathname.slice(1);
+    await asRoot((sql) => sql`ALTER DATABASE ${sql(name)} SET default_transaction_isolation = 'serializable'`);
+    const all = await Promise.all([1, 2, 3].map(() => openAt(url, 'gatehouse')));
+    const commits = all.flatMap(({ store }, place) =>
+      Array.from({ length: 20 }, (_, index) => store.commit([], [told(`${place}.${index}`)])),
+    );
+    await Promise.all(commits);
+    assert.is((await all[0]!.store.events({ afterID: '', limit: 100 })).length, 60);
+    await Promise.all(all.map(({ store }) => store.close()));
+  });
+
+  check('bring an older version up to date while others come with the same release', async () => {
+    const schema = database.freshSchema();
+    const steps = [...MIGRATIONS, 'CREATE TABLE extra (id integer PRIMARY KEY)', 'INSERT INTO extra VALUES (1)'];
+    await (await openAt(database.url, schema)).store.close();
+    const newer = (sql: Sql, at: string) => migrate(sql, at, steps);
+    const links = await Promise.all(
+      [1, 2, 3].map(() => openPostgres({ url: database.url, schema, connections: 1 }, newer)),
+    );
+    assert.equal([...(await asRoot((sql) => sql`SELECT id FROM ${sql(schema)}.extra`))], [{ id: 1 }]);
+    await Promise.all(links.map(({ close }) => close()));
+    await dropSchema(database, schema);
+  });
+
+  check('keep nothing of a step of which the half failed', async () => {
+    const schema = database.freshSchema();
+    const broken = (sql: Sql, at: string) =>
+      migrate(sql, at, [...MIGRATIONS, 'CREATE TABLE half (id integer); SELECT 1 / 0']);
+    await rejection(openPostgres({ url: database.url, schema }, broken));
+    const [found] = await asRoot(
+      (sql) => sql`SELECT count(*)::int AS count FROM pg_namespace WHERE nspname = ${schema}`,
+    );
+    assert.is(found?.count, 0);
+    await (await openAt(database.url, schema)).store.close();
+    await dropSchema(database, schema);
+  });
+
+  check('are refused by one that a newer release has written, and change nothing in it', async () => {
+    const schema = database.freshSchema();
+    await (await openAt(database.url, schema)).store.close();
+    const newer = MIGRATIONS.length + 1;
+    await asRoot((sql) => sql`INSERT INTO ${sql(schema)}.migration (version) VALUES (${newer})`);
+    const problem = await problemAt(database.url, schema);
+    assert.match(problem, EXPECTED);
+    assert.match(problem, `version ${newer}, and this program knows ${MIGRATIONS.length}`);
+    const [row] = await asRoot((sql) => sql`SELECT count(*)::int AS count FROM ${sql(schema)}.migration`);
+    assert.is(row?.count, newer);
+    await dropSchema(database, schema);
+  });
+
+  for (const [what, table] of [
+    ['tables', 'session (name text)'],
+    ['versions', 'migration (name text)'],
+    ['functions', undefined],
+  ] as const) {
+    check(`are refused by another program's schema of the same name: ${what}`, async () => {
+      const schema = database.freshSchema();
+      await asRoot(async (sql) => {
+        await sql`CREATE SCHEMA ${sql(schema)}`;
+        if (table === undefined)
+          await sql.unsafe(`CREATE FUNCTION ${schema}.put_change(change json) RETURNS void LANGUAGE sql AS ''`);
+        else await sql.unsafe(`CREATE TABLE ${schema}.${table}`);
+      });
+      assert.match(await problemAt(database.url, schema), /no other program/);
+      const found = await asRoot(
+        (sql) => sql`SELECT 1 FROM pg_tables WHERE schemaname = ${schema} AND tablename = 'message'`,
+      );
+      assert.is(found.length, 0);
+      await dropSchema(database, schema);
+    });
+  }
+
+  const changed = (parts: Partial<Pick<URL, 'username' | 'password' | 'pathname' | 'search'>>): string =>
+    Object.assign(new URL(database.url), parts).href;
+  const wrong: readonly (readonly [string, () => string | Promise<string>])[] = [
+    ['a wrong password', () => changed({ password: 'canary-password' })],
+    ['a user that is not there', () => changed({ username: 'canary_user' })],
+    ['a database that is not there', () => changed({ pathname: '/canary_database' })],
+    ['an address at which nobody listens', async () => `postgres://canary:canary@127.0.0.1:${await freePort()}/canary`],
+    ['a host that is not there', () => 'postgres://canary:canary@canary.invalid/canary'],
+    ['an address that is none', () => 'postgres://canary:can%ZZary@127.0.0.1:5432/canary'],
+    ['a setting that PostgreSQL does not know', () => changed({ search: '?canary=canary' })],
+  ];
+  for (const [what, urlOf] of wrong) {
+    check(`hear the name of the variable, and nothing of what is in it: ${what}`, async () => {
+      assert.match(await problemAt(await urlOf()), EXPECTED);
+    });
+  }
+
+  check('hear it of a user who may make no schema', async () => {
+    await asRoot((sql) => sql`CREATE ROLE canary_guest LOGIN PASSWORD 'canary-guest'`);
+    const url = changed({ username: 'canary_guest', password: 'canary-guest' });
+    assert.match(await problemAt(url), 'expected a user who may make a schema');
+    // Made for that user, it is enough.
+    const schema = database.freshSchema();
+    await asRoot((sql) => sql`CREATE SCHEMA ${sql(schema)} AUTHORIZATION canary_guest`);
+    const { store } = await openAt(url, schema);
+    await store.commit([], [told('by a guest')]);
+    await store.close();
+    await dropSchema(database, schema);
+  });
+
+  check('hear it when the database lets nobody in any more', async () => {
+    const name = new URL(await database.freshDatabase()).pathname.slice(1);
+    await asRoot((sql) => sql`ALTER DATABASE ${sql(name)} CONNECTION LIMIT 0`);
+    await asRoot((sql) => sql`CREATE ROLE canary_late LOGIN PASSWORD 'canary-late'`);
+    const url = changed({ pathname: `/${name}`, username: 'canary_late', password: 'canary-late' });
+    assert.match(await problemAt(url), 'can be reached (53300)');
+  });
+
+  check('are done with the database', async () => {
+    await database.stop();
+    assert.ok(true);
+  });
+});

@@ -1,0 +1,27 @@
+import * as assert from 'uvu/assert';
+import { asDatabaseProblem } from '../../../src/adapter/postgres/errors.ts';
+import { ConfigError } from '../../../src/core/config.ts';
+import { describe } from '../../check.ts';
+
+const failing = (code: string): Error => Object.assign(new Error('words with a secret in them'), { code });
+
+describe('what is wrong with a PostgreSQL at the first connection', (check) => {
+  for (const [code, words] of [
+    ['ECONNREFUSED', 'expected a database that can be reached (ECONNREFUSED)'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'expected a certificate that can be trusted (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'expected a certificate that can be trusted (ERR_TLS_CERT_ALTNAME_INVALID)'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'expected a certificate that can be trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'],
+    ['CERT_HAS_EXPIRED', 'expected a certificate that can be trusted (CERT_HAS_EXPIRED)'],
+    ['3D000', 'expected a database that is there'],
+  ] as const) {
+    check(`is told in words that help: ${code}`, () => {
+      const told = asDatabaseProblem(failing(code));
+      assert.equal(told instanceof ConfigError && told.problems, [`AGENT_DATABASE_URL: ${words}`]);
+    });
+  }
+
+  check('stays as it was when it is none of that', () => {
+    const bug = failing('42601');
+    assert.is(asDatabaseProblem(bug), bug);
+  });
+});

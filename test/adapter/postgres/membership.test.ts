@@ -1,0 +1,416 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import type { PermissionRequest } from '../../../src/agent/permission-request.ts';
+import type { AskOutcome } from '../../../src/agent/store/cluster.ts';
+import { sessionOf } from '../../agent/store/samples.ts';
+import { describe, rejection } from '../../check.ts';
+import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
+import { startPostgres } from './world.ts';
+
+const database = await startPostgres();
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+const listenAll = (peers: readonly Peer[]): void => {
+  for (const peer of peers) peer.listen();
+};
+const asked = (id: string): PermissionRequest => ({
+  id,
+  sessionID: 'ses_1',
+  permission: 'pay',
+  patterns: ['*'],
+  metadata: { words: 'a\0b \ud800' },
+  always: ['*'],
+});
+const rule = (permission: string) => ({ permission, pattern: '*', action: 'allow' as const });
+
+describe('a server that others took for dead', (check) => {
+  check('loses its leases, takes a new seat, and works again', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([a!, b!]);
+      let isLost = false;
+      const lease = await a!.leases.enter('ses_1', () => {
+        isLost = true;
+      });
+      const old = a!.seat.id();
+      await root`DELETE FROM server WHERE id = ${old}`;
+      // Whichever finds it out first, the commit or the beat.
+      const error = await rejection(a!.tell('too late', [], lease.id));
+      assert.match(String(error), /^(?:SeatLost|LeaseLost)/);
+      assert.ok(isLost);
+      assert.is.not(a!.seat.id(), old);
+      await lease.leave();
+      const again = await a!.leases.enter('ses_1', () => {});
+      await a!.tell('again', [], again.id);
+      await again.leave();
+      await until('the other hears of it', () => b!.log.includes('again'));
+      assert.equal(await textsIn(b!.store), ['again']);
+      const rows = await root`SELECT id FROM server ORDER BY id`;
+      assert.equal(
+        rows.map(({ id }) => id),
+        [a!.seat.id(), b!.seat.id()].sort(),
+      );
+    }),
+  );
+
+  check('finds it out at its next beat, though it has nothing to keep', () =>
+    withPeers(database, 1, async ([a], { root }) => {
+      a!.listen();
+      let lost = 0;
+      await a!.leases.enter('ses_1', () => void lost++);
+      // It waits for the first one, at the same server.
+      const waiting = rejection(a!.leases.enter('ses_1', () => void lost++));
+      await root`DELETE FROM server`;
+      await waiting;
+      await until('it is told', () => lost === 2);
+      await (await a!.leases.enter('ses_1', () => {})).leave();
+    }),
+  );
+
+  check('begins nothing under a ticket that went with its seat', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      // It does not beat, so nobody tells it.
+      const held = await b!.leases.enter('ses_1', () => {});
+      const waiting = rejection(a!.leases.enter('ses_1', () => {}));
+      await until('it waits', async () => (await root`SELECT 1 FROM ticket`).length === 2);
+      await root`DELETE FROM server WHERE id = ${a!.seat.id()}`;
+      await held.leave();
+      const error = await waiting;
+      assert.is(error instanceof Error && error.name, 'LeaseLost');
+    }),
+  );
+
+  check('is none because all of them stood still, or the database did', () =>
+    withPeers(database, 0, async (_, { schema }) => {
+      const wire = await startWire(database.port);
+      const peers = await Promise.all([1, 2, 3].map(() => openPeer(wire.urlOf(database.url), schema)));
+      try {
+        listenAll(peers);
+        const seats = peers.map(({ seat }) => seat.id());
+        const leases = await Promise.all(peers.map(({ leases }, place) => leases.enter(`ses_${place}`, () => {})));
+        await sleep(2000);
+        // Longer than it takes to be dead.
+        await database.restart(1500);
+        await until('all are well', () => peers.every(({ isStoreUp }) => isStoreUp()));
+        const newcomer = await openPeer(database.url, schema);
+        newcomer.listen();
+        await sleep(500);
+        for (const [place, peer] of peers.entries()) await peer.tell(`kept ${place}`, [], leases[place]?.id);
+        assert.equal(
+          peers.map(({ seat }) => seat.id()),
+          seats,
+        );
+        await newcomer.leave();
+      } finally {
+        await Promise.all(peers.map((peer) => peer.vanish()));
+        await wire.stop();
+      }
+    }),
+  );
+
+  check('is buried by who was well all the while, and by nobody sooner', () =>
+    withPeers(database, 3, async ([a, b, c], { root }) => {
+      listenAll([b!, c!]);
+      const lease = await a!.leases.enter('ses_1', () => {});
+      const startedAt = performance.now();
+      const next = b!.leases.enter('ses_1', () => {});
+      let isAborted = false;
+      const aborting = c!.leases.abort('ses_1').then(() => {
+        isAborted = true;
+      });
+      await sleep(500);
+      assert.not.ok(isAborted);
+      await next.then((own) => own.leave());
+      assert.ok(performance.now() - startedAt > 700);
+      // An abort of what a dead server did settles as well.
+      await aborting;
+      assert.equal((await root`SELECT id FROM server ORDER BY id`).length, 2);
+      await rejection(a!.tell('from the grave', [], lease.id));
+    }),
+  );
+
+  check('is none of those that left: they leave no row behind', () =>
+    withPeers(database, 3, async (peers, { root }) => {
+      listenAll(peers);
+      const request = asked('per_1');
+      await peers[0]!.asks.put(request, () => {});
+      await peers[0]!.leases.enter('ses_1', () => {});
+      await sleep(Math.random() * 300);
+      await Promise.all(peers.map((peer) => peer.leave()));
+      for (const table of ['server', 'ticket', 'ask'])
+        assert.equal([...(await root`SELECT 1 FROM ${root(table)}`)], []);
+    }),
+  );
+});
+
+describe('events of several servers', (check) => {
+  check('are told at each in one order without a gap, while all of them keep some', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 25 }), {
+          minLength: 2,
+          maxLength: 4,
+        }),
+        (lanes) =>
+          withPeers(database, lanes.length, async (peers) => {
+            listenAll(peers);
+            await Promise.all(
+              lanes.map(async (pauses, index) => {
+                const waits = pauses.map(async (pause, count) => {
+                  const telling = peers[index]!.tell(`${index}.${count}`);
+                  if (pause === 0) await telling;
+                  return telling;
+                });
+                await Promise.all(waits);
+              }),
+            );
+            const stored = await textsIn(peers[0]!.store);
+            assert.is(stored.length, lanes.flat().length);
+            for (const peer of peers) {
+              await until('all is told', () => peer.log.length >= stored.length);
+              assert.equal(peer.log, stored);
+            }
+          }),
+      ),
+      { numRuns: 12 },
+    ),
+  );
+
+  check('go on when a listening connection is cut, and when the database is restarted', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([a!, b!]);
+      const heard = (text: string) => until(`${text} is heard`, () => b!.log.includes(text));
+      await a!.tell('first');
+      await heard('first');
+      for (const count of numbers(3)) {
+        await root`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'listen%'`;
+        await a!.tell(`cut ${count}`);
+        await heard(`cut ${count}`);
+      }
+      await database.restart(600);
+      await until('it is back', () =>
+        a!.tell('back').then(
+          () => true,
+          () => false,
+        ),
+      );
+      await heard('back');
+      // By a notification, and not by the next beat.
+      await until('somebody listens', async () => {
+        const rows = await root`SELECT 1 FROM pg_stat_activity WHERE query ILIKE 'listen%'`.catch(() => []);
+        return rows.length >= 2;
+      });
+      assert.equal(await textsIn(b!.store), b!.log);
+    }),
+  );
+
+  check('are forgotten by their number while others are kept, and the newest that went is known', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      listenAll([a!, b!]);
+      const telling = Promise.all(
+        [a!, b!].map(async (peer, index) => {
+          for (const count of numbers(60)) await peer.tell(`${index}.${count}`);
+        }),
+      );
+      for (const _ of numbers(10)) {
+        await Promise.all([a!.store.pruneEvents(20), b!.store.pruneEvents(20)]);
+        await sleep(20);
+      }
+      await telling;
+      await a!.store.pruneEvents(5);
+      const [left, span] = [await a!.store.events({ afterID: '', limit: 1000 }), await a!.store.eventSpan()];
+      assert.is(left.length, 5);
+      assert.is(span.oldest, left[0]?.event.id);
+      assert.is(span.newest, left.at(-1)?.event.id);
+      assert.ok(span.forgotten < span.oldest && span.forgotten !== '');
+      await a!.store.pruneEvents(0);
+      assert.equal(await a!.store.eventSpan(), { oldest: '', forgotten: span.newest, newest: span.newest });
+      await a!.tell('after');
+      assert.ok((await a!.store.eventSpan()).newest > span.newest);
+    }),
+  );
+
+  check('are forgotten by their bytes', () =>
+    withPeers(
+      database,
+      1,
+      async ([a]) => {
+        for (const count of numbers(10)) await a!.tell(`${count}${'x'.repeat(1000)}`);
+        await a!.store.pruneEvents(1000);
+        const left = await textsIn(a!.store);
+        assert.equal(
+          left.map((text) => text[0]),
+          ['7', '8', '9'],
+        );
+      },
+      { eventLimitBytes: 4000 },
+    ),
+  );
+});
+
+describe('leases under a race', (check) => {
+  check('are held by one at a time, and given in the order of their tickets', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(2), fc.nat(2), fc.nat(15)), { minLength: 4, maxLength: 40 }),
+        (wishes) =>
+          withPeers(database, 3, async (peers) => {
+            listenAll(peers);
+            const held = new Map<string, number>();
+            const order = new Map<string, bigint[]>();
+            await Promise.all(
+              wishes.map(async ([peer, session, holdMs]) => {
+                const id = `ses_${session}`;
+                const lease = await peers[peer]!.leases.enter(id, () => {});
+                held.set(id, (held.get(id) ?? 0) + 1);
+                assert.is(held.get(id), 1, 'two leases of a session at once');
+                order.set(id, [...(order.get(id) ?? []), BigInt(lease.id ?? 0)]);
+                await peers[peer]!.tell(`under ${lease.id}`, [], lease.id);
+                await sleep(holdMs);
+                held.set(id, 0);
+                await lease.leave();
+              }),
+            );
+            for (const seqs of order.values())
+              assert.ok(seqs.every((seq, place) => place === 0 || seq > seqs[place - 1]!));
+            assert.equal(await peers[0]!.leases.statuses(), {});
+          }),
+      ),
+      { numRuns: 8 },
+    ),
+  );
+
+  check('and changes of two sessions in opposite order at two servers stop neither', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      const [one, two] = ['ses_1', 'ses_2'].map((id) => ({ kind: 'session' as const, session: sessionOf(id) }));
+      await Promise.all(
+        numbers(40).flatMap((count) => [
+          a!.tell(`a.${count}`, [one!, two!]),
+          b!.tell(`b.${count}`, [two!, one!]),
+          a!.leases.abort('ses_1'),
+          b!.store.pruneEvents(1000),
+        ]),
+      );
+      assert.is((await textsIn(a!.store)).length, 80);
+    }),
+  );
+});
+
+describe('questions of several servers', (check) => {
+  check('are answered once, whoever answers and however many do at once', () =>
+    withPeers(database, 3, async (peers, { root }) => {
+      listenAll(peers);
+      const heard = new Map<string, AskOutcome[]>();
+      for (const count of numbers(12)) {
+        const id = `per_${count}`;
+        heard.set(id, []);
+        await peers[count % 3]!.asks.put(asked(id), (outcome) => void heard.get(id)?.push(outcome));
+      }
+      assert.equal(
+        (await peers[0]!.asks.open()).map(({ id }) => id),
+        numbers(12).map((count) => `per_${count}`),
+      );
+      assert.equal((await peers[1]!.asks.open())[0], asked('per_0'));
+      const won = await Promise.all(
+        numbers(12).flatMap((count) =>
+          peers.map((peer, place) =>
+            peer.asks.answer({
+              requestID: `per_${count}`,
+              outcome: { reply: 'always' },
+              allows: [rule(`${count}.${place}`)],
+            }),
+          ),
+        ),
+      );
+      assert.is(won.filter(Boolean).length, 12);
+      await until('all are told', () => [...heard.values()].every((outcomes) => outcomes.length > 0));
+      await sleep(400);
+      for (const outcomes of heard.values()) assert.equal(outcomes, [{ reply: 'always' }]);
+      assert.is((await peers[2]!.asks.allowed()).length, 12);
+      assert.equal([...(await root`SELECT 1 FROM ask`)], []);
+    }),
+  );
+
+  check('go with a server that is buried, and one it asks under its old seat is refused', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([b!]);
+      await a!.asks.put(asked('per_1'), () => {});
+      await root`DELETE FROM server WHERE id = ${a!.seat.id()}`;
+      assert.equal(await b!.asks.open(), []);
+      assert.is(await b!.asks.answer({ requestID: 'per_1', outcome: { reply: 'once' }, allows: [] }), false);
+      const error = await rejection(a!.asks.put(asked('per_2'), () => {}));
+      assert.is(error instanceof Error && error.name, 'SeatLost');
+      await a!.asks.put(asked('per_3'), () => {});
+    }),
+  );
+
+  check('that the database cannot know are told to be none', () =>
+    withPeers(database, 1, async ([a]) => {
+      for (const requestID of ['per_\0', 'per_\ud800', '', 'x'.repeat(20_000)])
+        assert.is(await a!.asks.answer({ requestID, outcome: { reply: 'once' }, allows: [] }), false);
+    }),
+  );
+});
+
+describe('texts that PostgreSQL cannot hold', (check) => {
+  const ODD = 'a\0b \ud800 \udc00 \u{1f600} "\\u0000"';
+  check('come back as they were, and are looked for without trouble', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      const session = sessionOf('ses_1', { title: ODD, directory: ODD, metadata: { [ODD]: ODD } });
+      const message = { id: ODD, text: ODD };
+      await a!.store.commit(
+        [{ kind: 'session', session }],
+        [{ directory: ODD, draft: { type: 'session.updated', properties: { sessionID: 'ses_1', info: session } } }],
+      );
+      assert.equal(await b!.store.session('ses_1'), session);
+      assert.equal(await b!.store.sessions({ directory: ODD }), [session]);
+      assert.equal(await b!.store.sessions({ search: ODD }), [session]);
+      assert.equal(await b!.store.sessions({ parentID: ODD }), []);
+      assert.is((await b!.store.events({ afterID: '', directory: ODD, limit: 5 })).length, 1);
+      assert.equal(await b!.store.events({ afterID: `z${ODD}`, limit: 5 }), []);
+      assert.is(await b!.store.session(ODD), undefined);
+      assert.equal(await b!.store.messages(ODD, { beforeID: ODD }), []);
+      assert.equal(await b!.store.outline(ODD, { beforeID: ODD }), []);
+      assert.is(await b!.store.message(ODD, message.id), undefined);
+      assert.is(await b!.store.output(ODD, ODD), undefined);
+    }),
+  );
+
+  check('as an id fail the one commit that they are in', () =>
+    withPeers(database, 1, async ([a]) => {
+      const outcomes = await Promise.allSettled([
+        a!.tell('before'),
+        a!.tell('odd', [{ kind: 'session', session: sessionOf('ses_\0') }]),
+        a!.tell('long', [
+          { kind: 'session', session: sessionOf(`ses_${crypto.getRandomValues(new Uint8Array(9000)).join('')}`) },
+        ]),
+        a!.tell('after'),
+      ]);
+      assert.equal(
+        outcomes.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+      );
+      assert.equal(await textsIn(a!.store), ['before', 'after']);
+    }),
+  );
+
+  check('are none that is merely long: 60 MB go in and out, and meanwhile nobody is taken for dead', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      listenAll([a!, b!]);
+      const seats = [a!.seat.id(), b!.seat.id()];
+      const title = '0123456789'.repeat(6_000_000);
+      const startedAt = performance.now();
+      await a!.store.commit([{ kind: 'session', session: sessionOf('ses_1', { metadata: { title } }) }], []);
+      console.log(`figure: 60 MB were kept in ${Math.round(performance.now() - startedAt)} ms`);
+      assert.is((await b!.store.session('ses_1'))?.metadata?.title, title);
+      assert.equal([a!.seat.id(), b!.seat.id()], seats);
+    }),
+  );
+});
+
+describe('the database of these tests', (check) => {
+  check('is stopped', async () => {
+    await database.stop();
+    assert.ok(true);
+  });
+});

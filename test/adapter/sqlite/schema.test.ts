@@ -1,0 +1,77 @@
+import { DatabaseSync } from 'node:sqlite';
+import * as assert from 'uvu/assert';
+import { MIGRATIONS, migrate } from '../../../src/adapter/sqlite/schema.ts';
+import { ConfigError } from '../../../src/core/config.ts';
+import { describe } from '../../check.ts';
+
+const STEPS = ['CREATE TABLE a (x); INSERT INTO a VALUES (1)', 'ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1'];
+
+const versionOf = (database: DatabaseSync): unknown => database.prepare('PRAGMA user_version').get()?.user_version;
+const thrownBy = (body: () => void): unknown => {
+  try {
+    body();
+  } catch (thrown) {
+    return thrown;
+  }
+  throw new Error('Expected an error');
+};
+
+describe('the schema of a database', (check) => {
+  check('is brought from nothing to the newest version, and is then left alone', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database);
+    assert.is(versionOf(database), MIGRATIONS.length);
+    migrate(database);
+    assert.is(versionOf(database), MIGRATIONS.length);
+    database.close();
+  });
+
+  check('goes step by step from the version that it has', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database, STEPS.slice(0, 1));
+    assert.is(versionOf(database), 1);
+    migrate(database, STEPS);
+    assert.is(versionOf(database), 2);
+    assert.equal({ ...database.prepare('SELECT * FROM a').get() }, { x: 1, y: 2 });
+    database.close();
+  });
+
+  check('stays at the last whole step when one fails', () => {
+    const database = new DatabaseSync(':memory:');
+    thrownBy(() => migrate(database, [...STEPS, 'CREATE TABLE b (x); DELETE FROM nowhere']));
+    assert.is(versionOf(database), 2);
+    assert.is(database.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'b'").get()?.n, 0);
+    migrate(database, [...STEPS, 'CREATE TABLE b (x)']);
+    assert.is(versionOf(database), 3);
+    database.close();
+  });
+
+  check('is refused when it is newer than every step known', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database, STEPS);
+    assert.instance(
+      thrownBy(() => migrate(database, STEPS.slice(0, 1))),
+      ConfigError,
+    );
+    assert.is(versionOf(database), 2);
+    database.close();
+  });
+
+  check('of the first version loses its events, goes on after their ids, and keeps all else', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database, MIGRATIONS.slice(0, 1));
+    database.exec(`
+      INSERT INTO session VALUES ('ses_1', '"/"', NULL, 'title', 5, '{}');
+      INSERT INTO event VALUES ('evt_1', '"/"', '{}'), ('evt_2', '"/"', '{}')`);
+    migrate(database);
+    const rows = (sql: string) =>
+      database
+        .prepare(sql)
+        .all()
+        .map((row) => ({ ...row }));
+    assert.equal(rows('SELECT * FROM event'), []);
+    assert.equal(rows('SELECT newest, forgotten FROM event_mark'), [{ newest: 'evt_2', forgotten: 'evt_2' }]);
+    assert.equal(rows('SELECT id, updated, is_hidden FROM session'), [{ id: 'ses_1', updated: 5, is_hidden: 0 }]);
+    database.close();
+  });
+});

@@ -1,0 +1,33 @@
+import * as assert from 'uvu/assert';
+import { workerModule } from '../../../src/adapter/web/worker.ts';
+import { ConfigError } from '../../../src/core/config.ts';
+import { describe, rejection } from '../../check.ts';
+
+const asking = () => new Request('http://gateway.test/');
+
+describe('a Worker module', (check) => {
+  check('builds its handler once, from the texts among its bindings', async () => {
+    const seen: unknown[] = [];
+    const { fetch } = workerModule(async ({ MODERATION_API_KEYS, ASSETS }) => {
+      seen.push([MODERATION_API_KEYS, ASSETS]);
+      return async () => new Response('fine');
+    });
+    const bindings = { MODERATION_API_KEYS: 'k', ASSETS: {} } as unknown as Record<string, string>;
+    for (let index = 0; index < 3; index++) assert.is(await (await fetch(asking(), bindings)).text(), 'fine');
+    assert.equal(seen, [['k', undefined]]);
+  });
+
+  check('builds anew after a build that failed: what was missing may be there by now', async () => {
+    const failures: Error[] = [new ConfigError(['BACKEND_BASE_URL: expected a backend']), new Error('bug')];
+    const { fetch } = workerModule(async () => {
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      return async () => new Response('fine');
+    });
+    const refused = await fetch(asking());
+    assert.is(refused.status, 500);
+    assert.match(await refused.text(), 'BACKEND_BASE_URL');
+    assert.instance(await rejection(fetch(asking())), Error);
+    assert.is((await fetch(asking())).status, 200);
+  });
+});

@@ -1,0 +1,149 @@
+import * as assert from 'uvu/assert';
+import { modelNamed } from '../../../src/agent/agents/catalog.ts';
+import { voicesFrom } from '../../../src/agent/agents/from-config.ts';
+import { TITLE_PROMPT } from '../../../src/agent/agents/title.ts';
+import type { ModelVoice } from '../../../src/agent/agents/types.ts';
+import type { ModelRef } from '../../../src/agent/session.ts';
+import { Fault } from '../../../src/core/fault.ts';
+import { describe } from '../../check.ts';
+import { configOf, type Json } from '../config/world.ts';
+
+const LARGE = { providerID: 'home', modelID: 'large' };
+const SMALL = { providerID: 'home', modelID: 'small' };
+const HOME = {
+  model: 'home/large',
+  provider: {
+    home: {
+      options: { baseURL: 'http://127.0.0.1:1/v1' },
+      models: {
+        large: { variants: { low: {}, high: {} }, options: { store: false } },
+        small: { variants: { low: {} } },
+        cold: { temperature: false },
+      },
+    },
+  },
+};
+const voicesOf = (more: Json = {}) => voicesFrom(configOf({ ...HOME, ...more }));
+const said = (voice: ModelVoice | undefined) => {
+  const { target, ref } = voice ?? {};
+  return { ref, options: target?.options, temperature: target?.temperature, topP: target?.topP };
+};
+
+describe('the temperature of an agent', (check) => {
+  const agent = { build: { temperature: 0.2, top_p: 0.9 } };
+
+  check('goes to every model but one that says that it takes none', () => {
+    const { modelFor } = voicesOf({ agent });
+    const asked = ['large', 'cold'].map((modelID) => said(modelFor({ providerID: 'home', modelID }, 'build')));
+    assert.equal(
+      asked.map(({ temperature, topP }) => [temperature, topP]),
+      [
+        [0.2, 0.9],
+        [undefined, 0.9],
+      ],
+    );
+  });
+});
+
+describe('whoever names sessions', (check) => {
+  check('is the small model, else the one that answers, with our words and nobody else’s manner', () => {
+    const agent = { build: { temperature: 1, options: { top_k: 1 }, variant: 'high' } };
+    const usual = voicesOf({ agent }).titlerFor({ ...LARGE, variant: 'high' });
+    assert.is(usual?.prompt, TITLE_PROMPT);
+    assert.equal(said(usual?.model), {
+      ref: LARGE,
+      options: { store: false },
+      temperature: undefined,
+      topP: undefined,
+    });
+    assert.equal(voicesOf({ agent }).titlerFor(SMALL)?.model.ref, SMALL);
+    assert.equal(voicesOf({ small_model: 'home/small' }).titlerFor(LARGE)?.model.ref, SMALL);
+  });
+
+  check('is as its agent is configured', () => {
+    const title = {
+      model: 'home/small',
+      variant: 'low',
+      temperature: 0,
+      top_p: 0.5,
+      prompt: 'Name it.',
+      options: { top_k: 2 },
+    };
+    const titler = voicesOf({ small_model: 'home/large', agent: { title } }).titlerFor(LARGE);
+    assert.is(titler?.prompt, 'Name it.');
+    assert.equal(said(titler?.model), {
+      ref: { ...SMALL, variant: 'low' },
+      options: { reasoningEffort: 'low', top_k: 2 },
+      temperature: 0,
+      topP: 0.5,
+    });
+  });
+
+  check('is nobody where its agent is switched off', () => {
+    assert.is(voicesOf({ agent: { title: { disable: true } } }).titlerFor(LARGE), undefined);
+  });
+});
+
+describe('whoever sums up a conversation', (check) => {
+  const build = { temperature: 1, top_p: 0.1, options: { top_k: 1, seed: 1 } };
+  const chosen = { ...LARGE, variant: 'high' };
+
+  check('is the agent at work, with the model and the variant that it works with', () => {
+    const { summariserFor, modelFor } = voicesOf({ agent: { build } });
+    assert.equal(summariserFor(chosen, 'build'), { prompt: undefined, model: modelFor(chosen, 'build') });
+  });
+
+  check('has the manner of the agent at work, and its own over it', () => {
+    const compaction = { temperature: 0, variant: 'low', prompt: 'Be short.', options: { top_k: 2 } };
+    const summariser = voicesOf({ agent: { build, compaction } }).summariserFor(chosen, 'build');
+    assert.is(summariser?.prompt, 'Be short.');
+    assert.equal(said(summariser?.model), {
+      ref: { ...LARGE, variant: 'low' },
+      options: { store: false, reasoningEffort: 'low', top_k: 2, seed: 1 },
+      temperature: 0,
+      topP: 0.1,
+    });
+  });
+
+  check('has a model of its own, and then its own manner alone', () => {
+    const compaction = { model: 'home/small', options: { top_k: 2 } };
+    const { summariserFor } = voicesOf({ agent: { build, compaction } });
+    assert.equal(said(summariserFor(chosen, 'build')?.model), {
+      ref: SMALL,
+      options: { top_k: 2 },
+      temperature: undefined,
+      topP: undefined,
+    });
+  });
+
+  check('is nobody for a model that is gone', () => {
+    assert.is(voicesOf().summariserFor({ providerID: 'home', modelID: 'gone' }, 'build'), undefined);
+  });
+});
+
+describe('a model that a prompt names', (check) => {
+  const complaint = (ref: ModelRef): string => {
+    try {
+      modelNamed(voicesOf(), ref);
+    } catch (error) {
+      if (error instanceof Fault && error.detail.kind === 'bad-input') return error.detail.message;
+    }
+    return 'taken';
+  };
+
+  check('is refused by its variant when only that is wrong, with those that there are', () => {
+    assert.is(
+      complaint({ ...LARGE, variant: 'hgih' }),
+      'variant: home/large has no such variant. Its variants are: low, high',
+    );
+    assert.match(complaint({ providerID: 'home', modelID: 'cold', variant: 'high' }), /Its variants are: none$/);
+    assert.is(complaint({ ...LARGE, variant: 'high' }), 'taken');
+  });
+
+  check('is refused by its name when that is wrong, with the nearest', () => {
+    assert.match(
+      complaint({ providerID: 'home', modelID: 'lrage' }),
+      /^model: no such model\. The nearest is home\/large\./,
+    );
+  });
+});

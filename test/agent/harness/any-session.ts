@@ -1,0 +1,281 @@
+import fc from 'fast-check';
+import type { AssistantMessage, Message, MessageError, UserMessage } from '../../../src/agent/message.ts';
+import type { Ids } from '../../../src/agent/protocol/ids.ts';
+import type { Part, ToolState } from '../../../src/agent/protocol/types.ts';
+import type { DocumentLine } from '../../../src/agent/session/document.ts';
+import type { Session, Tokens } from '../../../src/agent/session.ts';
+
+/** Any JavaScript text: halves of surrogate pairs, control characters, and names that objects have of themselves. */
+const text = fc.oneof(
+  fc.string({ unit: fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\ud800', '\udfff', '\0', '"')) }),
+  fc.constantFrom('constructor', '__proto__', 'toString'),
+);
+const time = fc.integer({ min: 0, max: 4_000_000_000_000 });
+const count = fc.nat(100_000);
+const cost = fc.double({ min: 0, max: 100, noNaN: true }).map((value) => value + 0);
+/** What JSON can hold, and what it holds the same when it is read back. */
+const named = fc
+  .dictionary(text, fc.jsonValue())
+  .map((value): Readonly<Record<string, unknown>> => JSON.parse(JSON.stringify(value)));
+const tokens: fc.Arbitrary<Tokens> = fc.record({
+  input: count,
+  output: count,
+  reasoning: count,
+  cache: fc.record({ read: count, write: count }),
+});
+const spent = fc.record({ tokens, total: fc.option(count) }).map(({ tokens: held, total }) => ({
+  ...held,
+  ...(total === null ? {} : { total }),
+}));
+const finish = fc.constantFrom(
+  'stop' as const,
+  'length' as const,
+  'tool-calls' as const,
+  'content-filter' as const,
+  'error' as const,
+  'other' as const,
+  'unknown' as const,
+);
+const error: fc.Arbitrary<MessageError> = fc.oneof(
+  fc.record({
+    name: fc.constant('ProviderAuthError' as const),
+    data: fc.record({ providerID: text, message: text }),
+  }),
+  fc.record({
+    name: fc.constant('UnknownError' as const),
+    data: fc.record({ message: text, ref: text }, { requiredKeys: ['message'] }),
+  }),
+  fc.record({ name: fc.constant('MessageOutputLengthError' as const), data: fc.constant({}) }),
+  fc.record({
+    name: fc.constantFrom(
+      'MessageAbortedError' as const,
+      'ContextOverflowError' as const,
+      'ContentFilterError' as const,
+    ),
+    data: fc.record({ message: text }),
+  }),
+  fc.record({
+    name: fc.constant('APIError' as const),
+    data: fc.record(
+      { message: text, statusCode: count, isRetryable: fc.boolean() },
+      { requiredKeys: ['message', 'isRetryable'] },
+    ),
+  }),
+) as fc.Arbitrary<MessageError>;
+
+const lasting = fc.record({ start: time, end: time });
+const spoken = fc.record({ start: time, end: time }, { requiredKeys: ['start'] });
+const state: fc.Arbitrary<ToolState> = fc.oneof(
+  fc.record({ status: fc.constant('pending' as const), input: named, raw: text }),
+  fc.record(
+    {
+      status: fc.constant('running' as const),
+      input: named,
+      title: text,
+      metadata: named,
+      time: fc.record({ start: time }),
+    },
+    { requiredKeys: ['status', 'input', 'time'] },
+  ),
+  fc.record({
+    status: fc.constant('completed' as const),
+    input: named,
+    output: text,
+    title: text,
+    metadata: named,
+    time: lasting,
+  }),
+  fc.record(
+    { status: fc.constant('error' as const), input: named, error: text, metadata: named, time: lasting },
+    { requiredKeys: ['status', 'input', 'error', 'time'] },
+  ),
+);
+
+/** A part without its place. */
+const body = fc.oneof(
+  fc.record(
+    { type: fc.constant('text' as const), text, synthetic: fc.boolean(), time: spoken },
+    { requiredKeys: ['type', 'text'] },
+  ),
+  fc.record({ type: fc.constant('reasoning' as const), text, time: spoken }),
+  fc.record(
+    {
+      type: fc.constant('file' as const),
+      mime: text,
+      filename: text,
+      url: text.map((data) => `data:text/plain,${data}`),
+    },
+    { requiredKeys: ['type', 'mime', 'url'] },
+  ),
+  fc.record({ type: fc.constant('tool' as const), callID: text, tool: text, state }),
+  fc.record({ type: fc.constant('step-start' as const) }),
+  fc.record({ type: fc.constant('step-finish' as const), reason: finish, cost, tokens: spent }),
+  fc.record({ type: fc.constant('retry' as const), attempt: count, error, time: fc.record({ created: time }) }),
+  fc.record({ type: fc.constant('compaction' as const), auto: fc.boolean() }),
+);
+const part = fc.record({ body, output: fc.option(text) });
+
+type KeptMessage = {
+  readonly info: Message;
+  readonly parts: readonly Part[];
+  readonly outputs: readonly { readonly partID: string; readonly text: string }[];
+};
+/** A session with all that belongs to it. */
+export type KeptSession = { readonly info: Session; readonly messages: readonly KeptMessage[] };
+type Changeable = {
+  readonly info: Session;
+  readonly messages: (Omit<KeptMessage, 'parts'> & { readonly parts: Part[] })[];
+};
+
+/** The document that these sessions make. */
+export const linesOf = (sessions: readonly KeptSession[]): readonly string[] => {
+  const listed = sessions.map(({ info, messages }) => ({
+    id: info.id,
+    messages: messages.map((kept) => kept.info.id),
+  }));
+  const lines = sessions.flatMap(({ info, messages }): DocumentLine[] => [
+    { kind: 'session', session: info },
+    ...messages.flatMap(({ info: message, parts, outputs }): DocumentLine[] => [
+      { kind: 'message', message },
+      ...parts.flatMap((held): DocumentLine[] => [
+        { kind: 'part', part: held },
+        ...outputs.filter(({ partID }) => partID === held.id).map((output) => ({ kind: 'output' as const, ...output })),
+      ]),
+    ]),
+  ]);
+  const contents = { format: 'gatehouse-session', version: 1, sessions: listed };
+  return [contents, ...lines, { kind: 'end' }].map((line) => JSON.stringify(line));
+};
+
+type Loose<M> = Omit<M, 'id' | 'sessionID' | 'parentID'>;
+const user: fc.Arbitrary<Loose<UserMessage>> = fc.record(
+  {
+    role: fc.constant('user' as const),
+    time: fc.record({ created: time }),
+    agent: text,
+    model: fc.record({ providerID: text, modelID: text, variant: text }, { requiredKeys: ['providerID', 'modelID'] }),
+    system: text,
+    tools: fc.dictionary(text, fc.boolean()).map((value) => JSON.parse(JSON.stringify(value))),
+  },
+  { requiredKeys: ['role', 'time', 'agent', 'model'] },
+);
+const assistant: fc.Arbitrary<Loose<AssistantMessage>> = fc.record(
+  {
+    role: fc.constant('assistant' as const),
+    mode: text,
+    agent: text,
+    modelID: text,
+    providerID: text,
+    variant: text,
+    path: fc.record({ cwd: text, root: text }),
+    time: fc.record({ created: time, completed: time }, { requiredKeys: ['created'] }),
+    cost,
+    tokens: spent,
+    finish,
+    error,
+    summary: fc.boolean(),
+  },
+  { requiredKeys: ['role', 'mode', 'agent', 'modelID', 'providerID', 'path', 'time', 'cost', 'tokens'] },
+);
+const message = fc.record({ info: fc.oneof(user, assistant), parts: fc.array(part, { maxLength: 4 }) });
+
+const session: fc.Arbitrary<Omit<Session, 'id' | 'parentID'>> = fc.record(
+  {
+    slug: text,
+    projectID: text,
+    directory: text,
+    title: text,
+    agent: text,
+    model: fc.record({ providerID: text, id: text, variant: text }, { requiredKeys: ['providerID', 'id'] }),
+    version: text,
+    metadata: named,
+    permission: fc.array(
+      fc.record({
+        permission: text,
+        pattern: text,
+        action: fc.constantFrom('allow' as const, 'ask' as const, 'deny' as const),
+      }),
+      { maxLength: 3 },
+    ),
+    cost,
+    tokens,
+    time: fc.record(
+      { created: time, updated: time, compacting: time, archived: time },
+      { requiredKeys: ['created', 'updated'] },
+    ),
+  },
+  { requiredKeys: ['slug', 'projectID', 'directory', 'title', 'version', 'cost', 'tokens', 'time'] },
+);
+
+/** Plans of sessions, of which each but the first hangs under one before it. */
+const plan = fc.array(
+  fc.record({ info: session, messages: fc.array(message, { maxLength: 3 }), parent: fc.nat(), hasTask: fc.boolean() }),
+  { minLength: 1, maxLength: 4 },
+);
+type Plan = typeof plan extends fc.Arbitrary<infer Held> ? Held : never;
+
+const keptOf = (
+  { info, parts }: Plan[number]['messages'][number],
+  { ids, sessionID, userID }: { readonly ids: Ids; readonly sessionID: string; readonly userID: string },
+): Changeable['messages'][number] => {
+  const id = ids('message');
+  const placed = { id, sessionID };
+  const placedInfo: Message =
+    info.role === 'user' ? { ...info, ...placed } : { ...info, ...placed, parentID: userID === '' ? id : userID };
+  const made = parts.map(({ body: held, output }) => {
+    const whole: Part = { ...held, id: ids('part'), sessionID, messageID: id };
+    return { whole, output };
+  });
+  return {
+    info: placedInfo,
+    parts: made.map(({ whole }) => whole),
+    outputs: made.flatMap(({ whole, output }) => (output === null ? [] : [{ partID: whole.id, text: output }])),
+  };
+};
+
+/** A call of the tool that hands work on, as it is left in the message that made it. */
+const taskPart = (ids: Ids, { id, sessionID }: Message, taskID: string): Part => ({
+  id: ids('part'),
+  sessionID,
+  messageID: id,
+  type: 'tool',
+  callID: 'call_task',
+  tool: 'task',
+  state: {
+    status: 'completed',
+    input: {},
+    output: 'done',
+    title: 'task',
+    metadata: { sessionId: taskID, truncated: false },
+    time: { start: 1, end: 2 },
+  },
+});
+
+/** Sessions of every shape that a store may hold, under ids made by `ids`. */
+export const anySessions = (ids: Ids): fc.Arbitrary<readonly KeptSession[]> =>
+  plan.map((planned) => {
+    const sessions: Changeable[] = [];
+    for (const [index, { info, messages, parent, hasTask }] of planned.entries()) {
+      const id = ids('session');
+      const above = sessions[parent % Math.max(1, index)];
+      let userID = '';
+      const kept = messages.map((held) => {
+        const made = keptOf(held, { ids, sessionID: id, userID });
+        if (held.info.role === 'user') userID = made.info.id;
+        return made;
+      });
+      const caller = above?.messages.at(-1);
+      if (hasTask && caller !== undefined) caller.parts.push(taskPart(ids, caller.info, id));
+      sessions.push({
+        info: { ...info, id, ...(above === undefined ? {} : { parentID: above.info.id }) },
+        messages: kept,
+      });
+    }
+    return sessions.map(({ info, messages }) => ({
+      info,
+      messages: messages.map((kept) => ({
+        ...kept,
+        parts: kept.parts.toSorted((left, right) => (left.id < right.id ? -1 : 1)),
+      })),
+    }));
+  });

@@ -1,0 +1,252 @@
+import type { KnownAgent, Voices } from '../../../src/agent/agents/catalog.ts';
+import { TITLE_PROMPT, type Titler } from '../../../src/agent/agents/title.ts';
+import type { ModelVoice, Summariser } from '../../../src/agent/agents/types.ts';
+import { alone } from '../../../src/agent/alone.ts';
+import { type AgentNeeds, type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
+import { SILENT_METER } from '../../../src/agent/metrics.ts';
+import type { ChatEvent, ChatModel, ChatRequest } from '../../../src/agent/model/types.ts';
+import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
+import { createIds } from '../../../src/agent/protocol/ids.ts';
+import type { ModelRef, Rule } from '../../../src/agent/session.ts';
+import type { Store } from '../../../src/agent/store/store.ts';
+import type { AgentTool, ToolOutcome } from '../../../src/agent/tools/tool.ts';
+import { createLog } from '../../../src/core/log.ts';
+import { isRecord } from '../../../src/core/record.ts';
+import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
+import { createMemoryStore } from '../store/memory-store.ts';
+
+/** What a scripted model does when it is asked: it may look at what it was told. */
+export type Script = (request: ChatRequest, signal: AbortSignal) => AsyncIterable<ChatEvent>;
+
+const TOKENS = { input: 10, output: 5, reasoning: 0, cache: { read: 0, write: 0 }, total: 15 };
+
+/** Says a text and is done. */
+export const saying = (...deltas: readonly string[]): Script =>
+  async function* () {
+    for (const delta of deltas) yield { kind: 'text', delta };
+    yield { kind: 'finished', finish: 'stop', tokens: TOKENS };
+  };
+
+/** Asks for tool calls. */
+export const calling = (
+  ...calls: readonly { readonly name: string; readonly input: unknown; readonly raw?: string }[]
+): Script =>
+  async function* (request) {
+    for (const [index, { name, input, raw = JSON.stringify(input) }] of calls.entries()) {
+      const id = `call-${request.messages.length}-${index}`;
+      yield { kind: 'call-begun', id, name };
+      yield { kind: 'call', id, name, input, raw };
+    }
+    yield { kind: 'finished', finish: 'tool-calls', tokens: TOKENS };
+  };
+
+/** Fails. */
+export const failing = (error: unknown): Script =>
+  // biome-ignore lint/correctness/useYield: a model that fails says nothing before
+  async function* () {
+    throw error;
+  };
+
+/** Waits until it is left. */
+export const hanging: Script = async function* (_request, signal) {
+  yield { kind: 'text', delta: 'thinking' };
+  await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+};
+
+export type AgentWorld = {
+  readonly server: AgentServer;
+  readonly clock: FakeClock;
+  readonly store: Store;
+  readonly voices: Voices;
+  readonly logged: string[];
+  /** What the model was asked, in order. Requests for titles are left out. */
+  readonly asked: ChatRequest[];
+  readonly titles: ChatRequest[];
+  /** Calls a route and hands on its answer. */
+  readonly call: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
+  /** The JSON of a route that is expected to answer 200. */
+  readonly get: (path: string) => Promise<unknown>;
+  readonly post: (path: string, body?: unknown) => Promise<unknown>;
+  /** A session's id. */
+  readonly session: (given?: unknown) => Promise<string>;
+  /** Every event there was. */
+  readonly events: () => Promise<readonly AgentEvent[]>;
+};
+
+export type WorldGiven = {
+  /** What the model does, call after call; the last one stays. */
+  readonly scripts?: readonly Script[];
+  readonly tools?: readonly AgentTool[];
+  readonly rules?: readonly Rule[];
+  readonly agents?: readonly Partial<KnownAgent>[];
+  readonly voice?: Partial<ModelVoice>;
+  /** Models that there are beside the usual one. They speak as that one does. */
+  readonly models?: readonly ModelRef[];
+  /** None: nobody names sessions. */
+  readonly titler?: Partial<Titler> | null;
+  readonly summariser?: Summariser;
+  readonly store?: Store;
+  readonly changes?: Partial<AgentNeeds>;
+  /** Is given the world before its server is started. */
+  readonly onBuilt?: (world: AgentWorld) => void;
+};
+
+/** A tool that answers with a text. */
+export const toolNamed = (name: string, run: AgentTool['run'] = async () => outcome('done')): AgentTool => ({
+  name,
+  description: `The tool ${name}`,
+  inputSchema: { type: 'object' },
+  patternsOf: () => ['*'],
+  run,
+});
+export const outcome = (output: string, isError = false): ToolOutcome => ({ output, title: '', metadata: {}, isError });
+
+const ALLOW_ALL: Rule = { permission: '*', pattern: '*', action: 'allow' };
+
+/** An agent server in memory, with a scripted model and tools of the test's own, on a clock that stands still. */
+export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWorld> => {
+  const clock = createFakeClock();
+  let count = 0;
+  const ids = createIds(clock, (length) => {
+    count += 1;
+    return Uint8Array.from({ length }, (_, index) => (count >> (4 * (length - 1 - index))) & 15);
+  });
+  const store = given.store ?? createMemoryStore({ ids });
+  const scripts = [...(given.scripts ?? [saying('hello')])];
+  const asked: ChatRequest[] = [];
+  const titles: ChatRequest[] = [];
+  const model: ChatModel = (request, signal) => {
+    if (request.system.includes('Generate a title')) {
+      titles.push(request);
+      return saying('A fine title')(request, signal);
+    }
+    asked.push(request);
+    const script = scripts.length > 1 ? scripts.shift() : scripts[0];
+    return (script ?? saying('hello'))(request, signal);
+  };
+  const voice: ModelVoice = {
+    ref: { providerID: 'demo', modelID: 'main' },
+    target: {
+      providerID: 'demo',
+      npm: '@ai-sdk/openai-compatible',
+      baseURL: 'http://model.test/v1',
+      apiKey: undefined,
+      headers: {},
+      upstreamID: 'main',
+      options: {},
+      maxOutputTokens: undefined,
+      temperature: undefined,
+      topP: undefined,
+    },
+    prices: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
+    usableTokens: undefined,
+    splitsThinking: false,
+    takesTools: true,
+    ...given.voice,
+  };
+  const build: KnownAgent = {
+    name: 'build',
+    prompt: 'You build.',
+    rules: given.rules ?? [ALLOW_ALL],
+    steps: 50,
+    model: undefined,
+    takesTasks: false,
+    answersPrompts: true,
+    description: 'builds',
+  };
+  const agents = (given.agents ?? []).map((agent): KnownAgent => ({ ...build, ...agent }));
+  const voices: Voices = {
+    agents: new Map([build, ...agents].map((agent) => [agent.name, agent])),
+    defaultAgent: 'build',
+    defaultModel: voice.ref,
+    titlerFor: (ref) =>
+      given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...voice, ref }, ...given.titler },
+    models: ['demo/main'],
+    variantsOf: () => [],
+    modelFor: (ref) => {
+      const known = [voice.ref, ...(given.models ?? [])];
+      const isKnown = known.some((one) => one.providerID === ref.providerID && one.modelID === ref.modelID);
+      return isKnown ? { ...voice, ref } : undefined;
+    },
+    summariserFor: () => given.summariser,
+  };
+  const logged: string[] = [];
+  const server = createAgentServer({
+    clock,
+    log: createLog({ level: 'debug', service: 'agent', clock, write: (line) => void logged.push(line) }),
+    ids,
+    newRequestId: () => 'req-test',
+    chance: () => 0,
+    version: '0.0.0-test',
+    directory: '/srv/desk',
+    credentials: undefined,
+    isForThisMachine: false,
+    store,
+    peers: alone(),
+    voices,
+    shown: { config: {}, provider: {}, configProviders: {}, agent: [] },
+    model,
+    mcp: () => ({
+      start: () => {},
+      settled: () => undefined,
+      statuses: () => ({}),
+      instructions: () => [],
+      connect: async () => 'not-found',
+      disconnect: async () => 'not-found',
+      tools: () => given.tools ?? [],
+      stop: async () => {},
+    }),
+    outputLimits: { maxLines: 2000, maxBytes: 51_200 },
+    permissionTimeoutMs: 300_000,
+    turnTimeoutMs: 1_800_000,
+    drainMs: 0,
+    retention: {},
+    meter: SILENT_METER,
+    ...given.changes,
+  });
+  const call: AgentWorld['call'] = async (method, path, body, headers = {}) =>
+    server.handler(
+      new Request(`http://agent.test${path}`, {
+        method,
+        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+  const expecting = async (response: Response): Promise<unknown> => {
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${response.status} ${text}`);
+    return JSON.parse(text);
+  };
+  const world: AgentWorld = {
+    server,
+    clock,
+    store,
+    voices,
+    logged,
+    asked,
+    titles,
+    call,
+    get: async (path) => expecting(await call('GET', path)),
+    post: async (path, body) => expecting(await call('POST', path, body)),
+    async session(body = {}) {
+      const made = await expecting(await call('POST', '/session', body));
+      if (!isRecord(made) || typeof made.id !== 'string') throw new Error('no session');
+      return made.id;
+    },
+    events: async () => (await store.events({ afterID: '', limit: 100_000 })).map(({ event }) => event),
+  };
+  given.onBuilt?.(world);
+  await server.start();
+  return world;
+};
+
+/** A prompt that holds a text. */
+export const prompt = (text: string, more: Readonly<Record<string, unknown>> = {}) => ({
+  parts: [{ type: 'text', text }],
+  ...more,
+});

@@ -1,0 +1,110 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { createAgentWorld } from '../harness/world.ts';
+
+const HERE = { directory: '/srv/desk', project: { id: 'global', directory: '/srv/desk' } };
+const ELSEWHERE = { directory: '/a b', project: { id: 'global', directory: '/a b' } };
+const STARTED = Date.UTC(2026, 0, 1);
+const PROJECT = {
+  id: 'global',
+  worktree: '/srv/desk',
+  time: { created: STARTED, updated: STARTED },
+  sandboxes: [],
+};
+
+/** What clients ask for when they start, and what they are told. */
+const ANSWERS: Readonly<Record<string, unknown>> = {
+  '/command': [],
+  '/skill': [],
+  '/question': [],
+  '/lsp': [],
+  '/formatter': [],
+  '/vcs': {},
+  '/vcs/status': [],
+  '/provider/auth': {},
+  '/project': [PROJECT],
+  '/project/current': PROJECT,
+  '/project/current?directory=%2Fa%20b': { ...PROJECT, worktree: '/a b' },
+  '/project/global/directories': [],
+  '/global/config': {},
+  '/experimental/capabilities': { backgroundSubagents: false },
+  '/experimental/console': { consoleManagedProviders: [], switchableOrgCount: 0 },
+  '/experimental/resource': {},
+  '/experimental/workspace': [],
+  '/experimental/workspace/status': [],
+  '/api/location': HERE,
+  '/api/location?location%5Bdirectory%5D=%2Fa%20b': ELSEWHERE,
+  '/api/agent': { location: HERE, data: [] },
+  '/api/command': { location: HERE, data: [] },
+  '/api/integration': { location: HERE, data: [] },
+  '/api/model?location%5Bdirectory%5D=%2Fa%20b': { location: ELSEWHERE, data: [] },
+  '/api/provider': { location: HERE, data: [] },
+  '/api/reference': { location: HERE, data: [] },
+  '/api/skill': { location: HERE, data: [] },
+};
+
+const UNOFFERED: readonly (readonly [method: string, path: string, name: string])[] = [
+  ['POST', '/session/ses_1/share', 'sharing'],
+  ['DELETE', '/session/ses_1/share', 'sharing'],
+  ['POST', '/session/ses_1/init', 'commands'],
+  ['POST', '/session/ses_1/command', 'commands'],
+  ['POST', '/session/ses_1/shell', 'shell commands'],
+  ['DELETE', '/session/ses_1/message/msg_1/part/prt_1', 'changing single parts'],
+  ['GET', '/find/file?query=x', 'files and searching them'],
+  ['GET', '/file/content?path=x', 'files and searching them'],
+  ['GET', '/pty', 'terminals (pty)'],
+  ['POST', '/tui/append-prompt', 'control of a terminal (tui)'],
+  ['POST', '/sync/start', 'syncing'],
+  ['PUT', '/auth/demo', 'credentials at run time'],
+  ['POST', '/mcp/x/auth', 'credentials at run time'],
+  ['POST', '/provider/demo/oauth/authorize', 'credentials at run time'],
+  ['POST', '/question/que_1/reply', 'questions of the model'],
+  ['GET', '/vcs/diff', 'version control'],
+  ['POST', '/experimental/worktree', 'this experimental part'],
+  ['GET', '/api/session', 'the newer API'],
+  ['POST', '/global/dispose', 'control of the server from outside'],
+  ['POST', '/instance/dispose', 'changing projects'],
+];
+
+describe('what clients ask for beside sessions', (check) => {
+  for (const [path, expected] of Object.entries(ANSWERS))
+    check(`is answered at ${path}`, async () => {
+      const world = await createAgentWorld();
+      assert.equal(await world.get(path), expected);
+    });
+
+  check('is an empty list of a session, and nothing of one that there is not', async () => {
+    const world = await createAgentWorld();
+    const id = await world.session();
+    for (const what of ['todo', 'diff']) {
+      assert.equal(await world.get(`/session/${id}/${what}`), []);
+      assert.is((await world.call('GET', `/session/ses_0/${what}`)).status, 404);
+    }
+  });
+
+  check('is not logged', async () => {
+    const world = await createAgentWorld();
+    const said = { service: 'tui', level: 'error', message: 'canary-words', extra: { a: 'canary-extra' } };
+    assert.is(await world.post('/log', said), true);
+    assert.not.match(world.logged.join(), 'canary');
+    assert.is((await world.call('POST', '/log', [said])).status, 400);
+  });
+
+  for (const [method, path, name] of UNOFFERED)
+    check(`is named where there is none of it: ${method} ${path}`, async () => {
+      const world = await createAgentWorld();
+      const response = await world.call(method, path);
+      assert.is(response.status, 404);
+      const message = `This server does not offer ${name}. GET /doc lists all`;
+      assert.equal(await response.json(), { name: 'NotFoundError', data: { message } });
+    });
+
+  check('is only said not to be there where nobody knows it', async () => {
+    const world = await createAgentWorld();
+    const response = await world.call('GET', '/sessions/pty');
+    assert.equal(await response.json(), {
+      name: 'NotFoundError',
+      data: { message: 'No such path. GET /doc lists all' },
+    });
+  });
+});

@@ -1,0 +1,115 @@
+import * as assert from 'uvu/assert';
+import { patientJson } from '../../../src/agent/message-reply.ts';
+import { describe } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { until } from '../harness/permission-requests.ts';
+import { createAgentWorld, prompt, type Script, saying } from '../harness/world.ts';
+
+const patient = () => {
+  const clock = createFakeClock();
+  const answer = Promise.withResolvers<unknown>();
+  const response = patientJson(clock, answer.promise, (error) => ({ failed: String(error) }));
+  return { clock, answer, response };
+};
+
+describe('an answer that takes its time', (check) => {
+  check('sends its headers at once', async () => {
+    const { response, clock } = patient();
+    assert.is(response.status, 200);
+    assert.is(response.headers.get('content-type'), 'application/json');
+    assert.is(response.headers.get('cache-control'), 'no-store');
+    await response.body?.cancel();
+    assert.is(clock.pending(), 0);
+  });
+
+  check('breathes white space at once and every ten seconds, and is JSON all the same', async () => {
+    const { clock, answer, response } = patient();
+    const reader = response.body?.getReader();
+    const heard: string[] = [];
+    const reading = (async () => {
+      for (;;) {
+        const value = (await reader?.read())?.value;
+        if (value === undefined) return;
+        heard.push(new TextDecoder().decode(value));
+      }
+    })();
+    await clock.advance(9_999);
+    assert.equal(heard, [' ']);
+    await clock.advance(2);
+    assert.equal(heard, [' ', ' ']);
+    await clock.advance(290_000);
+    assert.equal(
+      heard,
+      Array.from({ length: 31 }, () => ' '),
+    );
+    answer.resolve({ text: 'ünï' });
+    await reading;
+    assert.equal(JSON.parse(heard.join('')), { text: 'ünï' });
+    assert.is(clock.pending(), 0);
+  });
+
+  check('tells of a failure in a text of its own', async () => {
+    const { clock, answer, response } = patient();
+    answer.reject(new Error('gone'));
+    assert.equal(await response.json(), { failed: 'Error: gone' });
+    assert.is(clock.pending(), 0);
+  });
+
+  check('lets a client leave without a word', async () => {
+    for (const isFailure of [true, false]) {
+      const { clock, answer, response } = patient();
+      await response.body?.cancel();
+      if (isFailure) answer.reject(new Error('gone'));
+      else answer.resolve(1);
+      await clock.advance(60_000);
+      assert.is(clock.pending(), 0);
+    }
+  });
+
+  check('is what a prompt gets', async () => {
+    const gate = Promise.withResolvers<void>();
+    const slow: Script = async function* (request, signal) {
+      await gate.promise;
+      yield* saying('at last')(request, signal);
+    };
+    const world = await createAgentWorld({ scripts: [slow] });
+    const response = await world.call('POST', `/session/${await world.session()}/message`, prompt('hi'));
+    assert.is(response.status, 200);
+    assert.is(world.asked.length, 0);
+    await world.clock.advance(25_000);
+    gate.resolve();
+    const text = await response.text();
+    assert.match(text, /^ {3}\{"info"/);
+    JSON.parse(text);
+  });
+
+  check('says in the words of the wire that the store failed', async () => {
+    const { store } = await createAgentWorld();
+    let isBroken = false;
+    const world = await createAgentWorld({
+      store: {
+        ...store,
+        async commit(...given) {
+          if (isBroken) throw new Error('secret disk words');
+          return store.commit(...given);
+        },
+      },
+      scripts: [
+        async function* (request, signal) {
+          isBroken = true;
+          yield* saying('never kept')(request, signal);
+        },
+      ],
+    });
+    const id = await world.session();
+    const response = await world.call('POST', `/session/${id}/message`, prompt('hi'));
+    assert.equal(await response.json(), {
+      name: 'UnknownError',
+      data: { message: 'The server failed in a way it should not' },
+    });
+    isBroken = false;
+    assert.equal(await world.get('/session/status'), {});
+    assert.not.ok(world.logged.some((line) => line.includes('secret')));
+    await until(world, () => world.logged.some((line) => line.includes('"bug"')));
+  });
+});

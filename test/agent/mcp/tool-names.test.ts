@@ -1,0 +1,60 @@
+import * as assert from 'uvu/assert';
+import { createListing } from '../../../src/agent/mcp/tool-list.ts';
+import type { NamedLink } from '../../../src/agent/mcp-tools.ts';
+import { agentToolsFrom, toolNameFor } from '../../../src/agent/mcp-tools.ts';
+import { describe } from '../../check.ts';
+import { tool } from './peer.ts';
+
+const link = (server: string, ...names: readonly string[]): NamedLink => {
+  const { add, listing } = createListing();
+  for (const name of names) add(tool(name));
+  const call: NamedLink[1]['call'] = async ({ name }) => ({
+    output: `${server}/${name}`,
+    title: '',
+    metadata: {},
+    isError: false,
+  });
+  return [server, { listing, call }];
+};
+
+describe('the tools of all servers', (check) => {
+  check('have the name of their server before their own, in characters that every model takes', () => {
+    assert.is(toolNameFor('relay-admin', 'find_user'), 'relay-admin_find_user');
+    assert.is(toolNameFor('demo', 'slow.tool'), 'demo_slow_tool');
+    assert.is(toolNameFor('my server', 'réad\u200b/x'), 'my_server_r_ad__x');
+  });
+
+  check('are called by the name that their server gave them, and ask for the whole tool', async () => {
+    const { tools } = agentToolsFrom([link('demo', 'slow.tool')]);
+    const context = { sessionID: 's', messageID: 'm', callID: 'c', agent: 'a', signal: new AbortController().signal };
+    assert.is((await tools[0]?.run({}, context))?.output, 'demo/slow.tool');
+    assert.equal(tools[0]?.patternsOf({ anything: 'at all' }), ['*']);
+    assert.equal(tools[0]?.origin, { server: 'demo', tool: 'slow.tool' });
+  });
+
+  check('are left out when their name is too long or taken, whoever comes first', async () => {
+    const { tools, skipped } = agentToolsFrom([
+      link('a_b', 'c', 'd.e', 'd e', 'n'.repeat(60), 'n'.repeat(61)),
+      link('a', 'b_c', 'x'),
+    ]);
+    assert.equal(
+      tools.map(({ name }) => name),
+      ['a_b_c', 'a_b_d_e', `a_b_${'n'.repeat(60)}`, 'a_x'],
+    );
+    assert.equal(skipped, [
+      { server: 'a_b', name: 'd_e', reason: 'a name that is taken' },
+      { server: 'a_b', name: 'n'.repeat(61), reason: 'a name of more than 64 characters' },
+      { server: 'a', name: 'b_c', reason: 'a name that is taken' },
+    ]);
+    const context = { sessionID: 's', messageID: 'm', callID: 'c', agent: 'a', signal: new AbortController().signal };
+    assert.is((await tools[0]?.run({}, context))?.output, 'a_b/c');
+  });
+
+  check('that are left out are told by a name that may be shown', () => {
+    const { skipped } = agentToolsFrom([link('a', 'x\n"y\u202e', 'x__y_', `${'<'.repeat(200)}`)]);
+    assert.equal(
+      skipped.map(({ name }) => name),
+      ['x__y_', '_'.repeat(64)],
+    );
+  });
+});

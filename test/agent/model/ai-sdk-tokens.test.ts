@@ -1,0 +1,60 @@
+import * as assert from 'uvu/assert';
+import { finishOf, tokensOf } from '../../../src/agent/ai-tokens.ts';
+import { describe } from '../../check.ts';
+
+type Numbers = Partial<Record<'input' | 'read' | 'write' | 'output' | 'reasoning' | 'total' | 'given', number>>;
+const tokens = ({ input, read, write, output, reasoning, total, given }: Numbers) =>
+  tokensOf({
+    inputTokens: input,
+    inputTokenDetails: { cacheReadTokens: read, cacheWriteTokens: write },
+    outputTokens: output,
+    outputTokenDetails: { reasoningTokens: reasoning },
+    totalTokens: total,
+    ...(given === undefined ? {} : { raw: { total_tokens: given } }),
+  });
+
+describe('the tokens of a step', (check) => {
+  check('are counted once each: the input without the cache, the output without the reasoning', () => {
+    assert.equal(tokens({ input: 100, read: 30, write: 20, output: 20, reasoning: 5, total: 120 }), {
+      input: 50,
+      output: 15,
+      reasoning: 5,
+      cache: { read: 30, write: 20 },
+      total: 120,
+    });
+  });
+
+  check('have the total that the backend gives, or else the sum', () => {
+    assert.is(tokens({ input: 1, output: 2, total: 3, given: 9 }).total, 9);
+    assert.is(tokens({ input: 1, output: 2, total: 3 }).total, 3);
+  });
+
+  check('are never negative, broken or endless, whatever a backend says', () => {
+    for (const odd of [-5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      const found = tokens({ input: odd, read: odd, write: odd, output: odd, reasoning: odd, total: odd, given: odd });
+      assert.equal(found, { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 }, total: 0 });
+    }
+    assert.is(tokens({ input: 5, read: 9 }).input, 0);
+    assert.is(tokens({ output: 5, reasoning: 9 }).output, 0);
+    assert.is(tokens({ output: 1.6 }).output, 2);
+  });
+});
+
+describe('the end of a step', (check) => {
+  check('is told in the words of the wire', () => {
+    for (const word of ['stop', 'length', 'tool-calls', 'content-filter'] as const) {
+      assert.is(finishOf(word, undefined, false), word);
+    }
+    assert.is(finishOf('other', 'eos', false), 'other');
+    assert.is(finishOf('something new', 'x', false), 'unknown');
+  });
+
+  check('is none when the backend has not said why', () => {
+    for (const word of ['interrupted', 'other', 'error']) assert.is(finishOf(word, undefined, false), undefined);
+  });
+
+  check('is one of tool calls when there were any, unless they were cut short', () => {
+    assert.is(finishOf('stop', 'stop', true), 'tool-calls');
+    assert.is(finishOf('length', 'length', true), 'length');
+  });
+});

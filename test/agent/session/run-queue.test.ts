@@ -1,0 +1,295 @@
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { alone } from '../../../src/agent/alone.ts';
+import type { AssistantMessage, UserMessage } from '../../../src/agent/message.ts';
+import { createRuns } from '../../../src/agent/session/run-queue.ts';
+import { NO_TOKENS, type Session } from '../../../src/agent/session.ts';
+import { describe, rejection } from '../../check.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const sessionOf = (id: string): Session => ({
+  id,
+  slug: 's',
+  projectID: 'global',
+  directory: '/',
+  title: 't',
+  version: '1',
+  cost: 0,
+  tokens: NO_TOKENS,
+  time: { created: 1, updated: 1 },
+});
+const userOf = (sessionID: string, id: string): UserMessage => ({
+  id,
+  sessionID,
+  role: 'user',
+  time: { created: 1 },
+  agent: 'build',
+  model: { providerID: 'p', modelID: 'm' },
+});
+const ALONE = { leases: alone().leases, tidy: async () => {} };
+const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
+  id: `answer to ${id}`,
+  sessionID,
+  role: 'assistant',
+  parentID: id,
+  mode: 'build',
+  agent: 'build',
+  modelID: 'm',
+  providerID: 'p',
+  path: { cwd: '/', root: '/' },
+  time: { created: 1 },
+  cost: 0,
+  tokens: NO_TOKENS,
+  ...(isAborted ? { error: { name: 'MessageAbortedError', data: { message: 'Aborted' } } } : {}),
+});
+
+/** Runs whose answers the test gives when it wants to. */
+const world = () => {
+  const open: { readonly user: UserMessage; readonly finish: () => void; readonly fail: (error: Error) => void }[] = [];
+  const told: string[] = [];
+  const bugs: unknown[] = [];
+  const runs = createRuns({
+    ...ALONE,
+    answer: ({ user }, signal) =>
+      new Promise((resolve, reject) => {
+        const settle = () => {
+          open.splice(
+            open.findIndex((one) => one.user === user),
+            1,
+          );
+          resolve(answerTo(user, signal.aborted));
+        };
+        open.push({ user, finish: settle, fail: reject });
+        // Whatever is aborted has something to end before it is over.
+        const end = () => void turn().then(settle);
+        if (signal.aborted) end();
+        else signal.addEventListener('abort', end);
+      }),
+    tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+    onBug: (error) => void bugs.push(error),
+  });
+  return { runs, open, told, bugs };
+};
+
+describe('runs', (check) => {
+  check('answer each prompt of a session in its turn, one at a time', async () => {
+    const { runs, open, told } = world();
+    const answers = ['1', '2', '3'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
+    for (const id of ['1', '2', '3']) {
+      await turn();
+      assert.equal(
+        open.map(({ user }) => user.id),
+        [id],
+      );
+      assert.equal(await runs.statuses(), { a: { type: 'busy' } });
+      open[0]?.finish();
+    }
+    assert.equal(
+      (await Promise.all(answers)).map(({ parentID }) => parentID),
+      ['1', '2', '3'],
+    );
+    await turn();
+    assert.equal(await runs.statuses(), {});
+    assert.equal(told, ['a idle']);
+  });
+
+  check('of different sessions do not wait for each other', async () => {
+    const { runs, open } = world();
+    for (const id of ['a', 'b', 'c']) void runs.run(sessionOf(id), userOf(id, id));
+    await turn();
+    assert.is(open.length, 3);
+  });
+
+  check('go on after one that failed, and tell of it', async () => {
+    const { runs, open, bugs } = world();
+    const [first, second] = ['1', '2'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
+    await turn();
+    const broken = new Error('the store is gone');
+    open.shift()?.fail(broken);
+    assert.is(await rejection(first ?? Promise.resolve()), broken);
+    await turn();
+    open[0]?.finish();
+    assert.is((await second)?.parentID, '2');
+    await turn();
+    assert.equal(bugs, [broken]);
+    assert.equal(await runs.statuses(), {});
+  });
+
+  check('go on when nobody can be told of them', async () => {
+    const bugs: unknown[] = [];
+    const runs = createRuns({
+      ...ALONE,
+      answer: async ({ user }) => answerTo(user, false),
+      tell: async () => {
+        throw new Error('the store is gone');
+      },
+      onBug: (error) => void bugs.push(error),
+    });
+    await runs.run(sessionOf('a'), userOf('a', '1'));
+    await turn();
+    assert.equal(await runs.statuses(), {});
+    assert.is(bugs.length, 1);
+  });
+
+  check('tell that a session is idle only where no answer has told it with its end', async () => {
+    const told: string[] = [];
+    const ends: string[] = [];
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const runs = createRuns({
+      ...ALONE,
+      answer: async ({ user, atEnd }) => {
+        const gate = gates[Number(user.id)];
+        if (user.id !== '1') ends.push(...((await atEnd()).drafts ?? []).map(({ type }) => `${user.id} ${type}`));
+        await gate?.promise;
+        if (user.id === '1') throw new Error('the store is gone');
+        return answerTo(user, false);
+      },
+      tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      onBug: () => {},
+    });
+    const run = (id: string) => runs.run(sessionOf('a'), userOf('a', id)).catch(() => {});
+    const first = run('0');
+    await turn();
+    assert.equal(ends, ['0 session.status', '0 session.idle']);
+    // It comes while the end of the first is being stored, and fails before an end of its own.
+    const second = run('1');
+    for (const gate of gates) gate.resolve();
+    await Promise.all([first, second]);
+    await turn();
+    assert.equal(told, ['a idle']);
+    await run('2');
+    await turn();
+    assert.equal(told, ['a idle']);
+    assert.equal(ends.slice(2), ['2 session.status', '2 session.idle']);
+  });
+
+  check('tell that a session is idle when an answer fails after its end was to be told', async () => {
+    const told: string[] = [];
+    const runs = createRuns({
+      ...ALONE,
+      answer: async ({ atEnd }) => {
+        await atEnd();
+        throw new Error('the store is gone');
+      },
+      tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      onBug: () => {},
+    });
+    await rejection(runs.run(sessionOf('a'), userOf('a', '1')));
+    await turn();
+    assert.equal(told, ['a idle']);
+  });
+
+  check('that come after an abort do not keep it waiting', async () => {
+    const { runs, open } = world();
+    const first = runs.run(sessionOf('a'), userOf('a', '1'));
+    await turn();
+    const aborted = runs.abort('a');
+    const second = runs.run(sessionOf('a'), userOf('a', '2'));
+    await aborted;
+    assert.is((await first).error?.name, 'MessageAbortedError');
+    await turn();
+    assert.equal(
+      open.map(({ user }) => user.id),
+      ['2'],
+    );
+    assert.equal(await runs.statuses(), { a: { type: 'busy' } });
+    open[0]?.finish();
+    assert.is((await second).error, undefined);
+  });
+
+  check('that come to a session which is being closed are aborted, until it is opened again', async () => {
+    const { runs, open, told } = world();
+    const first = runs.run(sessionOf('a'), userOf('a', '1'));
+    await turn();
+    const closed = runs.close('a');
+    assert.ok(runs.isClosing('a'));
+    const [second, other] = [runs.run(sessionOf('a'), userOf('a', '2')), runs.run(sessionOf('b'), userOf('b', '1'))];
+    await closed;
+    assert.equal(Object.keys(await runs.statuses()), ['b']);
+    assert.is((await second).error?.name, 'MessageAbortedError');
+    assert.is((await first).error?.name, 'MessageAbortedError');
+    assert.is((await runs.run(sessionOf('a'), userOf('a', 'late'))).error?.name, 'MessageAbortedError');
+    open[0]?.finish();
+    assert.is((await other).error, undefined);
+    assert.ok(told.includes('a idle'));
+    runs.open('a');
+    assert.not.ok(runs.isClosing('a'));
+    const third = runs.run(sessionOf('a'), userOf('a', '3'));
+    await turn();
+    open[0]?.finish();
+    assert.is((await third).error, undefined);
+  });
+
+  check('are counted, those that run and those that wait', async () => {
+    const { runs, open } = world();
+    assert.equal(runs.counts(), { running: 0, waiting: 0 });
+    for (const id of ['1', '2', '3']) void runs.run(sessionOf('a'), userOf('a', id));
+    void runs.run(sessionOf('b'), userOf('b', '1'));
+    await turn();
+    assert.equal(runs.counts(), { running: 2, waiting: 2 });
+    open[0]?.finish();
+    await turn();
+    assert.equal(runs.counts(), { running: 2, waiting: 1 });
+    await runs.stop();
+    assert.equal(runs.counts(), { running: 0, waiting: 0 });
+  });
+
+  check('all end with the server, also those that come while it stops', async () => {
+    const { runs } = world();
+    void runs.run(sessionOf('a'), userOf('a', '1'));
+    await turn();
+    const stopped = runs.stop();
+    const late = runs.run(sessionOf('a'), userOf('a', '2'));
+    await stopped;
+    assert.equal(await runs.statuses(), {});
+    assert.is((await late).error?.name, 'MessageAbortedError');
+  });
+
+  check('that are begun after the end are aborted at once', async () => {
+    const { runs } = world();
+    await runs.stop();
+    assert.is((await runs.run(sessionOf('a'), userOf('a', '1'))).error?.name, 'MessageAbortedError');
+  });
+
+  check('keep their promises whatever happens in whatever order', async () => {
+    const action = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('run' as const), at: fc.constantFrom('a', 'b', 'c') }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('finish' as const), at: fc.nat(3) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('abort' as const), at: fc.constantFrom('a', 'b', 'c') }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
+        const { runs, open, told } = world();
+        const asked: { readonly id: string; readonly answer: Promise<AssistantMessage> }[] = [];
+        const order: string[] = [];
+        for (const [index, { kind, at }] of actions.entries()) {
+          if (kind === 'run') {
+            const id = `${at}${index}`;
+            const answer = runs.run(sessionOf(at), userOf(at, id));
+            void answer.then(() => order.push(id));
+            asked.push({ id, answer });
+          } else if (kind === 'finish') open[at % Math.max(1, open.length)]?.finish();
+          else {
+            await runs.abort(at);
+            assert.is((await runs.statuses())[at], undefined);
+          }
+          await turn();
+          const busy = open.map(({ user }) => user.sessionID).sort();
+          assert.equal(busy, [...new Set(busy)], 'one run for each session');
+          assert.equal(Object.keys(await runs.statuses()).sort(), busy);
+        }
+        await runs.stop();
+        for (const { id, answer } of asked) assert.is((await answer).parentID, id);
+        await turn();
+        for (const at of ['a', 'b', 'c']) {
+          const mine = (ids: readonly string[]) => ids.filter((id) => id.startsWith(at));
+          assert.equal(mine(order), mine(asked.map(({ id }) => id)), 'in the order in which they came');
+          const last = told.findLast((word) => word.startsWith(at));
+          assert.ok(last === undefined || last === `${at} idle`);
+        }
+        assert.equal(await runs.statuses(), {});
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,149 @@
+import { nextEventID } from '../../../src/agent/event-ids.ts';
+import type { Message } from '../../../src/agent/message.ts';
+import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
+import type { Ids } from '../../../src/agent/protocol/ids.ts';
+import { foldedTitle } from '../../../src/agent/session/title-search.ts';
+import type { Session } from '../../../src/agent/session.ts';
+import type { Change, MessagesAsked, PlacedEvent, SessionsAsked, Store, Told } from '../../../src/agent/store/store.ts';
+import { isUnfinished } from '../../../src/agent/unfinished.ts';
+import { createMemoryTables } from './memory-tables.ts';
+
+export type MemoryStoreNeeds = {
+  readonly ids: Ids;
+  /** The newest so many events are kept, whether or not anybody prunes them. */
+  readonly eventLimit?: number;
+};
+
+const DEFAULT_EVENT_LIMIT = 20_000;
+
+const byID = <Row extends { readonly id: string }>(rows: Iterable<Row>): Row[] =>
+  [...rows].sort((left, right) => (left.id < right.id ? -1 : 1));
+
+const sizeOf = (value: unknown): number => JSON.stringify(value).length;
+
+const latestFirst = (left: Session, right: Session): number =>
+  right.time.updated - left.time.updated || (left.id < right.id ? -1 : 1);
+
+const isAsked = (session: Session, { directory, parentID, areRoots, search, updatedSince }: SessionsAsked): boolean =>
+  (directory === undefined || session.directory === directory) &&
+  (parentID === undefined || session.parentID === parentID) &&
+  (areRoots !== true || session.parentID === undefined) &&
+  (search === undefined || foldedTitle(session.title).includes(foldedTitle(search))) &&
+  (updatedSince === undefined || session.time.updated >= updatedSince);
+
+/** A store that is gone with the process, for tests and for trying things out. Sessions in it are not bounded. */
+export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: MemoryStoreNeeds): Store => {
+  const { sessions, hidden, messages, parts, outputs, apply } = createMemoryTables();
+  let events: PlacedEvent[] = [];
+  let lastEventID = '';
+  let forgotten = '';
+  let isClosed = false;
+  const refuseWhenClosed = (): void => {
+    if (isClosed) throw new Error('Cannot use the store: it is closed');
+  };
+  const keepNewest = (count: number): void => {
+    const last = events.splice(0, Math.max(0, events.length - count)).at(-1);
+    if (last !== undefined) forgotten = last.event.id;
+  };
+  const forgetEventsOf = (changes: readonly Change[]): void => {
+    const gone = changes.flatMap((change) => (change.kind === 'session-removed' ? [change.sessionID] : []));
+    if (gone.length === 0) return;
+    events = events.filter(({ event }) => !gone.some((sessionID) => sessionID === sessionIDOf(event)));
+  };
+  const infosOf = (sessionID: string, { limit, beforeID }: MessagesAsked): readonly Message[] => {
+    const older = byID([...messages.values()].filter((message) => message.sessionID === sessionID)).filter(
+      ({ id }) => beforeID === undefined || id < beforeID,
+    );
+    return older.slice(limit === undefined ? 0 : Math.max(0, older.length - limit));
+  };
+  const toldOf = (infos: readonly Message[]): readonly Told[] => {
+    const partsOf = Map.groupBy(parts.values(), ({ messageID }) => messageID);
+    return infos.map((info) => ({ info, parts: byID(partsOf.get(info.id) ?? []) }));
+  };
+  return {
+    async commit(changes, drafts) {
+      refuseWhenClosed();
+      const placed = drafts.map(({ directory, draft }): PlacedEvent => {
+        lastEventID = nextEventID(ids, lastEventID);
+        return { directory, event: { ...draft, id: lastEventID } };
+      });
+      apply(changes);
+      forgetEventsOf(changes);
+      for (const one of placed) events.push(one);
+      keepNewest(eventLimit);
+      return placed;
+    },
+    async session(id) {
+      refuseWhenClosed();
+      return hidden.has(id) ? undefined : sessions.get(id);
+    },
+    async sessions(asked) {
+      refuseWhenClosed();
+      return [...sessions.values()]
+        .filter((session) => !hidden.has(session.id) && isAsked(session, asked))
+        .sort(latestFirst)
+        .slice(0, asked.limit);
+    },
+    async sessionOutlines() {
+      refuseWhenClosed();
+      return [...sessions.values()]
+        .filter(({ id }) => !hidden.has(id))
+        .sort(latestFirst)
+        .map(({ id, parentID, time }) => ({
+          id,
+          ...(parentID === undefined ? {} : { parentID }),
+          updatedMs: time.updated,
+        }));
+    },
+    async messages(sessionID, asked = {}) {
+      refuseWhenClosed();
+      return toldOf(infosOf(sessionID, asked));
+    },
+    async outline(sessionID, asked = {}) {
+      refuseWhenClosed();
+      return toldOf(infosOf(sessionID, asked)).map((told) => ({
+        id: told.info.id,
+        bytes: told.parts.reduce((sum, part) => sum + sizeOf(part), sizeOf(told.info)),
+      }));
+    },
+    async message(sessionID, messageID) {
+      refuseWhenClosed();
+      const message = messages.get(messageID);
+      return message?.sessionID === sessionID ? toldOf([message])[0] : undefined;
+    },
+    async output(sessionID, partID) {
+      refuseWhenClosed();
+      const output = outputs.get(partID);
+      return output?.sessionID === sessionID ? output.text : undefined;
+    },
+    async unfinished() {
+      refuseWhenClosed();
+      return toldOf(
+        byID(messages.values()).filter((message) => isUnfinished(message) && !hidden.has(message.sessionID)),
+      );
+    },
+    async events({ afterID, directory, limit, limitBytes = Number.POSITIVE_INFINITY }) {
+      refuseWhenClosed();
+      const page: PlacedEvent[] = [];
+      let bytes = 0;
+      for (const placed of events) {
+        if (page.length >= limit || bytes >= limitBytes) break;
+        if (placed.event.id <= afterID || (directory !== undefined && placed.directory !== directory)) continue;
+        page.push(placed);
+        bytes += sizeOf(placed.event);
+      }
+      return page;
+    },
+    async eventSpan() {
+      refuseWhenClosed();
+      return { oldest: events[0]?.event.id ?? '', forgotten, newest: lastEventID };
+    },
+    async pruneEvents(keep) {
+      refuseWhenClosed();
+      keepNewest(keep);
+    },
+    async close() {
+      isClosed = true;
+    },
+  };
+};

@@ -1,0 +1,348 @@
+import * as assert from 'uvu/assert';
+import type { ModelVoice } from '../../../src/agent/agents/types.ts';
+import type { ChatMessage } from '../../../src/agent/model/types.ts';
+import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { describe } from '../../check.ts';
+import { target } from '../harness/model-world.ts';
+import {
+  answersIn,
+  ask,
+  callsOf,
+  eventsOf,
+  isQuiet,
+  messagesOf,
+  outputOf,
+  textOf,
+  until,
+} from '../harness/permission-requests.ts';
+import {
+  calling,
+  createAgentWorld,
+  failing,
+  hanging,
+  outcome,
+  type Script,
+  saying,
+  toolNamed,
+} from '../harness/world.ts';
+
+const TOO_LONG = failing(new ModelProblem('overflow', 'The context is full'));
+const SUMMARY = 'Ann wants 5; ticket 17.';
+const PRICES = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
+
+/** A model beside the one that answers. */
+const createVoice = ({
+  modelID,
+  upstreamID,
+}: {
+  readonly modelID: string;
+  readonly upstreamID: string;
+}): ModelVoice => ({
+  ref: { providerID: 'demo', modelID },
+  target: target({ providerID: 'demo', upstreamID }),
+  prices: PRICES,
+  usableTokens: undefined,
+  splitsThinking: false,
+  takesTools: true,
+});
+
+/** What is said, in words. */
+const wordsOf = (messages: readonly ChatMessage[] = []): readonly string[] =>
+  messages.map((said) => {
+    if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
+    if (said.role === 'assistant') return `<${said.text}${said.calls.map(({ name }) => ` ${name}`).join('')}>`;
+    return said.results.map(({ output }) => `[${output}]`).join('');
+  });
+/** A step that has used so many tokens. */
+const using = (total: number, script: Script): Script =>
+  async function* (request, signal) {
+    for await (const event of script(request, signal)) {
+      yield event.kind === 'finished' ? { ...event, tokens: { ...event.tokens, total } } : event;
+    }
+  };
+
+describe('a context that overflows', (check) => {
+  check('is summed up once, and the step is tried again with the summary and the message', async () => {
+    const world = await createAgentWorld({ scripts: [saying('one'), TOO_LONG, saying(SUMMARY), saying('two')] });
+    const id = await world.session();
+    await ask(world, id, 'first');
+    const answer = await ask(world, id, 'second');
+    assert.is(textOf(answer), 'two');
+    assert.equal(wordsOf(world.asked[2]?.messages).slice(0, 3), ['first', '<one>', 'second']);
+    assert.match(wordsOf(world.asked[2]?.messages)[3] ?? '', 'Summarise this conversation');
+    assert.equal(world.asked[2]?.tools, []);
+    assert.equal(wordsOf(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
+    assert.is((await eventsOf(world, 'session.compacted')).length, 1);
+    const summary = answersIn(await messagesOf(world, id)).find(({ info }) => info.summary === true);
+    assert.is(summary === undefined ? '' : textOf(summary), SUMMARY);
+    assert.ok((await messagesOf(world, id)).some(({ parts }) => parts.some(({ type }) => type === 'compaction')));
+  });
+
+  check('is summed up by the model and in the words that are set for it, at its own price', async () => {
+    const voice = createVoice({ modelID: 'sums', upstreamID: 'sums-1' });
+    const world = await createAgentWorld({
+      summariser: { prompt: 'Sum up.', model: { ...voice, splitsThinking: true, prices: { ...PRICES, input: 7 } } },
+      scripts: [saying('one'), TOO_LONG, saying(`<think>hm</think>${SUMMARY}`), saying('two')],
+    });
+    const id = await world.session();
+    await ask(world, id, 'first');
+    await ask(world, id, 'second');
+    assert.equal(
+      world.asked.map(({ target, system }) => [target.upstreamID, system.slice(0, 7)]),
+      [
+        ['main', 'You bui'],
+        ['main', 'You bui'],
+        ['sums-1', 'Sum up.'],
+        ['main', 'You bui'],
+      ],
+    );
+    assert.match(wordsOf(world.asked[2]?.messages).at(-1) ?? '', 'Summarise this conversation');
+    assert.equal(wordsOf(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
+    const summary = answersIn(await messagesOf(world, id)).find(({ info }) => info.summary === true);
+    assert.equal([summary?.info.modelID, summary?.info.agent], ['sums', 'build']);
+    assert.is(summary?.info.cost, (10 * 7 + 5 * PRICES.output) / 1_000_000);
+  });
+
+  check('stays summed up for the prompts that follow', async () => {
+    const scripts = [saying('one'), TOO_LONG, saying(SUMMARY), saying('two'), saying('three')];
+    const world = await createAgentWorld({ scripts });
+    const id = await world.session();
+    for (const text of ['first', 'second', 'third']) await ask(world, id, text);
+    assert.equal(wordsOf(world.asked.at(-1)?.messages), [
+      `What happened before, in short:\n${SUMMARY}`,
+      '<two>',
+      'third',
+    ]);
+  });
+
+  check('loses no prompt that was waiting when it was summed up', async () => {
+    const scripts = [saying('one'), TOO_LONG, saying(SUMMARY), saying('two'), saying('three'), saying('four')];
+    const world = await createAgentWorld({ scripts });
+    const id = await world.session();
+    await ask(world, id, 'first');
+    await Promise.all(['second', 'third', 'fourth'].map((text) => ask(world, id, text)));
+    assert.equal(wordsOf(world.asked.at(-1)?.messages), [
+      `What happened before, in short:\n${SUMMARY}`,
+      '<two>',
+      'third',
+      '<three>',
+      'fourth',
+    ]);
+  });
+
+  check('that is still too long fails in the words of the wire', async () => {
+    const world = await createAgentWorld({ scripts: [TOO_LONG, saying(SUMMARY), TOO_LONG] });
+    const { info } = await ask(world, await world.session());
+    assert.equal(info.error, { name: 'ContextOverflowError', data: { message: 'The context is full' } });
+    assert.is(world.asked.length, 3);
+  });
+
+  check('because of long texts is summed up from their beginnings', async () => {
+    const long = 'x'.repeat(40_000);
+    const fits = (limitChars: number, script: Script): Script =>
+      async function* (request, signal) {
+        if (JSON.stringify(request.messages).length > limitChars) throw new ModelProblem('overflow', 'Too long');
+        yield* script(request, signal);
+      };
+    const world = await createAgentWorld({
+      tools: [toolNamed('read', async () => outcome(long))],
+      scripts: [
+        calling({ name: 'read', input: { long } }),
+        fits(5000, saying('never')),
+        fits(5000, saying('never')),
+        fits(5000, saying(SUMMARY)),
+        saying('done'),
+      ],
+    });
+    const answer = await ask(world, await world.session(), 'read it');
+    assert.is(textOf(answer), 'done');
+    assert.is(world.asked.length, 5);
+    assert.ok(await isQuiet(world));
+  });
+
+  check('is left as it was when there is no summary, or an empty one', async () => {
+    for (const bad of [failing(new ModelProblem('auth', 'Refused')), saying(' '), TOO_LONG]) {
+      const world = await createAgentWorld({ scripts: [saying('one'), TOO_LONG, bad, saying('three')] });
+      const id = await world.session();
+      await ask(world, id, 'first');
+      const failed = await ask(world, id, 'second');
+      if (bad === TOO_LONG) continue;
+      assert.ok(failed.info.error !== undefined);
+      await ask(world, id, 'third');
+      assert.equal(wordsOf(world.asked.at(-1)?.messages), ['first', '<one>', 'second', 'third']);
+      assert.is((await eventsOf(world, 'session.compacted')).length, 0);
+    }
+  });
+});
+
+describe('a context that is nearly full', (check) => {
+  const look = toolNamed('look', async () => outcome('seen'));
+
+  check('is summed up between two steps of a turn', async () => {
+    const world = await createAgentWorld({
+      tools: [look],
+      voice: { usableTokens: 1000 },
+      scripts: [using(1000, calling({ name: 'look', input: {} })), using(1500, saying(SUMMARY)), saying('done')],
+    });
+    const answer = await ask(world, await world.session(), 'look there');
+    assert.is(textOf(answer), 'done');
+    assert.equal(wordsOf(world.asked[1]?.messages).slice(0, 3), ['look there', '< look>', '[seen]']);
+    assert.equal(wordsOf(world.asked[2]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'look there']);
+  });
+
+  check('is summed up before the next prompt is answered', async () => {
+    const world = await createAgentWorld({
+      voice: { usableTokens: 1000 },
+      scripts: [using(1000, saying('one')), saying(SUMMARY), saying('two'), saying('three')],
+    });
+    const id = await world.session();
+    await ask(world, id, 'first');
+    assert.is(world.asked.length, 1);
+    assert.is(textOf(await ask(world, id, 'second')), 'two');
+    assert.equal(wordsOf(world.asked[2]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
+    await ask(world, id, 'third');
+    assert.is(world.asked.length, 4);
+  });
+
+  check('is summed up once for a step, and not again when that was not enough', async () => {
+    const world = await createAgentWorld({
+      voice: { usableTokens: 1000 },
+      scripts: [using(1000, saying('one')), saying(SUMMARY), TOO_LONG],
+    });
+    const id = await world.session();
+    await ask(world, id, 'first');
+    assert.is((await ask(world, id, 'second')).info.error?.name, 'ContextOverflowError');
+    assert.is(world.asked.length, 3);
+  });
+
+  check('is not summed up again when the answer after the summary failed', async () => {
+    const world = await createAgentWorld({
+      voice: { usableTokens: 1000 },
+      scripts: [
+        using(1000, saying('one')),
+        using(5000, saying(SUMMARY)),
+        failing(new ModelProblem('auth', 'Refused')),
+        saying('three'),
+      ],
+    });
+    const id = await world.session();
+    for (const text of ['first', 'second', 'third']) await ask(world, id, text);
+    assert.is(world.asked.length, 4);
+    assert.equal(wordsOf(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'third']);
+  });
+
+  check('that overflows after a summary that failed is summed up after all', async () => {
+    const world = await createAgentWorld({
+      voice: { usableTokens: 1000 },
+      scripts: [
+        using(1000, saying('one')),
+        failing(new ModelProblem('auth', 'Refused')),
+        TOO_LONG,
+        saying(SUMMARY),
+        saying('two'),
+        saying('three'),
+      ],
+    });
+    const id = await world.session();
+    for (const text of ['first', 'second', 'third']) await ask(world, id, text);
+    assert.equal(wordsOf(world.asked.at(-1)?.messages), [
+      `What happened before, in short:\n${SUMMARY}`,
+      '<two>',
+      'third',
+    ]);
+  });
+
+  check('is left alone below the limit, and where none is known', async () => {
+    for (const usableTokens of [1000, undefined]) {
+      const script = using(usableTokens === undefined ? 1_000_000 : 999, calling({ name: 'look', input: {} }));
+      const world = await createAgentWorld({
+        tools: [look],
+        voice: { usableTokens },
+        scripts: [script, saying('done')],
+      });
+      await ask(world, await world.session());
+      assert.is(world.asked.length, 2);
+    }
+  });
+
+  check('is used as it is when no summary can be had: the calls that were made stay made', async () => {
+    const world = await createAgentWorld({
+      tools: [look],
+      voice: { usableTokens: 1000 },
+      scripts: [
+        using(1000, calling({ name: 'look', input: {} })),
+        failing(new ModelProblem('auth', 'Refused')),
+        saying('done'),
+      ],
+    });
+    const id = await world.session();
+    assert.is(textOf(await ask(world, id)), 'done');
+    assert.is(outputOf((await callsOf(world, id))[0]), 'seen');
+  });
+
+  check('is summed up in vain once in a turn, and tried again in the next one', async () => {
+    const script: Script = async function* (request, signal) {
+      const last = wordsOf(request.messages).at(-1) ?? '';
+      const results = request.messages.filter(({ role }) => role === 'tool').length;
+      if (last.startsWith('Summarise')) yield* saying(' ')(request, signal);
+      else if (results < 5) yield* using(1000, calling({ name: 'look', input: { results } }))(request, signal);
+      else yield* using(1000, saying('done'))(request, signal);
+    };
+    const world = await createAgentWorld({ tools: [look], voice: { usableTokens: 1000 }, scripts: [script] });
+    const id = await world.session();
+    const summaries = () =>
+      world.asked.filter(({ messages }) => wordsOf(messages).at(-1)?.startsWith('Summarise')).length;
+    assert.is(textOf(await ask(world, id)), 'done');
+    assert.equal([summaries(), world.asked.length], [1, 7]);
+    await ask(world, id, 'again');
+    assert.equal([summaries(), world.asked.length], [2, 9]);
+  });
+
+  check('leaves no message open when its summary fails and the store with it', async () => {
+    const { store } = await createAgentWorld();
+    let failures = 0;
+    const world = await createAgentWorld({
+      store: {
+        ...store,
+        async commit(changes, events) {
+          const isEnd = changes.some(
+            (change) => change.kind === 'message' && JSON.stringify(change).includes('"error"'),
+          );
+          if (isEnd && failures === 0) {
+            failures += 1;
+            throw new Error('The disk is full');
+          }
+          return store.commit(changes, events);
+        },
+      },
+      tools: [look],
+      voice: { usableTokens: 1000 },
+      scripts: [
+        using(1000, calling({ name: 'look', input: {} })),
+        failing(new ModelProblem('auth', 'Refused')),
+        saying('done'),
+      ],
+    });
+    assert.is(textOf(await ask(world, await world.session())), 'done');
+    assert.is(failures, 1);
+    assert.ok(await isQuiet(world));
+  });
+
+  check('may be aborted while it is summed up: the calls that were made stay made', async () => {
+    const world = await createAgentWorld({
+      tools: [look],
+      voice: { usableTokens: 1000 },
+      scripts: [using(1000, calling({ name: 'look', input: {} })), hanging],
+    });
+    const id = await world.session();
+    const answer = ask(world, id);
+    await until(world, () => world.asked.length === 2);
+    await world.post(`/session/${id}/abort`);
+    assert.is((await answer).info.error?.name, 'MessageAbortedError');
+    assert.is(outputOf((await callsOf(world, id))[0]), 'seen');
+    const [first] = answersIn(await messagesOf(world, id));
+    assert.is(first?.info.finish, 'tool-calls');
+    assert.is(first?.info.tokens.total, 1000);
+    assert.ok(await isQuiet(world));
+  });
+});

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import type { ChatMessage } from '../../../src/agent/model/types.ts';
+import type { Part, ToolState } from '../../../src/agent/protocol/types.ts';
+import { NO_TOKENS } from '../../../src/agent/session.ts';
+import type { Told } from '../../../src/agent/store/store.ts';
+import { historyOf } from '../../../src/agent/turn/history.ts';
+import { describe } from '../../check.ts';
+
+const time = { created: 1 };
+const placed = (messageID: string, id = `${messageID}-part`) => ({ id, sessionID: 's', messageID });
+const text = (messageID: string, words: string): Part => ({ ...placed(messageID), type: 'text', text: words });
+const tool = (messageID: string, callID: string, state: ToolState): Part => ({
+  ...placed(messageID, callID),
+  type: 'tool',
+  callID,
+  tool: 'look',
+  state,
+});
+const user = (id: string, ...parts: readonly Part[]): Told => ({
+  info: { id, sessionID: 's', role: 'user', time, agent: 'build', model: { providerID: 'p', modelID: 'm' } },
+  parts: parts.length === 0 ? [text(id, id)] : parts,
+});
+const answer = (id: string, parentID: string, ...parts: readonly Part[]): Told => ({
+  info: {
+    id,
+    sessionID: 's',
+    role: 'assistant',
+    parentID,
+    mode: 'build',
+    agent: 'build',
+    modelID: 'm',
+    providerID: 'p',
+    path: { cwd: '/', root: '/' },
+    time,
+    cost: 0,
+    tokens: NO_TOKENS,
+  },
+  parts: parts.length === 0 ? [text(id, id)] : parts,
+});
+const span = { start: 1, end: 2 };
+const byID = (messages: readonly Told[]) =>
+  [...messages].sort((left, right) => (left.info.id < right.info.id ? -1 : 1));
+const wordsOf = (messages: readonly ChatMessage[]): readonly string[] =>
+  messages.map((said) => {
+    if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
+    return said.role === 'assistant' ? said.text : said.results.map(({ output }) => output).join();
+  });
+
+describe('the history of a session', (check) => {
+  check('puts each answer behind its prompt, and leaves out the prompts that wait', () => {
+    const messages = [user('1'), user('2'), user('3'), answer('4', '1'), answer('5', '2')];
+    assert.equal(wordsOf(historyOf(messages, '2')), ['1', '4', '2', '5']);
+    assert.equal(wordsOf(historyOf(messages, '1')), ['2', '5', '1', '4']);
+    assert.equal(wordsOf(historyOf(messages, '3')), ['1', '4', '2', '5', '3']);
+  });
+
+  check('ends with the prompt that is answered, whatever clocks the ids come from', () => {
+    const ids = fc.uniqueArray(fc.stringMatching(/^[0-9a-f]{4}$/), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(ids, (chosen) => {
+        let messages: readonly Told[] = [];
+        for (const [index, id] of chosen.entries()) {
+          messages = byID([...messages, user(id)]);
+          const words = wordsOf(historyOf(messages, id));
+          assert.is(words.at(-1), id);
+          assert.equal(
+            [...words].sort(),
+            [...chosen.slice(0, index + 1), ...chosen.slice(0, index).map((one) => `z${one}`)].sort(),
+          );
+          messages = byID([...messages, answer(`z${id}`, id)]);
+        }
+      }),
+    );
+  });
+
+  check('has a result for every call, also for one that never ended', () => {
+    const states: readonly ToolState[] = [
+      { status: 'completed', input: { a: 1 }, output: 'out', title: '', metadata: {}, time: span },
+      { status: 'error', input: {}, error: 'bad', time: span },
+      { status: 'running', input: {}, time: { start: 1 } },
+      { status: 'pending', input: {}, raw: '' },
+    ];
+    const parts = states.map((state, index) => tool('2', `c${index}`, state));
+    const [, said, results] = historyOf([user('1'), answer('2', '1', text('2', 'wait'), ...parts)], '1');
+    assert.equal(said?.role === 'assistant' && said.calls.map(({ id }) => id), ['c0', 'c1', 'c2', 'c3']);
+    assert.equal(results?.role === 'tool' && results.results, [
+      { id: 'c0', name: 'look', output: 'out', isError: false },
+      { id: 'c1', name: 'look', output: 'bad', isError: true },
+      { id: 'c2', name: 'look', output: 'The call was interrupted', isError: true },
+      { id: 'c3', name: 'look', output: 'The call was interrupted', isError: true },
+    ]);
+  });
+
+  check('leaves out what says nothing: empty texts, thoughts, and calls that were withdrawn', () => {
+    const withdrawn = tool('2', 'c0', {
+      status: 'error',
+      input: {},
+      error: 'x',
+      metadata: { withdrawn: true },
+      time: span,
+    });
+    const thought: Part = { ...placed('2', 'r'), type: 'reasoning', text: 'hm', time: { start: 1 } };
+    const empty = text('2', '');
+    assert.equal(historyOf([user('1', text('1', '')), answer('2', '1', withdrawn, thought, empty)], '1'), []);
+    const messages = [user('1'), answer('2', '1', empty, text('2', 'a'), empty, text('2', 'b'))];
+    assert.equal(wordsOf(historyOf(messages, '1')), ['1', 'a\nb']);
+  });
+});

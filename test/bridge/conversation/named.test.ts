@@ -1,0 +1,301 @@
+import * as assert from 'uvu/assert';
+import { Fault } from '../../../src/core/fault.ts';
+import { describe, rejection } from '../../check.ts';
+import { asking, assistant, createWorld, named, never, remembered, user } from './world.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const place = named('chat 1');
+
+/** A named chat of which this much has been said: `q1`, `a1`, `q2`, `a2`... */
+const chatOf = async (exchanges: number) => {
+  const world = createWorld();
+  const history = [];
+  let sessionID = '';
+  for (let number = 1; number <= exchanges; number += 1) {
+    const asked = asking({ words: `q${number}`, history: [...history], place });
+    ({ sessionID } = await world.tell(asked, { told: `a${number}` }));
+    history.push(user(`q${number}`), assistant(`a${number}`));
+  }
+  return { ...world, history, sessionID };
+};
+
+describe('a conversation that its client names', (check) => {
+  check('goes on in one session while the client repeats what was said', async () => {
+    const { tell, history, sessionID, fake } = await chatOf(3);
+    const next = await tell(asking({ words: 'q4', history, place }));
+    assert.is(next.sessionID, sessionID);
+    assert.is(next.name, 'chat 1');
+    assert.equal(next.replay, []);
+    assert.is(fake.sessions.size, 1);
+  });
+
+  check('is recognised when the client shows answers otherwise', async () => {
+    const { tell, sessionID } = await chatOf(1);
+    const history = [user(' q1 '), assistant('<think>hm</think>\n\na1\n')];
+    assert.is((await tell(asking({ history, place }))).sessionID, sessionID);
+  });
+
+  check('begins with what was said before it came here', async () => {
+    const { tell } = createWorld();
+    const history = [user('q'), assistant('a')];
+    assert.equal((await tell(asking({ history, place }))).replay, history);
+  });
+
+  check('is another one under another owner', async () => {
+    const { tell, history, sessionID } = await chatOf(2);
+    const other = await tell(asking({ history, place }), { owner: 'other' });
+    assert.is.not(other.sessionID, sessionID);
+    assert.equal(other.replay, history);
+    const reliant = await tell(asking({ place: remembered('chat 1') }), { owner: 'third' });
+    assert.is.not(reliant.sessionID, sessionID);
+    assert.is((await tell(asking({ words: 'q3', history, place }))).sessionID, sessionID);
+  });
+
+  check('goes on for a client that relies on us for what was said', async () => {
+    const { tell } = createWorld();
+    const first = await tell(asking({ place: remembered('s') }));
+    const again = await tell(asking({ place: remembered('s') }));
+    assert.is(again.sessionID, first.sessionID);
+    assert.equal(again.replay, []);
+  });
+
+  check('is begun anew by a client that tells everything and tells nothing', async () => {
+    const { tell, sessionID } = await chatOf(1);
+    const anew = await tell(asking({ words: 'q1', place }), { told: 'b1' });
+    assert.is.not(anew.sessionID, sessionID);
+    const next = await tell(asking({ words: 'q2', history: [user('q1'), assistant('b1')], place }));
+    assert.is(next.sessionID, anew.sessionID);
+  });
+
+  for (const [what, history] of [
+    ['the last answer was edited', [user('q1'), assistant('a1'), user('q2'), assistant('x')]],
+    ['a word of the middle was edited', [user('q1'), assistant('x'), user('q2'), assistant('a2')]],
+    ['an answer is wanted again', [user('q1'), assistant('a1')]],
+    [
+      'something was said elsewhere meanwhile',
+      [user('q1'), assistant('a1'), user('q2'), assistant('a2'), user('q'), assistant('a')],
+    ],
+  ] as const) {
+    check(`goes on in a new session, which is told everything, when ${what}`, async () => {
+      const { tell, sessionID } = await chatOf(2);
+      const next = await tell(asking({ words: 'next', history, place }), { told: 'answer' });
+      assert.is.not(next.sessionID, sessionID);
+      assert.is(next.name, 'chat 1');
+      assert.equal(next.replay, history);
+      const longer = [...history, user('next'), assistant('answer')];
+      assert.is((await tell(asking({ history: longer, place }))).sessionID, next.sessionID);
+    });
+  }
+
+  check('keeps its session when a new one for an edit came to nothing, and that is deleted', async () => {
+    const { tell, hold, history, sessionID, fake } = await chatOf(2);
+    const held = await hold(asking({ history: history.slice(0, 2), place }));
+    held.release();
+    await turn();
+    assert.equal([...fake.sessions.keys()], [sessionID]);
+    assert.is((await tell(asking({ history, place }))).sessionID, sessionID);
+  });
+
+  check('has a title of its first words, so that the agent asks no model for one', async () => {
+    const { tell, fake } = createWorld();
+    await tell(
+      asking({ words: 'What\u200b is\n the matter with the very long question that nobody wants to read?', place }),
+    );
+    await tell(asking({ prompt: [{ type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' }] }));
+    const titles = [...fake.sessions.values()].map(({ title }) => title);
+    assert.equal(titles, ['What is the matter with the very long question that nobody…', 'Conversation']);
+  });
+});
+
+describe('a named conversation whose last answer was stopped', (check) => {
+  const stopped = async (told: string) => {
+    const world = await chatOf(1);
+    const { sessionID } = await world.tell(asking({ words: 'q2', history: world.history, place }), {
+      told,
+      isStopped: true,
+    });
+    return { ...world, sessionID, before: [...world.history, user('q2')] };
+  };
+
+  for (const kept of ['One two thr', 'One  two', '', 'One two three.']) {
+    check(`goes on when its client kept "${kept}" of the answer`, async () => {
+      const { tell, sessionID, before } = await stopped('One two three.');
+      const history = [...before, assistant(kept)];
+      const next = await tell(asking({ words: 'q3', history, place }), { told: 'a3' });
+      assert.is(next.sessionID, sessionID);
+      const longer = [...history, user('q3'), assistant('a3')];
+      assert.is((await tell(asking({ words: 'q4', history: longer, place }))).sessionID, sessionID);
+    });
+  }
+
+  check('goes on in a new session when its client kept other words, or another question', async () => {
+    const { tell, sessionID, before, history } = await stopped('One two three.');
+    const other = await tell(asking({ history: [...before, assistant('Two')], place }));
+    assert.is.not(other.sessionID, sessionID);
+    const question = await stopped('One two three.');
+    const edited = [...history, user('q'), assistant('One')];
+    assert.is.not((await question.tell(asking({ history: edited, place }))).sessionID, question.sessionID);
+  });
+
+  check('does not take a beginning for the whole once an answer was not stopped', async () => {
+    for (const kept of ['a', '']) {
+      const { tell, sessionID } = await chatOf(1);
+      assert.is.not((await tell(asking({ history: [user('q1'), assistant(kept)], place }))).sessionID, sessionID);
+    }
+  });
+});
+
+describe('a named conversation that its client shortens', (check) => {
+  const shortened = (length: number) =>
+    [user('Summary of it'), assistant('I see.')].concat(
+      [2, 3, 4].flatMap((number) => [user(`q${number}`), assistant(`a${number}`)]).slice(-length),
+    );
+
+  check('goes on when the last two questions are still there with their answers', async () => {
+    const { tell, sessionID } = await chatOf(4);
+    const history = shortened(4);
+    const next = await tell(asking({ words: 'q5', history, place }), { told: 'a5' });
+    assert.is(next.sessionID, sessionID);
+    const longer = [...history, user('q5'), assistant('a5')];
+    assert.is((await tell(asking({ words: 'q6', history: longer, place }))).sessionID, sessionID);
+  });
+
+  check('goes on when only the latest exchanges are sent each time', async () => {
+    const { tell, history, sessionID } = await chatOf(4);
+    for (let number = 5; number < 9; number += 1) {
+      const next = await tell(asking({ words: `q${number}`, history: history.slice(-4), place }), {
+        told: `a${number}`,
+      });
+      assert.is(next.sessionID, sessionID);
+      history.push(user(`q${number}`), assistant(`a${number}`));
+    }
+  });
+
+  check('goes on in a new session when one exchange is left, which may be the same by chance', async () => {
+    const { tell, sessionID } = await chatOf(4);
+    assert.is.not((await tell(asking({ history: shortened(2), place }))).sessionID, sessionID);
+  });
+
+  check('goes on in a new session when something was taken out of the middle, or the beginning edited', async () => {
+    for (const edit of [
+      (said: ReturnType<typeof user>[]) => said.toSpliced(2, 2),
+      (said: ReturnType<typeof user>[]) => said.with(0, user('edited')),
+    ]) {
+      const { tell, history, sessionID } = await chatOf(5);
+      assert.is.not((await tell(asking({ history: edit(history), place }))).sessionID, sessionID);
+    }
+  });
+
+  check('is begun anew, and not shortened, when nothing is left of it', async () => {
+    const { tell, sessionID } = await chatOf(5);
+    assert.is.not((await tell(asking({ place }))).sessionID, sessionID);
+  });
+});
+
+describe('requests for one named conversation at a time', (check) => {
+  check('take their turns when the client relies on us for what was said', async () => {
+    const { conversations, fake, exchange } = createWorld();
+    const order: string[] = [];
+    const one = async (words: string) => {
+      const asked = asking({ words, place: remembered('s') });
+      const { hold } = await conversations().place(asked, 'owner', never);
+      const held = await hold(never);
+      order.push(`${words} begins`);
+      await exchange(held, asked);
+      order.push(`${words} ends`);
+      held.release();
+      return held.conversation.sessionID;
+    };
+    const sessions = await Promise.all(['a', 'b', 'c'].map(one));
+    assert.equal(order, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+    assert.is(new Set(sessions).size, 1);
+    assert.is(fake.sessions.size, 1);
+  });
+
+  check('that go on differently from the same words neither wait nor mix', async () => {
+    const { hold, tell, exchange, history, sessionID } = await chatOf(1);
+    const first = await hold(asking({ words: 'one way', history, place }));
+    const second = await hold(asking({ words: 'another', history, place }));
+    assert.is(first.conversation.sessionID, sessionID);
+    assert.is.not(second.conversation.sessionID, sessionID);
+    assert.is.not(second.name, 'chat 1');
+    assert.equal(second.replay, history);
+    await exchange(second, asking({ words: 'another' }));
+    await exchange(first, asking({ words: 'one way' }), { told: 'yes' });
+    first.release();
+    second.release();
+    const longer = [...history, user('one way'), assistant('yes')];
+    assert.is((await tell(asking({ history: longer, place }))).sessionID, sessionID);
+  });
+
+  check('begin one each when both are the first, unless they rely on us', async () => {
+    const { hold, fake } = createWorld();
+    const first = await hold(asking({ place }));
+    const second = await hold(asking({ place }));
+    assert.is.not(first.conversation.sessionID, second.conversation.sessionID);
+    assert.is.not(second.name, 'chat 1');
+    assert.is(fake.sessions.size, 2);
+  });
+
+  check('wait for the rest of an answer that the client has heard already', async () => {
+    const { hold, exchange, history, conversations, sessionID } = await chatOf(1);
+    const first = await hold(asking({ words: 'q2', history, place }));
+    await exchange(first, asking({ words: 'q2' }), { told: 'a2' });
+    const longer = [...history, user('q2'), assistant('a2')];
+    const next = await conversations().place(asking({ history: longer, place }), 'owner', never);
+    const other = await conversations().place(asking({ history: longer, place }), 'owner', never);
+    const held = next.hold(never);
+    first.release();
+    assert.is((await held).conversation.sessionID, sessionID);
+    assert.is(next.name, 'chat 1');
+    assert.is.not(other.name, 'chat 1', 'two that go on from the same words do not mix');
+  });
+
+  check('are turned away when too many wait', async () => {
+    const { conversations } = createWorld({ queueLimit: 2 });
+    const asked = asking({ place: remembered('s') });
+    for (const _ of [1, 2, 3]) await conversations().place(asked, 'owner', never);
+    const fault = await rejection(conversations().place(asked, 'owner', never));
+    assert.is(fault instanceof Fault && fault.detail.kind, 'rate-limited');
+    await conversations().place(asked, 'other', never);
+  });
+
+  check('are forgotten when the client leaves while it waits', async () => {
+    const { hold, conversations, fake } = createWorld();
+    const asked = asking({ place: remembered('s') });
+    const first = await hold(asked);
+    const left = new AbortController();
+    const waiting = (await conversations().place(asked, 'owner', left.signal)).hold(left.signal);
+    const last = (await conversations().place(asked, 'owner', never)).hold(never);
+    left.abort(new Fault({ kind: 'client-left' }));
+    const fault = await rejection(waiting);
+    assert.is(fault instanceof Fault && fault.detail.kind, 'client-left');
+    assert.is(fake.sessions.size, 1);
+    first.release();
+    first.release();
+    await last;
+  });
+
+  check('let the next one begin the conversation when the first came to nothing', async () => {
+    const { hold, conversations, fake, exchange } = createWorld();
+    const asked = asking({ place: remembered('s') });
+    const first = await hold(asked);
+    const next = (await conversations().place(asked, 'owner', never)).hold(never);
+    first.release();
+    const held = await next;
+    assert.is.not(held.conversation.sessionID, first.conversation.sessionID);
+    await exchange(held, asked);
+    held.release();
+    assert.equal([...fake.sessions.keys()], [held.conversation.sessionID]);
+  });
+
+  check('let the next one in when no session could be made', async () => {
+    const { hold, conversations, fake } = createWorld();
+    const asked = asking({ place: remembered('s') });
+    fake.failNext('createSession', { kind: 'backend-error', reason: 'gone' });
+    const first = (await conversations().place(asked, 'owner', never)).hold(never);
+    const next = hold(asked);
+    await rejection(first);
+    await next;
+  });
+});

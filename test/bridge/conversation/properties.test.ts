@@ -1,0 +1,31 @@
+import * as fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { aCommand, play } from './script.ts';
+
+/** To see a failure again: `SEED=<its seed>` before the command that runs this file, and `REPLAY_PATH=<its path>` for the first. */
+const { SEED, REPLAY_PATH, RUNS = '400' } = process.env;
+const runs = {
+  numRuns: Number(RUNS),
+  includeErrorInReport: true,
+  ...(SEED === undefined ? {} : { seed: Number(SEED) }),
+};
+
+const COMMON = [
+  ...['unnamed', 'named', 'response'].flatMap((manner) => [`${manner} goes on`, `${manner} in a new session`]),
+  ...['stopped', 'waited', 'dropped', 'dropped under way', 'restart under way', 'name used', 'forgotten', 'lost'],
+];
+
+describe('conversations of many clients, over edits, stops, losses and restarts', (check) => {
+  check('go on only where the same was said, for the same owner, and one at a time', async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(aCommand, { minLength: 10, maxLength: 80, size: 'max' }), async (script) => {
+        for (const what of await play(script)) seen.add(what);
+      }),
+      REPLAY_PATH === undefined ? runs : { ...runs, path: REPLAY_PATH },
+    );
+    // Nothing would be tried by scripts in which nothing happens.
+    if (REPLAY_PATH === undefined) for (const what of COMMON) assert.ok(seen.has(what), `never came to ${what}`);
+  });
+});

@@ -1,0 +1,316 @@
+import * as fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import type { Held, Placement } from '../../../src/bridge/conversation/types.ts';
+import type { Asked, Place, Said } from '../../../src/bridge/openai/request.ts';
+import { after, asking, assistant, createWorld, named, remembered, user } from './world.ts';
+
+/** How a client says which conversation it means. Those that tell everything share their names with others. */
+const MANNERS = ['unnamed', 'unnamed', 'unnamed', 'named', 'named', 'reliant', 'response', 'response'] as const;
+
+const QUESTIONS = ['Hello', 'And?'];
+const ANSWERS = ['Hi there', 'Well now', ''];
+
+const aClient = fc.nat({ max: MANNERS.length * 2 - 1 });
+const aFlight = fc.nat({ max: 3 });
+
+/** What happens in front of a bridge. Most of it is clients that go on. */
+export const aCommand = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('ask' as const),
+      client: aClient,
+      words: fc.constantFrom(...QUESTIONS),
+      change: fc.constantFrom('none', 'none', 'none', 'again', 'shorter', 'edit', 'anew'),
+    }),
+  },
+  {
+    weight: 14,
+    arbitrary: fc.record({
+      kind: fc.constant('step' as const),
+      flight: aFlight,
+      answer: fc.nat({ max: 2 }),
+      kept: fc.constantFrom(9, 9, 9, 2, 0),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('drop' as const), flight: aFlight }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const), finishes: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('use name' as const), client: aClient }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const), client: aClient }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('lose' as const), place: fc.nat({ max: 5 }) }) },
+);
+type Command = typeof aCommand extends fc.Arbitrary<infer One> ? One : never;
+
+type Client = {
+  readonly owner: string;
+  manner: (typeof MANNERS)[number];
+  /** What it calls its conversation. */
+  name: string;
+  /** What it was told that its conversation is called. */
+  toldName: string | undefined;
+  transcript: Said[];
+  readonly responses: { readonly id: string; readonly said: readonly Said[]; readonly transcript: readonly Said[] }[];
+};
+type Flight = {
+  readonly client: Client;
+  readonly asked: Asked;
+  readonly words: string;
+  readonly expected: readonly Said[];
+  readonly name: string;
+  held: Held | undefined;
+  answering: PromiseWithResolvers<string> | undefined;
+  prompting: Promise<string | undefined> | undefined;
+  isNoted: boolean;
+};
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Takes reports of what was said before, which may hold others, for what they report. */
+const spelledOut = (said: readonly Said[]): Said[] =>
+  said.flatMap(({ role, text }) => {
+    const [report, ...rest] = text.startsWith('[{') ? text.split('\n\n') : [];
+    if (report === undefined) return [{ role, text }];
+    return [...spelledOut(JSON.parse(report)), { role, text: rest.join('\n\n') }];
+  });
+
+const isSame = (some: readonly Said[], others: readonly Said[], isAsGood: (text: string, whole: string) => boolean) =>
+  some.length === others.length &&
+  some.every(({ role, text }, place) => {
+    const other = others[place];
+    return other?.role === role && (other.text === text || (role === 'assistant' && isAsGood(text, other.text)));
+  });
+
+/** A fork is not told of answers that were none. */
+const spoken = (said: readonly Said[]): Said[] => said.filter(({ text }) => text !== '');
+
+/** What a client may leave out by the rule for named conversations. */
+const isShortenedOf = (history: readonly Said[], heard: readonly Said[]): boolean =>
+  heard.length >= 6 &&
+  history[0]?.text !== heard[0]?.text &&
+  isSame(history.slice(-4), heard.slice(-4), (text, whole) => whole.startsWith(text));
+
+/** Plays a script and throws at the first broken promise. Returns what has happened in it. */
+export const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> => {
+  const world = createWorld();
+  const { fake } = world;
+  // Of its own: what a restart leaves behind goes on listening to it.
+  const { signal } = new AbortController();
+  const clients: Client[] = ['a', 'b'].flatMap((owner) =>
+    MANNERS.map((manner, place) => ({
+      owner,
+      manner,
+      name: manner === 'named' ? 'shared' : `own ${place}`,
+      toldName: undefined,
+      transcript: [],
+      responses: [],
+    })),
+  );
+  const seen = new Set<string>();
+  const owners = new Map<string, string>();
+  const names = new Map<string, Set<string>>();
+  const reliedOn = new Map<string, string>();
+  const answersOf = new Map<string, PromiseWithResolvers<string>>();
+  const failures: unknown[] = [];
+  let flights: Flight[] = [];
+
+  const heardIn = (sessionID: string): Said[] =>
+    spelledOut(
+      (fake.sessions.get(sessionID)?.messages ?? []).map(({ info, parts }) => ({
+        role: info.role,
+        text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n'),
+      })),
+    );
+  const checkHeld = (flight: Flight, held: Held): void => {
+    const { client, asked, name, expected } = flight;
+    const { sessionID } = held.conversation;
+    const isNew = !owners.has(sessionID);
+    const others = flights.filter((other) => other !== flight && other.held?.conversation.sessionID === sessionID);
+    assert.equal(others, [], 'two hold one session');
+    assert.is(owners.get(sessionID) ?? client.owner, client.owner, 'a session of another owner');
+    owners.set(sessionID, client.owner);
+    const heard = [...heardIn(sessionID), ...spelledOut(held.replay)];
+    const key = `${client.owner} ${client.name}`;
+    if (client.manner === 'reliant') {
+      assert.is(name, client.name);
+      assert.ok(isNew || names.get(sessionID)?.has(name), 'a session that has not this name');
+      const before = reliedOn.get(key);
+      if (before !== undefined && fake.sessions.has(before))
+        assert.is(sessionID, before, 'what a name stands for was lost');
+    } else {
+      const isCutFine = (text: string, whole: string) => client.manner === 'named' && whole.startsWith(text);
+      const isFine =
+        (client.manner === 'response'
+          ? isSame(spoken(expected), spoken(heard), isCutFine)
+          : isSame(expected, heard, isCutFine)) ||
+        (client.manner === 'named' && isShortenedOf(expected, heard));
+      assert.ok(isFine, `${client.manner}: told ${JSON.stringify(expected)}, but heard ${JSON.stringify(heard)}`);
+    }
+    if (!isNew && asked.history.length > 0) seen.add(`${client.manner} goes on`);
+    if (!isNew && client.manner === 'response') seen.add('response goes on');
+    if (isNew && held.replay.length > 0) seen.add(`${client.manner} in a new session`);
+    names.set(sessionID, (names.get(sessionID) ?? new Set()).add(name));
+  };
+
+  const hold = async (placement: Placement, flight: Flight): Promise<void> => {
+    const held = await placement.hold(signal).catch((error: unknown) => {
+      // It waited for a response that was then forgotten.
+      if (flight.client.manner !== 'response' || !isUnknownResponse(error)) throw error;
+      leave(flight);
+    });
+    if (held === undefined) return;
+    const { sessionID } = held.conversation;
+    const isLost = !fake.sessions.has(sessionID);
+    if (isLost) assert.ok(owners.get(sessionID) === flight.client.owner);
+    flight.held = isLost ? await held.renew(signal) : held;
+    if (isLost) seen.add('renewed');
+    // What was said before a response is known to nobody once its session is lost.
+    if (flights.includes(flight) && !(isLost && flight.client.manner === 'response')) checkHeld(flight, flight.held);
+  };
+  const ask = async ({ client: place, words, change }: Extract<Command, { kind: 'ask' }>): Promise<void> => {
+    const client = clients[place];
+    if (client === undefined || flights.filter((flight) => flight.client === client).length > 1) return;
+    const { manner } = client;
+    let where: Place = { kind: 'unnamed' };
+    let history = [...client.transcript];
+    if (change === 'again') history = history.slice(0, -2);
+    if (change === 'shorter') history = history.slice(0, Math.floor(history.length / 4) * 2);
+    if (change === 'edit' && history.length > 0) history[history.length - 1] = assistant('Edited');
+    if (change === 'anew') history = [];
+    let expected: readonly Said[] = history;
+    if (manner === 'named') where = named(client.name);
+    if (manner === 'reliant') [where, history] = [remembered(client.name), []];
+    if (manner === 'response') {
+      const response = client.responses.at(change === 'again' || change === 'edit' ? -2 : -1);
+      const goesOn = response !== undefined && change !== 'anew';
+      client.transcript = goesOn ? [...response.transcript] : [];
+      where = goesOn ? after(response.id) : { kind: 'unnamed' };
+      expected = goesOn ? response.said : [];
+      history = [];
+    }
+    const asked = asking({ words, history, place: where });
+    const flight: Flight = { client, asked, words, expected, name: '', ...NOT_BEGUN };
+    try {
+      const placement = await world.conversations().place(asked, client.owner, signal);
+      const begun = { ...flight, name: placement.name };
+      flights.push(begun);
+      hold(placement, begun).catch((error: unknown) => failures.push(error));
+    } catch (error) {
+      // Its session is lost, or the response forgotten.
+      if (manner !== 'response' || !isUnknownResponse(error)) throw error;
+      client.responses.length = 0;
+      seen.add('unknown response');
+    }
+  };
+
+  const prompt = (flight: Flight, held: Held): void => {
+    const answering = Promise.withResolvers<string>();
+    flight.answering = answering;
+    fake.answer = (sessionID) => answersOf.get(sessionID)?.promise ?? '';
+    answersOf.set(held.conversation.sessionID, answering);
+    const report =
+      held.replay.length === 0 ? [] : [{ type: 'text' as const, text: JSON.stringify(held.replay), synthetic: true }];
+    const parts = [...report, ...flight.asked.prompt];
+    const rest = { model: undefined, variant: undefined, agent: undefined, system: '', hasTools: true };
+    flight.prompting = fake.agent.prompt(held.conversation.sessionID, { ...rest, parts }, signal).then(
+      ({ info }) => (info.role === 'assistant' ? info.parentID : undefined),
+      () => undefined,
+    );
+  };
+  const finish = async (flight: Flight, held: Held, told: string, kept: number): Promise<void> => {
+    const { client, words, asked } = flight;
+    flight.answering?.resolve(told);
+    const promptID = await flight.prompting;
+    const { sessionID } = held.conversation;
+    if (promptID === undefined) return leave(flight);
+    const responseID = world.conversations().newResponseID(held.conversation);
+    const isStopped = kept < told.length;
+    await held.note({ asked: words, files: [], told, responseID, promptID, isStopped });
+    flight.isNoted = true;
+    const known = client.manner === 'reliant' || client.manner === 'response' ? client.transcript : asked.history;
+    client.transcript = [...known, user(words), assistant(told.slice(0, kept))];
+    client.toldName = flight.name;
+    client.responses.push({ id: responseID, said: heardIn(sessionID), transcript: client.transcript });
+    if (asked.place.kind === 'named' && asked.place.remembers)
+      reliedOn.set(`${client.owner} ${flight.name}`, sessionID);
+    if (isStopped) seen.add('stopped');
+  };
+  const leave = (flight: Flight): void => {
+    flights = flights.filter((other) => other !== flight);
+    flight.answering?.resolve('Too late');
+    flight.held?.release();
+  };
+  const step = async (flight: Flight, answer: number, kept: number): Promise<void> => {
+    const { held } = flight;
+    if (held === undefined) seen.add('waited');
+    else if (flight.prompting === undefined) prompt(flight, held);
+    else if (flight.isNoted) leave(flight);
+    else await finish(flight, held, ANSWERS[answer] ?? '', kept);
+  };
+
+  const run = async (command: Command): Promise<void> => {
+    switch (command.kind) {
+      case 'ask':
+        return ask(command);
+      case 'step': {
+        const flight = flights[command.flight];
+        return flight === undefined ? undefined : step(flight, command.answer, command.kept);
+      }
+      case 'drop': {
+        const flight = flights[command.flight];
+        if (flight?.held === undefined) return;
+        seen.add(flight.prompting === undefined ? 'dropped' : 'dropped under way');
+        return leave(flight);
+      }
+      case 'restart':
+        for (const { answering } of flights) if (command.finishes) answering?.resolve('Unheard');
+        if (flights.some(({ prompting, isNoted }) => prompting !== undefined && !isNoted))
+          seen.add('restart under way');
+        flights = [];
+        return world.restart();
+      case 'use name': {
+        const client = clients[command.client];
+        if (client?.toldName === undefined || client.manner !== 'unnamed') return;
+        Object.assign(client, { manner: 'reliant', name: client.toldName });
+        seen.add('name used');
+        return;
+      }
+      case 'forget': {
+        const client = clients[command.client];
+        const response = client?.responses.at(-1);
+        if (client === undefined || response === undefined) return;
+        assert.not.ok(
+          await world.conversations().forgetResponse(response.id, client.owner === 'a' ? 'b' : 'a', signal),
+        );
+        await world.conversations().forgetResponse(response.id, client.owner, signal);
+        client.responses.pop();
+        seen.add('forgotten');
+        return;
+      }
+      default: {
+        const session = [...fake.sessions.keys()][command.place];
+        if (session === undefined || flights.some(({ held }) => held?.conversation.sessionID === session)) return;
+        fake.forget(session);
+        seen.add('lost');
+      }
+    }
+  };
+
+  for (const command of script) {
+    await run(command);
+    await turn();
+    if (failures.length > 0) throw failures[0];
+  }
+  // Nobody waits for ever.
+  for (let rounds = 0; flights.length > 0; rounds += 1) {
+    assert.ok(rounds < 1000, 'somebody waits for ever');
+    for (const flight of flights) await step(flight, 0, 9);
+    await turn();
+    if (failures.length > 0) throw failures[0];
+  }
+  return seen;
+};
+
+const NOT_BEGUN = { held: undefined, answering: undefined, prompting: undefined, isNoted: false };
+
+const isUnknownResponse = (error: unknown): boolean =>
+  error instanceof Error && JSON.stringify(error).includes('previous_response_not_found');

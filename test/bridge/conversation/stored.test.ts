@@ -1,0 +1,364 @@
+import * as assert from 'uvu/assert';
+import { Fault } from '../../../src/core/fault.ts';
+import { describe, rejection } from '../../check.ts';
+import { after, asking, assistant, createWorld, named, never, remembered, user } from './world.ts';
+
+const HISTORY = [user('Hello'), assistant('Hi!')];
+const LONGER = [...HISTORY, user('And?'), assistant('Well.')];
+const DAY_MS = 24 * 3_600_000;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a bridge that is started anew', (check) => {
+  check('knows every conversation by its name, its words and its responses', async () => {
+    const { tell, restart, conversations, fake } = createWorld();
+    const chat = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    const reliant = await tell(asking({ place: remembered('s') }), { told: 'Hi!' });
+    const unnamed = await tell(asking(), { told: 'Hi!' });
+    const response = await tell(asking({ words: 'Hm' }), { told: 'Hi!' });
+    restart();
+    const asked = asking({ words: 'And?', history: HISTORY });
+    assert.is((await tell({ ...asked, place: named('chat 1') })).sessionID, chat.sessionID);
+    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, reliant.sessionID);
+    const found = await tell(asked);
+    assert.equal([found.sessionID, found.name], [unnamed.sessionID, unnamed.name]);
+    assert.is((await tell(asking({ place: after(response.responseID) }))).sessionID, response.sessionID);
+    assert.is(fake.sessions.size, 4);
+    assert.is(conversations().count(), 4);
+    assert.is(fake.calls('sessions'), 2, 'once for each start');
+  });
+
+  check('keeps owners apart', async () => {
+    const { tell, restart } = createWorld();
+    const chat = await tell(asking({ place: remembered('s') }), { told: 'Hi!' });
+    const unnamed = await tell(asking(), { told: 'Hi!' });
+    restart();
+    const other = { owner: 'other' };
+    assert.is.not((await tell(asking({ place: remembered('s') }), other)).sessionID, chat.sessionID);
+    assert.is.not((await tell(asking({ history: HISTORY }), other)).sessionID, unnamed.sessionID);
+  });
+
+  check('takes the newer of two sessions for the one that has the name, whichever was used last', async () => {
+    const { tell, restart, fake } = createWorld();
+    const old = await tell(asking({ words: 'old', place: named('chat 1') }), { told: 'Hi!' });
+    const fresh = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    const there = fake.sessions.get(old.sessionID);
+    if (there !== undefined) there.time.updated += DAY_MS;
+    restart();
+    const next = await tell(asking({ history: HISTORY, place: named('chat 1') }));
+    assert.is(next.sessionID, fresh.sessionID);
+  });
+
+  check('does not go on with a session in which something was begun that no client has heard of', async () => {
+    const { tell, hold, restart, fake } = createWorld();
+    const unnamed = await tell(asking(), { told: 'Hi!' });
+    const chat = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    const other = await tell(asking({ words: 'Hm', place: named('chat 2') }), { told: 'Hi!' });
+    for (const { sessionID } of [unnamed, chat]) fake.addPrompt(sessionID, [{ type: 'text', text: 'And?' }]);
+    restart();
+    const asked = asking({ history: HISTORY });
+    assert.is.not((await tell(asked)).sessionID, unnamed.sessionID);
+    assert.is.not((await tell({ ...asked, place: named('chat 1') })).sessionID, chat.sessionID);
+    const history = [user('Hm'), assistant('Hi!')];
+    assert.is((await hold(asking({ history, place: named('chat 2') }))).conversation.sessionID, other.sessionID);
+    const looks = fake.calls('messages');
+    await tell(asking({ history: LONGER }));
+    assert.is(fake.calls('messages'), looks, 'what is sure is not looked at again');
+  });
+
+  check('goes on from the response before what no client has heard of', async () => {
+    const { tell, restart, fake } = createWorld();
+    const first = await tell(asking(), { told: 'Hi!' });
+    fake.addPrompt(first.sessionID, [{ type: 'text', text: 'And?' }]);
+    restart();
+    const fork = await tell(asking({ place: after(first.responseID) }));
+    assert.is.not(fork.sessionID, first.sessionID);
+    assert.equal(fork.replay, HISTORY);
+  });
+
+  check('keeps what is said while another request still looks whether all is known', async () => {
+    const { tell, restart, fake, conversations } = createWorld();
+    const first = await tell(asking(), { told: 'Hi!' });
+    restart();
+    const letThrough = fake.hold('messages');
+    const looking = conversations().place(asking({ history: HISTORY }), 'owner', never);
+    await turn();
+    const letOther = fake.hold('messages');
+    letOther();
+    await tell(asking({ words: 'And?', place: remembered(first.name) }), { told: 'Well.' });
+    letThrough();
+    assert.is.not((await looking).name, first.name);
+    const next = await tell(asking({ history: LONGER, place: named(first.name) }));
+    assert.is(next.sessionID, first.sessionID);
+  });
+
+  check('goes on with what was begun in a first exchange that nobody has heard the end of', async () => {
+    const { hold, restart, fake } = createWorld();
+    const { conversation } = await hold(asking({ place: remembered('s') }));
+    fake.addPrompt(conversation.sessionID, [{ type: 'text', text: 'Hello' }]);
+    restart();
+    const held = await hold(asking({ place: remembered('s') }));
+    assert.is(held.conversation.sessionID, conversation.sessionID);
+    assert.is(held.conversation.earlier.size, 1);
+    const named = await hold(asking({ place: { kind: 'named', id: 's', remembers: false } }));
+    assert.is.not(named.conversation.sessionID, conversation.sessionID);
+  });
+
+  check('lets a client that relies on it go on even so, and knows the prompts of others', async () => {
+    const { tell, hold, restart, fake } = createWorld();
+    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    const promptID = fake.addPrompt(sessionID, [
+      { type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' },
+    ]);
+    restart();
+    const held = await hold(asking({ place: remembered('s') }));
+    assert.is(held.conversation.sessionID, sessionID);
+    assert.is(held.conversation.earlier.size, 2);
+    assert.ok(held.conversation.earlier.has(promptID));
+  });
+
+  check('lets a client that left before the first word of an answer go on', async () => {
+    const { tell, restart } = createWorld();
+    const first = await tell(asking({ place: named('chat 1') }), { told: 'Hi there', isStopped: true });
+    restart();
+    const history = [user('Hello'), assistant('')];
+    assert.is((await tell(asking({ history, place: named('chat 1') }))).sessionID, first.sessionID);
+    const second = createWorld();
+    const told = await second.tell(asking({ place: named('chat 1') }), { told: 'Hi there', isStopped: true });
+    second.restart();
+    const cut = [user('Hello'), assistant('Hi')];
+    const next = await second.tell(asking({ history: cut, place: named('chat 1') }));
+    assert.is.not(next.sessionID, told.sessionID, 'what was told is not known any more');
+  });
+
+  check('leaves alone what it did not write, and sessions that are none of its own', async () => {
+    const { tell, restart, fake, conversations } = createWorld();
+    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    const session = fake.sessions.get(sessionID);
+    if (session !== undefined) session.metadata = { ...session.metadata, theirs: { a: 1 } };
+    const signal = never;
+    const record = session?.metadata.gatehouse;
+    for (const gatehouse of [
+      undefined,
+      'x',
+      { version: 2 },
+      { ...(record as object), version: 2 },
+      { ...(record as object), head: 1 },
+    ])
+      await fake.agent.createSession({ title: 'x', metadata: { gatehouse } }, signal);
+    restart();
+    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, sessionID);
+    assert.is(conversations().count(), 1);
+    assert.equal(session?.metadata.theirs, { a: 1 });
+  });
+
+  check('says so when it cannot ask the agent, and asks again for the next request', async () => {
+    const { tell, restart, fake } = createWorld();
+    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    restart();
+    fake.failNext('sessions', { kind: 'backend-error', reason: 'gone' });
+    const fault = await rejection(tell(asking({ place: remembered('s') })));
+    assert.is(fault instanceof Fault && fault.detail.kind, 'backend-error');
+    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, sessionID);
+  });
+
+  const TOO_LARGE = { kind: 'agent-failed', status: 502, code: 'agent_answer_too_large', message: '' } as const;
+  const TOO_SLOW = { kind: 'backend-timeout' } as const;
+
+  check('knows the latest conversations where the agent cannot tell of all of them', async () => {
+    for (const [detail, tries] of [
+      [{ ...TOO_LARGE, isRetryable: true }, 7],
+      [TOO_SLOW, 2],
+    ] as const) {
+      const { tell, restart, fake, conversations, lines } = createWorld();
+      const told: string[] = [];
+      for (let number = 0; number < 103; number += 1)
+        told.push((await tell(asking({ place: remembered(`s${number}`) }))).sessionID);
+      restart();
+      fake.failNext('sessions', detail, tries);
+      const before = fake.calls('sessions');
+      assert.is((await tell(asking({ place: remembered('s102') }))).sessionID, told[102]);
+      assert.is(fake.calls('sessions') - before, tries + 1);
+      assert.is(conversations().count(), 100);
+      assert.equal(lines.at(-1), { event: 'conversations-known', fields: { count: 100 } });
+      assert.is.not((await tell(asking({ place: remembered('s0') }))).sessionID, told[0]);
+    }
+  });
+
+  check('asks for fewer no more than that, and at no other failure', async () => {
+    const { tell, fake } = createWorld();
+    fake.failNext('sessions', TOO_SLOW, 3);
+    const slow = await rejection(tell(asking()));
+    assert.is(slow instanceof Fault && slow.detail.kind, 'backend-timeout');
+    assert.is(fake.calls('sessions'), 3);
+    fake.failNext('sessions', { ...TOO_LARGE, code: 'agent_refused', isRetryable: true });
+    const refused = await rejection(tell(asking()));
+    assert.is(refused instanceof Fault && refused.detail.kind, 'agent-failed');
+    assert.is(fake.calls('sessions'), 4);
+  });
+
+  check('does not stop asking because the first who wanted to know has left', async () => {
+    const { restart, fake, conversations, tell } = createWorld();
+    restart();
+    const letThrough = fake.hold('sessions');
+    const left = new AbortController();
+    const gone = conversations().place(asking(), 'owner', left.signal);
+    const next = tell(asking());
+    left.abort(new Fault({ kind: 'client-left' }));
+    await rejection(gone);
+    letThrough();
+    await next;
+    assert.is(fake.calls('sessions'), 1);
+  });
+});
+
+describe('what is remembered of conversations', (check) => {
+  check('holds no words of theirs', async () => {
+    const { tell, fake } = createWorld();
+    const { sessionID } = await tell(asking({ words: 'wordasked', place: named('s') }), {
+      told: 'wordtold',
+      isStopped: true,
+    });
+    const kept = JSON.stringify(fake.sessions.get(sessionID)?.metadata);
+    assert.not.match(kept, 'wordasked');
+    assert.not.match(kept, 'wordtold');
+  });
+
+  check('is there before the first prompt is given to the agent', async () => {
+    const { hold, fake } = createWorld();
+    const held = await hold(asking({ place: named('chat 1') }));
+    const metadata = fake.sessions.get(held.conversation.sessionID)?.metadata;
+    assert.match(JSON.stringify(metadata), '"name":"chat 1"');
+  });
+
+  check('is bounded: the one that was used longest ago is forgotten first', async () => {
+    const { tell, conversations } = createWorld({ limit: 2 });
+    const [a, b] = [await tell(asking({ place: remembered('a') })), await tell(asking({ place: remembered('b') }))];
+    await tell(asking({ place: remembered('a') }));
+    await tell(asking({ place: remembered('c') }));
+    assert.is(conversations().count(), 2);
+    assert.is((await tell(asking({ place: remembered('a') }))).sessionID, a.sessionID);
+    assert.is.not((await tell(asking({ place: remembered('b') }))).sessionID, b.sessionID);
+  });
+
+  check('is in the order of its last use also after a restart', async () => {
+    const { tell, restart } = createWorld({ limit: 2 });
+    const [a, b] = [await tell(asking({ place: remembered('a') })), await tell(asking({ place: remembered('b') }))];
+    await tell(asking({ place: remembered('a') }));
+    restart();
+    await tell(asking({ place: remembered('c') }));
+    assert.is((await tell(asking({ place: remembered('a') }))).sessionID, a.sessionID);
+    assert.is.not((await tell(asking({ place: remembered('b') }))).sessionID, b.sessionID);
+  });
+
+  check('is forgotten after a lifetime in which nobody used it, and stays at the agent', async () => {
+    const { tell, clock, fake, restart, conversations } = createWorld();
+    const old = await tell(asking({ place: remembered('s') }), { told: 'Hi!' });
+    await clock.advance(6 * DAY_MS);
+    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, old.sessionID);
+    await clock.advance(8 * DAY_MS);
+    for (const _ of ['at once', 'restarted']) {
+      assert.is.not((await tell(asking({ place: remembered('s') }), { told: 'x' })).sessionID, old.sessionID);
+      restart();
+    }
+    assert.is(fake.sessions.size, 2);
+    assert.is(conversations().count(), 0);
+  });
+
+  check('is a line in the log when the agent does not take it, and holds as long as the bridge runs', async () => {
+    const { tell, fake, lines } = createWorld();
+    fake.failNext('setMetadata', { kind: 'backend-error', reason: 'gone' });
+    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    assert.equal(
+      lines.filter(({ event }) => event === 'conversation-not-kept').map(({ fields }) => fields),
+      [{ session: sessionID, reason: 'backend-error' }],
+    );
+    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, sessionID);
+  });
+
+  check('is given up when the agent does not answer in time', async () => {
+    const { hold, exchange, fake, clock, lines } = createWorld();
+    const held = await hold(asking({ place: remembered('s') }));
+    fake.hold('setMetadata');
+    const noting = exchange(held, asking());
+    await clock.advance(10_000);
+    await noting;
+    assert.is(lines.at(-1)?.fields?.reason, 'backend-timeout');
+  });
+});
+
+describe('a session that the agent does not know any more', (check) => {
+  check('is forgotten when that shows', async () => {
+    const { hold, exchange, fake, tell, conversations } = createWorld();
+    const held = await hold(asking({ place: named('chat 1') }));
+    fake.failNext('setMetadata', { kind: 'not-found', hint: '' });
+    await exchange(held, asking(), { told: 'Hi!' });
+    held.release();
+    assert.is(conversations().count(), 0);
+    const next = await tell(asking({ history: HISTORY, place: named('chat 1') }));
+    assert.equal(next.replay, HISTORY);
+  });
+
+  check('is replaced when the prompt is refused: the same name, and all that the client has told', async () => {
+    const { hold, exchange, fake, tell, conversations } = createWorld();
+    const old = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    fake.forget(old.sessionID);
+    const held = await hold(asking({ words: 'And?', history: HISTORY, place: named('chat 1') }));
+    assert.is(held.conversation.sessionID, old.sessionID);
+    assert.ok(await rejection(exchange(held, asking())));
+    const renewed = await held.renew(never);
+    assert.is.not(renewed.conversation.sessionID, old.sessionID);
+    assert.equal(renewed.replay, HISTORY);
+    await exchange(renewed, asking({ words: 'And?' }), { told: 'Well.' });
+    renewed.release();
+    held.release();
+    const next = await tell(asking({ history: LONGER, place: named('chat 1') }));
+    assert.is(next.sessionID, renewed.conversation.sessionID);
+    assert.is(conversations().count(), 1);
+  });
+
+  check('is found out before an unnamed conversation goes on after a restart', async () => {
+    const { tell, restart, fake, hold } = createWorld();
+    const old = await tell(asking(), { told: 'Hi!' });
+    restart();
+    await tell(asking({ place: remembered('other') }));
+    fake.forget(old.sessionID);
+    const held = await hold(asking({ history: HISTORY }));
+    assert.is.not(held.name, old.name);
+    assert.equal(held.replay, HISTORY);
+  });
+});
+
+describe('an exchange of which nothing is noted', (check) => {
+  check('has the session looked at before a history is taken for all that was said in it', async () => {
+    const { tell, hold, fake } = createWorld();
+    const chat = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    const again = asking({ history: HISTORY, place: named('chat 1') });
+    const refused = await hold(again);
+    refused.release();
+    const held = await hold(again);
+    assert.is(held.conversation.sessionID, chat.sessionID, 'the agent was told nothing');
+    fake.addPrompt(chat.sessionID, [{ type: 'text', text: 'And?' }]);
+    held.release();
+    assert.is.not((await tell(again)).sessionID, chat.sessionID);
+  });
+
+  check('leaves what was said to be told again when the agent was not asked', async () => {
+    const { hold, conversations } = createWorld();
+    const held = await hold(asking({ words: 'approve', history: HISTORY }));
+    const responseID = conversations().newResponseID(held.conversation);
+    await held.note({
+      asked: 'approve',
+      files: [],
+      told: 'No such question.',
+      responseID,
+      promptID: undefined,
+      isStopped: false,
+    });
+    held.release();
+    const history = [...HISTORY, user('approve'), assistant('No such question.')];
+    assert.is(await conversations().remembered(responseID, 'owner', never), undefined);
+    const next = await hold(asking({ history }));
+    assert.is(next.conversation.sessionID, held.conversation.sessionID);
+    assert.equal(next.replay, history);
+  });
+});

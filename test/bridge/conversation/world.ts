@@ -1,0 +1,109 @@
+import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { type ConversationsNeeds, createConversations } from '../../../src/bridge/conversation/conversations.ts';
+import type { Conversations, Held } from '../../../src/bridge/conversation/types.ts';
+import { type Asked, filesOf, type Place, type Said } from '../../../src/bridge/openai/request.ts';
+import type { LogFields } from '../../../src/core/log.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { createFakeAgent, type FakeAgent } from '../harness/fake-agent.ts';
+
+export const user = (text: string): Said => ({ role: 'user', text });
+export const assistant = (text: string): Said => ({ role: 'assistant', text });
+
+export const named = (id: string, remembers = false): Place => ({ kind: 'named', id, remembers });
+export const remembered = (id: string): Place => named(id, true);
+export const after = (responseID: string): Place => ({ kind: 'after', responseID });
+
+type Given = Partial<Asked> & { readonly words?: string };
+
+export const asking = ({ words = 'Hello', ...given }: Given = {}): Asked => ({
+  model: undefined,
+  system: '',
+  history: [],
+  prompt: [{ type: 'text', text: words }],
+  isStreamed: false,
+  effort: undefined,
+  isKept: true,
+  place: { kind: 'unnamed' },
+  isTask: false,
+  verdict: undefined,
+  ignored: [],
+  ...given,
+});
+
+/** What an exchange came to: what was asked and told, and where. */
+export type Told = {
+  readonly sessionID: string;
+  readonly name: string;
+  readonly replay: readonly Said[];
+  readonly responseID: string;
+};
+
+export type Telling = { readonly told?: string; readonly isStopped?: boolean };
+
+export const never = new AbortController().signal;
+
+/** One bridge after another in front of the same agent. */
+export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
+  const clock = createFakeClock();
+  const fake: FakeAgent = createFakeAgent(clock);
+  const lines: { readonly event: string; readonly fields: LogFields | undefined }[] = [];
+  let tokens = 0;
+  const newToken = () => {
+    tokens += 1;
+    return `token${String(tokens).padStart(7, '0')}abcdefgh`;
+  };
+  const start = (): Conversations =>
+    createConversations({
+      agent: fake.agent,
+      clock,
+      digest: nodeDigest,
+      newToken,
+      matching: 'prefix',
+      limit: 10_000,
+      lifetimeMs: 7 * 24 * 3_600_000,
+      queueLimit: 16,
+      log: (_level, event, fields) => void lines.push({ event, fields }),
+      ...given,
+    });
+  let conversations = start();
+
+  const hold = async (asked: Asked, owner = 'owner'): Promise<Held & { readonly name: string }> => {
+    const placement = await conversations.place(asked, owner, never);
+    return { ...(await placement.hold(never)), name: placement.name };
+  };
+  /** Has the agent answer what is asked, as the bridge does. */
+  const exchange = async (held: Held, asked: Asked, { told, isStopped = false }: Telling = {}): Promise<string> => {
+    const { sessionID } = held.conversation;
+    const text = asked.prompt.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n');
+    if (told !== undefined) fake.answer = () => told;
+    const replay = JSON.stringify(held.replay);
+    const parts = [...(held.replay.length === 0 ? [] : [{ type: 'text' as const, text: replay, synthetic: true }])];
+    const rest = { model: undefined, variant: undefined, agent: undefined, system: '', hasTools: true };
+    const answer = await fake.agent.prompt(sessionID, { ...rest, parts: [...parts, ...asked.prompt] }, never);
+    const promptID = answer.info.role === 'assistant' ? answer.info.parentID : undefined;
+    const responseID = conversations.newResponseID(held.conversation);
+    const said = answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+    await held.note({ asked: text, files: filesOf(asked.prompt), told: said, responseID, promptID, isStopped });
+    return responseID;
+  };
+  /** Asks, is answered, and gives the conversation back. */
+  const tell = async (asked: Asked, telling: Telling & { readonly owner?: string } = {}): Promise<Told> => {
+    const held = await hold(asked, telling.owner);
+    const responseID = await exchange(held, asked, telling);
+    held.release();
+    return { sessionID: held.conversation.sessionID, name: held.name, replay: held.replay, responseID };
+  };
+  return {
+    fake,
+    clock,
+    lines,
+    hold,
+    exchange,
+    tell,
+    conversations: () => conversations,
+    restart() {
+      conversations = start();
+    },
+  };
+};
+export type World = ReturnType<typeof createWorld>;

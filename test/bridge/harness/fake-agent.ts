@@ -1,0 +1,207 @@
+import type { AskRecord, MessageRecord, PartRecord, SessionRecord } from '../../../src/bridge/agent/schema.ts';
+import type { Agent, AgentModels, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
+import { untilAborted } from '../../../src/core/async.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+
+export type FakeSession = {
+  readonly id: string;
+  readonly title: string;
+  metadata: Readonly<Record<string, unknown>>;
+  readonly time: { created: number; updated: number };
+  readonly messages: MessageRecord[];
+};
+
+/** An agent in memory. It answers every prompt with the same words unless told otherwise. */
+export type FakeAgent = {
+  readonly agent: Agent;
+  /** Its sessions, in the order in which they were made. */
+  readonly sessions: ReadonlyMap<string, FakeSession>;
+  readonly calls: (method: keyof Agent) => number;
+  readonly answers: { readonly id: string; readonly answer: PermissionAnswer }[];
+  readonly asks: AskRecord[];
+  models: AgentModels;
+  /** What it answers; a promise keeps the session busy until it is settled or the turn is aborted. */
+  answer: (sessionID: string, prompt: Prompt) => string | Promise<string>;
+  /** Makes the next calls of a method fail, before anything is done. */
+  readonly failNext: (method: keyof Agent, detail: FaultDetail, times?: number) => void;
+  /** Keeps calls of a method waiting from now on; the returned function lets them through. */
+  readonly hold: (method: keyof Agent) => () => void;
+  /** Puts a message of a user into a session as if somebody else had asked. */
+  readonly addPrompt: (sessionID: string, parts: Prompt['parts']) => string;
+  readonly forget: (sessionID: string) => void;
+};
+
+const ID_CHARS = 26;
+const NO_TOKENS = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } };
+
+const aborted = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
+
+export const createFakeAgent = (clock: Clock): FakeAgent => {
+  const sessions = new Map<string, FakeSession>();
+  const counts = new Map<keyof Agent, number>();
+  const faults = new Map<keyof Agent, FaultDetail[]>();
+  const gates = new Map<keyof Agent, Promise<void>>();
+  const running = new Map<string, () => void>();
+  let made = 0;
+  let time = 0;
+
+  const newID = (prefix: string): string => {
+    made += 1;
+    return `${prefix}_${String(made).padStart(ID_CHARS, '0')}`;
+  };
+  /** No two things happen at the same time. */
+  const now = (): number => {
+    time = Math.max(time + 1, clock.now());
+    return time;
+  };
+  const notFound = () => new Fault({ kind: 'not-found', hint: 'The agent server knows no such thing' });
+  const sessionAt = (id: string): FakeSession => {
+    const session = sessions.get(id);
+    if (session === undefined) throw notFound();
+    return session;
+  };
+  const recordOf = ({ id, metadata, time: at }: FakeSession): SessionRecord =>
+    structuredClone({ id, metadata: { ...metadata }, time: at });
+  const called = async (method: keyof Agent, signal: AbortSignal): Promise<void> => {
+    counts.set(method, (counts.get(method) ?? 0) + 1);
+    await untilAborted(gates.get(method) ?? Promise.resolve(), signal);
+    const fault = faults.get(method)?.shift();
+    if (fault !== undefined) throw new Fault(fault);
+  };
+  const partsOf = (parts: Prompt['parts'], sessionID: string, messageID: string): PartRecord[] =>
+    parts.map((part) => {
+      const placed = { id: newID('prt'), sessionID, messageID };
+      if (part.type === 'file') return { ...placed, type: 'other' };
+      return {
+        ...placed,
+        type: 'text',
+        text: part.text,
+        synthetic: part.synthetic,
+        time: undefined,
+        ignored: undefined,
+      };
+    });
+  const addPrompt = (sessionID: string, parts: Prompt['parts']): string => {
+    const { messages, time: at } = sessionAt(sessionID);
+    const id = newID('msg');
+    messages.push({ info: { id, sessionID, role: 'user' }, parts: partsOf(parts, sessionID, id) });
+    at.updated = now();
+    return id;
+  };
+  const addAnswer = (sessionID: string, parentID: string, text: string | undefined): MessageRecord => {
+    const { messages, time: at } = sessionAt(sessionID);
+    const id = newID('msg');
+    const end = { tokens: NO_TOKENS, finish: 'stop', summary: undefined };
+    const answer: MessageRecord = {
+      info: {
+        ...{ id, sessionID, role: 'assistant', parentID, modelID: 'main', providerID: 'fake' },
+        ...end,
+        time: { created: now(), completed: now() },
+        ...(text === undefined ? { error: aborted } : {}),
+      },
+      parts: partsOf([{ type: 'text', text: text ?? '' }], sessionID, id),
+    };
+    messages.push(answer);
+    at.updated = now();
+    return answer;
+  };
+
+  const fake: FakeAgent = {
+    sessions,
+    calls: (method) => counts.get(method) ?? 0,
+    answers: [],
+    asks: [],
+    models: {
+      models: [{ providerID: 'fake', modelID: 'main', name: 'Main', variants: [], contextTokens: 0 }],
+      defaultModel: 'fake/main',
+      smallModel: undefined,
+    },
+    answer: () => 'An answer.',
+    failNext(method, detail, times = 1) {
+      faults.set(method, [...(faults.get(method) ?? []), ...Array.from({ length: times }, () => detail)]);
+    },
+    hold(method) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gates.set(method, promise);
+      return () => {
+        gates.delete(method);
+        resolve();
+      };
+    },
+    addPrompt,
+    forget: (sessionID) => void sessions.delete(sessionID),
+    agent: {
+      async models(signal) {
+        await called('models', signal);
+        return fake.models;
+      },
+      async createSession({ title, metadata }, signal) {
+        await called('createSession', signal);
+        const at = now();
+        const session = { id: newID('ses'), title, metadata, time: { created: at, updated: at }, messages: [] };
+        sessions.set(session.id, session);
+        return recordOf(session);
+      },
+      async session(id, signal) {
+        await called('session', signal);
+        return recordOf(sessionAt(id));
+      },
+      async sessions(limit, signal) {
+        await called('sessions', signal);
+        const latest = [...sessions.values()].sort((left, right) => right.time.updated - left.time.updated);
+        return latest.slice(0, limit).map(recordOf);
+      },
+      async setMetadata(id, metadata, signal) {
+        await called('setMetadata', signal);
+        const session = sessionAt(id);
+        session.metadata = structuredClone({ ...metadata });
+        session.time.updated = now();
+      },
+      async deleteSession(id, signal) {
+        await called('deleteSession', signal);
+        sessionAt(id);
+        sessions.delete(id);
+      },
+      async prompt(sessionID, prompt, signal) {
+        await called('prompt', signal);
+        const promptID = addPrompt(sessionID, prompt.parts);
+        const stop = Promise.withResolvers<undefined>();
+        running.set(sessionID, () => stop.resolve(undefined));
+        try {
+          const answered = Promise.resolve(fake.answer(sessionID, prompt));
+          return addAnswer(sessionID, promptID, await untilAborted(Promise.race([answered, stop.promise]), signal));
+        } finally {
+          running.delete(sessionID);
+        }
+      },
+      async messages(sessionID, signal) {
+        await called('messages', signal);
+        return structuredClone(sessionAt(sessionID).messages);
+      },
+      async busySessions(signal) {
+        await called('busySessions', signal);
+        return new Set(running.keys());
+      },
+      async abort(sessionID, signal) {
+        await called('abort', signal);
+        running.get(sessionID)?.();
+      },
+      async asks(signal) {
+        await called('asks', signal);
+        return [...fake.asks];
+      },
+      async answerAsk(id, answer, signal) {
+        await called('answerAsk', signal);
+        const place = fake.asks.findIndex((ask) => ask.id === id);
+        if (place === -1) throw notFound();
+        fake.asks.splice(place, 1);
+        fake.answers.push({ id, answer });
+      },
+      async rejectQuestion(_id, signal) {
+        await called('rejectQuestion', signal);
+      },
+    },
+  };
+  return fake;
+};

@@ -1,0 +1,74 @@
+import type { CallItem, TurnLogWriter } from '../../../src/bridge/turn/log.ts';
+import type { Ask, Saying } from '../../../src/bridge/turn/output.ts';
+
+/** Everything that is ready to run. */
+export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export const NEVER = new AbortController().signal;
+
+/** Says more of a text, or begins it. */
+export const say = (writer: TurnLogWriter, id: string, more: string, kind: 'text' | 'reasoning' = 'text'): void => {
+  if (writer.log.items().some((item) => item.id === id)) writer.addText(id, more);
+  else writer.setText({ id, messageID: 'm', kind, text: more, isOver: false });
+};
+export const callItem = (id: string, output?: string): CallItem => ({
+  ...{ kind: 'call', id, call: { id: `call_${id}`, name: 'look', input: '{}' } },
+  result: output === undefined ? undefined : { output, isError: false },
+});
+export const askNamed = (id: string): Ask => ({ id, sessionID: 'ses_1', tool: 'pay', input: '{}', notes: [] });
+
+/** A saying in short. */
+export const wordFor = (saying: Saying): string => {
+  switch (saying.kind) {
+    case 'text':
+    case 'reasoning':
+      return `${saying.id}: ${saying.text}`;
+    case 'text-end':
+    case 'reasoning-end':
+      return `${saying.id}.`;
+    case 'call':
+      return `(${saying.call.id}`;
+    case 'call-end':
+      return `${saying.call.id}) ${saying.isError ? 'failed ' : ''}${saying.output}`.trim();
+    case 'end':
+      return `end ${saying.end.finish} ${saying.end.asks.map(({ id }) => id).join(' ')}`.trim();
+    default:
+      return `failure ${saying.failure.code}`;
+  }
+};
+
+export type Reader = {
+  /** What it was told, each saying in short. */
+  readonly heard: string[];
+  /** Settles with its end. */
+  readonly over: Promise<void>;
+};
+
+/** Reads as fast as it can, or only when `step` allows. */
+export const readerOf = (sayings: AsyncIterable<Saying>, step: () => Promise<void> = async () => {}): Reader => {
+  const heard: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const saying of sayings) {
+      heard.push(wordFor(saying));
+      await step();
+    }
+  };
+  const over = read();
+  over.catch(() => {});
+  return { heard, over };
+};
+
+/** The same with the pieces of a text put together. */
+export const joinedWords = (heard: readonly string[]): readonly string[] => {
+  const found: string[] = [];
+  for (const word of heard) {
+    const [, id = '', text = ''] = /^(\S+): ([\s\S]*)$/.exec(word) ?? [];
+    if (id !== '' && found.at(-1)?.startsWith(`${id}: `)) found[found.length - 1] += text;
+    else found.push(word);
+  }
+  return found;
+};
+
+/** What each text and call came to, where the pieces of a text may come in several answers. */
+export const wholeIn = (heard: readonly string[]): string =>
+  heard.flatMap((word) => /^[^:]+: ([\s\S]*)$/.exec(word)?.[1] ?? []).join('');

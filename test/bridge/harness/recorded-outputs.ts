@@ -1,0 +1,52 @@
+import type { AnswerEnd, Ask, Failure, Saying, Usage } from '../../../src/bridge/turn/output.ts';
+import type { Fault } from '../../../src/core/fault.ts';
+
+export const COST: Usage = { prompt: 30, cached: 10, completion: 7, reasoning: 2 };
+
+export const ASK: Ask = { id: 'per_0198abcd', sessionID: 'ses_1', tool: 'relay_recharge', input: '{}', notes: [] };
+
+export const saidText = (id: string, ...pieces: readonly string[]): readonly Saying[] => [
+  ...pieces.map((text) => ({ kind: 'text' as const, id, text })),
+  { kind: 'text-end', id },
+];
+
+export const thought = (id: string, ...pieces: readonly string[]): readonly Saying[] => [
+  ...pieces.map((text) => ({ kind: 'reasoning' as const, id, text })),
+  { kind: 'reasoning-end', id },
+];
+
+export const ranTool = (name: string, isError = false): readonly Saying[] => {
+  const call = { id: `call_${name}`, name, input: '{}' };
+  return [
+    { kind: 'call', call },
+    { kind: 'call-end', call, output: 'the output', isError },
+  ];
+};
+
+export const ended = (end: Partial<AnswerEnd> = {}): Saying => ({
+  kind: 'end',
+  end: { finish: 'stop', usage: COST, asks: [], ...end },
+});
+
+export const FAILURE: Failure = { status: 502, code: 'model_error', message: "The agent's model failed" };
+
+export const failed = (failure: Failure = FAILURE): Saying => ({ kind: 'failure', failure });
+
+export type Told = Saying | readonly Saying[];
+
+/** Sayings as an answer on its way tells them, one after the other. */
+export async function* telling(...sayings: readonly Told[]): AsyncGenerator<Saying> {
+  for (const saying of sayings.flat()) yield saying;
+}
+
+/** The detail of the fault that `run` throws, as plain text to compare: code, and place. */
+export const refusalOf = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (thrown) {
+    const { detail } = thrown as Fault;
+    if (detail.kind === 'bad-input') return `${detail.code} at ${detail.param}`;
+    throw thrown;
+  }
+  return 'nothing was refused';
+};

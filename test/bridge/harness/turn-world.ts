@@ -1,0 +1,174 @@
+import type { AgentEvent, AskRecord, MessageRecord } from '../../../src/bridge/agent/schema.ts';
+import type { Agent, Feed, FeedNews, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
+import { createFamilies } from '../../../src/bridge/families.ts';
+import { startTurn, type Turn, type TurnNeeds, type TurnStart } from '../../../src/bridge/turn/turn.ts';
+import { untilAborted } from '../../../src/core/async.ts';
+import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { itemsIn, SESSION } from './turn-events.ts';
+
+export const PROMPT: Prompt = {
+  parts: [{ type: 'text', text: 'Pay five' }],
+  model: undefined,
+  variant: undefined,
+  agent: undefined,
+  system: '',
+  hasTools: true,
+};
+
+export const UNREACHED: FaultDetail = { kind: 'backend-error', reason: 'the agent server is not reached' };
+export const LOST: FaultDetail = {
+  ...{ kind: 'agent-failed', status: 502, code: 'agent_lost' },
+  ...{ message: 'The agent server broke off', isRetryable: false },
+};
+export const NOT_FOUND: FaultDetail = { kind: 'not-found', hint: 'The agent server knows no such thing' };
+export const REFUSED: FaultDetail = {
+  ...{ kind: 'agent-failed', status: 502, code: 'agent_refused' },
+  ...{ message: 'The agent server refused with status 400', isRetryable: false },
+};
+
+/** An event stream that a test tells everything. */
+export const createTestFeed = () => {
+  const listeners = new Set<(news: FeedNews) => void>();
+  const hear = (news: FeedNews): void => {
+    for (const listener of [...listeners]) listener(news);
+  };
+  const feed: Feed = {
+    opened: async () => {},
+    isOpen: () => true,
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    stop() {},
+  };
+  return {
+    feed,
+    tell: (...events: readonly (AgentEvent | readonly AgentEvent[])[]): void => {
+      for (const event of events.flat()) hear({ kind: 'event', event });
+    },
+    lose: () => hear({ kind: 'gap' }),
+    listening: () => listeners.size,
+  };
+};
+
+type Asked = {
+  readonly sessionID: string;
+  readonly prompt: Prompt;
+  readonly answer: (record: MessageRecord) => void;
+  readonly fail: (detail: FaultDetail) => void;
+};
+
+/** An agent of which a test says everything: what it lists, what it answers and when it fails. */
+export const createTurnWorld = (given: Partial<Pick<TurnNeeds, 'rejectsAsksWith'>> = {}) => {
+  const clock = createFakeClock();
+  const { feed, tell, lose, listening } = createTestFeed();
+  const calls: string[] = [];
+  const faults = new Map<string, FaultDetail[]>();
+  const gates = new Map<string, Promise<void>>();
+  const logged: string[] = [];
+  const prompts: Asked[] = [];
+  const answers: { readonly id: string; readonly answer: PermissionAnswer }[] = [];
+  const parents = new Map<string, string>();
+  const state = {
+    messages: [] as MessageRecord[],
+    asks: [] as AskRecord[],
+    busy: new Set<string>(),
+  };
+  const called = async (method: keyof Agent, what: string, signal: AbortSignal): Promise<void> => {
+    calls.push(what === '' ? method : `${method} ${what}`);
+    await untilAborted(gates.get(method) ?? Promise.resolve(), signal);
+    const fault = faults.get(method)?.shift();
+    if (fault !== undefined) throw new Fault(fault);
+  };
+  const unused = async (): Promise<never> => {
+    throw new Error('A turn does not call this');
+  };
+  const agent: Agent = {
+    models: unused,
+    createSession: unused,
+    sessions: unused,
+    setMetadata: unused,
+    deleteSession: unused,
+    async session(id, signal) {
+      await called('session', id, signal);
+      const parentID = parents.get(id);
+      return { id, ...(parentID === undefined ? {} : { parentID }), time: { created: 1, updated: 1 } };
+    },
+    async prompt(sessionID, prompt, signal) {
+      await called('prompt', sessionID, signal);
+      const { promise, resolve, reject } = Promise.withResolvers<MessageRecord>();
+      prompts.push({ sessionID, prompt, answer: resolve, fail: (detail) => reject(new Fault(detail)) });
+      return untilAborted(promise, signal);
+    },
+    async messages(sessionID, signal) {
+      // Listed when it is asked for, however long the answer takes.
+      const listed = [...state.messages];
+      await called('messages', sessionID, signal);
+      return listed;
+    },
+    async busySessions(signal) {
+      await called('busySessions', '', signal);
+      return new Set(state.busy);
+    },
+    abort: (sessionID, signal) => called('abort', sessionID, signal),
+    async asks(signal) {
+      await called('asks', '', signal);
+      return [...state.asks];
+    },
+    async answerAsk(id, answer, signal) {
+      await called('answerAsk', id, signal);
+      answers.push({ id, answer });
+    },
+    rejectQuestion: (id, signal) => called('rejectQuestion', id, signal),
+  };
+  const families = createFamilies(agent, feed);
+  const needs: TurnNeeds = {
+    ...{ agent, feed, families, clock, rejectsAsksWith: given.rejectsAsksWith },
+    log: (_level, event, fields) => void logged.push(`${event} ${fields?.reason ?? ''}`),
+  };
+  const start = (more: Partial<Extract<TurnStart, { kind: 'prompt' }>> = {}): Turn => {
+    const renew = async (): Promise<never> => {
+      throw new Error('This turn needs no other session');
+    };
+    return startTurn(SESSION, { kind: 'prompt', prompt: PROMPT, earlier: new Set(), renew, ...more }, needs);
+  };
+  return {
+    agent,
+    clock,
+    needs,
+    tell,
+    lose,
+    listening,
+    calls,
+    logged,
+    prompts,
+    answers,
+    parents,
+    state,
+    start,
+    find: (): Turn => startTurn(SESSION, { kind: 'found' }, needs),
+    callsTo: (method: keyof Agent) => calls.filter((call) => call.split(' ')[0] === method).length,
+    /** Makes the next calls of a method fail. */
+    fail(method: keyof Agent, detail: FaultDetail, times = 1): void {
+      faults.set(method, [...(faults.get(method) ?? []), ...Array.from({ length: times }, () => detail)]);
+    },
+    /** Keeps calls of a method waiting until the returned function is called. */
+    hold(method: keyof Agent): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gates.set(method, promise);
+      return () => {
+        gates.delete(method);
+        resolve();
+      };
+    },
+  };
+};
+export type TurnWorld = ReturnType<typeof createTurnWorld>;
+
+/** What a turn has come to, in short. */
+export const cameTo = ({ log }: Turn): string => {
+  const end = log.end();
+  const how = end === undefined ? 'under way' : end.kind === 'failed' ? end.failure.code : end.finish;
+  return [...itemsIn(log), how].join(' | ');
+};

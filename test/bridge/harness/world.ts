@@ -1,0 +1,302 @@
+import { randomBytes } from 'node:crypto';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { createIds } from '../../../src/agent/protocol/ids.ts';
+import { createAgent } from '../../../src/bridge/agent/client.ts';
+import { createFeed } from '../../../src/bridge/agent/event-stream.ts';
+import { type ReachNeeds, reachAgents } from '../../../src/bridge/agent/servers.ts';
+import { type Bridge, type BridgeNeeds, createBridge } from '../../../src/bridge/app.ts';
+import { type AnswerFacts, type Readings, SILENT_METER } from '../../../src/bridge/metrics.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log.ts';
+import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
+import { createMemoryStore } from '../../agent/store/memory-store.ts';
+import { type AgentLink, type Call, createAgentLink, type FeedFaults } from './agent-link.ts';
+
+export const KEY = 'key-of-the-first-client';
+export const OTHER_KEY = 'key-of-another-client';
+
+type Headers_ = Readonly<Record<string, string>>;
+
+export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutFeed' | 'holdFeed' | 'hold' | 'breakOff' | 'tell'> & {
+  readonly agent: AgentWorld;
+  readonly bridge: Bridge;
+  readonly logged: string[];
+  readonly answers: AnswerFacts[];
+  readonly readings: () => Readings;
+  readonly send: (path: string, body?: unknown, headers?: Headers_, signal?: AbortSignal) => Promise<Response>;
+  /** A chat completion, whole, that is expected to be answered with 200. */
+  readonly chat: (body: ChatBody, headers?: Headers_) => Promise<ChatReply>;
+  /** The data of a stream's events. */
+  readonly chunks: (body: ChatBody, headers?: Headers_) => Promise<readonly string[]>;
+  /** Puts another handler in the agent's place, or nothing: then nobody answers. */
+  readonly replaceAgent: AgentLink['replace'];
+  /** Ends the agent as a process that is killed, without a word. Nobody answers until another is started. */
+  readonly killAgent: () => void;
+  /** Another agent over what the first one has stored. */
+  readonly startAgent: (given?: WorldGiven) => Promise<AgentWorld>;
+  /** Another bridge over the same agent, as after a restart. It is stopped with this one. */
+  readonly restart: () => Promise<BridgeWorld>;
+  readonly stop: () => Promise<void>;
+};
+
+export type ChatBody = {
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  readonly [more: string]: unknown;
+};
+export type ChatReply = {
+  readonly text: string;
+  readonly name: string;
+  readonly headers: Headers;
+  readonly json: {
+    readonly id: string;
+    readonly model: string;
+    readonly choices: readonly {
+      readonly message: { readonly content: string; readonly reasoning_content?: string };
+      readonly finish_reason: string;
+    }[];
+    readonly usage: Readonly<Record<string, number>>;
+    readonly gatehouse?: { readonly approvals: readonly { readonly id: string; readonly tool: string }[] };
+  };
+};
+
+export type BridgeGiven = WorldGiven & {
+  readonly settings?: Partial<BridgeNeeds['settings']>;
+  readonly isForThisMachine?: boolean;
+  readonly over?: AgentWorld;
+  readonly feed?: FeedFaults;
+  /** Other ways than the world's own link, to several servers. */
+  readonly ways?: Pick<ReachNeeds, 'baseUrls' | 'exchange' | 'stream'>;
+  /** The bridge's time; the agent always keeps the machine's. */
+  readonly clock?: Clock;
+};
+
+const SETTINGS: BridgeNeeds['settings'] = {
+  keys: [KEY, OTHER_KEY],
+  agentName: undefined,
+  defaultModel: undefined,
+  chunkSize: 0,
+  chunkDelayMs: 0,
+  dropsLeadingEcho: false,
+  asksInChat: true,
+  onDeparture: { kind: 'abort' },
+  matching: 'prefix',
+  showsTools: true,
+  heartbeat: 'comment',
+  corsOrigins: [],
+  bodyLimitBytes: 20 * 1024 * 1024,
+  answersAtATime: 500,
+};
+
+const modelNamed = (id: string, variants: unknown = {}) => ({
+  id,
+  name: id,
+  limit: { context: 1000, output: 100 },
+  variants,
+});
+const PROVIDERS = {
+  providers: [
+    { id: 'demo', name: 'Demo', models: { main: modelNamed('main', { high: {} }), small: modelNamed('small') } },
+  ],
+  default: { demo: 'main' },
+};
+/** What the agents of these worlds say of their models. */
+export const SHOWN = {
+  config: { model: 'demo/main', small_model: 'demo/small' },
+  provider: {},
+  configProviders: PROVIDERS,
+  agent: [],
+};
+
+/** The machine's time until it is ended: then nothing falls due any more, and no timer keeps the process. */
+const createOwnClock = () => {
+  const timers = new Set<() => void>();
+  let isOver = false;
+  const clock: Clock = {
+    now: systemClock.now,
+    after(delayMs, task) {
+      if (isOver) return () => {};
+      const cancel = systemClock.after(delayMs, () => {
+        timers.delete(cancel);
+        task();
+      });
+      timers.add(cancel);
+      return () => {
+        timers.delete(cancel);
+        cancel();
+      };
+    },
+  };
+  return {
+    clock,
+    end() {
+      isOver = true;
+      for (const cancel of timers) cancel();
+    },
+  };
+};
+
+/** An agent on the machine's own clock, with ids that no other one makes. */
+export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
+  const ids = createIds(systemClock, randomBytes);
+  const store = given.store ?? createMemoryStore({ ids });
+  return createAgentWorld({ ...given, store, changes: { clock: systemClock, ids, shown: SHOWN, ...given.changes } });
+};
+
+/** A bridge over an agent server, both in this process, on the machine's own clock. */
+export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
+  const ownClock = createOwnClock();
+  const { settings, over, ways, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...agentGiven } = given;
+  const agent = over ?? (await startAgentWorld(agentGiven));
+  const agents = [agent];
+  let next: BridgeWorld | undefined;
+  const link = createAgentLink(agent.server.handler, faults);
+  const logged: string[] = [];
+  const answers: AnswerFacts[] = [];
+  let read = (): Readings => ({
+    answersRunning: 0,
+    conversations: 0,
+    isAgentConnected: false,
+    agentServers: { all: 0, well: 0 },
+  });
+  const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
+  const { baseUrls, exchange, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
+  const reach = reachAgents({ baseUrls, credentials: undefined, exchange, stream, clock, log });
+  const feed = createFeed({ ...reach, clock, log, chance: () => 1 });
+  const bridge = createBridge({
+    settings: { ...SETTINGS, ...settings },
+    isForThisMachine,
+    agent: createAgent({ ...reach, clock }),
+    feed,
+    servers: reach.servers,
+    clock,
+    log,
+    meter: {
+      ...SILENT_METER,
+      answer: (facts) => void answers.push(facts),
+      watch(now) {
+        read = now;
+      },
+    },
+    digest: nodeDigest,
+    newRequestId: () => `req-${randomBytes(8).toString('hex')}`,
+    newToken: () => randomBytes(10).toString('hex'),
+    version: '0.0.0-test',
+    isStopping: () => false,
+  });
+  const send: BridgeWorld['send'] = (path, body, headers = {}, signal) =>
+    bridge.handler(
+      new Request(`http://bridge.test${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          authorization: `Bearer ${KEY}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    );
+  return {
+    ...link,
+    agent,
+    bridge,
+    logged,
+    answers,
+    readings: () => read(),
+    send,
+    async chat(body, headers) {
+      const response = await send('/v1/chat/completions', body, headers);
+      const whole = await response.text();
+      if (response.status !== 200) throw new Error(`${response.status} ${whole}`);
+      const json = JSON.parse(whole) as ChatReply['json'];
+      const text = json.choices[0]?.message.content ?? '';
+      return { text, json, headers: response.headers, name: response.headers.get('x-session-id') ?? '' };
+    },
+    async chunks(body, headers) {
+      const response = await send('/v1/chat/completions', { ...body, stream: true }, headers);
+      return dataIn(await response.text());
+    },
+    replaceAgent: link.replace,
+    killAgent() {
+      link.replace(undefined);
+      link.breakOff();
+    },
+    async startAgent(more = {}) {
+      const another = await startAgentWorld({ ...agentGiven, ...more, store: agent.store });
+      agents.push(another);
+      link.replace(another.server.handler);
+      return another;
+    },
+    async restart() {
+      await bridge.stop();
+      next = await createBridgeWorld({ ...given, over: agent });
+      return next;
+    },
+    async stop() {
+      await next?.stop();
+      await bridge.stop();
+      for (const { server } of agents) await server.stop();
+      ownClock.end();
+    },
+  };
+};
+
+/** The same, ended whatever comes of `body`. */
+export const withBridge = async (given: BridgeGiven, body: (world: BridgeWorld) => Promise<void>): Promise<void> => {
+  const world = await createBridgeWorld(given);
+  try {
+    await body(world);
+  } finally {
+    await world.stop();
+  }
+};
+
+/** The data of the events of a stream, without its comments. */
+export const dataIn = (stream: string): readonly string[] =>
+  stream
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => line.slice('data: '.length));
+
+type Chunk = {
+  readonly choices?: readonly { readonly delta?: { readonly content?: string } }[];
+  readonly type?: string;
+  readonly delta?: string;
+};
+
+/** The text of one chunk, or of one event of a response; empty for one that says nothing. */
+export const contentIn = (line: string): string => {
+  if (line === '[DONE]') return '';
+  const { choices, type, delta } = JSON.parse(line) as Chunk;
+  if (type === 'response.output_text.delta') return delta ?? '';
+  return choices?.[0]?.delta?.content ?? '';
+};
+
+/** The text that a stream of chunks adds up to. */
+export const joinedIn = (data: readonly string[]): string => data.map(contentIn).join('');
+
+export const user = (content: unknown) => ({ role: 'user', content });
+export const assistant = (content: string) => ({ role: 'assistant', content });
+export const system = (content: string) => ({ role: 'system', content });
+
+/** Calls of one kind, such as `POST /session/:id/abort`. */
+export const callsTo = ({ calls }: Pick<BridgeWorld, 'calls'>, method: string, path: RegExp): readonly Call[] =>
+  calls.filter((call) => call.method === method && path.test(call.path));
+
+export const sessionsMade = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session$/);
+export const sessionsDeleted = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'DELETE', /^\/session\/\w+$/);
+export const prompts = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session\/\w+\/message$/);
+export const aborts = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session\/\w+\/abort$/);
+
+/** Looks again and again, in the machine's own time. */
+export const until = async (isSo: () => boolean | Promise<boolean>, what = 'it'): Promise<void> => {
+  const endsAt = Date.now() + 8000;
+  while (!(await isSo())) {
+    if (Date.now() > endsAt) throw new Error(`${what} never came to be`);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+};
+
+/** Time in which something that must not happen could. */
+export const quietTime = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,99 @@
+import * as assert from 'uvu/assert';
+import { counted } from '../../../src/bridge/counted.ts';
+import { type AnswerFacts, SILENT_METER } from '../../../src/bridge/metrics.ts';
+import type { AnswerEnd, Saying } from '../../../src/bridge/turn/output.ts';
+import { Fault } from '../../../src/core/fault.ts';
+import { describe, rejection } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { ASK, ended, failed, saidText, type Told, telling, thought } from '../harness/recorded-outputs.ts';
+
+const countingOf = () => {
+  const clock = createFakeClock();
+  const facts: AnswerFacts[] = [];
+  const ends: AnswerEnd[] = [];
+  const counting = {
+    clock,
+    meter: { ...SILENT_METER, answer: (fact: AnswerFacts) => void facts.push(fact) },
+    startedAt: clock.now() - 100,
+    endpoint: 'chat' as const,
+    isStreamed: true,
+    onEnd: (end: AnswerEnd) => void ends.push(end),
+  };
+  return { clock, facts, ends, counting };
+};
+const outcomeOf = async (...sayings: readonly Told[]): Promise<string> => {
+  const { facts, counting } = countingOf();
+  for await (const _ of counted(telling(...sayings), counting));
+  assert.is(facts.length, 1);
+  return facts[0]?.outcome ?? '';
+};
+
+describe('an answer that is counted', (check) => {
+  check('is told as it is, with the time until its first word and its end', async () => {
+    const { clock, facts, ends, counting } = countingOf();
+    const told: Saying[] = [];
+    for await (const saying of counted(telling(thought('r', 'Hm'), saidText('t', 'a', 'b'), ended()), counting)) {
+      told.push(saying);
+      await clock.advance(10);
+    }
+    assert.is(told.length, 6);
+    assert.equal(facts, [
+      { endpoint: 'chat', isStreamed: true, outcome: 'answered', firstWordMs: 120, durationMs: 160 },
+    ]);
+    assert.is(ends.length, 1);
+  });
+
+  check('has ended well, with a question, or badly', async () => {
+    assert.is(await outcomeOf(saidText('t', 'a'), ended()), 'answered');
+    assert.is(await outcomeOf(saidText('t', 'a'), ended({ asks: [ASK] })), 'asked');
+    assert.is(await outcomeOf(saidText('t', 'a'), failed()), 'failed');
+  });
+
+  check('may hold no word', async () => {
+    const { facts, counting } = countingOf();
+    for await (const _ of counted(telling(thought('r', 'Hm'), ended()), counting));
+    assert.is(facts[0]?.firstWordMs, undefined);
+  });
+
+  check('was left where its reader stops early, and its source is ended', async () => {
+    const { facts, counting, ends } = countingOf();
+    let isEnded = false;
+    async function* source(): AsyncGenerator<Saying> {
+      try {
+        yield* telling(saidText('t', 'a', 'b'), ended());
+      } finally {
+        isEnded = true;
+      }
+    }
+    for await (const _ of counted(source(), counting)) break;
+    assert.equal([facts[0]?.outcome, isEnded, ends], ['left', true, []]);
+  });
+
+  check('is no answer that was left when its reader stops after the last word', async () => {
+    const { facts, counting } = countingOf();
+    for await (const saying of counted(telling(ended()), counting)) if (saying.kind === 'end') break;
+    assert.is(facts[0]?.outcome, 'answered');
+  });
+
+  check('that throws has failed, unless its client has left', async () => {
+    for (const [error, outcome] of [
+      [new Error('a bug'), 'failed'],
+      [new Fault({ kind: 'backend-timeout' }), 'failed'],
+      [new Fault({ kind: 'client-left' }), 'left'],
+    ] as const) {
+      const { facts, counting } = countingOf();
+      async function* source(): AsyncGenerator<Saying> {
+        yield* telling(saidText('t', 'a'));
+        throw error;
+      }
+      const reading = async () => {
+        for await (const _ of counted(source(), counting));
+      };
+      assert.is(await rejection(reading()), error);
+      assert.equal(
+        facts.map((fact) => fact.outcome),
+        [outcome],
+      );
+    }
+  });
+});

@@ -1,0 +1,145 @@
+import * as assert from 'uvu/assert';
+import { askedFromChat } from '../../../../src/bridge/openai/chat/request.ts';
+import { wordsOf } from '../../../../src/bridge/openai/request.ts';
+import { describe } from '../../../check.ts';
+import { refusalOf } from '../../harness/recorded-outputs.ts';
+
+const read = (...messages: readonly unknown[]) => askedFromChat({ messages }, new Headers());
+const refused = (...messages: readonly unknown[]) => refusalOf(() => read(...messages));
+const user = (content: unknown) => ({ role: 'user', content });
+const assistant = (content: unknown, more: object = {}) => ({ role: 'assistant', content, ...more });
+const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
+const picture = { type: 'image_url', image_url: { url: PICTURE } };
+
+describe('the messages of a chat', (check) => {
+  check('are told apart into what was said before and what is asked now', () => {
+    const { history, prompt } = read(user('one'), assistant('two'), user('three'));
+    assert.equal(history, [
+      { role: 'user', text: 'one' },
+      { role: 'assistant', text: 'two' },
+    ]);
+    assert.equal(prompt, [{ type: 'text', text: 'three' }]);
+  });
+
+  check('of the user since the last answer are one prompt', () => {
+    const { history, prompt } = read(
+      user('one'),
+      assistant('two'),
+      user('three'),
+      user([{ type: 'text', text: 'four' }, picture]),
+      user('five'),
+    );
+    assert.is(history.length, 2);
+    assert.equal(prompt, [
+      { type: 'text', text: 'three\n\nfour' },
+      { type: 'file', mime: 'image/png', url: PICTURE },
+      { type: 'text', text: 'five' },
+    ]);
+  });
+
+  check('read in a later history as they read in the prompt, so that a conversation is recognised', () => {
+    const asked = [
+      user('one'),
+      user([{ type: 'text', text: 'two' }, picture, { type: 'text', text: 'three' }]),
+      user(' '),
+    ];
+    const { prompt } = read(...asked);
+    const { history } = read(...asked, assistant('four'), user('five'));
+    assert.is(history[0]?.text, wordsOf(prompt));
+    assert.is(history.length, 2);
+  });
+
+  check('of the system and the developer are instructions wherever they stand', () => {
+    const { system, history, prompt } = read(
+      { role: 'developer', content: 'Be brief.' },
+      user('one'),
+      { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
+      user('two'),
+      { role: 'system', content: '' },
+      { role: 'system', content: 'Be true.' },
+    );
+    assert.is(system, 'Be brief.\n\nBe kind.\n\nBe true.');
+    assert.equal(history, []);
+    assert.equal(prompt, [{ type: 'text', text: 'one\n\ntwo' }]);
+  });
+
+  check("keep in words what a client's own tools did", () => {
+    const { history } = read(
+      user('Weather?'),
+      assistant(null, {
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"at":"Oslo"}' } }],
+      }),
+      { role: 'tool', tool_call_id: 'c1', content: 'rain' },
+      { role: 'tool', tool_call_id: 'unknown', content: [{ type: 'text', text: 'wind' }] },
+      assistant('Rain.'),
+      user('And?'),
+    );
+    assert.equal(history, [
+      { role: 'user', text: 'Weather?' },
+      {
+        role: 'assistant',
+        text: '[called weather with {"at":"Oslo"}]\n\n[weather returned]\nrain\n\n[a tool returned]\nwind\n\nRain.',
+      },
+    ]);
+  });
+
+  check('keep what functions and custom tools did as well', () => {
+    const { history } = read(
+      assistant('', { function_call: { name: 'old', arguments: '' } }),
+      { role: 'function', name: 'old', content: 'done' },
+      assistant(undefined, { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'sql', input: 'select 1' } }] }),
+      { role: 'tool', tool_call_id: 'c', content: '1' },
+      user('go on'),
+    );
+    assert.is(
+      history[0]?.text,
+      '[called old]\n\n[old returned]\ndone\n\n[called sql with select 1]\n\n[sql returned]\n1',
+    );
+  });
+
+  check('keep refusals, and the files of what was said before', () => {
+    const { history } = read(
+      user([picture]),
+      assistant([{ type: 'refusal', refusal: 'No.' }]),
+      user('why'),
+      assistant(null, { refusal: 'Still no.' }),
+      user('ok'),
+    );
+    assert.equal(history, [
+      { role: 'user', text: '', files: [{ type: 'file', mime: 'image/png', url: PICTURE }] },
+      { role: 'assistant', text: 'No.' },
+      { role: 'user', text: 'why' },
+      { role: 'assistant', text: 'Still no.' },
+    ]);
+  });
+
+  check('keep the place of an answer that said nothing', () => {
+    const { history, prompt } = read(user('one'), assistant(''), user('two'));
+    assert.equal(
+      history.map(({ role, text }) => `${role}: ${text}`),
+      ['user: one', 'assistant: '],
+    );
+    assert.is(wordsOf(prompt), 'two');
+  });
+
+  check('must end with something that the user says', () => {
+    const tool = { role: 'tool', tool_call_id: 'c', content: 'x' };
+    assert.is(refused(user('one'), assistant('two')), 'unsupported_value at messages[1].role');
+    assert.is(refused(user('one'), tool, { role: 'system', content: 's' }), 'unsupported_value at messages[1].role');
+    assert.is(refused({ role: 'system', content: 's' }), 'invalid_value at messages');
+    assert.is(refused(user('')), 'invalid_value at messages[0].content');
+    assert.is(refused(user('one'), assistant('two'), user([]), user(' \n')), 'invalid_value at messages[3].content');
+    assert.is(refused(user(null)), 'invalid_value at messages[0].content');
+  });
+
+  check('may be of many parts, and there may be many of them', () => {
+    const parts = Array.from({ length: 334 }, () => ({ type: 'text', text: 'x' }));
+    const { history, prompt } = read(user(parts), assistant('two'), user(parts), user(parts));
+    assert.is(history.length, 2);
+    assert.is(prompt.length, 1);
+  });
+
+  check('ask something when there is a file and not a word', () => {
+    assert.is(read(user([picture])).prompt.length, 1);
+  });
+});

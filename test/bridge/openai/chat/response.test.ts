@@ -1,0 +1,82 @@
+import * as assert from 'uvu/assert';
+import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
+import { Fault } from '../../../../src/core/fault.ts';
+import { describe, rejection } from '../../../check.ts';
+import {
+  ASK,
+  ended,
+  FAILURE,
+  failed,
+  ranTool,
+  saidText,
+  type Told,
+  telling,
+  thought,
+} from '../../harness/recorded-outputs.ts';
+
+const FACTS = { id: 'chatcmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000 };
+const answer = (...sayings: readonly Told[]) => chatAnswer(telling(...sayings), FACTS);
+
+describe('a chat completion in one piece', (check) => {
+  check('tells what was said, and what it cost', async () => {
+    assert.equal(await answer(saidText('a', 'Hel', 'lo'), ended()), {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1_700_000_000,
+      model: 'acme/small',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hello', refusal: null, annotations: [] },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: {
+        prompt_tokens: 30,
+        completion_tokens: 7,
+        total_tokens: 37,
+        prompt_tokens_details: { cached_tokens: 10 },
+        completion_tokens_details: { reasoning_tokens: 2 },
+      },
+    });
+  });
+
+  check('keeps texts apart by a blank line, and leaves out the calls between them', async () => {
+    const { choices } = await answer(
+      saidText('a', 'I look.'),
+      ranTool('search'),
+      saidText('b', 'Found', ' it.'),
+      ended(),
+    );
+    assert.is(choices[0]?.message.content, 'I look.\n\nFound it.');
+    assert.not.ok('tool_calls' in (choices[0]?.message ?? {}));
+  });
+
+  check('keeps reasoning out of the words', async () => {
+    const { choices } = await answer(thought('r', 'Hm', 'm.'), saidText('a', 'Yes.'), thought('s', 'Sure?'), ended());
+    assert.is(choices[0]?.message.content, 'Yes.');
+    assert.is(choices[0]?.message.reasoning_content, 'Hmm.\n\nSure?');
+  });
+
+  check('has empty words when nothing was said', async () => {
+    const { choices } = await answer(ended({ finish: 'length' }));
+    assert.is(choices[0]?.message.content, '');
+    assert.is(choices[0]?.finish_reason, 'length');
+  });
+
+  check('names the questions that it ends with', async () => {
+    const { gatehouse } = await answer(saidText('a', 'May I?'), ended({ asks: [ASK] }));
+    assert.equal(gatehouse, { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] });
+  });
+
+  check('that fails is a fault that nobody should ask again after', async () => {
+    const thrown = await rejection(answer(saidText('a', 'Hel'), failed()));
+    assert.instance(thrown, Fault);
+    assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
+  });
+
+  check('without a last word is a bug', async () => {
+    assert.match(String(await rejection(answer(saidText('a', 'Hel')))), 'without its last word');
+  });
+});

@@ -1,0 +1,51 @@
+import { type AskedInChat, askedFromChat } from '../../../../src/bridge/openai/chat/request.ts';
+import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
+import { chatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
+import { Fault } from '../../../../src/core/fault.ts';
+import { replyTo } from '../../../../src/core/http/response.ts';
+import { type SseEvent, sseResponse } from '../../../../src/core/http/sse.ts';
+import { createFakeClock } from '../../../fake-clock.ts';
+import { type Told, telling } from '../../harness/recorded-outputs.ts';
+
+export type ChatWorld = {
+  readonly baseURL: string;
+  readonly fetch: typeof fetch;
+  /** What was asked, in order. */
+  readonly asked: readonly AskedInChat[];
+};
+
+async function* eventsOf(data: AsyncIterable<string>): AsyncGenerator<SseEvent> {
+  for await (const one of data) yield { data: one };
+}
+
+const neverLate = { clock: createFakeClock(), heartbeat: { everyMs: 1000, event: () => ({ data: '' }) } };
+
+/** Chat completions without an agent and without a network: whatever is asked is answered with these sayings. */
+export const createChatWorld = (...sayings: readonly Told[]): ChatWorld => {
+  const asked: AskedInChat[] = [];
+  const answer = async (request: Request): Promise<Response> => {
+    const wanted = askedFromChat(await request.json(), request.headers);
+    asked.push(wanted);
+    const facts = { id: 'chatcmpl-1', model: wanted.model ?? 'acme/small', createdSeconds: 1_700_000_000 };
+    if (!wanted.isStreamed) return Response.json(await chatAnswer(telling(...sayings), facts));
+    const data = chatChunks(telling(...sayings), { ...facts, includeUsage: wanted.includeUsage, showsTools: true });
+    return sseResponse(() => eventsOf(data), {
+      ...neverLate,
+      onBug(error) {
+        throw error;
+      },
+    });
+  };
+  return {
+    baseURL: 'http://bridge.test/v1',
+    asked,
+    async fetch(input, init) {
+      try {
+        return await answer(new Request(input as string, init));
+      } catch (error) {
+        if (error instanceof Fault) return replyTo(error.detail);
+        throw error;
+      }
+    },
+  };
+};

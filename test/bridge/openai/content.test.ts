@@ -1,0 +1,107 @@
+import * as assert from 'uvu/assert';
+import { partsFrom, withTextsJoined } from '../../../src/bridge/content-in.ts';
+import { describe } from '../../check.ts';
+import { refusalOf } from '../harness/recorded-outputs.ts';
+
+const part = (given: unknown) => partsFrom([given], 'content')[0];
+const refused = (given: unknown) => refusalOf(() => part(given));
+const PDF = 'JVBERi0xLjc=';
+
+describe("a message's content", (check) => {
+  check('is a text, parts or nothing', () => {
+    assert.equal(partsFrom('hi', 'content'), [{ type: 'text', text: 'hi' }]);
+    assert.equal(partsFrom(null, 'content'), []);
+    assert.equal(partsFrom(undefined, 'content'), []);
+    assert.equal(partsFrom([], 'content'), []);
+    assert.equal(
+      partsFrom(
+        [
+          { type: 'text', text: ' ' },
+          { type: 'text', text: 'a' },
+        ],
+        'content',
+      ),
+      [{ type: 'text', text: 'a' }],
+    );
+  });
+
+  check('is text under every name that texts have', () => {
+    for (const type of ['text', 'input_text', 'output_text'])
+      assert.equal(part({ type, text: 'a' }), { type: 'text', text: 'a' });
+    assert.equal(part({ type: 'refusal', refusal: 'no' }), { type: 'text', text: 'no' });
+  });
+
+  check('holds images by data URLs, and never by an address', () => {
+    const url = 'data:image/webp;charset=utf-8;base64,AAAA';
+    assert.equal(part({ type: 'image_url', image_url: { url, detail: 'high' } }), {
+      type: 'file',
+      mime: 'image/webp',
+      url,
+    });
+    assert.equal(part({ type: 'input_image', image_url: url }), { type: 'file', mime: 'image/webp', url });
+    const at = 'image_url_unsupported at content[0].image_url';
+    for (const bad of [
+      'http://127.0.0.1/x.png',
+      'https://example.com/x.png',
+      'file:///etc/passwd',
+      'data:image/png,raw',
+      'data:;base64,AAAA',
+      'data:image/png;base64,',
+      'data:image/png;base64,AAA',
+      'data:image/png;base64,A\u4e00AA',
+      '',
+    ])
+      assert.is(refused({ type: 'image_url', image_url: { url: bad } }), `${at}.url`, bad);
+    assert.is(refused({ type: 'input_image', image_url: 'https://example.com/x.png' }), at);
+    assert.is(refused({ type: 'input_image', file_id: 'file-1' }), at);
+  });
+
+  check('holds recordings', () => {
+    const given = (data: string, format: string) => ({ type: 'input_audio', input_audio: { data, format } });
+    assert.equal(part(given('AAAA', 'wav')), { type: 'file', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' });
+    assert.equal(part(given('AAAA', 'mp3')), { type: 'file', mime: 'audio/mpeg', url: 'data:audio/mpeg;base64,AAAA' });
+    assert.is(refused(given('A A', 'wav')), 'invalid_value at content[0].input_audio.data');
+    assert.is(refused(given('AAAA', 'a/b;c')), 'invalid_value at content[0].input_audio.format');
+  });
+
+  check('holds files, as data URLs or as bare base64 whose kind their name tells', () => {
+    const url = `data:application/pdf;base64,${PDF}`;
+    const file = { type: 'file', mime: 'application/pdf', url, filename: 'a.pdf' };
+    assert.equal(part({ type: 'file', file: { file_data: url, filename: 'a.pdf' } }), file);
+    assert.equal(part({ type: 'file', file: { file_data: PDF, filename: 'a.pdf' } }), file);
+    assert.equal(part({ type: 'input_file', file_data: PDF, filename: 'a.pdf' }), file);
+    assert.equal(part({ type: 'input_file', file_data: PDF }), {
+      type: 'file',
+      mime: 'application/octet-stream',
+      url: `data:application/octet-stream;base64,${PDF}`,
+    });
+  });
+
+  check('holds no files that are only named', () => {
+    assert.is(refused({ type: 'file', file: { file_id: 'file-1' } }), 'unsupported_value at content[0].file');
+    assert.is(refused({ type: 'input_file', file_url: 'https://x' }), 'unsupported_value at content[0]');
+    assert.is(refused({ type: 'file', file: {} }), 'missing_required_parameter at content[0].file.file_data');
+    assert.is(
+      refused({ type: 'file', file: { file_data: 'no base64' } }),
+      'invalid_value at content[0].file.file_data',
+    );
+  });
+
+  check('of tens of millions of characters is read without trouble', () => {
+    const url = `data:image/png;base64,${'A'.repeat(32_000_000)}`;
+    const startedAt = performance.now();
+    assert.is(partsFrom([{ type: 'image_url', image_url: { url } }], 'content').length, 1);
+    assert.ok(performance.now() - startedAt < 3000);
+  });
+
+  check('is one text where texts follow each other', () => {
+    const file = { type: 'file' as const, mime: 'a/b', url: 'data:a/b;base64,AAAA' };
+    const text = (words: string) => ({ type: 'text' as const, text: words });
+    assert.equal(withTextsJoined([text('a'), text('b'), file, text('c'), text('d')]), [
+      text('a\n\nb'),
+      file,
+      text('c\n\nd'),
+    ]);
+    assert.equal(withTextsJoined([]), []);
+  });
+});

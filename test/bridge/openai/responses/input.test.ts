@@ -1,0 +1,223 @@
+import * as assert from 'uvu/assert';
+import { saidInItems } from '../../../../src/bridge/said-in-items.ts';
+import { describe } from '../../../check.ts';
+import { refusalOf } from '../../harness/recorded-outputs.ts';
+import { responseID } from './world.ts';
+
+const user = (content: unknown) => ({ role: 'user', content });
+const assistant = (content: unknown, more: object = {}) => ({ type: 'message', role: 'assistant', content, ...more });
+const reference = (id: string) => ({ type: 'item_reference', id });
+const words = (text: string) => [{ type: 'text', text }];
+const refused = (input: unknown) => refusalOf(() => saidInItems(input));
+const historyOf = (...items: unknown[]) => saidInItems([...items, user('Go on')]).history;
+
+const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
+const PDF = 'JVBERi0xLjc=';
+
+describe("the items of a request's input", (check) => {
+  check('are one message where they are a text', () => {
+    assert.equal(saidInItems('Hello'), {
+      system: '',
+      history: [],
+      prompt: words('Hello'),
+      after: undefined,
+      lostAt: undefined,
+    });
+  });
+
+  check('are what was said before, and what the user says since', () => {
+    const { history, prompt } = saidInItems([
+      user('One'),
+      assistant([{ type: 'output_text', text: 'Two', annotations: [] }], { id: 'msg_1', status: 'completed' }),
+      user([{ type: 'input_text', text: 'Three' }]),
+      { type: 'message', role: 'user', content: 'Four' },
+    ]);
+    assert.equal(history, [
+      { role: 'user', text: 'One' },
+      { role: 'assistant', text: 'Two' },
+    ]);
+    assert.equal(prompt, words('Three\n\nFour'));
+  });
+
+  check('hold images and files that came along', () => {
+    const { prompt } = saidInItems([
+      user([
+        { type: 'input_text', text: 'Look' },
+        { type: 'input_image', image_url: PIXEL, detail: 'auto' },
+        { type: 'input_file', filename: 'a.pdf', file_data: PDF },
+      ]),
+    ]);
+    assert.equal(prompt, [
+      { type: 'text', text: 'Look' },
+      { type: 'file', mime: 'image/png', url: PIXEL },
+      { type: 'file', mime: 'application/pdf', url: `data:application/pdf;base64,${PDF}`, filename: 'a.pdf' },
+    ]);
+    assert.is(
+      refused([user([{ type: 'input_image', image_url: 'https://a.test/b.png' }])]),
+      'image_url_unsupported at input[0].content[0].image_url',
+    );
+    assert.is(refused([user([{ type: 'input_file', file_id: 'file-1' }])]), 'unsupported_value at input[0].content[0]');
+  });
+
+  check("tell in words what a client's own tools did", () => {
+    const history = historyOf(
+      user('Weather?'),
+      { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Oslo"}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'Rain' },
+      { type: 'custom_tool_call', call_id: 'c2', name: 'note', input: 'umbrella' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'Kept' }] },
+      { type: 'function_call_output', output: 'Stray' },
+      assistant('It rains.'),
+    );
+    assert.equal(history, [
+      { role: 'user', text: 'Weather?' },
+      {
+        role: 'assistant',
+        text: [
+          '[called weather with {"city":"Oslo"}]',
+          '[weather returned]\nRain',
+          '[called note with umbrella]',
+          '[note returned]\nKept',
+          '[a tool returned]\nStray',
+          'It rains.',
+        ].join('\n\n'),
+      },
+    ]);
+  });
+
+  check("tell calls of other people's servers in words, and leave out our own, which the agent knows", () => {
+    const call = { type: 'mcp_call', name: 'find', arguments: '{}', server_label: 'x', output: 'Found' };
+    assert.equal(
+      historyOf(user('One'), { ...call, id: 'mcp_1' })[1]?.text,
+      '[called find with {}]\n\n[find returned]\nFound',
+    );
+    const failed = { ...call, id: 'mcp_1', output: null, error: { type: 'http_error', code: 500, message: 'no' } };
+    assert.match(historyOf(user('One'), failed)[1]?.text ?? '', '"message":"no"');
+    assert.equal(historyOf(user('One'), { ...call, id: `mcp_1_${responseID()}` }, assistant('Yes'))[1]?.text, 'Yes');
+  });
+
+  check('tell of other hosted tools as JSON, within bounds', () => {
+    const call = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { query: 'x'.repeat(20_000) } };
+    const text = historyOf(user('One'), call)[1]?.text ?? '';
+    assert.ok(text.startsWith('[web_search_call]\n{"action":{"query":"xxx'));
+    assert.ok(text.length < 8100);
+  });
+
+  check('leave out reasoning and what only its server can read, without joining what the user said around it', () => {
+    const silent = [
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }] },
+      { type: 'compaction', encrypted_content: 'x' },
+      { type: 'mcp_list_tools', server_label: 'x', tools: [] },
+    ];
+    assert.equal(historyOf(user('One'), ...silent), [
+      { role: 'user', text: 'One' },
+      { role: 'assistant', text: '' },
+    ]);
+  });
+
+  check('hold the texts of one answer as one, as a client puts them together', () => {
+    const told = historyOf(user('One'), assistant('I look.'), assistant('\n\nFive.'));
+    assert.is(told[1]?.text.replace(/\s+/g, ' '), 'I look. Five.');
+  });
+
+  check('are refused without anything to answer', () => {
+    assert.is(refused([]), 'empty_array at input');
+    assert.is(refused(''), 'invalid_value at input');
+    assert.is(refused([user(' ')]), 'invalid_value at input');
+    assert.is(refused([{ role: 'system', content: 'Be brief' }]), 'invalid_value at input');
+    assert.is(refused([user('One'), assistant('Two')]), 'unsupported_value at input[1]');
+  });
+
+  check('are refused with a sentence where a client wants to go on after its own tool', () => {
+    const output = { type: 'function_call_output', call_id: 'c1', output: 'Rain' };
+    const call = { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}' };
+    assert.is(refused([user('Weather?'), call, output]), 'unsupported_value at input[2]');
+    try {
+      saidInItems([user('Weather?'), call, output]);
+    } catch (error) {
+      const { detail } = error as { detail: { message: string } };
+      assert.match(detail.message, 'the agent runs tools of its own');
+    }
+  });
+
+  check('are refused where they are of a wrong shape, with their place', () => {
+    assert.is(refused(['One']), 'invalid_type at input[0]');
+    assert.is(refused([user('One'), { role: 'robot', content: 'x' }]), 'invalid_value at input[1].role');
+    assert.is(refused([user(3)]), 'invalid_type at input[0].content');
+    assert.is(refused([{ type: 'mystery' }, user('One')]), 'invalid_value at input[0].type');
+    assert.is(refused([{ type: 3 }, user('One')]), 'invalid_value at input[0].type');
+    assert.is(
+      refused([{ type: 'function_call', call_id: 'c1' }, user('x')]),
+      'missing_required_parameter at input[0].name',
+    );
+    assert.is(refused([{ type: 'item_reference' }, user('x')]), 'missing_required_parameter at input[0].id');
+  });
+
+  check('may be very many', () => {
+    const parts = Array.from({ length: 200_000 }, () => ({ type: 'input_text', text: 'a' }));
+    const { history } = saidInItems([user(parts), user(parts), assistant('Yes'), user('Go on')]);
+    assert.is(history[0]?.text.length, 400_000 * 3 - 2);
+  });
+});
+
+describe('items that a client names and does not send', (check) => {
+  const ours = (kind: string, index: number, count = 1) => reference(`${kind}_${index}_${responseID(count)}`);
+
+  check('tell which answer the user goes on from', () => {
+    const { after, history, prompt } = saidInItems([
+      user('One'),
+      ours('rs', 0),
+      ours('msg', 1),
+      user('Two'),
+      ours('msg', 0, 2),
+      ours('mcp', 1, 2),
+      user('Three'),
+    ]);
+    assert.equal([after, history, prompt], [responseID(2), [], words('Three')]);
+  });
+
+  check('need no type', () => {
+    assert.is(saidInItems([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]).after, responseID());
+  });
+
+  check('leave standing what was said after that answer', () => {
+    const { after, history } = saidInItems([
+      user('One'),
+      ours('msg', 0),
+      assistant('the rest of it'),
+      user('Two'),
+      assistant('From elsewhere'),
+      user('Three'),
+    ]);
+    assert.is(after, responseID());
+    assert.equal(history, [
+      { role: 'user', text: 'Two' },
+      { role: 'assistant', text: 'From elsewhere' },
+    ]);
+  });
+
+  check('matter only where words are missing', () => {
+    const { after, history } = saidInItems([
+      user('One'),
+      ours('rs', 0),
+      ours('mcp', 1),
+      assistant('All of it'),
+      user('Two'),
+    ]);
+    assert.is(after, undefined);
+    assert.equal(history, [
+      { role: 'user', text: 'One' },
+      { role: 'assistant', text: 'All of it' },
+    ]);
+  });
+
+  check('of others are missed where they are messages, and only since the last answer of ours', () => {
+    assert.is(saidInItems([user('One'), reference('msg_abc'), user('Two')]).lostAt, 'input[1].id');
+    assert.is(saidInItems([user('One'), reference('msg_0_abc'), user('Two')]).lostAt, 'input[1].id');
+    assert.is(saidInItems([user('One'), reference('rs_abc'), assistant('x'), user('Two')]).lostAt, undefined);
+    assert.is(
+      saidInItems([user('One'), reference('msg_abc'), user('Two'), ours('msg', 0), user('Three')]).lostAt,
+      undefined,
+    );
+  });
+});

@@ -1,0 +1,214 @@
+import * as assert from 'uvu/assert';
+import { askedFromResponses } from '../../../../src/bridge/openai/responses/request.ts';
+import { NO_ECHO } from '../../../../src/bridge/openai/responses/response.ts';
+import { describe } from '../../../check.ts';
+import { refusalOf } from '../../harness/recorded-outputs.ts';
+import { responseID } from './world.ts';
+
+const asked = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
+  askedFromResponses({ input: 'Hello', ...body }, new Headers(headers));
+const refused = (body: unknown) => refusalOf(() => askedFromResponses(body, new Headers()));
+const refusedWith = (members: Record<string, unknown>) => refused({ input: 'Hello', ...members });
+
+const reference = (id: string) => ({ type: 'item_reference', id });
+const LEFT_OUT = [
+  { role: 'user', content: 'Hello' },
+  reference(`msg_0_${responseID()}`),
+  { role: 'user', content: 'More' },
+];
+const STRANGE = [{ role: 'user', content: 'Hello' }, reference('msg_68f0c0ffee'), { role: 'user', content: 'More' }];
+const TITLE_JOB = 'Provide a concise, 5-word-or-less title for the conversation, using its language.';
+
+describe('a request for a response', (check) => {
+  check('needs no more than a text', () => {
+    assert.equal(askedFromResponses({ input: 'Hello' }, new Headers()), {
+      model: undefined,
+      system: '',
+      history: [],
+      prompt: [{ type: 'text', text: 'Hello' }],
+      isStreamed: false,
+      effort: undefined,
+      isKept: true,
+      place: { kind: 'unnamed' },
+      isTask: false,
+      verdict: undefined,
+      ignored: [],
+      echo: NO_ECHO,
+    });
+  });
+
+  check('says what it wishes for', () => {
+    const made = asked({ model: 'acme/small', stream: true, reasoning: { effort: 'high' }, store: false });
+    assert.equal(
+      [made.model, made.isStreamed, made.effort, made.isKept, made.echo.effort, made.echo.isKept],
+      ['acme/small', true, 'high', false, 'high', false],
+    );
+  });
+
+  check('wishes for nothing where a member is null', () => {
+    const members = ['model', 'stream', 'store', 'background', 'conversation', 'instructions', 'metadata', 'prompt'];
+    const others = ['previous_response_id', 'reasoning', 'text', 'tools', 'tool_choice', 'temperature', 'truncation'];
+    assert.equal(asked(Object.fromEntries([...members, ...others].map((name) => [name, null]))), asked({}));
+    assert.equal(asked({ reasoning: { effort: null } }), asked({}));
+  });
+
+  check('is of the default model when it names none, and of no effort when that is none', () => {
+    assert.is(asked({ model: ' ' }).model, undefined);
+    assert.is(asked({ reasoning: { effort: 'none' } }).effort, undefined);
+    assert.is(asked({ reasoning: { effort: '' } }).effort, undefined);
+  });
+
+  check('puts its instructions before those among its items', () => {
+    const input = [
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: 'Hello' },
+      { role: 'developer', content: [{ type: 'input_text', text: 'Be exact.' }] },
+    ];
+    const { system, prompt } = asked({ instructions: 'Be brief.', input });
+    assert.is(system, 'Be brief.\n\nBe kind.\n\nBe exact.');
+    assert.equal(prompt, [{ type: 'text', text: 'Hello' }]);
+    assert.is(asked({ instructions: ' ' }).system, '');
+  });
+
+  check('keeps for its response what that says again', () => {
+    const { echo } = asked({ instructions: 'Be brief.', metadata: { a: 'b', count: 3 }, conversation: 'one' });
+    assert.equal(echo, {
+      ...NO_ECHO,
+      instructions: 'Be brief.',
+      metadata: { a: 'b', count: '3' },
+      conversationID: 'one',
+    });
+    assert.is(asked({ previous_response_id: 'resp_1' }).echo.previousResponseID, 'resp_1');
+  });
+
+  check('carries an approval', () => {
+    assert.equal(asked({}, { 'x-approval': 'approve abc123' }).verdict, { isApproved: true, ids: ['abc123'] });
+  });
+
+  check('is refused where something is of a wrong type, with its place', () => {
+    assert.is(refused('Hello'), 'invalid_type at null');
+    assert.is(refused([]), 'invalid_type at null');
+    assert.is(refused({}), 'missing_required_parameter at input');
+    assert.is(refusedWith({ input: null }), 'missing_required_parameter at input');
+    assert.is(refusedWith({ input: 3 }), 'invalid_type at input');
+    assert.is(refusedWith({ model: 3 }), 'invalid_type at model');
+    assert.is(refusedWith({ stream: 'yes' }), 'invalid_type at stream');
+    assert.is(refusedWith({ store: 1 }), 'invalid_type at store');
+    assert.is(refusedWith({ instructions: ['Be brief'] }), 'invalid_type at instructions');
+    assert.is(refusedWith({ reasoning: { effort: 3 } }), 'invalid_type at reasoning.effort');
+    assert.is(refusedWith({ metadata: { a: {} } }), 'invalid_type at metadata.a');
+    assert.is(refusedWith({ conversation: 3 }), 'invalid_type at conversation');
+    assert.is(refusedWith({ previous_response_id: {} }), 'invalid_type at previous_response_id');
+  });
+
+  check('is refused where it needs what is not done here', () => {
+    assert.is(refusedWith({ background: true }), 'unsupported_value at background');
+    assert.is(refusedWith({ prompt: { id: 'pmpt_1' } }), 'unsupported_value at prompt');
+    for (const choice of ['required', { type: 'function', name: 'f' }, { type: 'allowed_tools', mode: 'required' }])
+      assert.is(refusedWith({ tool_choice: choice }), 'unsupported_value at tool_choice');
+    assert.equal(asked({ background: false, tool_choice: 'auto' }), asked({}));
+  });
+
+  check('tells which of its members have no effect', () => {
+    const neutral = {
+      include: [],
+      parallel_tool_calls: true,
+      prompt_cache_retention: '24h',
+      safety_identifier: 'someone',
+      service_tier: 'auto',
+      stream_options: { include_obfuscation: false },
+      temperature: 1,
+      text: { format: { type: 'text' }, verbosity: 'medium' },
+      tool_choice: 'none',
+      tools: [],
+      top_logprobs: 0,
+      top_p: 1,
+      truncation: 'disabled',
+      user: 'someone',
+    };
+    assert.equal(asked(neutral).ignored, []);
+    const wished = {
+      include: ['reasoning.encrypted_content'],
+      max_output_tokens: 10,
+      temperature: 0,
+      text: { format: { type: 'json_object' }, verbosity: 'low' },
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] },
+      tools: [{ type: 'web_search' }],
+      top_logprobs: 2,
+      truncation: 'auto',
+    };
+    assert.equal(asked(wished).ignored, [
+      'include',
+      'max_output_tokens',
+      'temperature',
+      'text.format',
+      'text.verbosity',
+      'tool_choice',
+      'tools',
+      'top_logprobs',
+      'truncation',
+    ]);
+  });
+});
+
+describe('the conversation that a response belongs to', (check) => {
+  check('goes on after the response that the client names', () => {
+    assert.equal(asked({ previous_response_id: 'resp_1' }).place, { kind: 'after', responseID: 'resp_1' });
+    assert.equal(asked({ previous_response_id: '' }).place, { kind: 'unnamed' });
+  });
+
+  check('is the one that the client names, and is remembered for it', () => {
+    for (const conversation of ['one', { id: 'one' }, ' one '])
+      assert.equal(asked({ conversation }).place, { kind: 'named', id: 'one', remembers: true });
+  });
+
+  check('is named once', () => {
+    assert.is(
+      refusedWith({ conversation: 'one', previous_response_id: 'resp_1' }),
+      'mutually_exclusive_parameters at previous_response_id',
+    );
+    assert.is(refusedWith({ conversation: 'x'.repeat(201) }), 'invalid_value at conversation');
+    assert.is(refusedWith({ conversation: 'a\u0000b' }), 'invalid_value at conversation');
+  });
+
+  check('is not what a template left', () => {
+    assert.equal(asked({ conversation: '{{ $json.id }}' }).place, { kind: 'unnamed' });
+    assert.is(asked({ conversation: '{{ $json.id }}' }).echo.conversationID, null);
+  });
+
+  check('is named by headers and other members where it is not named outright', () => {
+    const headers = { 'x-session-id': 'two' };
+    assert.equal(asked({}, headers).place, { kind: 'named', id: 'two', remembers: true });
+    assert.equal(asked({ conversation: 'one' }, headers).place, { kind: 'named', id: 'one', remembers: true });
+    assert.equal(asked({ metadata: { session_id: 'three' } }).place, { kind: 'named', id: 'three', remembers: true });
+    assert.equal(asked({ prompt_cache_key: 'four' }).place, { kind: 'named', id: 'four', remembers: false });
+  });
+
+  check('is known by the ids of items that the client left out', () => {
+    const after = { kind: 'after', responseID: responseID() };
+    assert.equal(asked({ input: LEFT_OUT }).place, after);
+    assert.equal(asked({ input: LEFT_OUT, prompt_cache_key: 'four' }).place, after);
+    assert.equal(asked({ input: LEFT_OUT }, { 'x-session-id': 'two' }).place, {
+      kind: 'named',
+      id: 'two',
+      remembers: true,
+    });
+    assert.equal(asked({ input: LEFT_OUT, previous_response_id: 'resp_1' }).place, {
+      kind: 'after',
+      responseID: 'resp_1',
+    });
+  });
+
+  check('is not guessed where the client left out a message that nobody knows here', () => {
+    assert.is(refusedWith({ input: STRANGE }), 'item_not_found at input[1].id');
+    assert.is(refusedWith({ input: STRANGE, prompt_cache_key: 'four' }), 'item_not_found at input[1].id');
+    assert.equal(asked({ input: STRANGE, previous_response_id: 'resp_1' }).place.kind, 'after');
+  });
+
+  check("is none for a front end's own job, unless it names one outright", () => {
+    const { isTask, place } = asked({ input: TITLE_JOB, metadata: { session_id: 'three' } });
+    assert.equal([isTask, place], [true, { kind: 'unnamed' }]);
+    const named = asked({ input: TITLE_JOB, conversation: 'one' });
+    assert.equal([named.isTask, named.place.kind], [false, 'named']);
+  });
+});

@@ -1,0 +1,136 @@
+import type OpenAI from 'openai';
+import * as assert from 'uvu/assert';
+import {
+  deletedResponse,
+  NO_ECHO,
+  type ResponseObject,
+  type ResponseState,
+  responseObject,
+} from '../../../../src/bridge/openai/responses/response.ts';
+import { callItem, messageItem, reasoningItem } from '../../../../src/bridge/responses-items.ts';
+import { describe } from '../../../check.ts';
+import { ASK, COST, FAILURE } from '../../harness/recorded-outputs.ts';
+import { callOf, NOW_SECONDS, responseID } from './world.ts';
+
+const FACTS = { id: responseID(), model: 'acme/small', createdSeconds: NOW_SECONDS, echo: NO_ECHO };
+const OUTPUT = [
+  reasoningItem('rs_0', 'Hm', 'completed'),
+  callItem('mcp_1', callOf('c', 'bash'), { output: 'ok', isError: false }),
+  callItem('mcp_2', callOf('c', 'bash'), { output: 'bad', isError: true }),
+  messageItem('msg_3', 'Hello', 'completed'),
+];
+const END = { finish: 'stop', usage: COST, asks: [] } as const;
+const ended = (more: object = {}): ResponseObject =>
+  responseObject(FACTS, { kind: 'ended', output: OUTPUT, end: { ...END, ...more }, endedSeconds: NOW_SECONDS + 5 });
+
+type Writable<T> = T extends readonly (infer Item)[]
+  ? Writable<Item>[]
+  : T extends object
+    ? { -readonly [Name in keyof T]: Writable<T[Name]> }
+    : T;
+type Sent = Omit<OpenAI.Responses.Response, 'output_text' | 'error' | 'reasoning'>;
+
+/** What OpenAI's types ask of a response. `output_text` is made by the client; efforts and codes of errors are not OpenAI's. */
+const asOpenAI = ({ error: _error, reasoning: _reasoning, ...sent }: Writable<ResponseObject>): Sent => sent;
+
+describe('a response', (check) => {
+  check("has every member that OpenAI's types ask for", () => {
+    const states: ResponseState[] = [
+      { kind: 'going', output: [] },
+      { kind: 'ended', output: OUTPUT, end: END, endedSeconds: 1 },
+      { kind: 'failed', output: [], failure: FAILURE },
+    ];
+    for (const state of states) {
+      const made = responseObject(FACTS, state);
+      assert.is(asOpenAI(made as Writable<ResponseObject>).object, 'response');
+      // A member without a value is one that is not sent.
+      for (const [name, value] of Object.entries(made)) assert.is.not(value, undefined, name);
+    }
+  });
+
+  check('says again what its request said', () => {
+    const echo = {
+      instructions: 'Be brief',
+      metadata: { a: 'b' },
+      previousResponseID: 'resp_0',
+      conversationID: 'one',
+      effort: 'high',
+      isKept: false,
+    };
+    const made = responseObject({ ...FACTS, echo }, { kind: 'going', output: [] });
+    assert.equal(
+      [made.instructions, made.metadata, made.previous_response_id, made.conversation, made.reasoning, made.store],
+      ['Be brief', { a: 'b' }, 'resp_0', { id: 'one' }, { effort: 'high', summary: null }, false],
+    );
+    assert.is(ended().conversation, null);
+  });
+
+  check('tells what it cost once it has ended', () => {
+    const made = ended() as Record<string, unknown>;
+    assert.equal(made.usage, {
+      input_tokens: 30,
+      input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
+      output_tokens: 7,
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 37,
+    });
+    assert.equal([made.status, made.created_at, made.completed_at], ['completed', NOW_SECONDS, NOW_SECONDS + 5]);
+    assert.not('usage' in responseObject(FACTS, { kind: 'going', output: [] }));
+  });
+
+  check('says why it is incomplete', () => {
+    for (const [finish, reason] of [
+      ['length', 'max_output_tokens'],
+      ['content_filter', 'content_filter'],
+    ]) {
+      const made = ended({ finish }) as Record<string, unknown>;
+      assert.equal([made.status, made.incomplete_details], ['incomplete', { reason }]);
+      assert.not('completed_at' in made);
+    }
+    assert.is(ended().incomplete_details, null);
+  });
+
+  check('says why it failed, and no more of it', () => {
+    const made = responseObject(FACTS, { kind: 'failed', output: [], failure: FAILURE });
+    assert.is(made.status, 'failed');
+    assert.equal(made.error, { code: 'model_error', message: "The agent's model failed" });
+  });
+
+  check('names the questions that it ended with', () => {
+    assert.equal((ended({ asks: [ASK] }) as Record<string, unknown>).gatehouse, {
+      approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }],
+    });
+    assert.not('gatehouse' in ended());
+  });
+
+  check('is gone when it was deleted', () => {
+    assert.equal(deletedResponse('resp_1'), { id: 'resp_1', object: 'response', deleted: true });
+  });
+});
+
+describe('a call of a tool at the agent', (check) => {
+  const labelOf = (name: string) => callItem('mcp_0', callOf('c', name), undefined).server_label;
+
+  check("is told under its server's label, and as the agent's own where it has none", () => {
+    assert.equal(
+      [labelOf('relay-admin_list_users'), labelOf('bash'), labelOf('_odd')],
+      ['relay-admin', 'agent', 'agent'],
+    );
+  });
+
+  check('has its output, or an error in place of it', () => {
+    const done = callItem('mcp_0', callOf('c', 'bash'), { output: 'ok', isError: false });
+    assert.equal([done.status, done.output, done.error], ['completed', 'ok', null]);
+    const failed = callItem('mcp_0', callOf('c', 'bash'), { output: 'bad', isError: true });
+    const error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'bad' }] };
+    assert.equal([failed.status, failed.output, failed.error], ['failed', null, error]);
+    const going = callItem('mcp_0', callOf('c', 'bash'), undefined);
+    assert.equal([going.status, going.output, going.error], ['in_progress', null, null]);
+  });
+
+  check('has arguments that can be parsed even where they were cut off', () => {
+    const cut = callItem('mcp_0', { id: 'c', name: 'bash', input: '{"command":"l' }, undefined);
+    assert.equal(JSON.parse(cut.arguments), { cut_off: '{"command":"l' });
+    assert.is(callItem('mcp_0', callOf('c', 'bash', { a: 1 }), undefined).arguments, '{"a":1}');
+  });
+});

@@ -1,0 +1,132 @@
+import * as assert from 'uvu/assert';
+import * as v from 'valibot';
+import { MessageRecord } from '../../../../src/bridge/agent/schema.ts';
+import { storedResponse } from '../../../../src/bridge/openai/responses/stored.ts';
+import { describe } from '../../../check.ts';
+import { responseID } from './world.ts';
+
+const SESSION = 'ses_1';
+let parts = 0;
+const part = (messageID: string, more: object) => {
+  parts += 1;
+  return { id: `prt_${parts}`, sessionID: SESSION, messageID, ...more };
+};
+const user = (id: string, ...more: object[]) => ({
+  info: { id, sessionID: SESSION, role: 'user' },
+  parts: more.map((one) => part(id, one)),
+});
+const assistant = (id: string, parentID: string, info: object, ...more: object[]) => ({
+  info: {
+    id,
+    sessionID: SESSION,
+    role: 'assistant',
+    parentID,
+    providerID: 'acme',
+    modelID: 'small',
+    time: { created: 5000, completed: 9900 },
+    tokens: { input: 10, output: 4, reasoning: 1, cache: { read: 2, write: 3 } },
+    finish: 'stop',
+    ...info,
+  },
+  parts: more.map((one) => part(id, one)),
+});
+const text = (words: string, more: object = {}) => ({ type: 'text', text: words, time: { start: 1, end: 2 }, ...more });
+const thought = (words: string) => ({ ...text(words), type: 'reasoning' });
+const tool = (state: object) => ({ type: 'tool', callID: `call_${parts}`, tool: 'relay-admin_list_users', state });
+
+const records = (...given: object[]) => v.parse(v.array(MessageRecord), given);
+const stored = (...given: object[]) =>
+  storedResponse(records(...given), { responseID: responseID(), promptID: 'msg_u1', nowSeconds: 77 });
+const outputOf = (...given: object[]) =>
+  (stored(...given)?.output ?? []).map((item) => {
+    if (item.type === 'message') return `${item.id.split('_resp')[0]} ${item.status} ${item.content[0]?.text}`;
+    if (item.type === 'reasoning') return `${item.id.split('_resp')[0]} ${item.summary[0]?.text}`;
+    return `${item.id.split('_resp')[0]} ${item.status} ${item.output ?? item.error?.content[0]?.text}`;
+  });
+
+const ASKED = user('msg_u1', text('Users?'));
+const DONE = { status: 'completed', input: { page: 1 }, output: 'five' };
+const LOOKS = assistant('msg_a1', 'msg_u1', { finish: 'tool-calls' }, thought('Hm'), text('I look.'), tool(DONE));
+const FIVE = assistant('msg_a2', 'msg_u1', {}, text('Five.'));
+
+describe('a response that is made again', (check) => {
+  check('holds what was said in its turn, under the ids that were told', () => {
+    assert.equal(outputOf(ASKED, LOOKS, FIVE), [
+      'rs_0 Hm',
+      'msg_1 completed I look.',
+      'mcp_2 completed five',
+      'msg_3 completed \n\nFive.',
+    ]);
+  });
+
+  check('knows its model, its times and what the whole turn cost', () => {
+    const made = stored(ASKED, LOOKS, FIVE) as Record<string, unknown>;
+    assert.equal(
+      [made.id, made.model, made.status, made.created_at, made.completed_at],
+      [responseID(), 'acme/small', 'completed', 5, 9],
+    );
+    assert.equal(made.usage, {
+      input_tokens: 30,
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
+      output_tokens: 10,
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 40,
+    });
+  });
+
+  check('holds nothing of other turns', () => {
+    const before = [user('msg_u0', text('Hi')), assistant('msg_a0', 'msg_u0', {}, text('Hello'))];
+    const after = [user('msg_u2', text('More')), assistant('msg_a3', 'msg_u2', {}, text('Six'))];
+    assert.equal(outputOf(...before, ASKED, FIVE, ...after), ['msg_0 completed Five.']);
+    const replayed = user('msg_u2', text('Earlier ...', { synthetic: true }), text('More'));
+    assert.equal(outputOf(ASKED, FIVE, replayed, assistant('msg_a3', 'msg_u2', {}, text('Six'))), [
+      'msg_0 completed Five.',
+    ]);
+  });
+
+  check('goes on where the agent made a summary in between, and leaves that out', () => {
+    const summary = [
+      user('msg_u2', { type: 'compaction' }),
+      assistant('msg_a3', 'msg_u2', { summary: true }, text('So far ...')),
+      user('msg_u3', text('Go on', { synthetic: true })),
+      assistant('msg_a4', 'msg_u3', {}, text('Five.')),
+    ];
+    assert.equal(outputOf(ASKED, LOOKS, ...summary).at(-1), 'msg_3 completed \n\nFive.');
+  });
+
+  check('leaves out what is hidden, empty, or not known yet', () => {
+    const hidden = [text('a', { synthetic: true }), text('b', { ignored: true }), text(''), { type: 'step-start' }];
+    const waiting = tool({ status: 'pending', input: {} });
+    assert.equal(outputOf(ASKED, assistant('msg_a1', 'msg_u1', {}, ...hidden, waiting, text('Five.'))), [
+      'msg_0 completed Five.',
+    ]);
+  });
+
+  check('tells of a call that failed', () => {
+    const broken = tool({ status: 'error', input: {}, error: 'no such' });
+    assert.is(outputOf(ASKED, assistant('msg_a1', 'msg_u1', {}, broken))[0], 'mcp_0 failed no such');
+  });
+
+  check('is under way while its turn is', () => {
+    const saying = assistant('msg_a1', 'msg_u1', { time: { created: 5000 } }, text('Fi', { time: { start: 1 } }));
+    assert.equal([stored(ASKED, saying)?.status, outputOf(ASKED, saying)], ['in_progress', ['msg_0 in_progress Fi']]);
+    const made = stored(ASKED);
+    assert.equal([made?.status, made?.output, made?.created_at, made?.model], ['in_progress', [], 77, '']);
+  });
+
+  check('is incomplete where the answer was cut off, and failed where the turn failed', () => {
+    const cut = stored(ASKED, assistant('msg_a1', 'msg_u1', { finish: 'length' }, text('Fi')));
+    assert.equal([cut?.status, cut?.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }]);
+    const error = { name: 'ContextOverflowError', data: { message: 'too long' } };
+    const broken = stored(ASKED, assistant('msg_a1', 'msg_u1', { error, time: { created: 1 } }, text('Fi')));
+    assert.equal(
+      [broken?.status, (broken?.error as { code: string } | null)?.code],
+      ['failed', 'context_length_exceeded'],
+    );
+  });
+
+  check('is nothing where its turn is not among the messages any more', () => {
+    assert.is(stored(user('msg_u2', text('More'))), undefined);
+    assert.is(stored(), undefined);
+  });
+});

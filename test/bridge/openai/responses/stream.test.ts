@@ -1,0 +1,264 @@
+import * as assert from 'uvu/assert';
+import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
+import { type ResponseStart, responseAnswer } from '../../../../src/bridge/responses-out.ts';
+import type { Saying } from '../../../../src/bridge/turn/output.ts';
+import { Fault } from '../../../../src/core/fault.ts';
+import { describe, rejection } from '../../../check.ts';
+import { ASK, ended, FAILURE, failed, saidText, type Told, telling, thought } from '../../harness/recorded-outputs.ts';
+import { BESIDE, began, callOf, responseID, returned, startOf } from './world.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: events have many shapes, and a check looks at one member each
+type Event = any;
+
+const read = async (sayings: AsyncIterable<Saying>, more: Partial<ResponseStart> = {}) => {
+  const events: Event[] = [];
+  let thrown: unknown;
+  try {
+    for await (const { event, data } of responseEvents(sayings, startOf(more))) {
+      const parsed = JSON.parse(data);
+      assert.is(parsed.type, event);
+      assert.is(parsed.sequence_number, events.length);
+      events.push(parsed);
+    }
+  } catch (error) {
+    thrown = error;
+  }
+  return { events, thrown, names: events.map(({ type }) => type.replace('response.', '')) };
+};
+const eventsOf = async (...sayings: Told[]): Promise<Event[]> => (await read(telling(...sayings))).events;
+const namesOf = async (...sayings: Told[]): Promise<string[]> => (await read(telling(...sayings))).names;
+
+/** Everything that has parts from the beginning of an answer to its end. */
+const ALL = [thought('r', 'H', 'm'), saidText('a', 'I ', 'look.'), BESIDE, saidText('b', 'Five.'), ended()];
+
+describe('the events of a response', (check) => {
+  check('tell a text from its beginning to its end', async () => {
+    assert.equal(await namesOf(saidText('a', 'Hel', 'lo'), ended()), [
+      'created',
+      'in_progress',
+      'output_item.added',
+      'content_part.added',
+      'output_text.delta',
+      'output_text.delta',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done',
+      'completed',
+    ]);
+  });
+
+  check('hold everything that is known of a text', async () => {
+    const events = await eventsOf(saidText('a', 'Hel', 'lo "x"\n'), ended());
+    const at = { item_id: `msg_0_${responseID()}`, output_index: 0 };
+    const [, , added, part, first, second, done, partDone, itemDone, completed] = events;
+    assert.equal(added.item, {
+      id: at.item_id,
+      type: 'message',
+      status: 'in_progress',
+      content: [],
+      role: 'assistant',
+    });
+    assert.equal(part.part, { type: 'output_text', annotations: [], logprobs: [], text: '' });
+    const delta = { type: 'response.output_text.delta', ...at, content_index: 0, logprobs: [] };
+    assert.equal(first, { ...delta, delta: 'Hel', sequence_number: 4 });
+    assert.equal(second, { ...delta, delta: 'lo "x"\n', sequence_number: 5 });
+    assert.equal([done.text, done.logprobs, done.content_index], ['Hello "x"\n', [], 0]);
+    assert.equal(partDone.part.text, 'Hello "x"\n');
+    assert.equal(itemDone.item.status, 'completed');
+    assert.equal(itemDone.item.content, [partDone.part]);
+    assert.equal(completed.response.output, [itemDone.item]);
+    for (const event of [part, done, partDone]) assert.equal([event.item_id, event.output_index], [at.item_id, 0]);
+  });
+
+  check('tell reasoning as a summary, which is what clients show', async () => {
+    const { events, names } = await read(telling(thought('r', 'H', 'm'), saidText('a', 'Yes'), ended()));
+    assert.equal(names.slice(2, 9), [
+      'output_item.added',
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
+      'reasoning_summary_part.done',
+      'output_item.done',
+    ]);
+    assert.equal([events[4].delta, events[4].summary_index, events[6].text], ['H', 0, 'Hm']);
+    assert.equal(events[8].item.summary, [{ type: 'summary_text', text: 'Hm' }]);
+    assert.is(events[9].output_index, 1);
+  });
+
+  check('tell calls beside each other, each at the place where it began', async () => {
+    const { events, names } = await read(telling(BESIDE, saidText('a', 'Five'), ended()));
+    const begins = ['output_item.added', 'mcp_call.in_progress', 'mcp_call_arguments.delta', 'mcp_call_arguments.done'];
+    assert.equal(names.slice(2, 14), [
+      ...begins,
+      ...begins,
+      'mcp_call.failed',
+      'output_item.done',
+      'mcp_call.completed',
+      'output_item.done',
+    ]);
+    assert.equal(
+      events.slice(2, 14).map(({ output_index }) => output_index),
+      [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0],
+    );
+    assert.equal([events[2].item.arguments, events[4].delta, events[5].arguments], ['', '{"page":1}', '{"page":1}']);
+    const { output } = events.at(-1).response;
+    assert.equal(
+      output.map(({ type, status }: Event) => [type, status]),
+      [
+        ['mcp_call', 'completed'],
+        ['mcp_call', 'failed'],
+        ['message', 'completed'],
+      ],
+    );
+  });
+
+  check('tell calls apart that a model gave the same id one after the other', async () => {
+    const again = callOf('c', 'bash');
+    const events = await eventsOf(began(again), returned(again, 'one'), began(again), returned(again, 'two'), ended());
+    const { output } = events.at(-1).response;
+    assert.equal(
+      output.slice(0, 2).map((item: Event) => item.output),
+      ['one', 'two'],
+    );
+  });
+
+  check('begin each later text with a new paragraph, because clients put texts together as they are', async () => {
+    const events = await eventsOf(saidText('a', 'I look.'), saidText('b', 'Fi', 've.'), ended());
+    const deltas = events.filter(({ type }) => type === 'response.output_text.delta').map(({ delta }) => delta);
+    assert.equal(deltas, ['I look.', '\n\nFi', 've.']);
+    assert.is(events.at(-1).response.output[1].content[0].text, '\n\nFive.');
+  });
+
+  check('hold a message even where the agent said nothing, or some clients ask again', async () => {
+    const call = callOf('c', 'bash');
+    const events = await eventsOf(began(call), returned(call, 'ok'), ended());
+    const { output, status } = events.at(-1).response;
+    assert.is(status, 'completed');
+    assert.equal(
+      output.map(({ type }: Event) => type),
+      ['mcp_call', 'message'],
+    );
+    assert.equal([output[1].status, output[1].content[0].text], ['completed', '']);
+  });
+
+  check('end with what was said until then where that is not all', async () => {
+    const { events, names } = await read(telling(saidText('a', 'Hel'), ended({ finish: 'length' })));
+    assert.is(names.at(-1), 'incomplete');
+    assert.equal(events.at(-1).response.incomplete_details, { reason: 'max_output_tokens' });
+    assert.is(events.at(-1).response.output.length, 1);
+  });
+
+  check('name the questions that an answer ended with', async () => {
+    const events = await eventsOf(saidText('a', 'May I?'), ended({ asks: [ASK] }));
+    assert.equal(events.at(-1).response.gatehouse.approvals, [{ id: ASK.id, tool: ASK.tool, input: ASK.input }]);
+  });
+
+  check('say at once that the response is under way', async () => {
+    async function* never(): AsyncGenerator<Saying> {
+      await new Promise(() => {});
+      yield ended();
+    }
+    const events = responseEvents(never(), startOf());
+    assert.is((await events.next()).value?.event, 'response.created');
+    assert.is((await events.next()).value?.event, 'response.in_progress');
+  });
+
+  check('tell the same response in the end as one that is not streamed', async () => {
+    const [whole, events] = [await responseAnswer(telling(...ALL), startOf()), await eventsOf(...ALL)];
+    assert.equal(events.at(-1).response, JSON.parse(JSON.stringify(whole)));
+  });
+
+  check('end their source when their reader leaves', async () => {
+    let isEnded = false;
+    async function* source(): AsyncGenerator<Saying> {
+      try {
+        yield* telling(saidText('a', 'Hello', 'there'));
+      } finally {
+        isEnded = true;
+      }
+    }
+    for await (const { event } of responseEvents(source(), startOf())) if (event.endsWith('delta')) break;
+    assert.ok(isEnded);
+  });
+});
+
+describe('the events of a response that fails', (check) => {
+  check('are an error, which every client hears, and the failed response', async () => {
+    const { events, names } = await read(telling(saidText('a', 'Hel'), failed()));
+    assert.equal(names.slice(-2), ['error', 'failed']);
+    const { sequence_number: _number, ...error } = events.at(-2);
+    assert.equal(error, { type: 'error', code: FAILURE.code, message: FAILURE.message, param: null });
+    const { status, error: why, output } = events.at(-1).response;
+    assert.equal([status, why, output.length], ['failed', { code: FAILURE.code, message: FAILURE.message }, 1]);
+  });
+
+  check('come after an item in any case, or some clients have the turn run again', async () => {
+    const { names } = await read(telling(failed()));
+    assert.is(names[2], 'output_item.added');
+    assert.equal(names.slice(-3), ['output_item.done', 'error', 'failed']);
+  });
+
+  check('are one error where the answer never began', async () => {
+    const rejecting = async (): Promise<string> => {
+      throw new Fault({ kind: 'backend-timeout' });
+    };
+    const { events, thrown } = await read(telling(failed()), { responseID: rejecting });
+    assert.equal(events, [
+      { type: 'error', sequence_number: 0, code: FAILURE.code, message: FAILURE.message, param: null },
+    ]);
+    assert.is(thrown, undefined);
+  });
+
+  check('tell nothing of a bug, and pass it on', async () => {
+    async function* broken(): AsyncGenerator<Saying> {
+      yield { kind: 'text', id: 'a', text: 'Hel' };
+      throw new Error('secret');
+    }
+    const { events, names, thrown } = await read(broken());
+    assert.equal(names.slice(-3), ['output_item.done', 'error', 'failed']);
+    assert.is(events.at(-1).response.output[0].status, 'incomplete');
+    assert.is(events.at(-2).code, 'internal_error');
+    assert.not.match(JSON.stringify(events), 'secret');
+    assert.instance(thrown, Error);
+  });
+
+  check('take an answer that just ends for a bug', async () => {
+    const { names, thrown } = await read(telling(saidText('a', 'Hel')));
+    assert.is(names.at(-1), 'failed');
+    assert.instance(thrown, Error);
+  });
+
+  check('say no more to a client that left', async () => {
+    async function* left(): AsyncGenerator<Saying> {
+      yield* telling(saidText('a', 'Hel'));
+      throw new Fault({ kind: 'client-left' });
+    }
+    const { names, thrown } = await read(left());
+    assert.equal([names.at(-1), thrown], ['output_item.done', undefined]);
+  });
+});
+
+describe('a response in one piece', (check) => {
+  check('is the fault of a failure, which nobody is to try again', async () => {
+    const thrown = await rejection(responseAnswer(telling(saidText('a', 'Hel'), failed()), startOf()));
+    assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
+  });
+
+  check('is the fault of an answer that never began, as it was', async () => {
+    const fault = new Fault({ kind: 'backend-timeout' });
+    const start = startOf({ responseID: () => Promise.reject(fault) });
+    assert.is(await rejection(responseAnswer(telling(failed()), start)), fault);
+  });
+
+  check('takes an answer that just ends for a bug', async () => {
+    const thrown = await rejection(responseAnswer(telling(saidText('a', 'Hel')), startOf()));
+    assert.not.instance(thrown, Fault);
+  });
+
+  check('knows when it began and when it ended', async () => {
+    let now = 100;
+    const made = await responseAnswer(telling(ended()), startOf({ nowSeconds: () => now++ }));
+    assert.equal([made.created_at, (made as Record<string, unknown>).completed_at], [100, 101]);
+  });
+});

@@ -1,0 +1,89 @@
+import { type AskedInResponses, askedFromResponses } from '../../../../src/bridge/openai/responses/request.ts';
+import { NO_ECHO } from '../../../../src/bridge/openai/responses/response.ts';
+import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
+import { type ResponseStart, responseAnswer } from '../../../../src/bridge/responses-out.ts';
+import type { Saying, ToolCall } from '../../../../src/bridge/turn/output.ts';
+import { Fault } from '../../../../src/core/fault.ts';
+import { replyTo } from '../../../../src/core/http/response.ts';
+import { sseResponse } from '../../../../src/core/http/sse.ts';
+import { createFakeClock } from '../../../fake-clock.ts';
+import { type Told, telling } from '../../harness/recorded-outputs.ts';
+
+/** What every response is called here. The second one of a world ends in 2, and so on. */
+export const responseID = (count = 1): string => `resp_s1_${String(count).padStart(12, '0')}`;
+export const NOW_SECONDS = 1_800_000_000;
+
+export const callOf = (id: string, name: string, input: object = {}): ToolCall => ({
+  id,
+  name,
+  input: JSON.stringify(input),
+});
+export const began = (call: ToolCall): Saying => ({ kind: 'call', call });
+export const returned = (call: ToolCall, output: string, isError = false): Saying => ({
+  kind: 'call-end',
+  call,
+  output,
+  isError,
+});
+
+const LIST = callOf('call_1', 'relay-admin_list_users', { page: 1 });
+const SHELL = callOf('call_2', 'bash', { command: 'ls' });
+/** Two calls beside each other. The second one ends first, and fails. */
+export const BESIDE: readonly Saying[] = [
+  began(LIST),
+  began(SHELL),
+  returned(SHELL, 'no such', true),
+  returned(LIST, '5'),
+];
+
+export const startOf = (more: Partial<ResponseStart> = {}): ResponseStart => ({
+  responseID: async () => responseID(),
+  model: 'acme/small',
+  echo: NO_ECHO,
+  nowSeconds: () => NOW_SECONDS,
+  ...more,
+});
+
+export type ResponsesWorld = {
+  readonly baseURL: string;
+  readonly fetch: typeof fetch;
+  /** What was asked, in order, and the bodies that asked it. */
+  readonly asked: readonly AskedInResponses[];
+  readonly bodies: readonly Record<string, unknown>[];
+};
+
+const neverLate = { clock: createFakeClock(), heartbeat: undefined };
+
+/** Responses without an agent and without a network: whatever is asked is answered with these sayings. */
+export const createResponsesWorld = (...sayings: readonly Told[]): ResponsesWorld => {
+  const asked: AskedInResponses[] = [];
+  const bodies: Record<string, unknown>[] = [];
+  const answer = async (request: Request): Promise<Response> => {
+    const body = (await request.json()) as Record<string, unknown>;
+    bodies.push(body);
+    const wanted = askedFromResponses(body, request.headers);
+    asked.push(wanted);
+    const count = asked.length;
+    const start = startOf({ responseID: async () => responseID(count), echo: wanted.echo });
+    if (!wanted.isStreamed) return Response.json(await responseAnswer(telling(...sayings), start));
+    return sseResponse(() => responseEvents(telling(...sayings), start), {
+      ...neverLate,
+      onBug(error) {
+        throw error;
+      },
+    });
+  };
+  return {
+    baseURL: 'http://bridge.test/v1',
+    asked,
+    bodies,
+    async fetch(input, init) {
+      try {
+        return await answer(new Request(input as string, init));
+      } catch (error) {
+        if (error instanceof Fault) return replyTo(error.detail);
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,115 @@
+import * as assert from 'uvu/assert';
+import { createCatalog } from '../../src/bridge/agent/models.ts';
+import type { AgentServers } from '../../src/bridge/agent/servers.ts';
+import { createReadiness } from '../../src/bridge/readiness.ts';
+import { describe, rejection } from '../check.ts';
+import { createFakeClock } from '../fake-clock.ts';
+import { createFakeAgent } from './harness/fake-agent.ts';
+import { createTestFeed, UNREACHED } from './harness/turn-world.ts';
+
+const bridgeOf = (defaultModel?: string, servers?: AgentServers) => {
+  const clock = createFakeClock();
+  const fake = createFakeAgent(clock);
+  const state = { isOpen: true, isStopping: false };
+  const lines: string[] = [];
+  const ready = createReadiness({
+    feed: { ...createTestFeed().feed, isOpen: () => state.isOpen },
+    catalog: createCatalog(fake.agent, clock, defaultModel),
+    servers,
+    clock,
+    log: (level, event, fields) => void lines.push(`${level} ${event} ${fields?.reason}`.trim()),
+    isStopping: () => state.isStopping,
+  });
+  const told = async (): Promise<string> => {
+    const response = await ready();
+    const { status, reasons = [] } = (await response.json()) as { status: string; reasons?: string[] };
+    return `${response.status} ${status}${reasons.map((reason) => `: ${reason}`).join('')}`;
+  };
+  return { clock, fake, state, lines, ready, told };
+};
+
+describe('whether the bridge is ready', (check) => {
+  check('depends on the agent, its events and a model for who names none', async () => {
+    const { clock, fake, state, lines, ready, told } = bridgeOf();
+    assert.is(await told(), '200 ready');
+    state.isOpen = false;
+    assert.is(await told(), '503 not ready: the event stream of the agent server is not open');
+    assert.is((await ready()).headers.get('retry-after'), '1');
+    state.isOpen = true;
+    await clock.advance(30_000);
+    fake.failNext('models', UNREACHED);
+    assert.is(await told(), '503 not ready: the agent server does not answer, or not as one');
+    await clock.advance(5000);
+    assert.is(await told(), '200 ready');
+    state.isStopping = true;
+    assert.is(await told(), '503 not ready: the service is stopping');
+    assert.equal(
+      lines.map((line) => line.split(' ').slice(0, 2).join(' ')),
+      ['info ready', 'warn not-ready', 'warn not-ready', 'info ready', 'warn not-ready'],
+    );
+  });
+
+  check('is not so without the model that it was told to take', async () => {
+    assert.match(await bridgeOf('acme/unknown').told(), /^503 not ready: the agent server has no such model/);
+  });
+
+  check('is said of several servers while one of them is there, with how many are not', async () => {
+    const count = { all: 3, well: 3 };
+    let looks = 0;
+    const look = async () => {
+      looks += 1;
+    };
+    const { clock, lines, state, told } = bridgeOf(undefined, { count: () => count, look });
+    assert.is(await told(), '200 ready');
+    count.well = 1;
+    assert.is(await told(), '200 ready: agent servers that are not ready: 2 of 3');
+    assert.is(looks, 1);
+    count.well = 0;
+    assert.is(await told(), '503 not ready: agent servers that are not ready: 3 of 3');
+    state.isOpen = false;
+    assert.match(await told(), /^503 not ready: the event stream .* is not open: agent servers .*: 3 of 3$/);
+    Object.assign(state, { isOpen: true });
+    count.well = 3;
+    await clock.advance(5000);
+    assert.is(await told(), '200 ready');
+    assert.is(looks, 2);
+    assert.equal(
+      lines.map((line) => line.split(' ').slice(0, 2).join(' ')),
+      ['info ready', 'info ready', 'warn not-ready', 'warn not-ready', 'info ready'],
+    );
+  });
+
+  check('is found out at most every five seconds', async () => {
+    const { clock, fake, told } = bridgeOf();
+    fake.failNext('models', UNREACHED, 1000);
+    for (let probe = 0; probe < 100; probe++) assert.match(await told(), /^503/);
+    assert.is(fake.calls('models'), 1);
+    await clock.advance(4999);
+    await told();
+    assert.is(fake.calls('models'), 1);
+    await clock.advance(1);
+    await told();
+    assert.is(fake.calls('models'), 2);
+  });
+
+  check('is not known where there is a bug', async () => {
+    const { ready, lines } = bridgeOf();
+    const bug = new Error('a bug');
+    const broken = createReadiness({
+      feed: createTestFeed().feed,
+      catalog: {
+        ...createCatalog(createFakeAgent(createFakeClock()).agent, createFakeClock(), undefined),
+        find: async () => {
+          throw bug;
+        },
+      },
+      servers: undefined,
+      clock: createFakeClock(),
+      log: () => {},
+      isStopping: () => false,
+    });
+    assert.is(await rejection(broken()), bug);
+    await ready();
+    assert.is(lines.length, 1);
+  });
+});

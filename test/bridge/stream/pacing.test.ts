@@ -1,0 +1,428 @@
+import { getEventListeners } from 'node:events';
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { paced } from '../../../src/bridge/stream/pacing.ts';
+import type { Saying } from '../../../src/bridge/turn/output.ts';
+import { describe, rejection } from '../../check.ts';
+import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
+import { anyParts, graphemesOf } from '../harness/any-text.ts';
+import {
+  called,
+  done,
+  type Heard,
+  heardFrom,
+  joined,
+  type Step,
+  said,
+  saidAll,
+  silentAfter,
+  spoken,
+  thought,
+} from '../harness/scripted-log.ts';
+
+const never = new AbortController().signal;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const textOf = (saying: Saying | undefined): string => (saying?.kind === 'text' ? saying.text : '');
+const texts = (heard: readonly Heard[]) =>
+  heard.filter(({ saying }) => saying.kind === 'text').map(({ saying, atMs }) => ({ text: textOf(saying), atMs }));
+const paceOf = async (steps: readonly Step[], chunkSize: number, delayMs: number) => {
+  const clock = createFakeClock();
+  const heard = await heardFrom(paced(spoken(clock, steps), { clock, chunkSize, delayMs }, never), clock);
+  assert.is(clock.pending(), 0);
+  return heard;
+};
+const repeated = (count: number, ...steps: readonly Step[]): readonly Step[] =>
+  Array.from({ length: count }, () => steps).flat();
+const letters = (count: number): string => 'abcdefghij'.repeat(Math.ceil(count / 10)).slice(0, count);
+
+const SIZES = [0, 1, 4, 64];
+const DELAYS = [0, 10];
+
+describe('what is said at a pace', (check) => {
+  const anyAnswer = fc.array(
+    fc.oneof(
+      { weight: 3, arbitrary: anyParts.map((parts) => ({ kind: 'text' as const, parts })) },
+      { weight: 1, arbitrary: fc.constantFrom({ kind: 'reasoning' as const }, { kind: 'call' as const }) },
+    ),
+    { maxLength: 5 },
+  );
+  const stepsOf = (
+    answer: readonly { readonly kind: string; readonly parts?: readonly string[] }[],
+    gaps: readonly number[],
+  ) => {
+    const sayings = answer.flatMap(({ kind, parts }, index): readonly Saying[] => {
+      if (kind === 'reasoning') return [thought('hm'), thought('m'), { kind: 'reasoning-end', id: 'r' }];
+      if (kind === 'call') return [called(`c${index}`)];
+      return [...(parts ?? []).map((part) => said(part, `t${index}`)), saidAll(`t${index}`)];
+    });
+    const steps: readonly Step[] = [...sayings, done].flatMap((saying, index) => [
+      gaps[index % gaps.length] ?? 0,
+      saying,
+    ]);
+    return steps;
+  };
+
+  for (const chunkSize of SIZES) {
+    for (const delayMs of DELAYS) {
+      check(`is the same, in order, without a grapheme cut: ${chunkSize} every ${delayMs} ms`, async () => {
+        await fc.assert(
+          fc.asyncProperty(anyAnswer, fc.array(fc.nat(39), { minLength: 1, maxLength: 6 }), async (answer, gaps) => {
+            const steps = stepsOf(answer, gaps);
+            const heard = (await paceOf(steps, chunkSize, delayMs)).map(({ saying }) => saying);
+            const told = steps.filter((step) => typeof step !== 'number');
+            assert.equal(joined(heard), joined(told));
+            const known = joined(told).flatMap((saying) => graphemesOf(textOf(saying)));
+            assert.equal(
+              heard.flatMap((saying) => graphemesOf(textOf(saying))),
+              known,
+            );
+            assert.ok(heard.every((saying) => saying.kind !== 'text' || saying.text !== ''));
+          }),
+          { numRuns: 60 },
+        );
+      });
+    }
+  }
+
+  check('comes in pieces of that many graphemes, one at each turn, the first at once', async () => {
+    const heard = await paceOf([said('👍🏽bc👨‍👩‍👧‍👦ef'), saidAll(), done], 2, 10);
+    assert.equal(texts(heard), [
+      { text: '👍🏽b', atMs: 0 },
+      { text: 'c👨‍👩‍👧‍👦', atMs: 10 },
+      { text: 'ef', atMs: 20 },
+    ]);
+    assert.equal(
+      heard.slice(-2).map(({ saying, atMs }) => [saying.kind, atMs]),
+      [
+        ['text-end', 20],
+        ['end', 20],
+      ],
+    );
+  });
+
+  check('needs no timer for its first piece', async () => {
+    const clock = createFakeClock();
+    const pieces = paced(silentAfter(said('Hello')).source, { clock, chunkSize: 4, delayMs: 10 }, never);
+    assert.equal(await pieces.next(), { done: false, value: said('Hell') });
+    assert.is(clock.pending(), 0);
+    await pieces.return();
+  });
+
+  check('lets all but texts through at once, after the text before them', async () => {
+    const heard = await paceOf(
+      [thought('a long thought'), said('abcd'), called('c1'), called('c2'), said('ef', 'b'), done],
+      2,
+      10,
+    );
+    assert.equal(
+      heard.map(({ saying, atMs }) => [textOf(saying) || saying.kind, atMs]),
+      [
+        ['reasoning', 0],
+        ['ab', 0],
+        ['cd', 10],
+        ['call', 10],
+        ['call', 10],
+        ['ef', 20],
+        ['end', 20],
+      ],
+    );
+  });
+
+  check('is not mixed with another text, even if that comes unannounced', async () => {
+    const heard = await paceOf([said('abc'), said('def', 'b'), done], 2, 0);
+    assert.equal(joined(heard.map(({ saying }) => saying)), [said('abc'), said('def', 'b'), done]);
+  });
+
+  check('ends when its source does, were that long after its last words', async () => {
+    const heard = await paceOf([said('abc'), done, 500], 4, 10);
+    assert.is(heard.at(-1)?.saying.kind, 'end');
+  });
+
+  check('takes one timer a piece, however much comes meanwhile', async () => {
+    const clock = createFakeClock();
+    let timers = 0;
+    const counted: FakeClock = {
+      ...clock,
+      after(ms, task) {
+        timers += 1;
+        return clock.after(ms, task);
+      },
+    };
+    const steps = repeated(100, said('ab'), 1);
+    const heard = await heardFrom(
+      paced(spoken(clock, steps), { clock: counted, chunkSize: 20, delayMs: 10 }, never),
+      clock,
+    );
+    assert.ok(timers <= heard.length + 1, `${timers} timers for ${heard.length} pieces`);
+  });
+
+  check('keeps its turns although each timer is late', async () => {
+    const clock = createFakeClock();
+    const late: FakeClock = { ...clock, after: (ms, task) => clock.after(ms + 3, task) };
+    const heard = await heardFrom(
+      paced(spoken(clock, repeated(50, said(letters(4)), 10)), { clock: late, chunkSize: 4, delayMs: 10 }, never),
+      clock,
+    );
+    assert.ok(texts(heard).every(({ text }) => text.length <= 4));
+    assert.ok((heard.at(-1)?.atMs ?? 0) <= 510, `${heard.at(-1)?.atMs} ms`);
+  });
+
+  check('goes at its pace through bursts that it can smooth', async () => {
+    const heard = await paceOf([...repeated(5, said(letters(100)), 300), saidAll(), done], 4, 10);
+    const pieces = texts(heard);
+    assert.ok(pieces.every(({ text }) => text.length <= 4));
+    assert.ok(pieces.every(({ atMs }, index) => index === 0 || atMs - (pieces[index - 1]?.atMs ?? 0) >= 10));
+    assert.ok(pieces.length <= 5 * 26);
+  });
+
+  check('makes up for no turns that it had nothing to say in', async () => {
+    const heard = await paceOf(
+      [said(letters(4)), 500, said(letters(40)), saidAll(), 200, said(letters(40), 'b'), done],
+      4,
+      10,
+    );
+    assert.ok(texts(heard).every(({ text }) => text.length <= 4));
+  });
+
+  check('never lags a second behind a source that is faster, and grows little by little', async () => {
+    const clock = createFakeClock();
+    const startedAt = clock.now();
+    const heard = await heardFrom(
+      paced(spoken(clock, repeated(600, said(letters(10)), 5)), { clock, chunkSize: 4, delayMs: 10 }, never),
+      clock,
+    );
+    let units = 0;
+    let longest = 0;
+    for (const { text, atMs } of texts(heard)) {
+      // The unit after those that are out came at its own step, ten to one.
+      assert.ok(atMs - Math.floor(units / 10) * 5 <= 700, `${atMs} ms for unit ${units}`);
+      assert.ok(text.length <= Math.max(5, longest * 1.5), `${text.length} after ${longest}`);
+      longest = Math.max(longest, text.length);
+      units += text.length;
+    }
+    assert.is(units, 6000);
+    assert.ok(longest <= 22, `${longest} units at once, 20 come meanwhile`);
+    assert.ok(clock.now() - startedAt >= 3000);
+  });
+
+  const long = letters(100_000);
+  for (const chunkSize of SIZES) {
+    for (const delayMs of [...DELAYS, 1, 250, 2000]) {
+      check(`is out soon after its end, were it 100 kB: ${chunkSize} every ${delayMs} ms`, async () => {
+        const heard = await paceOf([said(long), saidAll(), done], chunkSize, delayMs);
+        assert.is(
+          texts(heard)
+            .map(({ text }) => text)
+            .join(''),
+          long,
+        );
+        assert.ok((heard.at(-1)?.atMs ?? 0) <= 800, `${heard.at(-1)?.atMs} ms`);
+        const lengths = texts(heard).map(({ text }) => text.length);
+        // The last grapheme may come alone.
+        const even = Math.ceil(long.length / Math.max(1, lengths.length - 1));
+        if (chunkSize > 0) assert.ok(Math.max(...lengths) <= even * 1.1, `${Math.max(...lengths)}, not ${even}`);
+        assert.ok(lengths.length <= 2001);
+      });
+    }
+  }
+
+  check('is out soon after its end, were it said in 25,000 parts', async () => {
+    const heard = await paceOf([...repeated(25_000, said('four')), saidAll(), done], 4, 10);
+    assert.ok((heard.at(-1)?.atMs ?? 0) <= 800);
+    assert.ok(Math.max(...texts(heard).map(({ text }) => text.length)) <= 1700);
+  });
+
+  check('keeps each of several deadlines', async () => {
+    const steps = [said(long), saidAll(), called('c'), 300, said(long, 'b'), saidAll('b'), done];
+    const heard = await paceOf(steps, 4, 10);
+    const at = (kind: string) => heard.find(({ saying }) => saying.kind === kind)?.atMs ?? Number.NaN;
+    assert.ok(at('call') <= 800, `${at('call')} ms`);
+    assert.ok(at('end') <= 1100, `${at('end')} ms`);
+  });
+
+  check('holds its last grapheme back for 40 ms, and no longer than the text lasts', async () => {
+    const heard = await paceOf([said('ab'), 100, said('cd'), 15, said('\u0301'), 15, saidAll(), done], 4, 10);
+    assert.equal(texts(heard), [
+      { text: 'a', atMs: 0 },
+      { text: 'b', atMs: 40 },
+      { text: 'c', atMs: 100 },
+      { text: 'd\u0301', atMs: 130 },
+    ]);
+  });
+
+  check('waits for the other half of a character as long as that takes', async () => {
+    const heard = await paceOf([said('ab\ud83d'), 400, said('\ude00'), saidAll(), done], 4, 10);
+    assert.equal(texts(heard), [
+      { text: 'a', atMs: 0 },
+      { text: 'b', atMs: 40 },
+      { text: '😀', atMs: 400 },
+    ]);
+  });
+
+  check('comes as it was said when it is not to be cut', async () => {
+    const heard = await paceOf(
+      [said('Hello '), said('wor'), said('ld!'), 100, said('More 👨'), 10, said('\u200d👩 here'), 5, saidAll(), done],
+      0,
+      10,
+    );
+    assert.equal(texts(heard), [
+      { text: 'Hello', atMs: 0 },
+      { text: ' wo', atMs: 0 },
+      { text: 'rld', atMs: 0 },
+      { text: '!', atMs: 40 },
+      { text: 'More ', atMs: 100 },
+      { text: '👨‍👩 her', atMs: 110 },
+      { text: 'e', atMs: 115 },
+    ]);
+  });
+
+  check('goes on when the clock is set back', async () => {
+    const clock = createFakeClock();
+    let backMs = 0;
+    const moved: FakeClock = { ...clock, now: () => clock.now() - backMs };
+    const pieces = paced(silentAfter(said(letters(40))).source, { clock: moved, chunkSize: 4, delayMs: 10 }, never);
+    await pieces.next();
+    backMs = 3_600_000;
+    const second = pieces.next();
+    await clock.advance(20);
+    assert.equal(await second, { done: false, value: said('efgh') });
+    await pieces.return();
+  });
+});
+
+describe('a reader of what is said at a pace', (check) => {
+  check('who comes late finds larger pieces, not more of them', async () => {
+    const clock = createFakeClock();
+    const pieces = paced(
+      spoken(clock, [said(letters(400)), saidAll(), done]),
+      { clock, chunkSize: 4, delayMs: 10 },
+      never,
+    );
+    const lengths: number[] = [];
+    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+      if (next.value.kind === 'text') lengths.push(next.value.text.length);
+      await clock.advance(100);
+    }
+    assert.is(
+      lengths.reduce((sum, length) => sum + length),
+      400,
+    );
+    assert.ok(lengths.length <= 9, String(lengths));
+    assert.ok(Math.max(...lengths) <= 100, String(lengths));
+    assert.is(clock.pending(), 0);
+  });
+
+  check('who comes late to a text without pauses finds it in 2000 pieces at most', async () => {
+    const clock = createFakeClock();
+    const { source } = silentAfter(...Array.from({ length: 10 }, () => said(letters(10_000))), saidAll(), done);
+    const pieces = paced(source, { clock, chunkSize: 1, delayMs: 0 }, never);
+    await pieces.next();
+    await turn();
+    let count = 0;
+    for (let next = await pieces.next(); next.value?.kind === 'text'; next = await pieces.next()) count += 1;
+    assert.ok(count <= 2000 && count >= 1900, String(count));
+    await pieces.return();
+  });
+
+  check('who has caught up finds small pieces again', async () => {
+    const clock = createFakeClock();
+    const source = silentAfter(said(letters(100_000)), saidAll());
+    const pieces = paced(source.source, { clock, chunkSize: 1, delayMs: 0 }, never);
+    for (let next = await pieces.next(); next.value?.kind === 'text'; ) next = await pieces.next();
+    const reading = pieces.next();
+    await turn();
+    source.say(said('abc', 'b'));
+    assert.equal((await reading).value, said('a', 'b'));
+    await pieces.return();
+  });
+
+  check('does not slow the reading of the source', async () => {
+    const clock = createFakeClock();
+    const source = silentAfter(...Array.from({ length: 50 }, () => said('four')));
+    const pieces = paced(source.source, { clock, chunkSize: 4, delayMs: 10 }, never);
+    await pieces.next();
+    await turn();
+    assert.is(source.asked(), 51);
+    await pieces.return();
+  });
+
+  const leaves: Readonly<Record<string, (pieces: AsyncGenerator<Saying>, leaving: AbortController) => unknown>> = {
+    leaves: (pieces) => pieces.return(undefined),
+    throws: (pieces) => rejection(pieces.throw(new Error('left'))),
+    'is taken away': (_, leaving) => leaving.abort(new Error('left')),
+  };
+  const moments: Readonly<Record<string, (pieces: AsyncGenerator<Saying>) => Promise<unknown>>> = {
+    'before the first piece': async () => undefined,
+    'between two pieces': (pieces) => pieces.next(),
+    'while the next turn is awaited': async (pieces) => {
+      await pieces.next();
+      return pieces.next();
+    },
+    'while the last grapheme is held back': async (pieces) => {
+      for (let count = 0; count < 2; count++) await pieces.next();
+      return pieces.next();
+    },
+    'while nothing is said': async (pieces) => {
+      for (let count = 0; count < 3; count++) await pieces.next();
+      return pieces.next();
+    },
+  };
+  for (const [how, leave] of Object.entries(leaves)) {
+    for (const [when, read] of Object.entries(moments)) {
+      // What has not begun or is waited for does not hear of it.
+      if (how === 'throws' && when !== 'between two pieces') continue;
+      check(`who ${how} ${when} ends the source once, and every timer`, async () => {
+        const clock = createFakeClock();
+        const leaving = new AbortController();
+        const { source, ended, asked, say } = silentAfter(said('Hello you'));
+        const pieces = paced(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
+        const reading = read(pieces);
+        await clock.advance(
+          when === 'while the next turn is awaited' ? 5 : when.startsWith('while the last') ? 25 : 60,
+        );
+        leave(pieces, leaving);
+        await reading;
+        assert.equal(await pieces.next(), { done: true, value: undefined });
+        say(said('more'));
+        await turn();
+        assert.is(asked(), when === 'before the first piece' ? 0 : 2);
+        assert.is(ended.count, 1);
+        assert.is(clock.pending(), 0);
+        assert.is(getEventListeners(leaving.signal, 'abort').length, 0);
+      });
+    }
+  }
+
+  check('hears of a source that fails, after all that was said before', async () => {
+    const clock = createFakeClock();
+    const broken = new Error('cut');
+    const source = (async function* () {
+      yield said('Hello');
+      throw broken;
+    })();
+    const heard: Saying[] = [];
+    const reading = (async () => {
+      for await (const saying of paced(source, { clock, chunkSize: 4, delayMs: 10 }, never)) heard.push(saying);
+    })();
+    const failed = rejection(reading);
+    await clock.advance(100);
+    assert.is(await failed, broken);
+    assert.equal(heard, [said('Hell'), said('o')]);
+    assert.is(clock.pending(), 0);
+  });
+
+  check('is not troubled by a source that fails once he has left', async () => {
+    const clock = createFakeClock();
+    const leaving = new AbortController();
+    const source = (async function* () {
+      yield said('Hello you');
+      await new Promise((_, reject) => leaving.signal.addEventListener('abort', () => reject(new Error('left'))));
+    })();
+    const pieces = paced(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
+    await pieces.next();
+    leaving.abort();
+    await turn();
+    assert.equal(await pieces.next(), { done: true, value: undefined });
+    assert.is(clock.pending(), 0);
+  });
+});

@@ -1,0 +1,353 @@
+import * as assert from 'uvu/assert';
+import type { Verdict } from '../../../src/bridge/openai/request.ts';
+import { createPausedTurns, type Going } from '../../../src/bridge/turn/approvals.ts';
+import { AT_THE_START, outcomeOf, toldIn } from '../../../src/bridge/turn/outcome.ts';
+import type { Turn } from '../../../src/bridge/turn/turn.ts';
+import type { Fault } from '../../../src/core/fault.ts';
+import { describe, rejection } from '../../check.ts';
+import { asking } from '../conversation/world.ts';
+import { NEVER } from '../harness/log-readers.ts';
+import {
+  ask,
+  asked,
+  assistantInfo,
+  completed,
+  itemsIn,
+  record,
+  replied,
+  SESSION,
+  spokenIn,
+  textPart,
+  told,
+  userInfo,
+} from '../harness/turn-events.ts';
+import { cameTo, createTurnWorld, NOT_FOUND, UNREACHED } from '../harness/turn-world.ts';
+
+const PAY = 'per_0001k3F9xQ';
+const SEND = 'per_0002aB12cD';
+const ANSWERED = record(completed('a1', 'u1'), textPart('t1', 'a1', 'I pay.', { isOver: true }));
+
+/** A session in which something was said before, seen by one bridge after another. */
+const pausing = () => {
+  const world = createTurnWorld();
+  const conversation = { sessionID: SESSION, earlier: new Set(['u0']) };
+  let paused = createPausedTurns(world.agent, world.needs);
+  const outcomeAt = (going: Pick<Going, 'log' | 'from'>) =>
+    outcomeOf(going.log, going.from, { clock: world.clock, signal: NEVER });
+  const goOn = (words: string, verdict?: Verdict, sessionID = SESSION) =>
+    paused.goOn({ ...conversation, sessionID }, asking({ words, verdict }), NEVER);
+  return {
+    ...world,
+    goOn,
+    /** Begins a turn whose answer ends with questions, as the bridge does. */
+    async pause(...ids: readonly string[]) {
+      const turn = world.start({ earlier: conversation.earlier });
+      const outcome = outcomeAt({ log: turn.log, from: AT_THE_START });
+      await world.clock.advance(0);
+      world.tell(told(userInfo('u1')), told(assistantInfo('a1', 'u1')), spokenIn('t1', 'a1', 'I pay.'));
+      world.tell(ids.map((id) => asked(ask(id))));
+      await world.clock.advance(100);
+      paused.keep(turn, await outcome);
+      return turn;
+    },
+    /** What is told where the bridge answers by itself. */
+    async wordsFor(words: string, verdict?: Verdict): Promise<string> {
+      const going = await goOn(words, verdict);
+      if (going === undefined) return 'a new prompt';
+      if (going.turn !== undefined) return 'the turn goes on';
+      const outcome = outcomeAt(going);
+      // With a question at its end it waits a moment for others.
+      await world.clock.advance(100);
+      return toldIn(going.log, going.from, await outcome);
+    },
+    outcomeAt,
+    keep: (...given: Parameters<typeof paused.keep>) => paused.keep(...given),
+    restart() {
+      paused = createPausedTurns(world.agent, world.needs);
+    },
+  };
+};
+
+describe('a turn that waits for an answer', (check) => {
+  check('goes on where its answer ended, once it is approved', async () => {
+    const world = pausing();
+    const turn = await world.pause(PAY);
+    const going = await world.goOn('approve k3F9xQ');
+    assert.equal([going?.turn === turn, going?.ifSilent, world.callsTo('busySessions')], [true, undefined, 0]);
+    assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);
+    assert.ok(going);
+    const next = world.outcomeAt(going);
+    world.tell(told(completed('a1', 'u1')), told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'Paid.'));
+    world.tell(told(completed('a2', 'u1')));
+    world.prompts[0]?.answer(record(completed('a2', 'u1'), textPart('t2', 'a2', 'Paid.', { isOver: true })));
+    await world.clock.advance(0);
+    assert.is(toldIn(going.log, going.from, await next), 'Paid.');
+    assert.is(world.callsTo('abort'), 0);
+  });
+
+  check('is told of a rejection, and of its reason', async () => {
+    for (const [words, answer] of [
+      ['reject k3F9xQ', { reply: 'reject' }],
+      ['reject k3F9xQ too much', { reply: 'reject', message: 'too much' }],
+    ] as const) {
+      const world = pausing();
+      await world.pause(PAY);
+      const going = await world.goOn(words);
+      assert.match(going?.turn === undefined ? '' : (going.ifSilent ?? ''), /reject/i);
+      assert.equal(world.answers, [{ id: PAY, answer }]);
+    }
+  });
+
+  check('takes several answers at once, each once, and asks again for what is left', async () => {
+    const world = pausing();
+    await world.pause(PAY, SEND);
+    assert.is(await world.wordsFor(`approve k3F9xQ ${PAY} aB12cD`), 'the turn goes on');
+    assert.equal(
+      world.answers.map(({ id }) => id),
+      [PAY, SEND],
+    );
+    const other = pausing();
+    await other.pause(PAY, SEND);
+    const going = await other.goOn('approve aB12cD');
+    assert.ok(going);
+    const outcome = other.outcomeAt(going);
+    await other.clock.advance(200);
+    const { last } = await outcome;
+    assert.equal(last.kind === 'end' && last.end.asks.map(({ id }) => id), [PAY]);
+  });
+
+  check('is answered by a header, whatever the words', async () => {
+    const world = pausing();
+    await world.pause(PAY);
+    assert.match(await world.wordsFor('.', { isApproved: true, ids: ['per_unknown'] }), /^There is no open question/);
+    assert.equal(world.answers, []);
+    assert.is(await world.wordsFor('reject k3F9xQ', { isApproved: true, ids: [PAY] }), 'the turn goes on');
+    assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);
+  });
+
+  check('is approved by nothing else, and asks again', async () => {
+    const world = pausing();
+    await world.pause(PAY);
+    for (const words of ['yes', 'ok', 'Approved', 'approve it', 'approve k3F9xQ but less', 'no', `approve ${SEND}`]) {
+      const told = await world.wordsFor(words);
+      assert.match(told, /^This was not counted as an answer/, words);
+      assert.match(told, /Reply "approve k3F9xQ"/, words);
+    }
+    assert.equal([world.answers, world.callsTo('abort'), world.callsTo('prompt')], [[], 0, 1]);
+    assert.is(await world.wordsFor('approve k3F9xQ'), 'the turn goes on');
+  });
+
+  check('takes none of several answers when one of them names no question', async () => {
+    const world = pausing();
+    await world.pause(PAY);
+    const told = await world.wordsFor('.', { isApproved: true, ids: [PAY, 'per_unknown'] });
+    assert.match(told, /Nothing was approved\.\n\nThe agent asks for approval: pay/);
+    assert.equal(world.answers, []);
+  });
+
+  check('is ended by other words, which are a new prompt', async () => {
+    const world = pausing();
+    const turn = await world.pause(PAY);
+    const going = world.wordsFor('tell me a joke');
+    await world.clock.advance(2000);
+    assert.is(await going, 'a new prompt');
+    assert.equal([world.callsTo('abort'), world.answers], [1, []]);
+    await turn.over;
+    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question/);
+    assert.is(await world.wordsFor('tell me another'), 'a new prompt');
+    assert.is(world.callsTo('abort'), 1);
+  });
+
+  check('is over with its question, which nobody can answer any more', async () => {
+    const world = pausing();
+    const turn = await world.pause(PAY);
+    world.tell(replied(PAY), told(completed('a1', 'u1')));
+    world.prompts[0]?.answer(ANSWERED);
+    await turn.over;
+    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question/);
+    assert.match(await world.wordsFor(`approve ${PAY}`), /^There is no open question/);
+    assert.equal([world.answers, world.callsTo('abort')], [[], 0]);
+    assert.is(await world.wordsFor('yes'), 'a new prompt');
+  });
+
+  check('tells whoever answers too late what was said since, once', async () => {
+    const world = pausing();
+    const turn = await world.pause(PAY);
+    const info = completed('a1', 'u1');
+    world.tell(replied(PAY), spokenIn('t2', 'a1', 'Nobody answered, so I have not paid.'), told(info));
+    world.prompts[0]?.answer(
+      record(
+        info,
+        textPart('t1', 'a1', 'I pay.', { isOver: true }),
+        textPart('t2', 'a1', 'Nobody answered, so I have not paid.', { isOver: true }),
+      ),
+    );
+    await turn.over;
+    assert.match(
+      await world.wordsFor('approve k3F9xQ'),
+      /Nothing was approved\.\n\nNobody answered, so I have not paid\.$/,
+    );
+    assert.match(await world.wordsFor('approve k3F9xQ'), /Nothing was approved\.$/);
+    assert.equal(world.answers, []);
+  });
+
+  check('cannot be answered a second time', async () => {
+    const world = pausing();
+    await world.pause(PAY);
+    await world.goOn('approve k3F9xQ');
+    for (const words of ['approve k3F9xQ', 'reject k3F9xQ', `approve ${PAY}`])
+      assert.match(await world.wordsFor(words), /^There is no open question/, words);
+    assert.is(world.answers.length, 1);
+  });
+
+  check('says so where the agent has closed the question meanwhile', async () => {
+    const world = pausing();
+    await world.pause(PAY, SEND);
+    world.fail('answerAsk', NOT_FOUND);
+    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question[\s\S]*approve aB12cD/);
+    world.fail('answerAsk', NOT_FOUND);
+    assert.match(await world.wordsFor('approve aB12cD'), /^There is no open question[^"]*$/);
+    assert.equal(world.answers, []);
+    const other = pausing();
+    await other.pause(PAY, SEND);
+    other.fail('answerAsk', NOT_FOUND);
+    assert.is(await other.wordsFor('approve k3F9xQ aB12cD'), 'the turn goes on');
+    assert.equal(
+      other.answers.map(({ id }) => id),
+      [SEND],
+    );
+  });
+
+  check('still waits where the answer did not reach the agent', async () => {
+    const world = pausing();
+    await world.pause(PAY);
+    world.fail('answerAsk', UNREACHED);
+    assert.equal(((await rejection(world.goOn('approve k3F9xQ'))) as Fault).detail, UNREACHED);
+    assert.is(await world.wordsFor('approve k3F9xQ'), 'the turn goes on');
+  });
+
+  check('is not known to other sessions', async () => {
+    const world = pausing();
+    await world.pause(PAY);
+    assert.is(await world.goOn('approve k3F9xQ', undefined, 'ses_2'), undefined);
+    const going = await world.goOn(`approve ${PAY}`, undefined, 'ses_2');
+    assert.ok(going !== undefined && going.turn === undefined);
+    assert.equal(world.answers, []);
+  });
+});
+
+describe('a session in which nothing waits', (check) => {
+  check('takes every message as a prompt, but for those that name a question', async () => {
+    const world = pausing();
+    for (const words of ['hello', 'yes', 'approve k3F9xQ', 'reject the offer', 'approve periods'])
+      assert.is(await world.wordsFor(words), 'a new prompt', words);
+    for (const words of [`approve ${PAY}`, ` Reject ${PAY} no`])
+      assert.match(await world.wordsFor(words), /^There is no open question/, words);
+    assert.match(await world.wordsFor('.', { isApproved: true, ids: ['x'] }), /Nothing was approved\.$/);
+  });
+
+  check('is asked about at the agent once, and not at all where nothing was said', async () => {
+    const world = pausing();
+    await world.goOn('hello');
+    await world.goOn('hello');
+    assert.is(world.callsTo('busySessions'), 1);
+    await createPausedTurns(world.agent, world.needs).goOn({ sessionID: SESSION, earlier: new Set() }, asking(), NEVER);
+    assert.is(world.callsTo('busySessions'), 1);
+  });
+
+  check('is asked about again where that failed', async () => {
+    const world = pausing();
+    world.fail('busySessions', UNREACHED);
+    assert.equal(((await rejection(world.goOn('hello'))) as Fault).detail, UNREACHED);
+    await world.goOn('hello');
+    assert.is(world.callsTo('busySessions'), 2);
+  });
+});
+
+describe('a turn that waited before the bridge was started anew', (check) => {
+  const restarted = () => {
+    const world = pausing();
+    world.state.busy.add(SESSION);
+    world.state.asks = [ask(PAY)];
+    world.state.messages = [
+      record(userInfo('u0'), textPart('p0', 'u0', 'Hello')),
+      record(userInfo('u1'), textPart('p1', 'u1', 'Pay five')),
+      record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'I pay.', { isOver: true })),
+    ];
+    return world;
+  };
+
+  check('is found and goes on, and what was told before is not told again', async () => {
+    const world = restarted();
+    const going = await world.goOn('approve k3F9xQ');
+    assert.ok(going?.turn);
+    assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);
+    const outcome = world.outcomeAt(going);
+    world.state.messages[2] = ANSWERED;
+    world.state.messages.push(record(completed('a2', 'u1'), textPart('t2', 'a2', 'Paid.', { isOver: true })));
+    world.state.busy.clear();
+    await world.clock.advance(1000);
+    assert.is(toldIn(going.log, going.from, await outcome), 'Paid.');
+    assert.equal(itemsIn(going.log), ['text: I pay.', 'text: Paid.']);
+    assert.is(world.callsTo('prompt'), 0);
+  });
+
+  check('asks again of who says yes', async () => {
+    const world = restarted();
+    assert.match(await world.wordsFor('yes'), /Reply "approve k3F9xQ"/);
+    assert.is(await world.wordsFor('approve k3F9xQ'), 'the turn goes on');
+  });
+
+  check('is ended by other words', async () => {
+    const world = restarted();
+    const going = world.wordsFor('tell me a joke');
+    await world.clock.advance(0);
+    world.state.busy.clear();
+    await world.clock.advance(2000);
+    assert.is(await going, 'a new prompt');
+    assert.is(world.callsTo('abort'), 1);
+  });
+
+  check('is found once for all its questions', async () => {
+    const world = restarted();
+    await world.goOn('yes');
+    await world.goOn('yes');
+    assert.equal([world.callsTo('messages'), world.callsTo('asks')], [1, 1]);
+  });
+});
+
+describe('very many turns that wait', (check) => {
+  /** Puts the newest of them after so many others. */
+  const crowded = async (others: number) => {
+    const world = pausing();
+    await world.goOn('hello');
+    const turn = await world.pause(PAY);
+    const from = { ...AT_THE_START, items: turn.log.cut() };
+    const keepOther = (name: string): void => world.keep({ ...turn, sessionID: () => name }, from);
+    for (let other = 0; other < others; other++) keepOther(`ses_other${other}`);
+    return { world, turn, keepOther, keepAgain: () => world.keep(turn, from) };
+  };
+  const end = async (world: ReturnType<typeof pausing>, ...turns: readonly (Turn | undefined)[]) => {
+    for (const turn of turns) void turn?.abort();
+    await world.clock.advance(3000);
+  };
+
+  check('are not all kept, and the forgotten ones are found again', async () => {
+    const { world, turn } = await crowded(1000);
+    world.state.busy.add(SESSION);
+    world.state.asks = [ask(PAY)];
+    world.state.messages = [record(userInfo('u1'), textPart('p1', 'u1', 'Pay five'))];
+    const going = await world.goOn('approve k3F9xQ');
+    assert.ok(going?.turn !== undefined && going.turn !== turn);
+    assert.match(cameTo(going.turn), /under way$/);
+    await end(world, turn, going.turn);
+  });
+
+  check('are kept if they are the newest', async () => {
+    const { world, turn, keepOther, keepAgain } = await crowded(999);
+    keepAgain();
+    keepOther('ses_new');
+    assert.is((await world.goOn('approve k3F9xQ'))?.turn, turn);
+    await end(world, turn);
+  });
+});

@@ -1,0 +1,73 @@
+import * as assert from 'uvu/assert';
+import { createReaders, type DeparturePolicy } from '../../../src/bridge/turn/disconnect.ts';
+import { describe } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+
+const readersWith = (policy: DeparturePolicy) => {
+  const clock = createFakeClock();
+  const state = { isOver: false, ends: 0 };
+  const { enter } = createReaders(clock, policy, {
+    isOver: () => state.isOver,
+    end: () => {
+      state.ends += 1;
+    },
+  });
+  return { clock, enter, state };
+};
+
+describe('the last reader of an answer', (check) => {
+  check('ends it by leaving, and only the last one does', () => {
+    const { enter, state } = readersWith({ kind: 'abort' });
+    const [one, other] = [enter(), enter()];
+    one();
+    one();
+    assert.is(state.ends, 0);
+    other();
+    assert.is(state.ends, 1);
+    other();
+    assert.is(state.ends, 1);
+  });
+
+  check('ends nothing when the answer is over', () => {
+    const { enter, state } = readersWith({ kind: 'abort' });
+    const leave = enter();
+    state.isOver = true;
+    leave();
+    assert.is(state.ends, 0);
+  });
+
+  check('ends nothing where answers go on by themselves', async () => {
+    const { clock, enter, state } = readersWith({ kind: 'detach' });
+    enter()();
+    await clock.advance(1_000_000);
+    assert.equal([state.ends, clock.pending()], [0, 0]);
+  });
+
+  check('is waited for, and for whoever comes in its place', async () => {
+    const { clock, enter, state } = readersWith({ kind: 'grace', ms: 1000 });
+    enter()();
+    await clock.advance(999);
+    const leave = enter();
+    await clock.advance(5000);
+    assert.equal([state.ends, clock.pending()], [0, 0]);
+    leave();
+    await clock.advance(999);
+    assert.is(state.ends, 0);
+    await clock.advance(1);
+    assert.equal([state.ends, clock.pending()], [1, 0]);
+  });
+
+  check('ends nothing when the answer came to its end while it was waited for', async () => {
+    const { clock, enter, state } = readersWith({ kind: 'grace', ms: 1000 });
+    enter()();
+    state.isOver = true;
+    await clock.advance(1000);
+    assert.is(state.ends, 0);
+  });
+
+  check('is not waited for when the time to wait is none', () => {
+    const { clock, enter, state } = readersWith({ kind: 'grace', ms: 0 });
+    enter()();
+    assert.equal([state.ends, clock.pending()], [1, 0]);
+  });
+});

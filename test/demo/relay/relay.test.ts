@@ -1,0 +1,260 @@
+import * as assert from 'uvu/assert';
+import { DEMO_ADMIN_KEY, PLANTED } from '../../../src/demo/relay/records/secrets.ts';
+import { describe } from '../../check.ts';
+import { relayWorld } from './caller.ts';
+
+describe('demo relay at its door', (check) => {
+  check('is well without a key, and says so in the four ways a platform and its proxies have', async () => {
+    const { call, control } = relayWorld();
+    const seen = async () => {
+      const response = await call('/health', { headers: { 'x-api-key': '' } });
+      return [response.status, response.headers.get('content-type')?.split(';')[0], await response.text()] as const;
+    };
+    assert.equal(await seen(), [200, 'application/json', '{"status":"ok"}']);
+    control.setHealthAnswer('json-200-not-ok');
+    assert.equal(await seen(), [200, 'application/json', '{"status":"starting"}']);
+    control.setHealthAnswer('html');
+    assert.equal((await seen()).slice(0, 2), [200, 'text/html']);
+    control.setHealthAnswer('down-404');
+    assert.equal((await seen()).slice(0, 2), [404, 'text/plain']);
+  });
+  check('says whether it is set up', async () => {
+    const { data } = relayWorld();
+    assert.equal(await data('/setup/status'), { needs_setup: false, step: 'completed' });
+  });
+  check('looks at nothing but the admin key where there is one, and takes it as no bearer token', async () => {
+    const { answer } = relayWorld();
+    const bearer = { authorization: `Bearer ${DEMO_ADMIN_KEY}` };
+    assert.equal(await answer('users', { headers: { 'x-api-key': 'admin-wrong', ...bearer } }), [
+      401,
+      { code: 'INVALID_ADMIN_KEY', message: 'Invalid admin API key' },
+    ]);
+    assert.equal(await answer('users', { headers: { 'x-api-key': '', ...bearer } }), [
+      401,
+      { code: 'INVALID_TOKEN', message: 'Invalid token' },
+    ]);
+    assert.equal(await answer('users', { headers: { 'x-api-key': '' } }), [
+      401,
+      { code: 'UNAUTHORIZED', message: 'Authorization required' },
+    ]);
+  });
+  check('forgets the old key as soon as there is a new one', async () => {
+    const { answer, control } = relayWorld();
+    control.setKey('admin-new');
+    assert.is((await answer('users'))[0], 401);
+    assert.is((await answer('users', { headers: { 'x-api-key': 'admin-new' } }))[0], 200);
+  });
+  check('locks everything but the terms themselves until they are accepted, yet asks for the key first', async () => {
+    const { answer, control } = relayWorld();
+    control.setTermsAccepted(false);
+    const [status, body] = await answer('users');
+    assert.equal([status, body.code, 'data' in body], [423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', false]);
+    assert.is(body.metadata.version, 'v2026.06.10');
+    assert.is((await answer('users', { headers: { 'x-api-key': 'x' } }))[0], 401);
+    assert.is((await answer('compliance'))[0], 200);
+  });
+  check('needs an admin for its key to act as', async () => {
+    const { answer, control } = relayWorld();
+    control.user(1).status = 'disabled';
+    assert.equal((await answer('users'))[1].code, 'INTERNAL_ERROR');
+  });
+  check('finds a route by its decoded path, literal paths first', async () => {
+    const { data, control } = relayWorld();
+    assert.is((await data('users/1%2Fapi-keys')).items[0].name, 'laptop');
+    assert.ok((await data('accounts/data')).proxies);
+    assert.equal(control.traps(), ['GET users/:id/api-keys', 'GET accounts/data']);
+  });
+  check('sends a trailing slash away, and knows no other path or method', async () => {
+    const { call } = relayWorld();
+    const slashed = await call('users/?page=2');
+    assert.equal([slashed.status, slashed.headers.get('location')], [301, '/api/v1/admin/users?page=2']);
+    assert.is((await call('users/2/balance/', { method: 'POST' })).status, 307);
+    for (const path of ['nothing', 'users//2', '/api/v1/users']) assert.is((await call(path)).status, 404, path);
+    assert.is((await call('users', { method: 'PATCH' })).status, 404);
+    assert.is((await call('users/%zz')).status, 400);
+  });
+  check('keeps what it was asked, as it was asked, until told to forget', async () => {
+    const { call, control, clock } = relayWorld();
+    await call('users?search=a%20b', { headers: { accept: 'text/x' } });
+    await call('users/2', { method: 'PUT', body: '{"rpm_limit": 7}' });
+    const [first, second] = control.requests();
+    assert.is(first?.target, '/api/v1/admin/users?search=a%20b');
+    assert.equal([first?.method, first?.headers.accept, first?.at], ['GET', 'text/x', clock.now()]);
+    assert.is(second?.body, '{"rpm_limit": 7}');
+    control.clearRequests();
+    assert.equal(control.requests(), []);
+  });
+  check('rotates its key when the trap for that is sprung', async () => {
+    const { data, answer } = relayWorld();
+    const { key } = await data('settings/admin-api-key/regenerate', { method: 'POST' });
+    assert.match(key, /^admin-[0-9a-f]{64}$/);
+    assert.is((await answer('users'))[0], 401);
+    assert.is((await answer('users', { headers: { 'x-api-key': key } }))[0], 200);
+  });
+});
+
+const SHOWING = [
+  'users',
+  'users/2',
+  'users/2/balance-history',
+  'groups/1/api-keys',
+  'accounts',
+  'accounts/1',
+  'accounts/4',
+  'channels',
+  'dashboard/stats',
+  'ops/account-availability',
+  'risk-control/config',
+  'settings',
+  'proxies',
+  'redeem-codes',
+  'data-management/config',
+  'backups/1/download-url',
+];
+
+describe('demo relay and its secrets', (check) => {
+  const shown = async ({ call }: ReturnType<typeof relayWorld>) =>
+    (await Promise.all(SHOWING.map(async (path) => (await call(path)).text()))).join('\n');
+
+  check('lays out every secret on its list somewhere', async () => {
+    const text = await shown(relayWorld());
+    const unseen = PLANTED.filter((secret) => !text.includes(secret));
+    assert.equal(unseen, []);
+    assert.is(new Set(PLANTED).size, PLANTED.length);
+  });
+  check('has its key and others in what a tool may well read', async () => {
+    const { call } = relayWorld();
+    assert.match(await (await call('accounts/4')).text(), DEMO_ADMIN_KEY);
+    assert.match(await (await call('dashboard/stats')).text(), DEMO_ADMIN_KEY);
+  });
+  check('shows none of them once told to', async () => {
+    const world = relayWorld();
+    world.control.plantSecrets(false);
+    const text = (await shown(world)) + (await (await world.credit(1)).text());
+    assert.equal(
+      PLANTED.filter((secret) => text.includes(secret)),
+      [],
+    );
+    assert.is((await world.data('accounts/1')).name, 'openai-main');
+  });
+});
+
+describe('demo relay in trouble', (check) => {
+  const statusOf = async (fault: Parameters<ReturnType<typeof relayWorld>['control']['useRouteFault']>[0]) => {
+    const { control, call } = relayWorld();
+    control.useRouteFault(fault);
+    const response = await call('users/2');
+    await response.body?.cancel();
+    return [response.status, (await call('users/2')).status];
+  };
+
+  check('has a fault for one request, and is well again with the next', async () => {
+    for (const [fault, status] of [
+      ['unavailable', 503],
+      ['internal', 500],
+      ['html', 200],
+      ['garbage', 200],
+      ['wrong-shape', 200],
+      ['redirect-301', 301],
+      ['redirect-302', 302],
+      ['redirect-307', 307],
+      ['redirect-308', 308],
+      ['unauthorized', 401],
+      ['forbidden', 403],
+      ['terms', 423],
+      ['not-found', 404],
+      ['rate-limited', 429],
+      ['drop', 502],
+      ['huge', 200],
+      ['bomb', 200],
+      ['drip', 200],
+      ['echo-key-400', 400],
+      ['not-modified', 304],
+      ['ignored', 200],
+    ] as const)
+      assert.equal(await statusOf(fault), [status, 200], fault);
+  });
+  check('brings faults in their order, as often as told, and only where they fit', async () => {
+    const { control, call } = relayWorld();
+    control.useRouteFault('internal', 1, /history/);
+    control.useRouteFault('unavailable', 2);
+    control.useRouteFault('not-found', Infinity);
+    const statuses = [];
+    for (const path of ['users/2', 'users/2/balance-history', 'users/2', 'users/2', 'users/2'])
+      statuses.push((await call(path)).status);
+    assert.equal(statuses, [503, 500, 503, 404, 404]);
+    control.clearFaults();
+    assert.is((await call('users/2')).status, 200);
+  });
+  check('points a redirect and a retry where it is told', async () => {
+    const { control, call } = relayWorld();
+    control.setLocation('http://127.0.0.1:9/x');
+    control.useRouteFault('redirect-302');
+    assert.is((await call('users')).headers.get('location'), 'http://127.0.0.1:9/x');
+    for (const seconds of [3, undefined]) {
+      control.setRetryAfter(seconds);
+      control.useRouteFault('unavailable');
+      assert.is((await call('users')).headers.get('retry-after'), seconds === undefined ? null : '3');
+    }
+  });
+  check('echoes the key in a body, a header and the reason phrase', async () => {
+    const { control, call } = relayWorld();
+    control.useRouteFault('echo-key-400');
+    const response = await call('users');
+    assert.match(response.statusText, DEMO_ADMIN_KEY);
+    assert.is(response.headers.get('x-echo'), DEMO_ADMIN_KEY);
+    assert.match(await response.text(), DEMO_ADMIN_KEY);
+  });
+  check('does the work of a write and hides it, or hides that it did not', async () => {
+    const { control, call, data } = relayWorld();
+    const write = (rpm: number) => call('users/2', { method: 'PUT', body: { rpm_limit: rpm } });
+    control.useRouteFault('drop-after');
+    await write(11);
+    assert.is(control.user(2).rpm_limit, 11);
+    control.useRouteFault('ignored');
+    assert.is(((await (await write(12)).json()) as { data: { rpm_limit: number } }).data.rpm_limit, 12);
+    assert.is(control.user(2).rpm_limit, 11);
+    control.useRouteFault('ignored');
+    const account = await data('accounts/2/schedulable', { method: 'POST', body: { schedulable: true } });
+    assert.equal([account.schedulable, control.account(2).schedulable], [true, false]);
+    control.useRouteFault('drop');
+    await write(13);
+    assert.is(control.user(2).rpm_limit, 11);
+  });
+  check('is slow by its own clock, and stuck until the caller leaves', async () => {
+    const { control, call, clock } = relayWorld();
+    control.useRouteFault('slow');
+    control.setDelayMs(4000);
+    let isAnswered = false;
+    const slow = call('users').then((response) => {
+      isAnswered = true;
+      return response;
+    });
+    await clock.advance(3999);
+    assert.not(isAnswered);
+    await clock.advance(1);
+    assert.is((await slow).status, 200);
+    const caller = new AbortController();
+    control.useRouteFault('stuck');
+    const stuck = call('users', { signal: caller.signal });
+    caller.abort();
+    assert.is((await stuck).status, 499);
+    assert.is(clock.pending(), 0);
+  });
+  check('drips a byte a second and sends 50 MB, but only to who reads them', async () => {
+    const { control, call, clock } = relayWorld();
+    control.useRouteFault('drip');
+    const reader = (await call('users')).body?.getReader();
+    const first = reader?.read();
+    await clock.advance(1000);
+    assert.is((await first)?.value?.byteLength, 1);
+    const second = reader?.read();
+    await reader?.cancel();
+    assert.is((await second)?.done, true);
+    assert.is(clock.pending(), 0);
+    control.useRouteFault('huge');
+    let bytes = 0;
+    for await (const chunk of (await call('users')).body ?? []) bytes += chunk.byteLength;
+    assert.ok(bytes > 50 * 1024 * 1024 && bytes < 51 * 1024 * 1024);
+  });
+});

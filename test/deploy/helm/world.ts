@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+
+export const ROOT = resolve(import.meta.dirname, '../../..');
+export const CHART = join(ROOT, 'k8s/gatehouse');
+
+const wordsOf = (program: string, args: readonly string[]): string =>
+  spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
+
+/** Where `go install` puts programs, which need not be on the path. */
+const goPrograms = (): readonly string[] => {
+  const [own = '', path = ''] = wordsOf('go', ['env', 'GOBIN', 'GOPATH']).split('\n');
+  return [own, path === '' ? '' : join(path, 'bin')].filter((directory) => directory !== '');
+};
+
+const HELM = ['helm', ...goPrograms().map((directory) => join(directory, 'helm'))].find((program) =>
+  /^v3\./.test(wordsOf(program, ['version', '--short'])),
+);
+/** What `check.needing` asks for. */
+export const MISSING = HELM === undefined ? 'helm 3' : undefined;
+
+export type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
+
+/** Runs helm, with what it may read as a file of values on its input. */
+export const helm = (args: readonly string[], input = ''): Ran =>
+  spawnSync(HELM ?? 'helm', args, { encoding: 'utf8', input, env: { ...process.env, KUBECONFIG: '/dev/null' } });
+
+export type Values = { readonly [name: string]: unknown };
+
+export const OLDEST = '1.30';
+export const NEWEST = '1.37';
+
+type Place = { readonly chart?: string; readonly release?: string };
+
+/** Renders the chart with these values, and with `--set` lines as a user types them. */
+export const template = (
+  values: Values,
+  more: readonly string[] = [],
+  { chart = CHART, release = 'demo' }: Place = {},
+): Ran =>
+  helm(
+    ['template', release, chart, '--namespace', 'moderation', '--kube-version', OLDEST, '-f', '-', ...more],
+    JSON.stringify(values),
+  );
+
+/** An object of Kubernetes as far as these tests look into it. */
+// biome-ignore lint/suspicious/noExplicitAny: a rendered object has any shape, and its schema is checked elsewhere
+export type Manifest = { readonly [name: string]: any };
+
+/** The objects in a text. Read as YAML 1.1, as Kubernetes does: there `off` without quotes is no text. */
+export const manifestsIn = (text: string): readonly Manifest[] =>
+  parseAllDocuments(text, { version: '1.1', uniqueKeys: true })
+    .map((document) => {
+      if (document.errors.length > 0) throw document.errors[0];
+      return document.toJS() as Manifest | null;
+    })
+    .filter((manifest) => manifest !== null);
+
+const made = new Map<string, readonly Manifest[]>();
+
+/** The objects that these values make. Fails with the words of helm if it refuses them. Asks helm once for the same. */
+export const manifests = (values: Values, more: readonly string[] = []): readonly Manifest[] => {
+  const asked = JSON.stringify([values, more]);
+  const known = made.get(asked);
+  if (known !== undefined) return known;
+  const { status, stdout, stderr } = template(values, more);
+  if (status !== 0) throw new Error(stderr);
+  const all = manifestsIn(stdout);
+  made.set(asked, all);
+  return all;
+};
+
+/** What helm says to values that it refuses. */
+export const refusal = (values: Values, more: readonly string[] = []): string => {
+  const { status, stderr } = template(values, more);
+  if (status === 0) throw new Error('Expected a refusal, but the chart was rendered');
+  return stderr;
+};
+
+export const COMPONENT = 'app.kubernetes.io/component';
+export const containerOf = ({ spec }: Manifest): Manifest => spec.template.spec.containers[0];
+
+/** The one object of a kind, of one service where there are several. */
+export const only = (all: readonly Manifest[], kind: string, service?: string): Manifest => {
+  const found = all.filter(
+    ({ kind: its, metadata }) => its === kind && [undefined, metadata.labels[COMPONENT]].includes(service),
+  );
+  const [first] = found;
+  if (first === undefined || found.length > 1) throw new Error(`Expected one ${kind}, found ${found.length}`);
+  return first;
+};
+export const kindsOf = (all: readonly Manifest[]): readonly string[] => all.map(({ kind }) => String(kind)).sort();
+
+/** The variables of a Deployment's container: a text, or `secret/key`. */
+export const variablesOf = (deployment: Manifest): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    deployment.spec.template.spec.containers[0].env.map(({ name, value, valueFrom }: Manifest) => [
+      name,
+      value ?? `${valueFrom.secretKeyRef.name}/${valueFrom.secretKeyRef.key}`,
+    ]),
+  );
+
+/** What the container's variables are once the kubelet has put texts from Secrets in. */
+export const filled = (deployment: Manifest): Readonly<Record<string, string>> => {
+  const fromSecrets: Readonly<Record<string, string>> = {
+    BACKEND_API_KEYS: 'backend-one,backend-two',
+    MODERATION_API_KEYS: 'client-one',
+    REDIS_URL: 'redis://redis:6379',
+    AGENT_DATABASE_URL: 'postgres://gatehouse:secret@postgres:5432/gatehouse',
+    RELAY_ADMIN_API_KEY: `admin-${'0'.repeat(64)}`,
+  };
+  const texts = Object.entries(variablesOf(deployment)).map(([name, text]) => {
+    const isReference = /^[a-z-]+\/[A-Za-z_]+$/.test(text);
+    return [name, isReference ? (fromSecrets[name] ?? 'a-secret') : text];
+  });
+  return Object.fromEntries(texts);
+};
+
+/** Names that a text of the agent's configuration takes from the environment. */
+export const namesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/\{env:(\w+)\}/g)].map(([, name = '']) => name);
+/** The agent's configuration as it is mounted. */
+export const agentTextIn = (all: readonly Manifest[]): string => only(all, 'ConfigMap', 'agent').data['agent.json'];

@@ -1,0 +1,109 @@
+import * as assert from 'uvu/assert';
+import { createPrometheusBridgeMeter } from '../../src/adapter/prometheus/bridge.ts';
+import { BRIDGE_REPLIES } from '../../src/bridge/http/errors.ts';
+import { openApiOf } from '../../src/bridge/openapi.ts';
+import { BridgeVariables } from '../../src/bridge/settings.ts';
+import type { FaultDetail } from '../../src/core/fault.ts';
+import { describe } from '../check.ts';
+import { defaultsOf, read, sourcesOf, tableOfVariables, unique } from './pages.ts';
+
+const PAGE = read('docs/bridge.md');
+const SOURCES = sourcesOf('src/bridge').join('\n');
+
+const wordsIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);
+const sectionOf = (title: string): string => PAGE.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+
+/** What the house itself answers with here. All other faults are made by the bridge, with a status of its own. */
+const HOUSE_FAULTS: readonly FaultDetail[] = [
+  { kind: 'unauthorized' },
+  { kind: 'model-not-found', valid: [] },
+  { kind: 'not-found', hint: '' },
+  { kind: 'method-not-allowed', allow: [] },
+  { kind: 'body-too-large', limitBytes: 1 },
+  { kind: 'body-too-slow' },
+  { kind: 'unsupported-media-type' },
+  { kind: 'rate-limited', retryAfterMs: 1 },
+  { kind: 'unavailable', message: '', retryAfterMs: 1 },
+  { kind: 'overloaded', retryAfterMs: 1 },
+  { kind: 'backend-error', reason: '' },
+  { kind: 'backend-timeout' },
+  { kind: 'client-left' },
+];
+const rowOfReply = async (reply: Response): Promise<string> => {
+  const text = await reply.text();
+  return `${reply.status} ${text === '' ? 'none' : (JSON.parse(text) as { error: { code: string } }).error.code}`;
+};
+/** The rows of the page: `status code`, one for each code of a row. */
+const errorRows = (): string[] => {
+  const [table = '', codes = ''] = sectionOf('Errors').split('| code of a 400 | |');
+  const first = [...table.matchAll(/^\| ([45]\d\d) \| ([^|]+) \|/gm)].filter(([, status]) => status !== '400');
+  return [
+    ...first.flatMap(([, status, cell = '']) =>
+      (cell === 'none' ? ['none'] : wordsIn(cell, /`(\w+)`/g)).map((code) => `${status} ${code}`),
+    ),
+    ...[...codes.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
+      wordsIn(cell, /`(\w+)`/g).map((code) => `400 ${code}`),
+    ),
+  ];
+};
+const badInputRows = (): string[] => {
+  const core = ['src/core/http/body.ts', 'src/core/http/router.ts'].map(read).join('\n');
+  return [
+    ...wordsIn(core, /\bcode: '([a-z_]+)'/g),
+    ...wordsIn(SOURCES, /\bbadInput\(\s*'([a-z_]+)'/g),
+    ...wordsIn(SOURCES, /\bkind: 'bad-input',\s*code: '([a-z_]+)'/g),
+  ].map((code) => `400 ${code}`);
+};
+
+describe('the page of the bridge', (check) => {
+  check('has the variables that the bridge reads, with their defaults', () => {
+    assert.equal(tableOfVariables(PAGE).sort(), defaultsOf(BridgeVariables.entries).sort());
+  });
+
+  check('has the metrics that the bridge gives', async () => {
+    const text = (await createPrometheusBridgeMeter('0').text()) ?? '';
+    const ours = unique(wordsIn(text, /^# TYPE (gatehouse_\w+) /gm));
+    assert.equal(unique(wordsIn(sectionOf('Metrics'), /`(gatehouse_\w+)`/g)), ours);
+  });
+
+  check('has the routes of its OpenAPI text', () => {
+    const rows = sectionOf('Requests')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const told = unique(rows.flatMap((row) => wordsIn(row.split('|')[1] ?? '', /`(?:[A-Z]+ )?(\/[^`]+)`/g)));
+    assert.equal(told, unique([...Object.keys(openApiOf('0').paths), '/openapi.json']));
+  });
+
+  check('has the errors that the bridge answers with, under their status, and no others', async () => {
+    const houses = await Promise.all([...HOUSE_FAULTS.map(BRIDGE_REPLIES.to), BRIDGE_REPLIES.toBug()].map(rowOfReply));
+    const stated = [...SOURCES.matchAll(/\bstatus: (\d{3}),\s*code: '([a-z_]+)'/g)].map(
+      ([, status, code]) => `${status} ${code}`,
+    );
+    const refusals = wordsIn(SOURCES, /\b(?:failed\(|TOO_LARGE = )'([a-z_]+)'/g).map((code) => `502 ${code}`);
+    assert.ok(stated.length > 8 && refusals.length > 5);
+    assert.equal(unique(errorRows()), unique([...houses, ...stated, ...refusals, ...badInputRows()]));
+  });
+
+  check('has every event that is logged there, and no others', () => {
+    const around = ['src/main/bridge.ts', 'src/core/http/server.ts', 'src/adapter/node/service.ts'].map(read);
+    const texts = [SOURCES, ...around].join('\n');
+    const logged = [
+      ...wordsIn(texts, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),
+      ...wordsIn(texts, /\b(?:unheard|complain)\('([a-z-]+)'/g),
+      ...wordsIn(texts, /'(ready|not-ready)'/g),
+    ];
+    const rows = sectionOf('Logs')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    assert.equal(unique(rows.flatMap((row) => wordsIn(row.split('|')[1] ?? '', /`([a-z-]+)`/g))), unique(logged));
+  });
+
+  check('leads to headings that there are', () => {
+    const anchors = wordsIn(PAGE, /\]\(#([\w-]+)\)/g);
+    const headings = wordsIn(PAGE, /^#+ (.+)$/gm).map((title) => title.toLowerCase().replaceAll(' ', '-'));
+    assert.equal(
+      anchors.filter((anchor) => !headings.includes(anchor)),
+      [],
+    );
+  });
+});

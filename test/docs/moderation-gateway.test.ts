@@ -1,0 +1,42 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../check.ts';
+import { read, sourcesOf, unique } from './pages.ts';
+
+const PAGE = read('docs/moderation-gateway.md');
+const SOURCES = [
+  ...sourcesOf('src/gateway'),
+  ...sourcesOf('src/llm'),
+  ...[
+    'src/main/gateway.node.ts',
+    'src/core/http/server.ts',
+    'src/adapter/node/service.ts',
+    'src/adapter/redis-trouble.ts',
+    'src/adapter/redis/connection.ts',
+    'src/adapter/redis-state.ts',
+  ].map(read),
+].join('\n');
+const wordsIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);
+
+describe('the page of the gateway', (check) => {
+  check('has every event that is logged there, and no others', () => {
+    const [, table = ''] = PAGE.split('| event | level | |\n|---|---|---|\n');
+    const rows = table.split('\n\n')[0]?.split('\n') ?? [];
+    const listed = rows.flatMap((row) => wordsIn(row.split('|')[1] ?? '', /`([a-z-]+)`/g));
+    const logged = [
+      ...wordsIn(SOURCES, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),
+      ...wordsIn(SOURCES, /\? '(ready)' : '(?:not-ready)'/g),
+      ...wordsIn(SOURCES, /'(not-ready)'/g),
+    ];
+    assert.equal(unique(listed), unique(logged));
+  });
+  check('names the fields that a line of its log may have', () => {
+    const [, told = ''] = /and of these what applies:\s+([\s\S]*?)\. There is no field/.exec(PAGE) ?? [];
+    const known = wordsIn(read('src/core/log.ts'), /readonly (\w+)\?:/g);
+    const named = wordsIn(told, /`(\w+)`/g);
+    assert.ok(named.length > 10);
+    assert.equal(
+      named.filter((name) => !known.includes(name)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,163 @@
+import * as assert from 'uvu/assert';
+import { createSharedWork } from '../../../src/gateway/shared-work.ts';
+import { describe, rejection } from '../../check.ts';
+import { errorOf, resultsOf } from '../harness/read-answer.ts';
+import { gatewayOver, judging, received } from '../harness/world.ts';
+
+const HERE = new AbortController().signal;
+
+/** Work that ends when it is told to. */
+const workUnderWay = () => {
+  const work = createSharedWork<string>();
+  const begun: { signal: AbortSignal; end: PromiseWithResolvers<string> }[] = [];
+  const start = (signal: AbortSignal) => {
+    const end = Promise.withResolvers<string>();
+    begun.push({ signal, end });
+    signal.addEventListener('abort', () => end.reject(signal.reason), { once: true });
+    return end.promise;
+  };
+  return { begun, join: (signal = HERE, key = 'key') => work.join(key, signal, start) };
+};
+
+describe('shared work', (check) => {
+  check('is done once for all who want it at the same time', async () => {
+    const { begun, join } = workUnderWay();
+    const all = [join(), join(), join()];
+    assert.is(begun.length, 1);
+    begun[0]?.end.resolve('done');
+    assert.equal(await Promise.all(all), ['done', 'done', 'done']);
+  });
+  check('is not shared between different keys', () => {
+    const { begun, join } = workUnderWay();
+    void join(HERE, 'one');
+    void join(HERE, 'other');
+    assert.is(begun.length, 2);
+  });
+  check('is forgotten when it ends, well or not', async () => {
+    const { begun, join } = workUnderWay();
+    const first = join();
+    begun[0]?.end.reject(new Error('no luck'));
+    assert.match(String(await rejection(first)), 'no luck');
+    const second = join();
+    begun[1]?.end.resolve('done');
+    assert.is(await second, 'done');
+    void join();
+    assert.is(begun.length, 3);
+  });
+  check('goes on when one of its callers leaves', async () => {
+    const { begun, join } = workUnderWay();
+    const leaver = new AbortController();
+    const leaving = join(leaver.signal);
+    const staying = join();
+    leaver.abort(new Error('left'));
+    assert.match(String(await rejection(leaving)), 'left');
+    assert.is(begun[0]?.signal.aborted, false);
+    begun[0]?.end.resolve('done');
+    assert.is(await staying, 'done');
+  });
+  check('is given up at once when the last of them leaves', async () => {
+    const { begun, join } = workUnderWay();
+    const [first, second] = [new AbortController(), new AbortController()];
+    const both = [rejection(join(first.signal)), rejection(join(second.signal))];
+    first.abort(new Error('left'));
+    second.abort(new Error('left too'));
+    await Promise.all(both);
+    assert.is(begun[0]?.signal.aborted, true);
+    assert.match(String(begun[0]?.signal.reason), 'left too');
+  });
+  check('that is being given up is joined by nobody, however long that takes', async () => {
+    const work = createSharedWork<string>();
+    const slow = Promise.withResolvers<string>();
+    const leaver = new AbortController();
+    const leaving = rejection(work.join('key', leaver.signal, () => slow.promise));
+    leaver.abort(new Error('left'));
+    await leaving;
+    assert.is(await work.join('key', HERE, async () => 'done anew'), 'done anew');
+    slow.reject(new Error('given up'));
+  });
+  check('is not begun for a caller that has left already', async () => {
+    const { begun, join } = workUnderWay();
+    await rejection(join(AbortSignal.abort()));
+    assert.is(begun.length, 0);
+  });
+  check('is not aborted by a caller that leaves after its end', async () => {
+    const { begun, join } = workUnderWay();
+    const caller = new AbortController();
+    const done = join(caller.signal);
+    begun[0]?.end.resolve('done');
+    await done;
+    caller.abort();
+    assert.is(begun[0]?.signal.aborted, false);
+  });
+});
+
+describe('requests for the same text at the same time', (check) => {
+  const slowWorld = () => {
+    const gone = Promise.withResolvers<void>();
+    const world = gatewayOver(async (sent) => {
+      await gone.promise;
+      return judging({ HR: 70 })(sent);
+    });
+    return { ...world, answerNow: gone.resolve };
+  };
+  check('cost one call', async () => {
+    const { ask, calls, clock, answerNow } = slowWorld();
+    const answers = Array.from({ length: 20 }, () => ask({ input: 'same' }));
+    await clock.advance(0);
+    answerNow();
+    for (const answer of answers) assert.is((await resultsOf(await answer))[0]?.scores.harassment, 0.7);
+    assert.is(calls.length, 1);
+  });
+  check('cost a call each for different models', async () => {
+    const { ask, calls, answerNow } = slowWorld();
+    const answers = ['moderation-fast', 'moderation-accurate'].map((model) => ask({ input: 'same', model }));
+    answerNow();
+    await Promise.all(answers);
+    assert.is(calls.length, 2);
+  });
+  check('do not suffer when one of them leaves', async () => {
+    const { ask, calls, clock, answerNow } = slowWorld();
+    const leaver = new AbortController();
+    const leaving = ask({ input: 'same' }, {}, leaver.signal);
+    const staying = ask({ input: 'same' });
+    await clock.advance(0);
+    leaver.abort();
+    assert.is((await leaving).status, 499);
+    assert.is(calls[0]?.signal.aborted, false);
+    answerNow();
+    await resultsOf(await staying);
+    assert.is(calls.length, 1);
+  });
+  check('are given up at once when all leave', async () => {
+    const { ask, calls, clock } = slowWorld();
+    const leavers = [new AbortController(), new AbortController()];
+    const answers = leavers.map(({ signal }) => ask({ input: 'same' }, {}, signal));
+    await clock.advance(0);
+    for (const leaver of leavers) leaver.abort();
+    assert.equal(
+      (await Promise.all(answers)).map(({ status }) => status),
+      [499, 499],
+    );
+    assert.is(calls[0]?.signal.aborted, true);
+    await clock.advance(0);
+    assert.is(clock.pending(), 0);
+  });
+  check('do not share the hurry of the first', async () => {
+    const { ask, calls, clock, answerNow } = slowWorld();
+    const hurried = ask({ input: 'same' }, { 'x-request-timeout-ms': '1000' });
+    await clock.advance(500);
+    const patient = ask({ input: 'same' });
+    await clock.advance(500);
+    assert.is((await errorOf(await hurried)).status, 504);
+    await clock.advance(5000);
+    answerNow();
+    await resultsOf(await patient);
+    assert.is(calls.length, 1);
+  });
+  check('all fail with the one call', async () => {
+    const { ask, calls } = gatewayOver(() => received(500, ''), { variables: { BACKEND_API_KEYS: 'k' } });
+    const answers = await Promise.all([1, 2, 3].map(() => ask({ input: 'same' })));
+    for (const answer of answers) assert.is((await errorOf(answer)).code, 'backend_error');
+    assert.is(calls.length, 1);
+  });
+});

@@ -1,0 +1,170 @@
+import * as assert from 'uvu/assert';
+import * as v from 'valibot';
+import { ExchangeError, type Received } from '../../src/core/http/client.ts';
+import { describe } from '../check.ts';
+import { gatewayOver, received, type WorldSettings } from './harness/world.ts';
+
+const Ready = v.strictObject({
+  status: v.picklist(['ready', 'not ready']),
+  reasons: v.optional(v.array(v.string())),
+  missing_models_for: v.optional(v.array(v.string())),
+});
+const ALL = ['gpt-oss:20b', 'gpt-oss:120b', 'gemma4:31b'];
+const tags = (names: readonly string[]) => received(200, JSON.stringify({ models: names.map((name) => ({ name })) }));
+
+/** A gateway whose backend lists models by `listing` and answers every chat by `chat`. */
+const readyOver = (
+  listing: () => Received | Promise<Received>,
+  settings: WorldSettings = {},
+  chat = received(500, ''),
+) => {
+  let asked = 0;
+  const world = gatewayOver((sent) => {
+    if (sent.method === 'POST') return chat;
+    asked += 1;
+    return listing();
+  }, settings);
+  const ready = async () => {
+    const response = await world.visit('/ready', 'GET', { authorization: '' });
+    return v.parse(Ready, await response.json());
+  };
+  return { ...world, ready, asked: () => asked };
+};
+
+describe('health', (check) => {
+  check('is told without a key and without asking the backend', async () => {
+    const { visit, calls } = gatewayOver(() => received(500, ''));
+    const response = await visit('/health', 'GET', { authorization: '' });
+    assert.equal(await response.json(), { status: 'ok', service: 'gateway', version: '0.1.0' });
+    assert.is(calls.length, 0);
+  });
+});
+
+describe('readiness', (check) => {
+  check('is given while the backend lists every model', async () => {
+    const { ready } = readyOver(() => tags(ALL));
+    assert.equal(await ready(), { status: 'ready' });
+  });
+  check('knows the cloud names of a local daemon', async () => {
+    assert.is((await readyOver(() => tags(ALL.map((name) => `${name}-cloud`))).ready()).status, 'ready');
+  });
+  check('names the aliases whose model is missing', async () => {
+    const answer = await readyOver(() => tags(['gpt-oss:20b'])).ready();
+    assert.equal(answer.missing_models_for, ['moderation-standard', 'moderation-accurate']);
+    assert.is(answer.status, 'ready');
+  });
+
+  check('names the models that none of them is, and their aliases', async () => {
+    const answer = await readyOver(() => tags([])).ready();
+    assert.match(answer.reasons?.[0] ?? '', 'gpt-oss:20b, gemma4:31b, gpt-oss:120b');
+    assert.is(answer.missing_models_for?.length, 4);
+  });
+  check('ends while the breaker is open, without asking', async () => {
+    const { ready, ask, asked } = readyOver(() => tags(ALL));
+    for (let index = 0; index < 5; index++) await ask({ input: 'a' });
+    assert.equal(await ready(), { status: 'not ready', reasons: ['the backend failed several times in a row'] });
+    assert.is(asked(), 0);
+  });
+  check('is logged when it changes, and not each time it is asked for', async () => {
+    let listed = ['gpt-oss:20b'];
+    const { ready, clock, logged } = readyOver(() => tags(listed));
+    const told = () => logged.map((line) => JSON.parse(line)).filter(({ event }) => /ready$/.test(event));
+    await ready();
+    await ready();
+    assert.equal(
+      told().map(({ level, event }) => [level, event]),
+      [['warn', 'ready']],
+    );
+    assert.match(told()[0].reason, 'no model for moderation-accurate');
+    listed = [];
+    await clock.advance(5000);
+    await ready();
+    listed = ALL;
+    await clock.advance(5000);
+    await ready();
+    assert.equal(
+      told().map(({ level, event }) => `${level} ${event}`),
+      ['warn ready', 'warn not-ready', 'info ready'],
+    );
+  });
+
+  const REASONS: Readonly<Record<string, readonly [listing: () => Received, reason: RegExp]>> = {
+    'no model is there': [() => tags(['llama3:8b']), /none of the models that the aliases need/],
+    'the list is empty': [() => tags([]), /none of the models/],
+    'the key is refused by 401': [() => received(401, 'unauthorized'), /refuses its key \(HTTP 401\)/],
+    'the key is refused by 403': [() => received(403, ''), /refuses its key \(HTTP 403\)/],
+    'the backend is in trouble': [() => received(503, ''), /answers HTTP 503/],
+    'a portal answers': [() => received(200, '<html>log in</html>'), /lists no models/],
+    'nobody answers': [
+      () => {
+        throw new ExchangeError('ECONNREFUSED');
+      },
+      /is not reached \(ECONNREFUSED\)/,
+    ],
+  };
+  for (const [name, [listing, reason]] of Object.entries(REASONS)) {
+    check(`is refused with the reason when ${name}`, async () => {
+      const { visit } = readyOver(listing);
+      const response = await visit('/ready');
+      assert.is(response.status, 503);
+      const { status, reasons = [] } = v.parse(Ready, await response.json());
+      assert.is(status, 'not ready');
+      assert.is(reasons.length, 1);
+      assert.match(reasons[0] ?? '', reason);
+    });
+  }
+  check('is refused when the backend does not answer within 3 s', async () => {
+    const { ready, clock } = readyOver(() => new Promise<never>(() => {}));
+    const answer = ready();
+    await clock.advance(3000);
+    assert.match((await answer).reasons?.[0] ?? '', /does not answer in time/);
+    assert.is(clock.pending(), 0);
+  });
+  check('is refused while every key cools down, without asking', async () => {
+    const { ready, ask, clock, asked } = readyOver(() => tags(ALL), {}, received(401, 'unauthorized'));
+    await ask({ input: 'a' });
+    assert.match((await ready()).reasons?.[0] ?? '', /every backend key is cooling down/);
+    assert.is(asked(), 0);
+    await clock.advance(600_000);
+    assert.is((await ready()).status, 'ready');
+  });
+  check('asks with a key that is not cooling down', async () => {
+    const keys: string[] = [];
+    const { ask, visit } = gatewayOver((sent) => {
+      if (sent.method === 'GET') keys.push(sent.headers.authorization ?? '');
+      return sent.method === 'GET'
+        ? tags(ALL)
+        : sent.headers.authorization?.endsWith('1')
+          ? received(401, '')
+          : received(500, '');
+    });
+    await ask({ input: 'a' });
+    await visit('/ready');
+    assert.equal(keys, ['Bearer backend-key-2']);
+  });
+  check('is refused while the service stops', async () => {
+    const { ready, asked } = readyOver(() => tags(ALL), { needs: { isStopping: () => true } });
+    assert.match((await ready()).reasons?.[0] ?? '', /is stopping/);
+    assert.is(asked(), 0);
+  });
+  check('asks the backend at most once in 5 s', async () => {
+    const { ready, clock, asked } = readyOver(() => tags(ALL));
+    await Promise.all([ready(), ready(), ready()]);
+    await clock.advance(4999);
+    await ready();
+    assert.is(asked(), 1);
+    await clock.advance(1);
+    await ready();
+    assert.is(asked(), 2);
+  });
+  check('asks again after a bad answer, as seldom', async () => {
+    let isUp = false;
+    const { ready, clock, asked } = readyOver(() => (isUp ? tags(ALL) : received(500, '')));
+    assert.is((await ready()).status, 'not ready');
+    isUp = true;
+    assert.is((await ready()).status, 'not ready');
+    await clock.advance(5000);
+    assert.is((await ready()).status, 'ready');
+    assert.is(asked(), 2);
+  });
+});

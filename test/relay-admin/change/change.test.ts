@@ -1,0 +1,62 @@
+import * as assert from 'uvu/assert';
+import * as v from 'valibot';
+import { type Change, makeChange } from '../../../src/relay-admin/change/change.ts';
+import type { Changed } from '../../../src/relay-admin/change/outcome.ts';
+import { withinTime } from '../../../src/relay-admin/tool-call.ts';
+import { describe } from '../../check.ts';
+import { createWorld, LIMIT_MS, problemOf, unknown } from './world.ts';
+
+type State = { readonly rpm_limit: number };
+const Output = v.strictObject({ outcome: v.string(), seen: v.nullable(v.number()) });
+
+describe('a result that cannot be told', (check) => {
+  const changeWith = (resultOf: (changed: Changed<State>) => v.InferOutput<typeof Output>) => {
+    const change: Change<State, v.InferOutput<typeof Output>> = {
+      tool: 'some_change',
+      what: 'user',
+      subject: 7,
+      write: { method: 'PUT', path: 'users/7' },
+      asked: { rpm_limit: 60 },
+      read: async () => ({ rpm_limit: 60 }),
+      isAsAsked: ({ rpm_limit }) => rpm_limit === 60,
+      resultOf,
+      output: Output,
+    };
+    return change;
+  };
+  const made = (
+    world: ReturnType<typeof createWorld>,
+    change: Change<State, v.InferOutput<typeof Output>>,
+  ): Promise<v.InferOutput<typeof Output>> =>
+    withinTime(world.clock, { limitMs: LIMIT_MS, signal: new AbortController().signal }, (call) =>
+      makeChange(change, world.needs, call),
+    );
+  const misshapen = ({ outcome, after }: Changed<State>) =>
+    after === null ? { outcome, seen: null } : { outcome, seen: Number.NaN };
+  const throwing = ({ outcome, after }: Changed<State>) => {
+    if (after !== null) throw new Error('No words for it');
+    return { outcome, seen: null };
+  };
+
+  check('is noticed before anything is sent', async () => {
+    const world = createWorld();
+    const change = changeWith(() => ({ outcome: 'verified', seen: Number.NaN }));
+    assert.equal(await problemOf(made(world, change)), { kind: 'bug', outcome: 'not_applied' });
+    assert.equal(world.happened, []);
+  });
+
+  for (const resultOf of [misshapen, throwing]) {
+    check(`afterwards gives way to the least that is known: ${resultOf.name}`, async () => {
+      const world = createWorld();
+      assert.equal(await made(world, changeWith(resultOf)), { outcome: 'accepted_unverified', seen: null });
+      assert.is(world.notes.at(-1)?.state, 'accepted_unverified');
+    });
+
+    check(`of a change without an answer is told as unknown: ${resultOf.name}`, async () => {
+      const world = createWorld({ answer: unknown('timed-out') });
+      const detail = await problemOf(made(world, changeWith(resultOf)));
+      assert.equal(detail, { kind: 'change-unknown', tool: 'some_change' });
+      assert.is(world.notes.at(-1)?.state, 'unknown');
+    });
+  }
+});

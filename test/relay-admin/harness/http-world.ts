@@ -1,0 +1,143 @@
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import { createNodeHttpExchange } from '../../../src/adapter/node/http-client.ts';
+import { newId, webDigest } from '../../../src/adapter/web/crypto.ts';
+import { webMac } from '../../../src/adapter/web-mac.ts';
+import type { Exchange } from '../../../src/core/http/client.ts';
+import { createLog } from '../../../src/core/log.ts';
+import type { RelayControl } from '../../../src/demo/relay/control.ts';
+import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
+import { createRelayAdmin, type RelayAdmin } from '../../../src/relay-admin/app.ts';
+import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
+import { KEY } from './canaries.ts';
+import { startRelay } from './relay-server.ts';
+import { createMemoryFile } from './world.ts';
+
+const LOOPBACK = '127.0.0.1';
+
+/** What a call may take where nothing is slow on purpose, and where something is. */
+const USUAL_LIMIT_MS = 20_000;
+export const SHORT_LIMIT_MS = 1000;
+
+/** The tools as the program builds them, and all that they write down or throw on their way. */
+export type HttpTools = {
+  readonly limitMs: number;
+  readonly admin: RelayAdmin;
+  readonly written: () => readonly string[];
+  readonly thrown: unknown[];
+};
+
+export const httpTools = (origin: string, limitMs: number = USUAL_LIMIT_MS): HttpTools => {
+  const { exchange: direct } = createNodeHttpExchange();
+  const file = createMemoryFile();
+  const logged: string[] = [];
+  const thrown: unknown[] = [];
+  const exchange: Exchange = (sent) =>
+    direct(sent).catch((error: unknown) => {
+      thrown.push(error);
+      throw error;
+    });
+  const admin = createRelayAdmin({
+    config: readRelayConfig({
+      RELAY_BASE_URL: origin,
+      RELAY_ALLOWED_HOST: LOOPBACK,
+      RELAY_ADMIN_API_KEY: KEY,
+      RELAY_TIMEOUT_MS: String(limitMs),
+    }),
+    exchange,
+    clock: systemClock,
+    journalFile: file.open(),
+    digest: webDigest,
+    mac: webMac,
+    newId,
+    log: createLog({ level: 'debug', service: 'relay-admin', clock: systemClock, write: (line) => logged.push(line) }),
+    version: '0.0.0-test',
+  });
+  return { limitMs, admin, written: () => [...logged, ...file.lines], thrown };
+};
+
+export type HttpWorld = HttpTools & {
+  readonly origin: string;
+  readonly host: string;
+  readonly control: RelayControl;
+};
+
+/** The tools and the demo relay with sockets in between. */
+export const withHttpWorld = async (
+  use: (world: HttpWorld) => Promise<void>,
+  limitMs: number = USUAL_LIMIT_MS,
+): Promise<void> => {
+  const relay = await startRelay({ adminKey: KEY });
+  try {
+    await use({ ...relay, ...httpTools(relay.origin, limitMs) });
+  } finally {
+    await relay.stop();
+  }
+};
+
+const listening = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, LOOPBACK, resolve));
+  return (server.address() as AddressInfo).port;
+};
+
+/** Takes a request over and says so, or leaves it to the relay behind. */
+export type Meddling = (message: IncomingMessage, reply: ServerResponse) => boolean;
+export type Front = { readonly origin: string; readonly control: RelayControl; meddle: Meddling };
+
+const textOf = async (message: IncomingMessage): Promise<string> => {
+  let text = '';
+  for await (const chunk of message) text += chunk;
+  return text;
+};
+
+/** A server on a port of its own that may say anything, in front of a demo relay. */
+export const withFront = async (use: (front: Front) => Promise<void>): Promise<void> => {
+  const { handler, control } = createDemoRelay({
+    clock: systemClock,
+    newId: () => crypto.randomUUID(),
+    adminKey: KEY,
+  });
+  const server = createHttpServer((message, reply) => {
+    const pass = async () => {
+      if (front.meddle(message, reply)) return;
+      const { method = 'GET', url = '/', headers } = message;
+      const body = await textOf(message);
+      const given = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
+      const request = new Request(`${front.origin}${url}`, {
+        method,
+        headers: given,
+        ...(body === '' ? {} : { body }),
+      });
+      const response = await handler(request);
+      reply.writeHead(response.status, [...response.headers].flat()).end(await response.text());
+    };
+    pass().catch(() => reply.destroy());
+  });
+  const front: Front = { origin: `http://${LOOPBACK}:${await listening(server)}`, control, meddle: () => false };
+  try {
+    await use(front);
+  } finally {
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  }
+};
+
+export type Elsewhere = { readonly origin: string; readonly host: string; readonly visits: () => number };
+
+/** A place where nobody should ever come: even a connection without a word is a visit. */
+export const withElsewhere = async (use: (elsewhere: Elsewhere) => Promise<void>): Promise<void> => {
+  let visits = 0;
+  const server = createServer((socket) => {
+    visits += 1;
+    socket.destroy();
+  });
+  const host = `${LOOPBACK}:${await listening(server)}`;
+  try {
+    await use({ origin: `http://${host}`, host, visits: () => visits });
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+};

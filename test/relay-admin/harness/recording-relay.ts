@@ -1,0 +1,25 @@
+import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
+import type { ToolCall } from '../../../src/relay-admin/tool-call.ts';
+
+export type Asked = { readonly path: string; readonly query: Query };
+
+/** A relay that has the same data everywhere, and writes down what it was asked for. */
+export const recordingRelay = (data: unknown): { readonly relay: Relay; readonly asked: Asked[] } => {
+  const asked: Asked[] = [];
+  const relay: Relay = {
+    address: { origin: 'http://relay.test', host: 'relay.test' },
+    async get(path, query) {
+      asked.push({ path, query });
+      return data;
+    },
+    send: () => Promise.reject(new Error('A read that sends a change')),
+    health: () => Promise.reject(new Error('A read that asks for the health')),
+  };
+  return { relay, asked };
+};
+
+/** A call with all the time there is. */
+export const patientCall = (): ToolCall => {
+  const { signal } = new AbortController();
+  return { signal, sentSignal: signal, limitMs: 30_000, remainingMs: () => 30_000 };
+};

@@ -1,0 +1,129 @@
+import { webDigest } from '../../../src/adapter/web/crypto.ts';
+import { webMac } from '../../../src/adapter/web-mac.ts';
+import { type Exchange, ExchangeError, exchangeOverFetch } from '../../../src/core/http/client.ts';
+import { createLog } from '../../../src/core/log.ts';
+import type { RelayControl } from '../../../src/demo/relay/control.ts';
+import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
+import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
+import { createRelayAdmin, type RelayAdmin, type ToolAnswer } from '../../../src/relay-admin/app.ts';
+import type { JournalFile } from '../../../src/relay-admin/journal-file.ts';
+import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
+import type { Structured } from '../../../src/relay-admin/tool.ts';
+import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
+
+/** A journal file in memory, which any number of processes may open. */
+export type MemoryFile = { readonly lines: string[]; readonly open: () => JournalFile };
+
+export const createMemoryFile = (): MemoryFile => {
+  const lines: string[] = [];
+  return {
+    lines,
+    open() {
+      let read = 0;
+      return {
+        async append(line) {
+          lines.push(line);
+        },
+        async readNew() {
+          const added = lines.slice(read);
+          read = lines.length;
+          return added;
+        },
+      };
+    },
+  };
+};
+
+export type World = {
+  readonly control: RelayControl;
+  readonly clock: FakeClock;
+  readonly file: MemoryFile;
+  readonly logged: string[];
+  /** A server process over the same relay and journal. What it sends can be bent on its way. */
+  readonly start: (given?: StartGiven) => RelayAdmin;
+};
+export type StartGiven = {
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly exchange?: (direct: Exchange) => Exchange;
+  readonly journalFile?: JournalFile;
+};
+
+const RELAY = 'http://relay.test:8080';
+
+/** The demo relay without a network, on a clock that stands still. */
+export const createWorld = (): World => {
+  const clock = createFakeClock();
+  let ids = 0;
+  // Shaped as the UUIDs that a process makes, and in order.
+  const newId = () => {
+    ids += 1;
+    return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
+  };
+  const dropped = new WeakSet<Request>();
+  const { handler, control } = createDemoRelay({ clock, newId, drop: (request) => void dropped.add(request) });
+  const direct = exchangeOverFetch(async (url, init) => {
+    const request = new Request(url as string, init);
+    const response = await handler(request);
+    if (dropped.has(request)) throw new ExchangeError('ECONNRESET');
+    init?.signal?.throwIfAborted();
+    return response;
+  });
+  const file = createMemoryFile();
+  const logged: string[] = [];
+  return {
+    control,
+    clock,
+    file,
+    logged,
+    start: ({ variables = {}, exchange = (direct: Exchange) => direct, journalFile = file.open() } = {}) =>
+      createRelayAdmin({
+        config: readRelayConfig({
+          RELAY_BASE_URL: RELAY,
+          RELAY_ALLOWED_HOST: 'relay.test',
+          RELAY_ADMIN_API_KEY: DEMO_ADMIN_KEY,
+          ...variables,
+        }),
+        exchange: exchange(direct),
+        clock,
+        journalFile,
+        digest: webDigest,
+        mac: webMac,
+        newId,
+        log: createLog({ level: 'debug', service: 'relay-admin', clock, write: (line) => void logged.push(line) }),
+        version: '0.0.0-test',
+      }),
+  };
+};
+
+const HERE = new AbortController().signal;
+
+/** Calls a tool and hands on its answer, whatever it is. */
+export const answerOf = (
+  admin: RelayAdmin,
+  name: string,
+  given: Readonly<Record<string, unknown>> = {},
+  signal: AbortSignal = HERE,
+): Promise<ToolAnswer> => admin.call(name, given, signal);
+
+/** Calls a tool and expects a result. */
+export const resultOf = async (...call: Parameters<typeof answerOf>): Promise<Structured> => {
+  const answer = await answerOf(...call);
+  if (answer.kind === 'done') return answer.result;
+  throw new Error(answer.kind === 'failed' ? answer.text : `no tool ${call[1]}`);
+};
+
+/** Calls a tool and expects its refusal, as the sentence that the model is shown. */
+export const refusalOf = async (...call: Parameters<typeof answerOf>): Promise<string> => {
+  const answer = await answerOf(...call);
+  if (answer.kind === 'failed') return answer.text;
+  throw new Error(`expected a refusal, got ${JSON.stringify(answer)}`);
+};
+
+/** A key that fits the rule. */
+export const keyNumber = (number: number): string => `key-${String(number).padStart(16, '0')}`;
+
+/** The token of a preview. */
+export const previewed = async (admin: RelayAdmin, userId: number, amount: string): Promise<string> => {
+  const { preview_token } = await resultOf(admin, 'preview_recharge', { user_id: userId, amount });
+  return String(preview_token);
+};

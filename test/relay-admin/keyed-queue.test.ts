@@ -1,0 +1,263 @@
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { Fault } from '../../src/core/fault.ts';
+import { Problem } from '../../src/relay-admin/errors.ts';
+import { createTurns } from '../../src/relay-admin/turns.ts';
+import { describe, rejection } from '../check.ts';
+
+const NEVER = new AbortController().signal;
+const LEFT = new Fault({ kind: 'client-left' });
+const LIMIT = 100;
+
+/** Every microtask that is ready runs before it is over. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('turns', (check) => {
+  check('give a free subject at once', async () => {
+    const turns = createTurns();
+    const free = await turns.take('7', NEVER);
+    free();
+    (await turns.take('7', NEVER))();
+  });
+
+  check('let another subject pass', async () => {
+    const turns = createTurns();
+    await turns.take('7', NEVER);
+    await turns.take('8', NEVER);
+    await turns.take('', NEVER);
+    await turns.take('__proto__', NEVER);
+  });
+
+  check('come in the order in which they were asked for, one at a time', async () => {
+    const turns = createTurns();
+    const told: number[] = [];
+    const frees = new Map<number, () => void>();
+    for (const index of [0, 1, 2, 3]) {
+      void turns.take('7', NEVER).then((free) => {
+        told.push(index);
+        frees.set(index, free);
+      });
+    }
+    for (const index of [0, 1, 2, 3]) {
+      await turn();
+      assert.equal(told, [0, 1, 2, 3].slice(0, index + 1));
+      frees.get(index)?.();
+    }
+  });
+
+  check('are given back once, however often they are given back', async () => {
+    const turns = createTurns();
+    const first = await turns.take('7', NEVER);
+    const waiting = [turns.take('7', NEVER), turns.take('7', NEVER)];
+    let admitted = 0;
+    for (const one of waiting) void one.then(() => (admitted += 1));
+    first();
+    first();
+    first();
+    await turn();
+    assert.is(admitted, 1);
+    (await waiting[0])?.();
+    await turn();
+    first();
+    assert.is(admitted, 2);
+    // The second still holds it: nobody else gets in beside it.
+    const third = turns.take('7', NEVER).then(() => (admitted += 1));
+    first();
+    await turn();
+    assert.is(admitted, 2);
+    (await waiting[1])?.();
+    await third;
+  });
+
+  check('given back twice do not free what somebody else took since', async () => {
+    const turns = createTurns();
+    const first = await turns.take('7', NEVER);
+    first();
+    const second = await turns.take('7', NEVER);
+    first();
+    let isAdmitted = false;
+    void turns.take('7', NEVER).then(() => (isAdmitted = true));
+    await turn();
+    assert.not(isAdmitted);
+    second();
+    await turn();
+    assert.ok(isAdmitted);
+  });
+
+  check('are not for who has left already', async () => {
+    const turns = createTurns();
+    assert.is(await rejection(turns.take('7', AbortSignal.abort(LEFT))), LEFT);
+    (await turns.take('7', NEVER))();
+  });
+
+  check('pass over who left while in line, and tell that one why', async () => {
+    const turns = createTurns();
+    const first = await turns.take('7', NEVER);
+    const caller = new AbortController();
+    const second = rejection(turns.take('7', caller.signal));
+    const third = turns.take('7', NEVER);
+    caller.abort(LEFT);
+    assert.is(await second, LEFT);
+    first();
+    (await third)();
+    (await turns.take('7', NEVER))();
+  });
+
+  check('are free again when everybody in line has left', async () => {
+    const turns = createTurns();
+    const first = await turns.take('7', NEVER);
+    const caller = new AbortController();
+    const left = [1, 2, 3].map(() => rejection(turns.take('7', caller.signal)));
+    caller.abort(LEFT);
+    await Promise.all(left);
+    first();
+    (await turns.take('7', NEVER))();
+  });
+
+  check('stay with who has one and leaves then, until it is given back', async () => {
+    const turns = createTurns();
+    const caller = new AbortController();
+    const free = await turns.take('7', caller.signal);
+    const waiter = new AbortController();
+    const second = turns.take('7', waiter.signal);
+    caller.abort(LEFT);
+    let isAdmitted = false;
+    void second.then(() => (isAdmitted = true));
+    await turn();
+    assert.not(isAdmitted);
+    free();
+    const freeSecond = await second;
+    // Its signal is of no more use, and its end frees nothing.
+    waiter.abort(LEFT);
+    const third = turns.take('7', NEVER);
+    freeSecond();
+    (await third)();
+  });
+
+  check('let a bounded number wait, over all subjects, and are busy for the next', async () => {
+    const turns = createTurns();
+    const caller = new AbortController();
+    const frees = [await turns.take('7', NEVER), await turns.take('8', NEVER)];
+    const waiting = Array.from({ length: LIMIT }, (_, index) =>
+      rejection(turns.take(index % 2 === 0 ? '7' : '8', caller.signal)),
+    );
+    for (const subject of ['7', '8']) {
+      const error = await rejection(turns.take(subject, NEVER));
+      assert.instance(error, Problem);
+      assert.equal((error as Problem).detail, { kind: 'busy' });
+    }
+    // Nobody has to wait for a free one.
+    (await turns.take('9', NEVER))();
+    caller.abort(LEFT);
+    await Promise.all(waiting);
+    for (const free of frees) free();
+    (await turns.take('7', NEVER))();
+  });
+
+  check('have a place in line again for each that was served or left', async () => {
+    const turns = createTurns();
+    let free = await turns.take('7', NEVER);
+    const line: Promise<() => void>[] = Array.from({ length: LIMIT }, () => turns.take('7', NEVER));
+    for (const next of line) {
+      free();
+      free = await next;
+      const caller = new AbortController();
+      const extra = rejection(turns.take('7', caller.signal));
+      caller.abort(LEFT);
+      assert.is(await extra, LEFT);
+    }
+    free();
+    (await turns.take('7', NEVER))();
+  });
+});
+
+describe('who was served and leaves then', (check) => {
+  check('is not counted out of the line twice', async () => {
+    const turns = createTurns();
+    let free = await turns.take('7', NEVER);
+    for (let round = 0; round < 10; round++) {
+      const caller = new AbortController();
+      const next = turns.take('7', caller.signal);
+      free();
+      free = await next;
+      caller.abort(LEFT);
+    }
+    const caller = new AbortController();
+    const waiting = Array.from({ length: LIMIT }, () => rejection(turns.take('7', caller.signal)));
+    assert.instance(await rejection(turns.take('7', AbortSignal.timeout(1000))), Problem);
+    caller.abort(LEFT);
+    await Promise.all(waiting);
+    free();
+  });
+});
+
+type Step =
+  | { readonly kind: 'take'; readonly subject: string }
+  | { readonly kind: 'free'; readonly index: number }
+  | { readonly kind: 'leave'; readonly index: number };
+const pick = fc.nat(30);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('take' as const), subject: fc.constantFrom('7', '8') }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('free' as const), index: pick }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave' as const), index: pick }) },
+);
+
+describe('turns, whoever takes, frees and leaves in whatever order,', (check) => {
+  check('are held by one at a time, in order, and by nobody in the end', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const turns = createTurns();
+        type Taker = {
+          readonly subject: string;
+          readonly caller: AbortController;
+          free?: () => void;
+          state: 'waiting' | 'holding' | 'freed' | 'left';
+        };
+        const takers: Taker[] = [];
+        const of = (subject: string, state: Taker['state']) =>
+          takers.filter((taker) => taker.subject === subject && taker.state === state);
+        const settle = async () => {
+          await turn();
+          for (const subject of ['7', '8']) {
+            const holders = of(subject, 'holding');
+            assert.ok(holders.length <= 1);
+            // Nobody waits for what is free.
+            if (holders.length === 0) assert.is(of(subject, 'waiting').length, 0);
+            const [holder] = holders;
+            // Who waits came later than who holds.
+            for (const waiter of of(subject, 'waiting'))
+              assert.ok(holder !== undefined && takers.indexOf(waiter) > takers.indexOf(holder));
+          }
+        };
+        for (const one of steps) {
+          if (one.kind === 'take') {
+            const taker: Taker = { subject: one.subject, caller: new AbortController(), state: 'waiting' };
+            takers.push(taker);
+            turns.take(one.subject, taker.caller.signal).then(
+              (free) => Object.assign(taker, { free, state: 'holding' }),
+              () => Object.assign(taker, { state: 'left' }),
+            );
+          } else {
+            const taker = takers[one.index];
+            if (one.kind === 'leave') taker?.caller.abort(LEFT);
+            else {
+              taker?.free?.();
+              if (taker?.state === 'holding') taker.state = 'freed';
+            }
+          }
+          await settle();
+        }
+        for (let holders = takers; holders.length > 0; ) {
+          holders = takers.filter(({ state }) => state === 'holding');
+          for (const holder of holders) {
+            holder.free?.();
+            holder.state = 'freed';
+          }
+          await settle();
+        }
+        for (const subject of ['7', '8']) (await turns.take(subject, NEVER))();
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

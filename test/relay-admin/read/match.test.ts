@@ -1,0 +1,256 @@
+import * as fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { sentenceOf, wordsFor } from '../../../src/relay-admin/error-text.ts';
+import { Problem } from '../../../src/relay-admin/errors.ts';
+import { queryFor, routeFor } from '../../../src/relay-admin/read/match.ts';
+import { ROUTES } from '../../../src/relay-admin/routes.ts';
+import { describe } from '../../check.ts';
+
+const problemOf = (attempt: () => unknown): Problem => {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  throw new Error('Expected a problem');
+};
+const kindFor = (path: string): string => problemOf(() => routeFor(path)).detail.kind;
+
+const TRICKS = [
+  '',
+  '/',
+  'users/',
+  '/users',
+  'users//7',
+  '//evil.test/x',
+  'https://evil.test/x',
+  'http://relay.test/api/v1/admin/users',
+  'relay.test/api/v1/admin/users',
+  '\\\\evil\\x',
+  'users\\7',
+  '@evil.test/users',
+  'users@evil.test',
+  'users:80',
+  '../settings',
+  'users/../settings',
+  'users/7/../../settings',
+  'users/.',
+  'users/..',
+  './users',
+  'users/%2e%2e/settings',
+  '%2e%2e/settings',
+  'users/1%2Fapi-keys',
+  'users/%37',
+  'users/1/api-keys',
+  'users/1#y',
+  'users/1;x',
+  'users/1\n/../a',
+  'users/7\n',
+  'users/7\r\n',
+  'users/7\u0000',
+  'users/7\t',
+  ' users/7',
+  'users/7 ',
+  'users /7',
+  'USERS/7',
+  'Users/7',
+  'users/٧',
+  'users/７',
+  'users/７/balance-history',
+  'users/7\u200b',
+  'users／7',
+  'us\u202eers/7',
+  'users/-1',
+  'users/+7',
+  'users/1.0',
+  'users/1e3',
+  'users/0x7',
+  'users/1_000',
+  'users/me',
+  'users/:id',
+  'users/all',
+  'users/7/7',
+  'accounts/data',
+  'accounts/:id/usage',
+  'groups/all/stats',
+  'proxies',
+  'settings',
+  'settings/admin-api-key',
+  '/api/v1/admin',
+  '/api/v1/admin/',
+  '/api/v1/admin//users',
+  '/api/v1/admin/users/',
+  '/api/v1/admin/../users',
+  '/api/v1/admin/api/v1/admin/users',
+  '/api/v1/admin//api/v1/admin/users',
+  '/API/v1/admin/users',
+  'api/v1/admin/users',
+  '/api/v1/users',
+  '/api/v2/admin/users',
+  '__proto__',
+  'constructor',
+  'toString',
+];
+const NO_IDS = ['0', '00', '007', '9007199254740992', '9999999999999999', '12345678901234567', '1'.repeat(40)];
+
+describe('a path to read', (check) => {
+  for (const path of TRICKS) {
+    check(`is refused as ${JSON.stringify(path)}`, () => assert.is(kindFor(path), 'route-not-allowed'));
+  }
+  for (const id of NO_IDS) {
+    check(`is refused with the id ${id.slice(0, 20)}`, () => {
+      assert.is(kindFor(`users/${id}`), 'invalid-argument');
+      assert.is(kindFor(`/api/v1/admin/accounts/${id}/stats`), 'invalid-argument');
+    });
+  }
+  check('is told where parameters go when it carries them itself', () => {
+    for (const path of ['users?page=2', 'users/1?x=1', 'users?', '?', 'settings?x']) {
+      assert.is(kindFor(path), 'invalid-argument');
+    }
+    assert.match(sentenceOf(wordsFor(problemOf(() => routeFor('users?page=2')).detail)), /parameters into query/);
+  });
+  check('means the same in its short and in its full form', () => {
+    for (const path of ['users', 'users/7', 'users/9007199254740991', 'users/7/balance-history', 'groups/all']) {
+      assert.is(routeFor(path).path, path);
+      assert.is(routeFor(`/api/v1/admin/${path}`).path, path);
+      assert.is(routeFor(`/api/v1/admin/${path}`).route, routeFor(path).route);
+    }
+  });
+  check('takes a name for a name and a number for an id', () => {
+    assert.is(routeFor('groups/all').route.template, 'groups/all');
+    assert.is(routeFor('groups/usage-summary').route.template, 'groups/usage-summary');
+    assert.is(routeFor('groups/3').route.template, 'groups/:id');
+  });
+  check('leads to every route of the allow-list', () => {
+    for (const route of ROUTES) assert.is(routeFor(route.template.replaceAll(':id', '42')).route, route);
+  });
+  check('is one that the allow-list spells out, or is refused', () => {
+    const templates = ROUTES.map(({ template }) => new RegExp(`^${template.replaceAll(':id', '[1-9][0-9]{0,15}')}$`));
+    const piece = fc.oneof(
+      fc.constantFrom(...ROUTES.flatMap(({ template }) => template.split('/'))),
+      fc.constantFrom(
+        '/',
+        '//',
+        '.',
+        '..',
+        '%2f',
+        '%2e',
+        '\\',
+        '?',
+        '#',
+        '@',
+        ':',
+        ' ',
+        '\n',
+        '/api/v1/admin/',
+        'data',
+      ),
+      fc.nat().map(String),
+      fc.string({ unit: 'binary', maxLength: 3 }),
+    );
+    const paths = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.webUrl(),
+      fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
+      fc.array(piece, { maxLength: 5 }).map((pieces) => pieces.join('/')),
+    );
+    fc.assert(
+      fc.property(paths, (given) => {
+        let path: string;
+        try {
+          path = routeFor(given).path;
+        } catch (error) {
+          assert.instance(error, Problem);
+          return;
+        }
+        assert.ok(given === path || given === `/api/v1/admin/${path}`, JSON.stringify(given));
+        assert.ok(
+          templates.some((template) => template.test(path)),
+          JSON.stringify(given),
+        );
+        assert.is(new URL(path, 'http://relay.test/api/v1/admin/').href, `http://relay.test/api/v1/admin/${path}`);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+const users = routeFor('users').route;
+const complaintFor = (path: string, query: Readonly<Record<string, unknown>>): string =>
+  sentenceOf(wordsFor(problemOf(() => queryFor(routeFor(path).route, query)).detail));
+
+describe('the parameters of a read', (check) => {
+  check('are sent as they were given, with what is always sent', () => {
+    assert.equal(queryFor(users, { status: 'active', page: 3, page_size: '50' }), {
+      page: '3',
+      page_size: '50',
+      include_subscriptions: false,
+      status: 'active',
+    });
+    assert.equal(queryFor(routeFor('accounts').route, {}), { page: 1, page_size: 20, lite: true });
+  });
+  check('cannot take the place of what is always sent', () => {
+    assert.match(complaintFor('users', { include_subscriptions: true }), /this route takes only page, page_size/);
+    assert.match(complaintFor('accounts', { lite: false }), /this route takes only/);
+  });
+  check('are none that the route does not name', () => {
+    for (const name of [
+      'search',
+      'attr[1]',
+      'force',
+      'source',
+      'constructor',
+      'toString',
+      'hasOwnProperty',
+      'Page',
+      '',
+    ]) {
+      assert.match(complaintFor('users', { [name]: 'x' }), /this route takes only page, page_size, status, role/);
+    }
+    assert.match(complaintFor('users/7', { page: 1 }), /this route takes no parameters/);
+  });
+  check('stay where the relay honours them', () => {
+    for (const page of [0, -1, 1.5, 10_001, '1e3', '01', ' 1', true, null, [1], {}, Number.NaN]) {
+      assert.match(complaintFor('users', { page }), /query\.page: expected a whole number from 1 to 10000/);
+    }
+    for (const size of [0, 101, 1001, '']) {
+      assert.match(
+        complaintFor('users', { page_size: size }),
+        /query\.page_size: expected a whole number from 1 to 100/,
+      );
+    }
+  });
+  check('are dates, zones, models and words of the form that they have', () => {
+    const trend = routeFor('dashboard/trend').route;
+    const good = {
+      start_date: '2026-01-31',
+      timezone: 'America/Argentina/Ushuaia',
+      model: 'claude-3-5:v2/x.y',
+      user_id: 7,
+    };
+    assert.equal(queryFor(trend, good), { ...good, user_id: '7' });
+    const bad: readonly Record<string, unknown>[] = [
+      { start_date: '2026-13-01' },
+      { start_date: '2026-1-1' },
+      { start_date: '2026-01-01T00:00:00Z' },
+      { start_date: '2026-01-01\n' },
+      { timezone: '../etc' },
+      { timezone: '/UTC' },
+      { timezone: `${'a'.repeat(65)}` },
+      { model: 'a b' },
+      { model: 'ü' },
+      { user_id: '0' },
+      { granularity: 'minute' },
+    ];
+    for (const query of bad) assert.is(problemOf(() => queryFor(trend, query)).detail.kind, 'invalid-argument');
+  });
+  check('are never quoted in a complaint', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^zz[a-z]{6}$/), fc.stringMatching(/^ZZ[A-Z]{6} !$/), (name, value) => {
+        assert.not.match(complaintFor('users', { [name]: value }), new RegExp(name));
+        assert.not.match(complaintFor('users', { status: value }), /ZZ/);
+      }),
+    );
+  });
+});

@@ -1,0 +1,197 @@
+import * as fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { Problem } from '../../../src/relay-admin/errors.ts';
+import { measures } from '../../../src/relay-admin/measures.ts';
+import { routeFor } from '../../../src/relay-admin/read/match.ts';
+import { amount, fields, list, mapOf, one, page, plain } from '../../../src/relay-admin/read/project.ts';
+import { describe } from '../../check.ts';
+
+const readingOf = (path: string, data: unknown): unknown => routeFor(path).route.reading(data);
+const isOtherShape = (error: unknown): boolean => error instanceof Problem && error.detail.kind === 'upstream-contract';
+
+const user = {
+  id: 7,
+  email: 'bob@example.test',
+  username: 'bob',
+  role: 'user',
+  status: 'active',
+  balance: 0.1 + 0.2,
+  frozen_balance: 0,
+  total_recharged: 12.5,
+  concurrency: 5,
+  rpm_limit: 0,
+  allowed_groups: [1, 2],
+  group_rates: { 3: 1.5 },
+  notes: 'pays late',
+  api_keys: [{ id: 1, key: 'sk-secret' }],
+  password_hash: 'x',
+  subscriptions: [{ id: 1 }],
+  balance_notify_extra_emails: ['alice@example.test'],
+};
+
+describe('what is shown of the relay', (check) => {
+  check('of a user are the known fields, with money as decimal strings', () => {
+    assert.equal(readingOf('users/7', user), {
+      id: 7,
+      email: 'bob@example.test',
+      username: 'bob',
+      role: 'user',
+      status: 'active',
+      concurrency: 5,
+      rpm_limit: 0,
+      balance: '0.3',
+      frozen_balance: '0',
+      total_recharged: '12.5',
+      allowed_groups: [1, 2],
+      group_rates: { 3: 1.5 },
+    });
+  });
+  check('of the balance history is no code, but the note with the marker', () => {
+    const row = { id: 1, code: 'ABCD', type: 'admin_balance', value: 2.5, notes: 'recharge rc_0123456789abcdef', user };
+    assert.equal(
+      readingOf('users/7/balance-history', {
+        items: [row],
+        total: 1,
+        page: 1,
+        page_size: 20,
+        pages: 1,
+        total_recharged: 9,
+      }),
+      {
+        items: [{ id: 1, type: 'admin_balance', notes: 'recharge rc_0123456789abcdef', value: '2.5' }],
+        total: 1,
+        page: 1,
+        page_size: 20,
+        pages: 1,
+        total_recharged: '9',
+      },
+    );
+  });
+  check('of an account are no credentials, no proxy, and of the rest only the models that rest', () => {
+    const account = {
+      id: 3,
+      name: 'main',
+      schedulable: true,
+      credentials: { access_token: 'x', header_overrides: { Authorization: 'Bearer x' } },
+      credentials_status: { has_access_token: true, has_note: 'a text' },
+      proxy: { username: 'u', host: 'h' },
+      notes: 'pw: hunter2',
+      parent_email: 'x@example.test',
+      custom_base_url: 'https://u:p@host',
+      extra: { model_rate_limits: { 'antigravity:gemini': { rate_limit_reset_at: 'soon', who: 'x' } }, email: 'x' },
+    };
+    assert.equal(readingOf('accounts/3', account), {
+      id: 3,
+      name: 'main',
+      schedulable: true,
+      credentials_status: { has_access_token: true },
+      extra: { model_rate_limits: { 'antigravity:gemini': { rate_limit_reset_at: 'soon' } } },
+    });
+  });
+  check('of the moderation settings are no keys, however masked', () => {
+    const shown = readingOf('risk-control/config', {
+      enabled: true,
+      api_key_count: 2,
+      api_key_masked: 'sk-a…z',
+      api_key_masks: ['sk-a…z'],
+      api_key_statuses: [{ masked: 'sk-a', key_hash: 'x' }],
+      blocked_keywords: ['x'],
+      thresholds: { hate: 0.65 },
+    });
+    assert.equal(shown, { enabled: true, api_key_count: 2, thresholds: { hate: 0.65 } });
+  });
+  check('is nothing that a later release adds', () => {
+    const routes = ['users/1', 'accounts/1', 'groups/1', 'channels/1', 'users/1/rpm-status', 'system/version'];
+    const known = { id: 1, version: '1', user_rpm_used: 0 };
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...routes),
+        fc.stringMatching(/^new_[a-z]{1,9}$/),
+        fc.jsonValue(),
+        (path, name, value) => {
+          assert.equal(readingOf(path, { ...known, [name]: value }), readingOf(path, known));
+        },
+      ),
+    );
+  });
+  check('is a number that JSON has', () => {
+    assert.is(plain(JSON.parse('1e999')), null);
+    assert.is(amount(JSON.parse('1e999')), undefined);
+    assert.is(amount('12'), undefined);
+    assert.is(amount(-0.000000001), '0');
+  });
+  check('never reaches into what every object has', () => {
+    const data = JSON.parse('{"__proto__":{"id":1},"id":2}');
+    assert.equal(fields('id constructor toString')(data), { id: 2 });
+    assert.equal(Object.getPrototypeOf(mapOf(plain)(data)), Object.prototype);
+  });
+});
+
+describe('an answer of another shape', (check) => {
+  const page1 = page(fields('id'));
+  check('is told from a page', () => {
+    const others = [
+      null,
+      undefined,
+      [],
+      'x',
+      { items: {} },
+      { items: [1] },
+      { items: [null] },
+      { items: [[]] },
+      { list: [] },
+    ];
+    for (const data of others) assert.throws(() => page1(data), isOtherShape);
+  });
+  check('is told from a list', () => {
+    for (const data of [{}, 'x', 1, ['x'], [null]]) assert.throws(() => list(fields('id'))(data), isOtherShape);
+  });
+  check('is told from one thing, also when it is a thing of another kind', () => {
+    for (const data of [null, undefined, [], 'x', {}, { other: 1 }])
+      assert.throws(() => one(fields('id'))(data), isOtherShape);
+  });
+  check('is not what the relay calls an empty list', () => {
+    assert.equal(list(fields('id'))(null), []);
+    assert.equal(page1({ items: null, total: 0 }), { items: [], total: 0 });
+  });
+});
+
+describe('figures', (check) => {
+  check('keep numbers and switches under any name, and texts only where they name or date something', () => {
+    const shown = measures()({
+      total_tokens: 5,
+      stale: false,
+      uptime: null,
+      anything: 'a text',
+      user_email: 'x@example.test',
+      error_message: 'x',
+      start_date: '2026-01-31',
+      updated: '2026-01-31T00:00:00.123Z',
+      user_id: '77',
+      otp: '123456',
+      models: [{ model: 'claude-x', cost: 1.5, note: 'x' }],
+      platforms: { openai: { active: 1, reason: 'x' } },
+    });
+    assert.equal(shown, {
+      total_tokens: 5,
+      stale: false,
+      uptime: null,
+      start_date: '2026-01-31',
+      updated: '2026-01-31T00:00:00.123Z',
+      user_id: '77',
+      models: [{ model: 'claude-x', cost: 1.5 }],
+      platforms: { openai: { active: 1 } },
+    });
+  });
+  check('keep a list of names', () => {
+    assert.equal(measures('models')(['a', 'b']), ['a', 'b']);
+    assert.equal(measures()(['a', 'b']), []);
+  });
+  check('end where they go too deep', () => {
+    let data: unknown = { cost: 1 };
+    for (let depth = 0; depth < 10_000; depth++) data = { inner: data };
+    const text = JSON.stringify(measures()(data));
+    assert.match(text, /too deep/);
+    assert.ok(text.length < 1000);
+  });
+});

@@ -1,0 +1,360 @@
+import * as assert from 'uvu/assert';
+import type { Exchange } from '../../../src/core/http/client.ts';
+import { describe } from '../../check.ts';
+import { createWorld, keyNumber, previewed } from '../harness/world.ts';
+import { bentFile, changesAt, codeOf, comeTo, inTime, paid, pay, payRefusal, until } from './steps.ts';
+
+const ALICE = 2;
+const CAROL = 4;
+
+/** Something that waits until it is let go on. */
+const createHold = () => {
+  let letGo = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let isReached = false;
+  return {
+    isReached: () => isReached,
+    letGo: () => letGo(),
+    wait() {
+      isReached = true;
+      return released;
+    },
+  };
+};
+
+/** Holds the requests of a method back until they are let through. */
+const holding =
+  (hold: ReturnType<typeof createHold>, method: 'GET' | 'POST', when: 'before' | 'after' = 'before') =>
+  (direct: Exchange): Exchange =>
+  async (sent) => {
+    if (sent.method === method && when === 'before') await hold.wait();
+    sent.signal.throwIfAborted();
+    const received = await direct(sent);
+    if (sent.method === method && when === 'after') await hold.wait();
+    return received;
+  };
+
+describe('recharges at the same time', (check) => {
+  check('of one pair are one POST, and all are told the same', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const token = await previewed(admin, ALICE, '10');
+    world.control.useFault('slow');
+    const asked = Promise.all(Array.from({ length: 10 }, () => paid(admin, { token })));
+    const answers = await inTime(world, asked, 10);
+    assert.is(changesAt(world).length, 1);
+    assert.equal(
+      world.control.credits().map(({ amount }) => amount),
+      ['10'],
+    );
+    assert.is(answers.filter(({ replayed }) => replayed === false).length, 1);
+    for (const answer of answers) assert.equal({ ...answer, replayed: true }, { ...answers[0], replayed: true });
+  });
+
+  check(
+    'of two previews of one user in two processes are one credit: the other was previewed on another balance',
+    async () => {
+      const world = createWorld();
+      const [first, second] = [world.start(), world.start()];
+      const tokens = [await previewed(first, CAROL, '1'), await previewed(second, CAROL, '1')];
+      const answers = await Promise.all([
+        pay(first, { token: tokens[0]!, key: keyNumber(1) }),
+        pay(second, { token: tokens[1]!, key: keyNumber(2) }),
+      ]);
+      assert.equal(answers.map(({ kind }) => kind).sort(), ['done', 'failed']);
+      assert.is(world.control.credits().length, 1);
+      assert.is(changesAt(world).length, 1);
+    },
+  );
+
+  check('of one pair in several processes are one POST, and none is told that nothing was credited', async () => {
+    const world = createWorld();
+    const processes = [world.start(), world.start(), world.start(), world.start()];
+    const token = await previewed(processes[0]!, ALICE, '10');
+    const answers = await Promise.all(processes.flatMap((one) => [pay(one, { token }), pay(one, { token })]));
+    assert.is(changesAt(world).length, 1);
+    for (const answer of answers) assert.is(answer.kind, 'done', JSON.stringify(answer));
+    assert.ok(answers.some((answer) => comeTo(answer) === 'verified'));
+    for (const one of processes) assert.is((await paid(one, { token })).outcome, 'verified');
+  });
+
+  for (const [what, more] of [
+    ['the balance that has risen', {}],
+    ['the marker in the history', { debit: '10' }],
+  ] as const) {
+    check(`of one pair in two processes: the slower takes ${what} for what it is, the credit of its pair`, async () => {
+      const world = createWorld();
+      const hold = createHold();
+      const slower = world.start({ exchange: holding(hold, 'GET') });
+      const quicker = world.start();
+      const token = await previewed(quicker, ALICE, '10');
+      const asked = pay(slower, { token });
+      await until(hold.isReached);
+      assert.is((await paid(quicker, { token })).outcome, 'verified');
+      if ('debit' in more) world.control.debit(ALICE, more.debit);
+      hold.letGo();
+      assert.is(comeTo(await asked), 'verified');
+      assert.is(changesAt(world).length, 1);
+    });
+  }
+
+  check('of one token with two keys credit once, whichever comes first', async () => {
+    const world = createWorld();
+    const processes = [world.start(), world.start()];
+    const token = await previewed(processes[0]!, ALICE, '10');
+    const asked = processes.flatMap((one) => [1, 2].map((key) => pay(one, { token, key: keyNumber(key) })));
+    await Promise.all(asked);
+    assert.is(changesAt(world).length, 1);
+    assert.is(world.control.credits().length, 1);
+  });
+
+  check('of two tokens with one key credit once, whichever comes first', async () => {
+    const world = createWorld();
+    const processes = [world.start(), world.start()];
+    const tokens = [await previewed(processes[0]!, ALICE, '10'), await previewed(processes[0]!, CAROL, '3')];
+    const asked = processes.flatMap((one) => tokens.map((token) => pay(one, { token })));
+    await Promise.all(asked);
+    assert.is(changesAt(world).length, 1);
+    assert.is(world.control.credits().length, 1);
+  });
+
+  check(
+    'with two keys: a call that stands behind another key here is told what another process made of it',
+    async () => {
+      const world = createWorld();
+      const hold = createHold();
+      const slower = world.start({ exchange: holding(hold, 'GET') });
+      const quicker = world.start();
+      const token = await previewed(quicker, ALICE, '10');
+      const behind = pay(slower, { token, key: keyNumber(2) });
+      await until(hold.isReached);
+      await paid(quicker, { token, key: keyNumber(1) });
+      const asked = paid(slower, { token, key: keyNumber(1) });
+      hold.letGo();
+      assert.is((await asked).outcome, 'verified');
+      assert.is(comeTo(await behind), 'IDEMPOTENCY_CONFLICT');
+    },
+  );
+
+  check(
+    'of one pair: whoever comes once it is verified is told so, and does not wait for a call that is not',
+    async () => {
+      const world = createWorld();
+      const [admission, look, sending] = [createHold(), createHold(), createHold()];
+      let reads = 0;
+      const slower = world.start({
+        exchange: (direct) => async (sent) => {
+          reads += 1;
+          await (reads > 2 ? look : admission).wait();
+          return direct(sent);
+        },
+      });
+      const quicker = world.start({ exchange: holding(sending, 'POST') });
+      const token = await previewed(world.start(), ALICE, '10');
+      const early = pay(slower, { token });
+      await until(admission.isReached);
+      const asked = pay(quicker, { token });
+      await until(sending.isReached);
+      admission.letGo();
+      await until(look.isReached);
+      sending.letGo();
+      assert.is(comeTo(await asked), 'verified');
+      assert.is((await paid(slower, { token })).outcome, 'verified');
+      look.letGo();
+      assert.is(comeTo(await early), 'answer_not_recorded');
+      assert.is((await paid(slower, { token })).outcome, 'verified');
+      assert.is(changesAt(world).length, 1);
+    },
+  );
+
+  check('of two users do not wait for each other', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const tokens = [await previewed(admin, ALICE, '10'), await previewed(admin, CAROL, '3')];
+    world.control.useFault('slow', 2);
+    const asked = Promise.all(tokens.map((token, index) => paid(admin, { token, key: keyNumber(index) })));
+    await until(() => changesAt(world).length === 2);
+    assert.equal(
+      changesAt(world).map(({ at }) => at - world.clock.now()),
+      [0, 0],
+    );
+    await world.clock.advance(1000);
+    for (const { outcome } of await asked) assert.is(outcome, 'verified');
+  });
+
+  check('of one user go one after the other', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const tokens = [await previewed(admin, ALICE, '10'), await previewed(admin, ALICE, '3')];
+    const startedAt = world.clock.now();
+    world.control.useFault('slow', 2);
+    const first = paid(admin, { token: tokens[0]!, key: keyNumber(0) });
+    await until(() => changesAt(world).length === 1);
+    const second = paid(admin, { token: tokens[1]!, key: keyNumber(1) });
+    // Spent at once, so that the second preview is not stale.
+    world.control.debit(ALICE, '20');
+    await world.clock.advance(1000);
+    assert.is((await first).outcome, 'verified');
+    await until(() => changesAt(world).length === 2);
+    await world.clock.advance(1000);
+    assert.is((await second).outcome, 'verified');
+    assert.equal(
+      changesAt(world).map(({ at }) => at - startedAt),
+      [0, 1000],
+    );
+  });
+
+  check('of one user: the second of two previews is stale once the first has credited', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const tokens = [await previewed(admin, ALICE, '10'), await previewed(admin, ALICE, '10')];
+    const asked = tokens.map((token, index) => pay(admin, { token, key: keyNumber(index) }));
+    assert.equal((await Promise.all(asked)).map(comeTo).sort(), ['PREVIEW_STALE', 'verified']);
+    assert.is(changesAt(world).length, 1);
+  });
+});
+
+describe('a recharge that is cancelled', (check) => {
+  const cancellable = async (given: Parameters<ReturnType<typeof createWorld>['start']>[0]) => {
+    const world = createWorld();
+    const token = await previewed(world.start(), ALICE, '10');
+    const admin = world.start(given);
+    const caller = new AbortController();
+    return { world, token, admin, caller, asked: pay(admin, { token, signal: caller.signal }) };
+  };
+
+  check('before it was sent sends nothing, and its pair stays good', async () => {
+    const hold = createHold();
+    const { world, token, admin, caller, asked } = await cancellable({ exchange: holding(hold, 'GET') });
+    await until(hold.isReached);
+    caller.abort();
+    hold.letGo();
+    const answer = await asked;
+    assert.is(comeTo(answer), 'CANCELLED');
+    assert.match(JSON.stringify(answer), 'before anything was sent. outcome=not_applied retry=same_call');
+    assert.equal(changesAt(world), []);
+    assert.is((await paid(admin, { token })).outcome, 'verified');
+  });
+
+  check('before it was even begun sends nothing', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const token = await previewed(admin, ALICE, '10');
+    assert.is(codeOf(await payRefusal(admin, { token, signal: AbortSignal.abort() })), 'CANCELLED');
+    assert.equal(changesAt(world), []);
+  });
+
+  check('while it waits for its user sends nothing, and lets the next one through', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const tokens = await Promise.all(['10', '3', '2'].map((amount) => previewed(admin, ALICE, amount)));
+    world.control.useFault('slow');
+    const caller = new AbortController();
+    const first = pay(admin, { token: tokens[0]!, key: keyNumber(0) });
+    await until(() => changesAt(world).length === 1);
+    const second = pay(admin, { token: tokens[1]!, key: keyNumber(1), signal: caller.signal });
+    const third = pay(admin, { token: tokens[2]!, key: keyNumber(2) });
+    world.control.debit(ALICE, '20');
+    caller.abort();
+    assert.is(comeTo(await second), 'CANCELLED');
+    await world.clock.advance(1000);
+    assert.equal([comeTo(await first), comeTo(await third)], ['verified', 'verified']);
+  });
+
+  check('while it is being noted is not sent, and its token is used up', async () => {
+    const hold = createHold();
+    const world = createWorld();
+    const token = await previewed(world.start(), ALICE, '10');
+    const append = (line: string) => (line.includes('"claim"') ? hold.wait() : Promise.resolve());
+    const admin = world.start({ journalFile: bentFile(world.file.open(), { append }) });
+    const caller = new AbortController();
+    const asked = payRefusal(admin, { token, signal: caller.signal });
+    await until(hold.isReached);
+    caller.abort();
+    hold.letGo();
+    assert.is(codeOf(await asked), 'RECHARGE_NOT_SENT');
+    for (const process of [admin, world.start()])
+      assert.is(codeOf(await payRefusal(process, { token })), 'RECHARGE_NOT_SENT');
+    assert.equal(changesAt(world), []);
+  });
+
+  for (const when of ['before', 'after'] as const) {
+    check(`once it is on its way is followed to its end and noted (held ${when} the relay has it)`, async () => {
+      const hold = createHold();
+      const { world, token, admin, caller, asked } = await cancellable({ exchange: holding(hold, 'POST', when) });
+      await until(hold.isReached);
+      caller.abort();
+      hold.letGo();
+      await admin.settled();
+      assert.is(comeTo(await asked), 'verified');
+      assert.match(world.file.lines.at(-1) ?? '', '"state":"verified"');
+      for (const process of [world.start(), admin]) {
+        const again = await paid(process, { token });
+        assert.equal([again.outcome, again.replayed], ['verified', true]);
+      }
+      assert.is(changesAt(world).length, 1);
+    });
+  }
+});
+
+describe('a journal that fails once the recharge was sent', (check) => {
+  for (const [fault, comesTo] of [
+    [undefined, 'verified'],
+    ['rate-limited', 'RECHARGE_REFUSED'],
+    ['drop-after', 'no_answer'],
+  ] as const) {
+    check(`hides nothing of a recharge that came to ${comesTo}, also when it is asked for again`, async () => {
+      const world = createWorld();
+      const token = await previewed(world.start(), ALICE, '10');
+      const append = async (line: string) => {
+        if (line.includes('"settlement"')) throw new Error('ENOSPC');
+      };
+      let isReadable = true;
+      const read = async () => {
+        if (!isReadable) throw new Error('EIO');
+      };
+      const admin = world.start({ journalFile: bentFile(world.file.open(), { append, read }) });
+      if (fault !== undefined) world.control.useFault(fault);
+      assert.is(comeTo(await pay(admin, { token })), comesTo);
+      assert.match(world.logged.join('\n'), 'journal-not-written');
+      assert.is(comeTo(await pay(admin, { token })), comesTo);
+      isReadable = false;
+      assert.is(comeTo(await pay(admin, { token })), comesTo);
+      // Another process has only the claim to go by: it does not know, says so, and sends nothing.
+      const elsewhere = await paid(world.start(), { token });
+      assert.is(elsewhere.reason, 'answer_not_recorded');
+      assert.is(changesAt(world).length, 1);
+    });
+  }
+
+  check('tells nobody that a recharge was refused before the disk holds it', async () => {
+    const [answering, reading, writing] = [createHold(), createHold(), createHold()];
+    let isHeld = false;
+    const world = createWorld();
+    const token = await previewed(world.start(), ALICE, '10');
+    const journalFile = bentFile(world.file.open(), {
+      append: (line) => (line.includes('"settlement"') ? writing.wait() : Promise.resolve()),
+      read: () => (isHeld ? reading.wait() : Promise.resolve()),
+    });
+    const admin = world.start({ journalFile, exchange: holding(answering, 'POST', 'after') });
+    world.control.useFault('rate-limited');
+    const asked = [pay(admin, { token })];
+    await until(answering.isReached);
+    isHeld = true;
+    asked.push(pay(admin, { token }));
+    await until(reading.isReached);
+    isHeld = false;
+    answering.letGo();
+    await until(() => world.logged.some((line) => line.includes('not_applied')));
+    let answers = 0;
+    for (const answer of asked) void answer.finally(() => void answers++);
+    reading.letGo();
+    await until(writing.isReached);
+    await world.clock.advance(1000);
+    assert.is(answers, 0);
+    writing.letGo();
+    assert.equal((await Promise.all(asked)).map(comeTo), ['RECHARGE_REFUSED', 'RECHARGE_REFUSED']);
+  });
+});

@@ -1,0 +1,193 @@
+import * as assert from 'uvu/assert';
+import { Problem } from '../../../src/relay-admin/errors.ts';
+import type { SettlementEntry } from '../../../src/relay-admin/journal-entry.ts';
+import { createJournal } from '../../../src/relay-admin/recharge/journal.ts';
+import { earlierDoubts } from '../../../src/relay-admin/recharge/unresolved.ts';
+import { describe, rejection } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { createScriptedRelay, historyRow } from '../harness/scripted-relay.ts';
+import { createIds, createMemoryFile } from './memory-journal.ts';
+
+const NEVER = new AbortController().signal;
+const SETTLES_MS = 120_000;
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+const markerOf = (index: number): string => `rc_${String(index).padStart(16, '0')}`;
+
+/** Recharges of user 7 that were sent so many milliseconds ago, of which the history holds those in `credited`. */
+const doubtWorld = async (agesMs: readonly number[], credited: readonly number[] = []) => {
+  const clock = createFakeClock();
+  const now = clock.now();
+  const journal = createJournal(createMemoryFile().open(), createIds());
+  const bys: string[] = [];
+  for (const [index, ageMs] of agesMs.entries()) {
+    const hash = (letter: string) => letter + String(index).padStart(63, '0');
+    const { claim } = await journal.claim({
+      at: now - ageMs,
+      token: hash('a'),
+      key: hash('b'),
+      marker: markerOf(index),
+      userId: 7,
+      amount: `${index + 1}.5`,
+      balanceBefore: '10',
+    });
+    bys.push(claim.by);
+  }
+  const items = credited.map((index) => historyRow(index, { notes: `recharge ${markerOf(index)}` }));
+  const { relay, reads } = createScriptedRelay(() => ({ items, total: items.length }));
+  const settle = (index: number, more: Partial<SettlementEntry>) =>
+    journal.settle({ at: now, by: bys[index] ?? '', state: 'accepted_unverified', isAccepted: false, ...more });
+  return {
+    look: (userId = 7, signal = NEVER) => earlierDoubts({ relay, journal, clock }, userId, signal),
+    reads,
+    settle,
+    now,
+  };
+};
+const problemOf = async (promise: Promise<unknown>) => {
+  const error = await rejection(promise);
+  assert.instance(error, Problem);
+  return (error as Problem).detail;
+};
+
+describe('earlier recharges in doubt', (check) => {
+  check('are none when there are none, and then nothing is asked', async () => {
+    const { look, reads } = await doubtWorld([]);
+    assert.equal(await look(), []);
+    assert.is(reads.length, 0);
+  });
+
+  check('of another user are none', async () => {
+    const { look, reads } = await doubtWorld([1000]);
+    assert.equal(await look(8), []);
+    assert.is(reads.length, 0);
+  });
+
+  check('are told with their amount and time, and whether the history holds them by now', async () => {
+    const { look, now } = await doubtWorld([3_600_000, 600_000], [1]);
+    assert.equal(await look(), [
+      { reference: markerOf(0), amount: '1.5', sentAt: new Date(now - 3_600_000).toISOString(), isCredited: false },
+      { reference: markerOf(1), amount: '2.5', sentAt: new Date(now - 600_000).toISOString(), isCredited: true },
+    ]);
+  });
+
+  check('end with an answer that clears them up', async () => {
+    for (const settled of [
+      { state: 'verified', isAccepted: true },
+      { state: 'not_applied', status: 400 },
+    ] as const) {
+      const { look, settle, reads } = await doubtWorld([600_000]);
+      await settle(0, settled);
+      assert.equal(await look(), []);
+      assert.is(reads.length, 0);
+    }
+    const { look, settle } = await doubtWorld([600_000]);
+    await settle(0, { doubt: 'no-answer' });
+    assert.is((await look()).length, 1);
+  });
+
+  check('that the relay said it made count as made, also without a row, and at once', async () => {
+    const { look, settle } = await doubtWorld([0]);
+    await settle(0, { isAccepted: true });
+    assert.equal(
+      (await look()).map(({ isCredited }) => isCredited),
+      [true],
+    );
+  });
+
+  check('that are too young to be sure of stop everything, and say for how long', async () => {
+    for (const [ageMs, retryAfterMs] of [
+      [0, SETTLES_MS],
+      [1, SETTLES_MS - 1],
+      [SETTLES_MS - 1, 1],
+    ] as const) {
+      const { look } = await doubtWorld([ageMs]);
+      assert.equal(await problemOf(look()), { kind: 'unresolved-recharge', retryAfterMs, reference: markerOf(0) });
+    }
+  });
+
+  check('that are old enough stop nothing', async () => {
+    for (const ageMs of [SETTLES_MS, SETTLES_MS + 1]) {
+      const { look } = await doubtWorld([ageMs]);
+      assert.equal(
+        (await look()).map(({ isCredited }) => isCredited),
+        [false],
+      );
+    }
+  });
+
+  check('that are young stop nothing once the history holds them', async () => {
+    const { look } = await doubtWorld([1000], [0]);
+    assert.equal(
+      (await look()).map(({ isCredited }) => isCredited),
+      [true],
+    );
+  });
+
+  check('stop everything for the one that is too young, among others that are not', async () => {
+    const { look } = await doubtWorld([600_000, 500_000, 1000], [0]);
+    assert.equal(await problemOf(look()), {
+      kind: 'unresolved-recharge',
+      retryAfterMs: SETTLES_MS - 1000,
+      reference: markerOf(2),
+    });
+  });
+
+  check('from a clock that ran ahead stop everything', async () => {
+    const { look } = await doubtWorld([-5000]);
+    assert.equal(await problemOf(look()), {
+      kind: 'unresolved-recharge',
+      retryAfterMs: SETTLES_MS + 5000,
+      reference: markerOf(0),
+    });
+  });
+
+  check('are remembered for a week', async () => {
+    assert.is((await (await doubtWorld([WEEK_MS - 1])).look()).length, 1);
+    for (const ageMs of [WEEK_MS, WEEK_MS + 1]) {
+      const { look, reads } = await doubtWorld([ageMs]);
+      assert.equal(await look(), []);
+      assert.is(reads.length, 0);
+    }
+  });
+
+  check('are the latest five, and one look at the history is enough for them', async () => {
+    const { look, reads } = await doubtWorld(
+      [9, 8, 7, 6, 5, 4, 3].map((minutes) => minutes * 60_000),
+      [6],
+    );
+    const doubts = await look();
+    assert.equal(
+      doubts.map(({ reference, isCredited }) => [reference, isCredited]),
+      [2, 3, 4, 5, 6].map((index) => [markerOf(index), index === 6]),
+    );
+    assert.is(reads.length, 1);
+  });
+
+  check('pass on the problem of a history that cannot be read', async () => {
+    const { journal, clock } = {
+      journal: createJournal(createMemoryFile().open(), createIds()),
+      clock: createFakeClock(),
+    };
+    await journal.claim({
+      at: clock.now() - 600_000,
+      token: 'a'.repeat(64),
+      key: 'b'.repeat(64),
+      marker: markerOf(0),
+      userId: 7,
+      amount: '1',
+      balanceBefore: '0',
+    });
+    const { relay } = createScriptedRelay(() => ({ items: 'x' }));
+    assert.equal(await problemOf(earlierDoubts({ relay, journal, clock }, 7, NEVER)), {
+      kind: 'upstream-contract',
+      why: 'not-the-shape',
+    });
+  });
+
+  check('are not looked for once the caller has left', async () => {
+    const { look } = await doubtWorld([600_000]);
+    const reason = new Error('left');
+    assert.is(await rejection(look(7, AbortSignal.abort(reason))), reason);
+  });
+});

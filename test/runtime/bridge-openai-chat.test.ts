@@ -1,9 +1,0 @@
-import { describe } from '../check.ts';
-import { checkClient } from './bridge-clients.ts';
-import { CHAT_CLIENTS } from './bridge-openai-chat.ts';
-import { sharedBridgeWorld } from './bridge-world.ts';
-
-const beside = sharedBridgeWorld();
-
-for (const client of Object.values(CHAT_CLIENTS))
-  describe(`OpenAI's own client, chat completions, ${client.name}`, (check) => checkClient(check, { beside, client }));

@@ -1,0 +1,194 @@
+import OpenAI from 'openai';
+import * as assert from 'uvu/assert';
+import { answer, text } from '../../../src/demo/model/reply.ts';
+import { describe } from '../../check.ts';
+import { awaitedLater } from '../agent/process.ts';
+import { isNoTitle, until } from '../agent/world.ts';
+import { asked } from './clients.ts';
+import { ask, askChat, askResponses, chatOf, chunksIn, eventsIn, strictly, wordsIn } from './raw.ts';
+import { BRIDGE_KEY, type BridgeProcess, begunTogether, inBridgeWorld } from './world.ts';
+
+/** All of these mostly wait, so they wait together. */
+const together = begunTogether();
+const SILENCE_MS = 10_500;
+/** An answer that takes longer to begin than a heartbeat. */
+const LATE = answer([{ kind: 'wait', ms: SILENCE_MS }, ...text('At last.')]);
+
+/** Settings of the bridge, and what comes of them while nothing is said. */
+const silently = (mode: string | undefined, body: (bridge: BridgeProcess) => Promise<void>) =>
+  inBridgeWorld({ bridge: mode === undefined ? {} : { BRIDGE_HEARTBEAT: mode } }, async ({ bridge, model }) => {
+    model.sayAlways(LATE, isNoTitle);
+    await body(bridge);
+  });
+
+/** What three clients are told: two as it stands, and one that reads it with the official library. */
+const allOf = async (bridge: BridgeProcess) => {
+  const openai = new OpenAI({ baseURL: bridge.baseURL, apiKey: BRIDGE_KEY });
+  const messages = [{ role: 'user' as const, content: 'hello' }];
+  const [chat, responses, heard] = await Promise.all([
+    askChat(bridge).then(({ ended }) => ended),
+    askResponses(bridge).then(({ ended }) => ended),
+    openai.chat.completions.stream({ model: 'demo/main', messages }).finalContent(),
+  ]);
+  return { chat, responses, heard };
+};
+
+describe('the bytes of a stream in which nothing is said for long', (check) => {
+  check(
+    'are a comment now and then, which no client takes for an event',
+    together(
+      silently(undefined, async (bridge) => {
+        const { chat, responses, heard } = await allOf(bridge);
+        for (const bytes of [chat, responses]) assert.equal(strictly(bytes).comments, [': ping']);
+        assert.is(wordsIn(chunksIn(strictly(chat).told)), 'At last.');
+        assert.is(heard, 'At last.');
+      }),
+    ),
+  );
+
+  check(
+    'are an empty chunk where clients hear no comments',
+    together(
+      silently('chunk', async (bridge) => {
+        const { chat, responses, heard } = await allOf(bridge);
+        const { told, comments } = strictly(chat);
+        const chunks = chunksIn(told);
+        assert.equal(comments, []);
+        assert.equal(chunks[1]?.choices[0], { index: 0, delta: {}, logprobs: null, finish_reason: null });
+        assert.is(chunks[1]?.id, chunks[0]?.id);
+        assert.is(wordsIn(chunks), 'At last.');
+        // There is no such event among those of responses.
+        assert.equal(strictly(responses).comments, [': ping']);
+        assert.is(heard, 'At last.');
+      }),
+    ),
+  );
+
+  check(
+    'are none where that is wanted',
+    together(
+      silently('off', async (bridge) => {
+        const { ended } = await askChat(bridge);
+        const { told, comments } = strictly(await ended);
+        assert.equal(comments, []);
+        assert.is(chunksIn(told).filter(({ choices }) => Object.keys(choices[0]?.delta ?? {}).length === 0).length, 1);
+      }),
+    ),
+  );
+});
+
+const STOP_LIMIT_MS = 10_000;
+const ENDING_LIMIT_MS = 20_000;
+/** Says a little and then nothing, until nobody listens. */
+const HANGING = answer([...text('so far '), { kind: 'hang' }]);
+
+const stopping = async ({ running }: BridgeProcess, signal: NodeJS.Signals) => {
+  const startedAt = performance.now();
+  // Ended the hard way when it does not end by itself: that signal is then told.
+  const timer = setTimeout(() => running.signal('SIGKILL'), ENDING_LIMIT_MS);
+  running.signal(signal);
+  const ended = await running.ended;
+  clearTimeout(timer);
+  return { ...ended, tookMs: performance.now() - startedAt };
+};
+
+/** A whole answer, asked for and not waited for. */
+const begun = (bridge: BridgeProcess) => awaitedLater(ask(bridge, '/v1/chat/completions', chatOf()));
+
+describe('stopping the bridge bundle', (check) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    check(
+      `by ${signal} takes no time when nothing is under way`,
+      together(
+        inBridgeWorld({}, async ({ bridge, model }) => {
+          model.sayAlways('Good day.', isNoTitle);
+          const { ended } = await askChat(bridge);
+          await ended;
+          await (await bridge.send('/v1/models')).json();
+          const { code, tookMs } = await stopping(bridge, signal);
+          assert.is(code, 0, bridge.running.stderr());
+          assert.ok(tookMs < 3000, `${Math.round(tookMs)} ms`);
+          assert.match(bridge.running.stderr(), /"event":"stopped"\}\n$/);
+        }),
+      ),
+    );
+  }
+
+  check(
+    'lets answers come to their end that take a moment',
+    together(
+      inBridgeWorld({}, async ({ bridge, model }) => {
+        model.sayAlways(answer([...text('so far '), { kind: 'wait', ms: 1500 }, ...text('so good.')]), isNoTitle);
+        const whole = begun(bridge);
+        const chat = await askChat(bridge);
+        await until('it has begun', () => /so f/.test(chat.bytes().toString()));
+        const { code, tookMs } = await stopping(bridge, 'SIGTERM');
+        assert.is(code, 0, bridge.running.stderr());
+        assert.ok(tookMs < 5000, `${Math.round(tookMs)} ms`);
+        const { told } = strictly(await chat.ended);
+        assert.equal([wordsIn(chunksIn(told)), told.at(-1)?.data], ['so far so good.', '[DONE]']);
+        assert.match((await (await whole).ended).toString(), 'so far so good.');
+      }),
+    ),
+  );
+
+  check(
+    'ends the others with a last word, and their runs at the agent, and takes no new ones meanwhile',
+    together(
+      inBridgeWorld({}, async (world) => {
+        const { bridge, model } = world;
+        model.sayAlways(HANGING, isNoTitle);
+        const [chat, response] = await Promise.all([askChat(bridge), askResponses(bridge)]);
+        const whole = begun(bridge);
+        await until('all of them run', () => asked(world).length === 3);
+        const over = stopping(bridge, 'SIGTERM');
+        await bridge.running.saying(/"event":"stopping"/);
+        assert.not.ok(
+          await fetch(`${bridge.address}/ready`).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        );
+        const { code, signal, tookMs } = await over;
+        assert.equal([code, signal], [0, null], bridge.running.stderr());
+        assert.ok(tookMs < STOP_LIMIT_MS, `${Math.round(tookMs)} ms`);
+        const { told } = strictly(await chat.ended);
+        assert.match(
+          told.at(-1)?.data ?? '',
+          /^\{"error":\{"message":"[^"]+","type":"server_error","param":null,"code":"unavailable"/,
+        );
+        const events = eventsIn(strictly(await response.ended).told);
+        assert.equal(
+          events.slice(-2).map(({ type }) => type),
+          ['error', 'response.failed'],
+        );
+        const { response: refused, ended } = await whole;
+        assert.is(refused.statusCode, 503);
+        assert.match((await ended).toString(), '"code":"unavailable"');
+        await until('nobody listens to the model', () => asked(world).every((one) => one.isLeft()));
+        assert.not.match(bridge.running.stderr(), '"event":"bug"');
+      }),
+    ),
+  );
+
+  check(
+    'by two signals at once is one stop, and by a later one ends at once with 1',
+    together(
+      inBridgeWorld({}, async (world) => {
+        const { bridge, model } = world;
+        model.sayAlways(HANGING, isNoTitle);
+        const { ended } = await askChat(bridge);
+        await until('it runs', () => asked(world).length === 1);
+        bridge.running.signal('SIGTERM');
+        await bridge.running.saying(/"event":"stopping"/);
+        bridge.running.signal('SIGINT');
+        await new Promise((resolve) => setTimeout(resolve, 600));
+        assert.is(bridge.running.child.exitCode, null);
+        const { code, tookMs } = await stopping(bridge, 'SIGTERM');
+        assert.is(code, 1);
+        assert.ok(tookMs < 2000, `${Math.round(tookMs)} ms`);
+        await ended;
+      }),
+    ),
+  );
+});

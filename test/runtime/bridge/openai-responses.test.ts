@@ -1,0 +1,130 @@
+import OpenAI, { type APIError, BadRequestError, NotFoundError } from 'openai';
+import * as assert from 'uvu/assert';
+import { answer, text } from '../../../src/demo/model/reply.ts';
+import { describe, rejection } from '../../check.ts';
+import { isNoTitle, until } from '../agent/world.ts';
+import { asked, checkClient, newWords, scriptTool, sessionsOf } from './clients.ts';
+import { RESPONSES_CLIENTS, wordsIn } from './openai-responses.ts';
+import { BRIDGE_KEY, type BridgeWorld, OTHER_BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
+
+type Made = OpenAI.Responses.Response;
+
+const MODEL = 'demo/main';
+const beside = sharedBridgeWorld();
+
+for (const client of Object.values(RESPONSES_CLIENTS))
+  describe(`OpenAI's own client, responses, ${client.name}`, (check) => checkClient(check, { beside, client }));
+
+const ownClient = ({ bridge }: BridgeWorld, apiKey = BRIDGE_KEY): OpenAI =>
+  new OpenAI({ baseURL: bridge.baseURL, apiKey });
+
+describe("OpenAI's own client, responses that are there", (check) => {
+  check(
+    'reads one again as it was, with the call that the agent made',
+    beside(async (world) => {
+      const openai = ownClient(world);
+      scriptTool(world);
+      const made = await openai.responses.create({ model: MODEL, input: newWords() });
+      const again = await openai.responses.retrieve(made.id);
+      assert.equal([again.id, again.status, wordsIn(again)], [made.id, 'completed', 'I look.\n\nIt is five.']);
+      assert.equal(again.output, made.output);
+      assert.equal(again.usage, made.usage);
+      assert.equal(
+        made.output.map(({ type }) => type),
+        ['message', 'mcp_call', 'message'],
+      );
+    }),
+  );
+
+  check(
+    'reads what there was to one whose stream it left',
+    beside(async (world) => {
+      const openai = ownClient(world);
+      world.model.say(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+      let id = '';
+      for await (const event of await openai.responses.create({ model: MODEL, input: newWords(), stream: true })) {
+        if (event.type === 'response.created') id = event.response.id;
+        if (event.type === 'response.output_text.delta') break;
+      }
+      let found: Made | undefined;
+      await until('it is kept', async () => {
+        found = await openai.responses.retrieve(id).catch(() => undefined);
+        return found !== undefined;
+      });
+      assert.is(found === undefined ? '' : wordsIn(found), 'so far ');
+      assert.ok(asked(world)[0]?.isLeft());
+    }),
+  );
+
+  check(
+    'deletes one, which then is not there, neither to read nor to go on from',
+    beside(async (world) => {
+      const openai = ownClient(world);
+      world.model.sayAlways('Good day.', isNoTitle);
+      const { id } = await openai.responses.create({ model: MODEL, input: newWords() });
+      const before = (await sessionsOf(world)).length;
+      await openai.responses.delete(id);
+      for (const call of [openai.responses.retrieve(id), openai.responses.delete(id)]) {
+        const error = await rejection(call);
+        assert.instance(error, NotFoundError);
+      }
+      const onward = { model: MODEL, input: 'more', previous_response_id: id };
+      const error = await rejection(openai.responses.create(onward));
+      assert.instance(error, BadRequestError);
+      assert.equal(
+        [(error as APIError).code, (error as APIError).param],
+        ['previous_response_not_found', 'previous_response_id'],
+      );
+      await until('its session is gone', async () => (await sessionsOf(world)).length === before - 1);
+      assert.is(asked(world).length, 1);
+    }),
+  );
+
+  check(
+    'are not there for whoever has another key',
+    beside(async (world) => {
+      const [openai, stranger] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
+      world.model.sayAlways('Good day.', isNoTitle);
+      const { id } = await openai.responses.create({ model: MODEL, input: newWords() });
+      for (const call of [stranger.responses.retrieve(id), stranger.responses.delete(id)])
+        assert.instance(await rejection(call), NotFoundError);
+      const stolen = stranger.responses.create({ model: MODEL, input: 'more', previous_response_id: id });
+      assert.is(((await rejection(stolen)) as APIError).code, 'previous_response_not_found');
+      assert.is((await openai.responses.retrieve(id)).id, id);
+    }),
+  );
+
+  check(
+    'are gone on from in the middle, in a session that is told what was said until then and no more',
+    beside(async (world) => {
+      const openai = ownClient(world);
+      const [first, second, other] = [newWords(), newWords(), newWords()];
+      world.model.sayAlways('Good day.', isNoTitle);
+      const { id } = await openai.responses.create({ model: MODEL, input: first });
+      await openai.responses.create({ model: MODEL, input: second, previous_response_id: id });
+      const before = (await sessionsOf(world)).length;
+      await openai.responses.create({ model: MODEL, input: other, previous_response_id: id });
+      assert.is((await sessionsOf(world)).length, before + 1);
+      const heard = JSON.stringify(asked(world).at(-1)?.turns);
+      for (const words of [first, other]) assert.match(heard, words);
+      assert.not.match(heard, second);
+    }),
+  );
+
+  check(
+    'go on in one conversation, whichever client names it, and not in that of another key',
+    beside(async (world) => {
+      const conversation = newWords();
+      const [openai, stranger] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
+      world.model.sayAlways('Good day.', isNoTitle);
+      await openai.responses.create({ model: MODEL, input: 'one', conversation });
+      await openai.responses.create({ model: MODEL, input: 'two', conversation: { id: conversation } });
+      const made = await stranger.responses.create({ model: MODEL, input: 'three', conversation });
+      assert.is(made.conversation?.id, conversation);
+      assert.equal(
+        asked(world).map(({ turns }) => turns.length),
+        [1, 3, 1],
+      );
+    }),
+  );
+});

@@ -1,0 +1,15 @@
+import { describe } from '../../check.ts';
+import { backendContract } from './backend.ts';
+import { requestsContract } from './requests.ts';
+import { serviceContract } from './service.ts';
+import { createWorlds, type Runtime } from './worlds.ts';
+
+/** What every runtime must do with the same code. Each check asks over real HTTP; the last one ends all that was started. */
+export const contract = ({ name, start, ...sides }: Runtime): void => {
+  describe(`the gateway on ${name}`, (check) => {
+    const worlds = createWorlds(start);
+    requestsContract(check, worlds);
+    backendContract(check, worlds);
+    serviceContract(check, worlds, sides);
+  });
+};

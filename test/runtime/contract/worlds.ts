@@ -1,0 +1,110 @@
+import { type Backend, judgedBy, type Script, startBackend } from '../backends.ts';
+import { type Answer, fetchText, KEY, moderate, type Question } from '../client.ts';
+import type { Gateway } from '../gateway/process.ts';
+import type { Variables } from '../processes.ts';
+
+/** One way of running the gateway, as a file of the contract names it. */
+export type Runtime = {
+  readonly name: string;
+  readonly start: (variables: Variables) => Promise<Gateway>;
+  readonly keepsMetrics: boolean;
+  /** Starts with variables that must not do, and gives back what it says to whoever runs it and to whoever asks it. */
+  readonly refused: (variables: Variables) => Promise<{ readonly printed: string; readonly answered: string }>;
+};
+
+export const BACKEND_KEYS = ['canary-backend-key-1', 'canary-backend-key-2'];
+export const BODY_LIMIT_BYTES = 65_536;
+/** Secrets, and what a stack or a path of ours would look like. */
+export const INSIDES = /canary-|\bat .*\.js:\d|node_modules|file:\/\//;
+
+const ACCOUNT = 'canary-account-42';
+
+/** The backend does what the text asks for, so that one gateway can be shown every kind of trouble. */
+const obedient: Script = ({ text }) => {
+  if (text.includes('please answer nonsense')) return { status: 200, body: `{"model":"demo-judge","x":"${ACCOUNT}"}` };
+  if (text.includes('please break')) return { status: 500, body: `{"error":"${ACCOUNT} broke"}` };
+  if (text.includes('please hang')) return 'hang';
+  if (text.includes('please take your time')) return { delayMs: 300 };
+  return undefined;
+};
+const refusing: Script = () => ({ status: 401, body: JSON.stringify({ error: `unauthorized: ${ACCOUNT}` }) });
+
+export type World = { readonly gateway: Gateway; readonly backend: Backend };
+
+/** The gateways of one runtime, each started when it is first wanted, and everything that they ever answered. */
+export type Worlds = {
+  readonly main: () => Promise<World>;
+  readonly overOpenAi: () => Promise<World>;
+  /** The backend refuses every key. */
+  readonly overCloud: () => Promise<World>;
+  readonly oneAtATime: () => Promise<World>;
+  /** Asks the main gateway for a moderation. */
+  readonly ask: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
+  readonly get: (path: string, question?: Question) => Promise<Answer>;
+  /** Keeps an answer for the last look at all of them. */
+  readonly kept: (answer: Promise<Answer>) => Promise<Answer>;
+  readonly answers: readonly Answer[];
+  /** Ends everything and gives back what was started. */
+  readonly stop: () => Promise<readonly World[]>;
+};
+
+export const createWorlds = (start: Runtime['start']): Worlds => {
+  const worlds: Promise<World>[] = [];
+  const answers: Answer[] = [];
+
+  const startWorld = async (script: Script, variables: (backend: Backend) => Variables): Promise<World> => {
+    const backend = await startBackend(script);
+    const common = { MODERATION_API_KEYS: KEY, MAX_BODY_BYTES: String(BODY_LIMIT_BYTES) };
+    try {
+      return { gateway: await start({ ...common, ...variables(backend) }), backend };
+    } catch (error) {
+      await backend.stop();
+      throw error;
+    }
+  };
+  const world = (script: Script, variables: (backend: Backend) => Variables) => {
+    let started: Promise<World> | undefined;
+    return (): Promise<World> => {
+      if (started === undefined) {
+        started = startWorld(script, variables);
+        worlds.push(started);
+      }
+      return started;
+    };
+  };
+  const main = world(obedient, ({ address }) => judgedBy(address));
+  const kept = async (answer: Promise<Answer>): Promise<Answer> => {
+    answers.push(await answer);
+    return answer;
+  };
+  return {
+    main,
+    overOpenAi: world(obedient, ({ address }) => ({
+      ...judgedBy(address),
+      BACKEND_DIALECT: 'openai',
+      BACKEND_API_KEYS: BACKEND_KEYS.join(','),
+      RATE_LIMIT_RPM: '1',
+    })),
+    overCloud: world(refusing, ({ address }) => ({
+      BACKEND_CLOUD_URL: address,
+      BACKEND_API_KEYS: BACKEND_KEYS.join(','),
+    })),
+    // The queue holds what the largest request can need: that has to be little, or nobody is ever turned away.
+    oneAtATime: world(obedient, ({ address }) => ({
+      ...judgedBy(address),
+      MAX_CONCURRENCY: '1',
+      MAX_INPUTS: '1',
+      MAX_BODY_BYTES: '1024',
+    })),
+    ask: async (body, headers) => kept(moderate((await main()).gateway.address, body, headers)),
+    get: async (path, question) => kept(fetchText((await main()).gateway.address + path, question)),
+    kept,
+    answers,
+    async stop() {
+      const settled = await Promise.allSettled(worlds);
+      const started = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      await Promise.all(started.flatMap(({ gateway, backend }) => [gateway.kill(), backend.stop()]));
+      return started;
+    },
+  };
+};

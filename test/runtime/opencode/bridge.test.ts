@@ -1,0 +1,153 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import { createScriptedModel } from '../../../src/demo/model/model.ts';
+import { answer, calls, text } from '../../../src/demo/model/reply.ts';
+import { withModelServer } from '../../agent/harness/model-server.ts';
+import { CHILD_FILE } from '../../agent/mcp/child.ts';
+import { describe } from '../../check.ts';
+import { agentAt, PASSWORD, USER } from '../agent/process.ts';
+import { isNoTitle, plainConfig, until } from '../agent/world.ts';
+import { approvalIn, asked, type ClientWorld, checkClient, newWords } from '../bridge/clients.ts';
+import { CHAT_CLIENTS } from '../bridge/openai-chat.ts';
+import { RESPONSES_CLIENTS } from '../bridge/openai-responses.ts';
+import { BRIDGE_KEY, sharedWorld, startBridgeAt, untilToolsAreThere } from '../bridge/world.ts';
+import { freePort, ROOT, start } from '../processes.ts';
+
+const PROGRAM = join(ROOT, 'bench/peers/opencode/node_modules/opencode-ai/package.json');
+/** Outside CI nobody waits for an installation. */
+const missing = existsSync(PROGRAM) || process.env.CI !== undefined ? undefined : 'opencode';
+
+const configOf = (modelAddress: string) => ({
+  ...plainConfig(modelAddress),
+  permission: { '*': 'allow', tools_noise: 'ask', bash: 'ask' },
+  mcp: { tools: { type: 'local', command: [process.execPath, CHILD_FILE] } },
+  share: 'disabled',
+  autoupdate: false,
+  snapshot: false,
+  lsp: false,
+  formatter: false,
+});
+
+/** Nothing of whoever runs the tests is read, and nothing outside is looked for: what it wants in spite of that ends at once. */
+const variablesIn = (directory: string, modelAddress: string) => ({
+  HOME: directory,
+  XDG_CONFIG_HOME: join(directory, 'config'),
+  XDG_DATA_HOME: join(directory, 'data'),
+  XDG_CACHE_HOME: join(directory, 'cache'),
+  XDG_STATE_HOME: join(directory, 'state'),
+  OPENCODE_CONFIG_CONTENT: JSON.stringify(configOf(modelAddress)),
+  OPENCODE_SERVER_USERNAME: USER,
+  OPENCODE_SERVER_PASSWORD: PASSWORD,
+  OPENCODE_DISABLE_MODELS_FETCH: 'true',
+  OPENCODE_DISABLE_AUTOUPDATE: 'true',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: 'true',
+  OPENCODE_DISABLE_DEFAULT_PLUGINS: 'true',
+  OPENCODE_DISABLE_CLAUDE_CODE: 'true',
+  HTTP_PROXY: 'http://127.0.0.1:9',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
+  NO_PROXY: '127.0.0.1,localhost',
+  MODEL_KEY: 'any',
+});
+
+type Installer = { readonly opencodeProgram: () => Promise<string> };
+
+/** Runs the body beside a model, a real OpenCode server and the bridge before it. */
+const withOpencode = async (body: (world: ClientWorld) => Promise<void>): Promise<void> => {
+  const { opencodeProgram } = (await import(join(ROOT, 'bench/opencode.mjs'))) as Installer;
+  const program = await opencodeProgram();
+  const directory = mkdtempSync(join(tmpdir(), 'bridge-opencode-'));
+  const work = join(directory, 'work');
+  mkdirSync(work);
+  const { handler, control } = createScriptedModel({ clock: systemClock });
+  try {
+    await withModelServer(handler, async ({ url }) => {
+      // Without a port of its own it takes one that others take as well.
+      const words = ['serve', '--hostname=127.0.0.1', `--port=${await freePort()}`];
+      const running = start(program, words, { directory: work, variables: variablesIn(directory, url) });
+      try {
+        const [, address = ''] = await running.saying(/listening on (http:\/\/\S+)/);
+        const agent = agentAt(running, address, PASSWORD);
+        const bridge = await startBridgeAt({ address, user: USER, password: PASSWORD });
+        try {
+          await untilToolsAreThere(agent);
+          await body({ model: control, agent, bridge });
+        } finally {
+          await bridge.running.kill();
+        }
+      } finally {
+        await running.kill();
+      }
+    });
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+};
+
+const beside = sharedWorld(withOpencode);
+const openaiOf = ({ bridge }: ClientWorld): OpenAI => new OpenAI({ baseURL: bridge.baseURL, apiKey: BRIDGE_KEY });
+
+for (const client of [CHAT_CLIENTS.streamed, RESPONSES_CLIENTS.helped])
+  describe(`OpenAI's own client before a real OpenCode, ${client.name}`, (check) =>
+    checkClient((name, body) => check.needing(missing, name, body), {
+      beside,
+      client,
+      // It does not say with its question what it wants to call a tool server's tool with.
+      input: '{}',
+    }));
+
+describe("OpenAI's own client before a real OpenCode", (check) => {
+  check.needing(
+    missing,
+    'lists its models, the default first',
+    beside(async (world) => {
+      const ids: string[] = [];
+      for await (const { id } of openaiOf(world).models.list()) ids.push(id);
+      assert.is(ids[0], 'demo/main');
+      assert.ok(ids.includes('demo/small'));
+      assert.is((await openaiOf(world).models.retrieve('demo/small')).id, 'demo/small');
+    }),
+  );
+
+  check.needing(
+    missing,
+    'shows the command that is to be run, which is run when it is approved, and not when it is rejected',
+    beside(async (world) => {
+      const openai = openaiOf(world);
+      for (const isApproved of [true, false]) {
+        world.model.clear();
+        const command = { command: 'echo fi""ve', description: 'Says it' };
+        world.model.say(answer(calls({ name: 'bash', arguments: command })), isNoTitle);
+        world.model.say('So be it.', isNoTitle);
+        const headers = { 'x-session-id': newWords() };
+        const say = async (words: string): Promise<string> => {
+          const messages = [{ role: 'user' as const, content: words }];
+          const { choices } = await openai.chat.completions.create({ model: 'demo/main', messages }, { headers });
+          return choices[0]?.message.content ?? '';
+        };
+        const question = await say('please');
+        assert.match(question, 'The agent asks for approval: bash\n```text\n{"command":"echo fi\\"\\"ve"}');
+        const approval = approvalIn(question);
+        const after = await say(isApproved ? approval : approval.replace('approve', 'reject'));
+        if (isApproved) assert.is(after, 'So be it.');
+        const heard = JSON.stringify(asked(world).at(-1)?.turns.at(-1));
+        assert.is(/"text":"five/.test(heard), isApproved, heard);
+      }
+    }),
+  );
+
+  check.needing(
+    missing,
+    'ends its run when it leaves',
+    beside(async (world) => {
+      world.model.say(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+      const messages = [{ role: 'user' as const, content: newWords() }];
+      const stream = await openaiOf(world).chat.completions.create({ model: 'demo/main', messages, stream: true });
+      for await (const { choices } of stream) if (choices[0]?.delta.content) break;
+      await until('the model sees that nobody listens', () => asked(world)[0]?.isLeft() === true);
+    }),
+  );
+});
