@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const ONLY_IN: Readonly<Record<string, string | readonly string[]>> = {
   'itty-router': 'src/core/http/router.ts',
   '@whatwg-node/server': 'src/adapter/node/server.ts',
-  '@whatwg-node/fetch': 'src/adapter/node-response.ts',
+  '@whatwg-node/fetch': 'src/adapter/node/response.ts',
   undici: 'src/adapter/node/undici-client.ts',
   'prom-client': ['src/adapter/prometheus/gateway.ts', 'src/adapter/prometheus/metrics.ts'],
   postgres: 'src/adapter/postgres/connection.ts',
@@ -54,7 +54,7 @@ const ONLY_IN: Readonly<Record<string, string | readonly string[]>> = {
   '@ai-sdk/anthropic': 'src/agent/model/ai-sdk.ts',
   'jsonc-parser': 'src/agent/config/jsonc.ts',
   'csv-parse': 'src/adapter/files/eval.ts',
-  'cli-progress': 'src/adapter/eval-progress.ts',
+  'cli-progress': 'src/adapter/files/eval.ts',
 };
 const ownersOf = (library: string): readonly string[] => [ONLY_IN[library] ?? []].flat();
 const RUNTIMES =

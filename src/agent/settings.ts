@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { Credentials } from '../core/basic-auth.ts';
 import {
   ConfigError,
   collecting,
@@ -9,10 +8,11 @@ import {
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
+import { type Credentials, isLoopback } from '../core/http/auth.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import { isLoopback } from '../core/this-machine.ts';
+
 import { DEFAULT_FILE } from './config/sources.ts';
-import type { RetentionLimits } from './retention.ts';
+import type { RetentionLimits } from './session/retention.ts';
 
 /** Together with what is put around them they must stay under what the server decodes of a request's credentials. */
 const CREDENTIAL_LIMIT_BYTES = 256;

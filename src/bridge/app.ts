@@ -1,16 +1,15 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import type { Handler } from '../core/handler.ts';
 import { json } from '../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
-import { guard } from '../core/http/server.ts';
+import { guard, type Handler } from '../core/http/server.ts';
+
 import type { Log } from '../core/log.ts';
 import { createGate } from '../core/semaphore.ts';
 import { createCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
 import type { Agent, Feed } from './agent/types.ts';
 import { createConversations } from './conversation/conversations.ts';
-import { createFamilies } from './families.ts';
 import { createDoor, withCors } from './http/auth.ts';
 import { BRIDGE_REPLIES } from './http/errors.ts';
 import { modelsRoutes } from './http/models.ts';
@@ -19,10 +18,11 @@ import { createLeaving } from './http/shutdown.ts';
 import type { Meter } from './metrics.ts';
 import { chatFace } from './openai/chat/endpoint.ts';
 import { responsesFace } from './openai/responses/endpoint.ts';
+import { storedResponseRoutes } from './openai/responses/stored.ts';
 import { openApiOf } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
-import { storedResponseRoutes } from './responses-routes.ts';
 import type { BridgeSettings } from './settings.ts';
+import { createFamilies } from './turn/permission-requests.ts';
 import { createAnswers } from './turn/request.ts';
 
 export type BridgeNeeds = {

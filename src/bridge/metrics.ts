@@ -1,5 +1,5 @@
 import type { Answered } from '../core/http/server.ts';
-import type { ServerCount } from './server-rota.ts';
+import type { ServerCount } from './agent/load-balancer.ts';
 
 /** What can be read off the bridge at any moment. */
 export type Readings = {

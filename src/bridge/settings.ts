@@ -1,19 +1,135 @@
 import * as v from 'valibot';
-import type { Credentials } from '../core/basic-auth.ts';
 import {
+  CommaList,
   ConfigError,
   collecting,
+  nearestName,
   OneOf,
   readVariables,
   strangersAmong,
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
+import { type Credentials, isLoopback } from '../core/http/auth.ts';
+import { isRecord } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import { isLoopback } from '../core/this-machine.ts';
-import { BaseUrls, Credential, Departure, Keys, ModelName, Origins, Switch, UserName } from './setting-kinds.ts';
-import { readSettingsFile } from './settings-file.ts';
 import type { DeparturePolicy } from './turn/disconnect.ts';
+
+const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
+/** API keys that clients may come with. */
+export const Keys = v.pipe(
+  CommaList,
+  v.check((keys) => keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)), KEY_RULE),
+);
+const URLS_RULE =
+  'expected addresses such as http://127.0.0.1:4000, without user, query or fragment, separated by commas';
+
+const isBaseUrl = (text: string): boolean => {
+  if (!URL.canParse(text) || /[?#]/.test(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+};
+
+/** Addresses that paths are put behind, one at least, each once and without a trailing slash. */
+export const BaseUrls = v.pipe(
+  CommaList,
+  v.check((urls) => urls.length > 0 && urls.every(isBaseUrl), URLS_RULE),
+  v.transform((urls) => [...new Set(urls.map((url) => url.replace(/\/+$/, '')))]),
+);
+
+/** A user's name or password. */
+export const Credential = v.pipe(
+  v.string(),
+  v.trim(),
+  v.check((text) => !/\p{Cc}/u.test(text), 'expected text without control characters'),
+);
+
+/** A user's name as Basic authentication has it. */
+export const UserName = v.pipe(
+  Credential,
+  v.check((name) => !name.includes(':'), 'expected a name without a colon'),
+);
+
+const ORIGIN_RULE = 'expected * or origins such as https://chat.example.org, without a path, separated by commas';
+/** Written as browsers write it, for another spelling would let nobody in. Programs with pages in them have schemes of their own. */
+const isOrigin = (text: string): boolean => {
+  if (/^https?:/i.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return text === '*' || text === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/]+$/.test(text);
+};
+/** Origins of web pages. */
+export const Origins = v.pipe(
+  CommaList,
+  v.check((origins) => origins.every(isOrigin), ORIGIN_RULE),
+);
+
+/** `provider/key`; the key may hold slashes itself. */
+export const ModelName = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^[^/\s]+\/\S+$/, 'expected a model as <provider>/<model key>'),
+);
+/** What a leaving client means. */
+export const Departure = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^(?:abort|detach|\d{1,7})$/, 'expected abort, detach or a number of milliseconds to wait before aborting'),
+  v.transform((text): DeparturePolicy => {
+    if (text === 'abort' || text === 'detach') return { kind: text };
+    return { kind: 'grace', ms: Number(text) };
+  }),
+);
+/** On or off. */
+export const Switch = OneOf(['true', 'false']);
+
+/** The specification's names and the variable that each stands for, with the kind of value that a file gives it. */
+const NAMES: Readonly<Record<string, { readonly variable: string; readonly type: 'string' | 'number' | 'boolean' }>> = {
+  defaultModel: { variable: 'DEFAULT_MODEL', type: 'string' },
+  openaiStreamChunkSize: { variable: 'OPENAI_STREAM_CHUNK_SIZE', type: 'number' },
+  openaiStreamChunkDelayMs: { variable: 'OPENAI_STREAM_CHUNK_DELAY_MS', type: 'number' },
+  enableLeadingEchoFilter: { variable: 'ENABLE_LEADING_ECHO_FILTER', type: 'boolean' },
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const shownName = (name: string): string => name.replace(/[^\w.$-]/g, '?').slice(0, 60);
+
+const problemWith = (name: string, value: unknown): string | undefined => {
+  const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
+  if (known === undefined) {
+    const nearest = nearestName(name.slice(0, 100), Object.keys(NAMES));
+    return `BRIDGE_CONFIG: ${shownName(name)}: an unknown name; the nearest known one is ${nearest}`;
+  }
+  return typeof value === known.type ? undefined : `BRIDGE_CONFIG: ${name}: expected a ${known.type}`;
+};
+
+/** What the settings file says that can be used, as the variables that say the same, and everything that is wrong with it. */
+export type SettingsFile = { readonly variables: Variables; readonly problems: readonly string[] };
+
+const nothingBut = (problem: string): SettingsFile => ({ variables: {}, problems: [`BRIDGE_CONFIG: ${problem}`] });
+
+/** No path, no file: nothing. */
+export const readSettingsFile = (
+  path: string | undefined,
+  readFile: (path: string) => string | undefined,
+): SettingsFile => {
+  if (path === undefined || path === '') return { variables: {}, problems: [] };
+  const text = readFile(path);
+  if (text === undefined) return nothingBut('expected the path of a file that can be read');
+  const value = parsed(text);
+  if (!isRecord(value)) return nothingBut('expected a file that holds a JSON object');
+  const entries = Object.entries(value).map(([name, given]) => ({ name, given, problem: problemWith(name, given) }));
+  const usable = entries.filter(({ problem }) => problem === undefined);
+  return {
+    variables: Object.fromEntries(usable.map(({ name, given }) => [NAMES[name]?.variable ?? '', String(given)])),
+    problems: entries.flatMap(({ problem }) => problem ?? []),
+  };
+};
 
 /** Every variable of the bridge, by name. The first four are the specification's settings, which a file may hold too. */
 export const BridgeVariables = v.object({

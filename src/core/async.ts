@@ -60,3 +60,15 @@ export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     });
     signal.addEventListener('abort', leave, { once: true });
   });
+
+/** Settles after `ms`, or earlier when `woken` does. Rejects with the signal's reason when that aborts. */
+export const wakeablePause = (
+  clock: Clock,
+  { ms, woken }: { readonly ms: number; readonly woken: Promise<void> },
+  signal: AbortSignal,
+): Promise<void> => {
+  const over = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, over.resolve);
+  woken.then(over.resolve, over.reject);
+  return untilAborted(over.promise, signal).finally(cancel);
+};

@@ -1,5 +1,9 @@
 import * as v from 'valibot';
 
+/** Whether a value is an object with names, as JSON's `{}` is: no null and no array. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** A server's text through a schema: nothing when it is no JSON or does not fit. */
 export const parseJson = <Schema extends v.GenericSchema>(
   schema: Schema,
@@ -13,4 +17,16 @@ export const parseJson = <Schema extends v.GenericSchema>(
   }
   const result = v.safeParse(schema, value);
   return result.success ? result.output : undefined;
+};
+
+/**
+ * Writes a value as JSON and remembers the last one: the policy and its schema are kilobytes that stay the same from
+ * call to call, and writing them out again would cost more than all the rest of a call.
+ */
+export const createJsonMemo = <T>(): ((value: T) => string) => {
+  let last: { readonly value: T; readonly text: string } | undefined;
+  return (value) => {
+    if (last === undefined || last.value !== value) last = { value, text: JSON.stringify(value) };
+    return last.text;
+  };
 };

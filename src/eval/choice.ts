@@ -1,4 +1,4 @@
-import { nearestName } from '../core/nearest.ts';
+import { nearestName } from '../core/config.ts';
 import { LABEL_NAMES, type Label, labelFor } from './category.ts';
 import { EvalProblem } from './errors.ts';
 

@@ -1,8 +1,8 @@
 import { EvalProblem } from './errors.ts';
 import { createOneGateway, type Gateway, type OneGateway } from './gateway.ts';
-import { holdResults, type ResultsFile } from './held-results.ts';
 import { type Fields, itemFrom } from './labels.ts';
-import { hashOf, type Judged } from './result.ts';
+import { hashOf, holdResults, type Judged, type ResultsFile } from './result.ts';
+
 import type { Row } from './row.ts';
 import { type HashedItem, type RunNeeds, runItems } from './run.ts';
 import { createTally, type Summary } from './tally.ts';

@@ -1,6 +1,97 @@
 import * as v from 'valibot';
-import { CommaList, readVariables, type Variables, WholeNumber } from '../core/config.ts';
-import { DEFAULT_URL } from './flags.ts';
+import { CommaList, nearestName, readVariables, type Variables, WholeNumber } from '../core/config.ts';
+import { LABEL_NAMES } from './category.ts';
+import { EvalProblem } from './errors.ts';
+
+type Flag = { readonly name: string; readonly value?: string; readonly help: readonly string[] };
+
+export const DEFAULT_URL = 'http://127.0.0.1:8000';
+
+/** Every flag of the command; one without `value` is a switch. */
+export const FLAGS: readonly Flag[] = [
+  { name: 'file', value: 'PATH', help: ['labelled rows, .jsonl or .csv with a header (required)'] },
+  { name: 'url', value: 'URL', help: [`where the gateway answers (${DEFAULT_URL})`] },
+  { name: 'key', value: 'KEY', help: ['a key of the gateway (the variable MODERATION_API_KEY)'] },
+  { name: 'model', value: 'NAME', help: ['the model to ask for (moderation-fast)'] },
+  { name: 'text-field', value: 'NAME', help: ['the field with the text (text, else prompt)'] },
+  { name: 'id-field', value: 'NAME', help: ['the field that names a row (id, else the line number)'] },
+  {
+    name: 'labels',
+    value: 'LIST',
+    help: ['which labels count, by comma (all that are found):', 'names of labels, or field=label'],
+  },
+  { name: 'concurrency', value: 'N', help: ['requests at a time, 1 to 256 (4)'] },
+  { name: 'limit', value: 'N', help: ['read only the first N rows'] },
+  { name: 'out', value: 'PATH', help: ['where results are kept (FILE.MODEL.results.jsonl)'] },
+  { name: 'fresh', help: ['throw the results of earlier runs away'] },
+  { name: 'json', help: ['print the report as one JSON object'] },
+  { name: 'timeout-ms', value: 'N', help: ['how long to wait for one answer (30000)'] },
+  { name: 'help', help: ['print this'] },
+];
+
+const usageOf = ({ name, value, help }: Flag): string =>
+  help
+    .map(
+      (line, index) =>
+        `  ${(index > 0 ? '' : `--${name}${value === undefined ? '' : ` ${value}`}`).padEnd(19)} ${line}`,
+    )
+    .join('\n');
+
+/** What `--help` prints. */
+export const HELP = `gatehouse eval --file data.jsonl [options]
+
+Sends a labelled file through a running gateway and prints precision, recall, F1 and
+average precision (AUPRC) per category and overall. A run that was stopped goes on where
+it stopped; rows that ended in an error are tried again. Results hold scores and hashes,
+never texts; those of another --url are not used, and the run ends when the backend
+model or policy is no longer the one that judged them.
+
+${FLAGS.map(usageOf).join('\n')}
+
+Labels may be fields of their own, an object or a list in "labels" or "categories", or
+one overall "flagged" or "label". Values: true, false, 1, 0, safe, unsafe; empty or null
+is unknown and left out. Known labels:
+  ${LABEL_NAMES.slice(0, 7).join(', ')},
+  ${LABEL_NAMES.slice(7).join(', ')}
+and the short S, H, V, HR, SH, S3, H2, V2 of OpenAI's set of 2022.
+
+Exit codes: 0 no errors, 1 nothing to report, 2 some rows ended in errors, 130 interrupted.
+`;
+
+/** A word of the command line, as a reader of flags took it. */
+type Token =
+  | { readonly kind: 'positional' | 'option-terminator'; readonly index: number }
+  | {
+      readonly kind: 'option';
+      readonly name: string;
+      readonly rawName: string;
+      readonly value: string | undefined;
+      readonly inlineValue: boolean | undefined;
+    };
+
+/** What each flag was given; the last one counts. Words are never quoted in a complaint: one may be a key. */
+export const givenFrom = (tokens: readonly Token[]): Variables => {
+  const given: Record<string, string> = {};
+  for (const token of tokens) {
+    if (token.kind !== 'option') throw new EvalProblem(`word ${token.index + 1}: expected a flag; see --help`);
+    const flag = FLAGS.find(({ name }) => name === token.name);
+    if (flag === undefined) {
+      const nearest = nearestName(
+        token.name,
+        FLAGS.map(({ name }) => name),
+      );
+      throw new EvalProblem(`unknown flag ${token.rawName.slice(0, 40)}, the nearest known is --${nearest}`);
+    }
+    const hasValue = token.value !== undefined && (token.inlineValue === true || !token.value.startsWith('--'));
+    if (hasValue !== (flag.value !== undefined)) {
+      throw new EvalProblem(
+        `--${flag.name}: expected ${flag.value === undefined ? 'no value' : `a value, ${flag.value}`}`,
+      );
+    }
+    given[`--${flag.name}`] = token.value ?? 'on';
+  }
+  return given;
+};
 
 const isAddress = (text: string): boolean => {
   const url = URL.parse(text);

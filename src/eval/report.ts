@@ -1,8 +1,10 @@
 import { CATEGORIES } from './category.ts';
-import { counted } from './counted.ts';
 import type { Evaluation } from './evaluate.ts';
 import { setupText } from './gateway.ts';
 import type { Figures } from './score.ts';
+
+/** A number with its noun: `1 error`, `2 errors`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** What a report is about; `model` is the alias that was asked for. */
 export type Subject = { readonly file: string; readonly model: string; readonly url: string };

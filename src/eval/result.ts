@@ -80,3 +80,25 @@ export const hashOf = async (text: string, model: string): Promise<string> => {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${model}\0${text}`));
   return [...new Uint8Array(digest).subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 };
+
+/** Where results are kept; `append` returns once a line would outlive us. */
+export type ResultsFile = { readonly append: (line: string) => void; readonly close: () => void };
+
+/** Results on their way to a file. */
+export type HeldResults = { readonly add: (result: Result) => void; readonly close: () => void };
+
+/** Opens the file at the first verdict and holds errors back until then: a run without one changes no file. */
+export const holdResults = (open: () => ResultsFile): HeldResults => {
+  let file: ResultsFile | undefined;
+  let held = '';
+  return {
+    add(result) {
+      held += lineFrom(result);
+      if (result.status === 'judged') file ??= open();
+      if (file === undefined) return;
+      file.append(held);
+      held = '';
+    },
+    close: () => file?.close(),
+  };
+};

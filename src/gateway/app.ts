@@ -1,10 +1,10 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import type { Handler } from '../core/handler.ts';
 import type { Exchange } from '../core/http/client.ts';
 import { json } from '../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
-import { guard } from '../core/http/server.ts';
+import { guard, type Handler } from '../core/http/server.ts';
+
 import type { Log } from '../core/log.ts';
 import { createGate } from '../core/semaphore.ts';
 import type { BackendKey, KeyChange, SharedRest } from '../llm/key-pool.ts';

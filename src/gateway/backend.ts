@@ -5,12 +5,12 @@ import type { Log } from '../core/log.ts';
 import { headersFor } from '../llm/attempt.ts';
 import { type Breaker, createBreaker } from '../llm/breaker.ts';
 import { askedDialect, type DialectChoice, detectDialect, fixedDialect } from '../llm/detect.ts';
-import { type AttemptFacts, createFailover } from '../llm/failover.ts';
+import { type AttemptFacts, createFailover, createUpstream, type Upstream } from '../llm/failover.ts';
 import { askHealth, type BackendHealth } from '../llm/health.ts';
 import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '../llm/key-pool.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
-import { createUpstream, type Upstream } from '../llm/upstream.ts';
+
 import type { BackendSettings } from './config.ts';
 
 /** What the gateway needs to know of its backend, with the keys already fingerprinted. */

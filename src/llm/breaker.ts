@@ -1,4 +1,4 @@
-import { startRest } from './rest.ts';
+import { startRest } from '../core/retry.ts';
 
 /** A request that may go to the host. The first of the three verbs counts, later ones do nothing. */
 export type Admission = {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { parseJson } from '../core/json.ts';
-import { createJsonMemo } from './json-memo.ts';
+import { createJsonMemo, parseJson } from '../core/json.ts';
+
 import { isSameModel } from './model-name.ts';
 import type { ChatCall, ChatReply, Dialect } from './types.ts';
 

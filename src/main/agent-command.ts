@@ -4,12 +4,12 @@ import { systemClock } from '../adapter/node/clock.ts';
 import { documentLines } from '../adapter/node/files.ts';
 import { randomBytes } from '../adapter/web/crypto.ts';
 import { createIds } from '../agent/protocol/ids.ts';
-import { readSessionDocument } from '../agent/session/document.ts';
+import { readSessionDocument, SessionProblem } from '../agent/session/document.ts';
 import { exportSession } from '../agent/session/export.ts';
 import { importSession } from '../agent/session/import.ts';
-import { SessionProblem } from '../agent/session-problem.ts';
+
 import { AgentVariables, type Database } from '../agent/settings.ts';
-import { StoreUnavailable } from '../agent/store-unavailable.ts';
+import { StoreUnavailable } from '../agent/store/errors.ts';
 import { ConfigError, readVariables } from '../core/config.ts';
 import { openReader, runPrune, runSessions } from './agent/maintenance.ts';
 import { type AgentTask, taskFrom } from './agent/messages.ts';

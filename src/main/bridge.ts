@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
-import { createNodeHttpExchange } from '../adapter/node/http-client.ts';
+import { createNodeHttpExchange, createNodeHttpStream } from '../adapter/node/http-client.ts';
 import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
-import { createNodeHttpStream } from '../adapter/node-http-stream.ts';
+
 import { createPrometheusBridgeMeter } from '../adapter/prometheus/bridge.ts';
 import { newId } from '../adapter/web/crypto.ts';
 import { createAgent } from '../bridge/agent/client.ts';
@@ -11,9 +11,9 @@ import { createFeed } from '../bridge/agent/event-stream.ts';
 import { reachAgents } from '../bridge/agent/servers.ts';
 import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, strangersIn } from '../bridge/settings.ts';
+import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
-import { isLoopback } from '../core/this-machine.ts';
-import { BRIDGE_HELP } from './bridge-help.ts';
+import { BRIDGE_HELP } from './help.ts';
 import { VERSION } from './version.ts';
 
 export { createBridge };

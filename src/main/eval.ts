@@ -1,17 +1,24 @@
 import { parseArgs } from 'node:util';
-import { createBar, createLines } from '../adapter/eval-progress.ts';
-import { FileProblem, openResultsFile, readIfThere, readTable, readText } from '../adapter/files/eval.ts';
+import {
+  createBar,
+  createLines,
+  FileProblem,
+  openResultsFile,
+  readIfThere,
+  readTable,
+  readText,
+} from '../adapter/files/eval.ts';
+
 import { systemClock } from '../adapter/node/clock.ts';
 import type { Clock } from '../core/clock.ts';
 import { ConfigError } from '../core/config.ts';
 import { createAsk } from '../eval/ask.ts';
 import { choicesFrom } from '../eval/choice.ts';
-import { counted } from '../eval/counted.ts';
 import { EvalProblem } from '../eval/errors.ts';
 import { type Evaluation, evaluate } from '../eval/evaluate.ts';
-import { FLAGS, givenFrom, HELP } from '../eval/flags.ts';
-import { type Options, optionsFrom } from '../eval/options.ts';
-import { reportJson, reportText } from '../eval/report.ts';
+import { FLAGS, givenFrom, HELP, type Options, optionsFrom } from '../eval/options.ts';
+import { counted, reportJson, reportText } from '../eval/report.ts';
+
 import { earlierFrom } from '../eval/result.ts';
 import { jsonRows, tableRows } from '../eval/row.ts';
 

@@ -1,4 +1,4 @@
-import { BRIDGE_HELP } from './bridge-help.ts';
+import { BRIDGE_HELP } from './help.ts';
 import { VERSION } from './version.ts';
 
 const HELP = `gatehouse ${VERSION}: stands in front of large language models and decides what passes

@@ -33,7 +33,7 @@ const keyForThisRun = (): string => {
 /** The client library is a third of the bundle: it is only loaded where there is a Redis. */
 const sharedStateAt = async (url: string | undefined, log: Log) => {
   if (url === undefined) return undefined;
-  const { createRedisState } = await import('../adapter/redis-state.ts');
+  const { createRedisState } = await import('../adapter/redis/shared-state.ts');
   return createRedisState({ url, log });
 };
 

@@ -3,8 +3,8 @@ import { backendKeys, newId, newNonce, webDigest } from '../adapter/web/crypto.t
 import { findBackend } from '../adapter/web/find-backend.ts';
 import { workerModule } from '../adapter/web/worker.ts';
 import { ConfigError, type Variables } from '../core/config.ts';
-import type { Handler } from '../core/handler.ts';
 import { exchangeOverFetch } from '../core/http/client.ts';
+import type { Handler } from '../core/http/server.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { readGatewayConfig } from '../gateway/config.ts';

@@ -2,10 +2,10 @@ import { createJournalFile } from '../adapter/files/journal.ts';
 import { systemClock } from '../adapter/node/clock.ts';
 import { createNodeHttpExchange } from '../adapter/node/http-client.ts';
 import { isMain } from '../adapter/node/service.ts';
-import { runStdio, type StdioService, type StdioSide } from '../adapter/node/stdio.ts';
-import { favourMemory } from '../adapter/small-heap.ts';
-import { newId, webDigest } from '../adapter/web/crypto.ts';
-import { webMac } from '../adapter/web-mac.ts';
+import { favourMemory, runStdio, type StdioService, type StdioSide } from '../adapter/node/stdio.ts';
+
+import { newId, webDigest, webMac } from '../adapter/web/crypto.ts';
+
 import { createLog } from '../core/log.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
 import { createMcpServer } from '../relay-admin/server.ts';

@@ -5,13 +5,13 @@ import type { Log } from '../core/log.ts';
 import { createGate, type Gate } from '../core/semaphore.ts';
 import { sentenceOf, wordsFor } from './error-text.ts';
 import { Problem, type ProblemDetail } from './errors.ts';
-import type { JournalFile } from './journal-file.ts';
-import { createJournal } from './recharge/journal.ts';
+import { createJournal, type JournalFile } from './recharge/journal.ts';
+
 import { createPreviewTokens } from './recharge/preview-token.ts';
 import { createRelay, type Relay } from './relay/client.ts';
 import type { RelayConfig } from './settings.ts';
-import type { PublishedTool, Structured, Tool } from './tool.ts';
-import { withinTime } from './tool-call.ts';
+import { type PublishedTool, type Structured, type Tool, withinTime } from './tool.ts';
+
 import { createDescribe } from './tools/describe.ts';
 import { createFindUser } from './tools/find-user.ts';
 import { createHealth } from './tools/health.ts';

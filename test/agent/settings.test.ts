@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { type AgentSettings, AgentVariables, readAgentSettings, strangersIn } from '../../src/agent/settings.ts';
-import { hasCredentials } from '../../src/core/basic-auth.ts';
 import { ConfigError, type Variables } from '../../src/core/config.ts';
+import { hasCredentials } from '../../src/core/http/auth.ts';
 import { describe } from '../check.ts';
 
 const DEFAULTS: AgentSettings = {

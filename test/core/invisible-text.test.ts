@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { UNSEEN_CHARACTERS } from '../../src/core/unseen.ts';
+import { UNSEEN_CHARACTERS } from '../../src/core/text.ts';
 import { describe } from '../check.ts';
 
 const UNSEEN = {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { nearestName } from '../../src/core/nearest.ts';
+import { nearestName } from '../../src/core/config.ts';
 import { describe } from '../check.ts';
 
 const NAMES = ['harassment', 'hate', 'self-harm', 'violence', 'violence/graphic'];

@@ -6,7 +6,7 @@ import { replyTo, replyToBug } from '../../src/core/http/response.ts';
 import { GatewayVariables } from '../../src/gateway/config.ts';
 import { contextTokensFor } from '../../src/gateway/judge/prompt.ts';
 import { OUR_POLICY } from '../../src/gateway/policy/policy.ts';
-import { windowsOf } from '../../src/gateway/text/windows.ts';
+import { windowsOf } from '../../src/gateway/text/normalize.ts';
 import { describe } from '../check.ts';
 import { brokenLinksIn, decisions, defaultsOf, read, tableOfVariables, unique } from './pages.ts';
 

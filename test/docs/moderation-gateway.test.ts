@@ -10,9 +10,9 @@ const SOURCES = [
     'src/main/gateway.node.ts',
     'src/core/http/server.ts',
     'src/adapter/node/service.ts',
-    'src/adapter/redis-trouble.ts',
     'src/adapter/redis/connection.ts',
-    'src/adapter/redis-state.ts',
+    'src/adapter/redis/connection.ts',
+    'src/adapter/redis/shared-state.ts',
   ].map(read),
 ].join('\n');
 const wordsIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);

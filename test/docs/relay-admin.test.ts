@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { wordsFor } from '../../src/relay-admin/error-text.ts';
-import { ALLOWED_ROUTES } from '../../src/relay-admin/routes.ts';
+import { ALLOWED_ROUTES } from '../../src/relay-admin/read/routes.ts';
 import { RelayVariables, readRelayConfig } from '../../src/relay-admin/settings.ts';
 import { describe } from '../check.ts';
 import { EVERY_PROBLEM } from '../relay-admin/harness/every-error.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
-import { isRecord } from '../../src/core/record.ts';
+import { isRecord } from '../../src/core/json.ts';
 import { GatewayVariables } from '../../src/gateway/config.ts';
 import { RelayVariables } from '../../src/relay-admin/settings.ts';
 import { defaultOf, ROOT, read } from './pages.ts';

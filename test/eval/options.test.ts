@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import * as assert from 'uvu/assert';
-import { createLines } from '../../src/adapter/eval-progress.ts';
+import { createLines } from '../../src/adapter/files/eval.ts';
 import type { ConfigError } from '../../src/core/config.ts';
-import { FLAGS, givenFrom, HELP } from '../../src/eval/flags.ts';
-import { optionsFrom } from '../../src/eval/options.ts';
+import { FLAGS, givenFrom, HELP, optionsFrom } from '../../src/eval/options.ts';
+
 import { describe } from '../check.ts';
 import { createManualClock } from './world.ts';
 

@@ -2,10 +2,10 @@ import { createDeadline } from '../../src/core/async.ts';
 import { Fault, type FaultDetail } from '../../src/core/fault.ts';
 import { createBreaker } from '../../src/llm/breaker.ts';
 import { type DialectChoice, fixedDialect } from '../../src/llm/detect.ts';
-import { type AttemptFacts, createFailover } from '../../src/llm/failover.ts';
+import { type AttemptFacts, createFailover, createUpstream } from '../../src/llm/failover.ts';
 import { type BackendKey, createKeyPool, type KeyChange } from '../../src/llm/key-pool.ts';
 import { ollama } from '../../src/llm/ollama.ts';
-import { createUpstream } from '../../src/llm/upstream.ts';
+
 import { createFakeClock } from '../fake-clock.ts';
 import {
   type Answer,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
+import { createTurns } from '../../src/core/keyed-queue.ts';
 import { Problem } from '../../src/relay-admin/errors.ts';
-import { createTurns } from '../../src/relay-admin/turns.ts';
 import { describe, rejection } from '../check.ts';
 
 const NEVER = new AbortController().signal;

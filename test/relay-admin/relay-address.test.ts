@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { BaseUrl, relayAddress } from '../../src/relay-admin/relay-address.ts';
+import { BaseUrl, relayAddress } from '../../src/relay-admin/settings.ts';
 import { describe } from '../check.ts';
 
 /** A base URL, and the origin that it stands for. Its host is allowed. */

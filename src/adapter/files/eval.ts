@@ -1,8 +1,13 @@
 import { appendFileSync, closeSync, createReadStream, ftruncateSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
+import type { WriteStream } from 'node:tty';
+import { SingleBar } from 'cli-progress';
 import { parse } from 'csv-parse';
-import type { ResultsFile } from '../../eval/held-results.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Progress } from '../../eval/evaluate.ts';
+import { counted } from '../../eval/report.ts';
+import type { ResultsFile } from '../../eval/result.ts';
 import type { TableRecord } from '../../eval/row.ts';
 
 /** A file that cannot be read or written, or whose bytes are not what its name says. */
@@ -90,5 +95,41 @@ export const openResultsFile = (file: string, keepBytes: number): ResultsFile =>
   return {
     append: (text) => attempt(() => appendFileSync(descriptor, text)),
     close: () => closeSync(descriptor),
+  };
+};
+
+const LINE_EVERY_MS = 5000;
+
+/** A bar that redraws itself, for a terminal only. */
+export const createBar = (stream: WriteStream): Progress => {
+  const bar = new SingleBar({
+    format: '{bar} {value}/{total}, errors: {errors}, {eta_formatted} to go',
+    stream,
+    clearOnComplete: true,
+    barCompleteChar: '#',
+    barIncompleteChar: '.',
+  });
+  return {
+    start: (total, done) => bar.start(total, done, { errors: 0 }),
+    advance: (done, errors) => bar.update(done, { errors }),
+    stop: () => bar.stop(),
+  };
+};
+
+/** A plain line every few seconds, for logs. */
+export const createLines = (write: (line: string) => void, clock: Clock): Progress => {
+  let total = 0;
+  let writtenAt = clock.now();
+  return {
+    start(rows) {
+      total = rows;
+      writtenAt = clock.now();
+    },
+    advance(done, errors) {
+      if (clock.now() - writtenAt < LINE_EVERY_MS) return;
+      writtenAt = clock.now();
+      write(`${done} of ${total}, ${counted(errors, 'error')}\n`);
+    },
+    stop() {},
   };
 };

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { JournalFile } from '../../relay-admin/journal-file.ts';
-import { makeDirectory } from '../make-directory.ts';
+import type { JournalFile } from '../../relay-admin/recharge/journal.ts';
+import { makeDirectory } from '../node/files.ts';
 
 const LINE_BREAK = 0x0a;
 const READ_BYTES = 1024 * 1024;

@@ -1,7 +1,43 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { McpProblem } from '../../agent/mcp/errors.ts';
-import { createLines } from '../byte-lines.ts';
-import { createLastLines } from '../last-lines.ts';
+
+const LINE_FEED = 0x0a;
+
+/** Takes bytes and tells whole lines, without their breaks. False once a line that has not ended is longer than it may be. */
+export const createLines = (limitBytes: number, onLine: (line: string) => void) => {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  return (chunk: Buffer): boolean => {
+    let rest = chunk;
+    for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED)) {
+      const line = Buffer.concat([...parts, rest.subarray(0, end)]);
+      parts = [];
+      bytes = 0;
+      rest = rest.subarray(end + 1);
+      onLine(line.toString('utf8'));
+    }
+    if (rest.length > 0) parts.push(rest);
+    bytes += rest.length;
+    return bytes <= limitBytes;
+  };
+};
+
+/** The last lines of what was written. Of one that is too long nothing is kept: half of a secret could not be known as one. */
+export const createLastLines = (limitBytes: number) => {
+  let kept = Buffer.alloc(0);
+  let isCut = false;
+  return {
+    take(chunk: Buffer): void {
+      const all = Buffer.concat([kept, chunk.subarray(-limitBytes)]);
+      isCut ||= kept.length + chunk.length > limitBytes;
+      kept = all.subarray(-limitBytes);
+    },
+    text(): string {
+      const text = kept.toString('utf8');
+      return isCut ? text.slice(text.indexOf('\n') + 1 || text.length) : text;
+    },
+  };
+};
 
 export type ChildNeeds = {
   readonly command: readonly string[];

@@ -1,10 +1,30 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, type Variables } from '../../core/config.ts';
-import type { Handler } from '../../core/handler.ts';
+import type { Handler } from '../../core/http/server.ts';
 import type { Log } from '../../core/log.ts';
-import { createLineWriter } from '../line-writer.ts';
 import { type RunningServer, serveNode } from './server.ts';
+
+/** Log lines on stderr, gathered for one turn of the loop: one write for many lines under load. */
+export type LineWriter = { readonly write: (line: string) => void; readonly flush: () => void };
+
+export const createLineWriter = (): LineWriter => {
+  let lines: string[] = [];
+  // A closed pipe must not take the service down with it.
+  process.stderr.on('error', () => {});
+  const flush = (): void => {
+    if (lines.length === 0) return;
+    const text = `${lines.join('\n')}\n`;
+    lines = [];
+    process.stderr.write(text);
+  };
+  return {
+    write(line) {
+      if (lines.push(line) === 1) setImmediate(flush);
+    },
+    flush,
+  };
+};
 
 /** A service that is built and can be served. */
 export type Service = {

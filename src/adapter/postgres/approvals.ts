@@ -1,5 +1,5 @@
-import type { PermissionRequest } from '../../agent/permission-request.ts';
-import type { Rule } from '../../agent/session.ts';
+import type { PermissionRequest, Rule } from '../../agent/protocol/types.ts';
+
 import type { AskBoard, AskOutcome } from '../../agent/store/cluster.ts';
 import { textIn } from '../stored-rows.ts';
 import type { PostgresLink } from './connection.ts';

@@ -1,7 +1,7 @@
-import { LeaseLost } from '../../agent/lease-lost.ts';
-import type { SessionStatus } from '../../agent/session.ts';
+import type { SessionStatus } from '../../agent/protocol/types.ts';
 import type { Lease, Leases } from '../../agent/store/cluster.ts';
-import { StoreUnavailable } from '../../agent/store-unavailable.ts';
+import { LeaseLost, StoreUnavailable } from '../../agent/store/errors.ts';
+
 import { textIn } from '../stored-rows.ts';
 import type { PostgresLink } from './connection.ts';
 import { isHomeless } from './errors.ts';

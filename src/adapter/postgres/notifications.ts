@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import type { PostgresLink, Sql } from './connection.ts';
 
 const KINDS = ['events', 'ticket', 'end', 'answer', 'beat'] as const;

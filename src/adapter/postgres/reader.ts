@@ -1,4 +1,4 @@
-import type { SessionReader } from '../../agent/session-reader.ts';
+import type { SessionReader } from '../../agent/session/list.ts';
 import { textIn } from '../stored-rows.ts';
 import { openPostgres, type PostgresPlace, type Sql } from './connection.ts';
 import { databaseProblem } from './errors.ts';

@@ -1,6 +1,5 @@
-import type { Part } from '../../agent/protocol/types.ts';
+import type { Part, Session } from '../../agent/protocol/types.ts';
 import { foldedTitle } from '../../agent/session/title-search.ts';
-import type { Session } from '../../agent/session.ts';
 import type {
   EventSpan,
   EventsAsked,
@@ -11,9 +10,21 @@ import type {
   Sized,
   Told,
 } from '../../agent/store/store.ts';
-import { eventIn, sessionOutlineIn } from '../postgres-rows.ts';
-import { messageIn, outputIn, partIn, type Row, sessionIn, textIn } from '../stored-rows.ts';
+import { directoryIn, draftIn, messageIn, outputIn, partIn, type Row, sessionIn, textIn } from '../stored-rows.ts';
 import type { PostgresLink, Sql } from './connection.ts';
+
+/** The driver gives every column as a text. */
+export const sessionOutlineIn = (row: Row): SessionOutline => ({
+  id: textIn(row, 'id'),
+  ...(row.parent_id === null ? {} : { parentID: textIn(row, 'parent_id') }),
+  updatedMs: Number(textIn(row, 'updated')),
+});
+
+/** An event with its id and its directory. */
+export const eventIn = (row: Row): PlacedEvent => ({
+  directory: directoryIn(row),
+  event: { ...draftIn(row), id: textIn(row, 'id') },
+});
 
 /** Events of one trip: some of them hold long texts. */
 const EVENTS_AT_ONCE = 200;
@@ -140,4 +151,28 @@ export const createPostgresReads = ({ ask }: PostgresLink, newest: (part: Part) 
       return { oldest: textIn(row, 'oldest'), forgotten: textIn(row, 'forgotten'), newest: textIn(row, 'newest') };
     },
   };
+};
+
+/** Begun sessions are given up after a day. */
+const GIVEN_UP = '1 day';
+
+/** Forgets all but the newest events, by their number and by their bytes, and sessions whose making was given up. */
+export const prune = async (
+  sql: Sql,
+  { keep, limitBytes }: { readonly keep: number; readonly limitBytes: number },
+): Promise<void> => {
+  await sql.begin(async (within) => {
+    // As every commit does: the newest id must be known before any go.
+    await within`SELECT 1 FROM event_mark FOR UPDATE`;
+    const [last] = await within`
+      SELECT max(id) AS id FROM (
+        SELECT id, row_number() OVER newest_first AS place, sum(octet_length(data)) OVER newest_first AS bytes
+        FROM event WINDOW newest_first AS (ORDER BY id DESC ROWS UNBOUNDED PRECEDING)
+      ) AS aged WHERE place > ${keep} OR bytes > ${limitBytes}`;
+    if (typeof last?.id === 'string') {
+      await within`UPDATE event_mark SET forgotten = greatest(forgotten, ${last.id} COLLATE "C")`;
+      await within`DELETE FROM event WHERE id <= ${last.id}`;
+    }
+    await within`DELETE FROM session WHERE is_hidden AND begun_at < now() - ${GIVEN_UP}::interval`;
+  });
 };

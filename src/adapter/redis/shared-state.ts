@@ -1,6 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
+import type { Clock } from '../../core/clock.ts';
+import { parseJson } from '../../core/json.ts';
+import type { Log } from '../../core/log.ts';
+import type { SharedState } from '../../gateway/app.ts';
+import type { SharedVerdicts } from '../../gateway/judge/moderate.ts';
+import { CATEGORIES } from '../../gateway/policy/categories.ts';
 import { type RateLimit, WINDOW_MS, waitFor } from '../../gateway/rate-limit.ts';
-import type { RedisLink } from './connection.ts';
+import { systemClock } from '../node/clock.ts';
+import { createRedisLink, type RedisLink } from './connection.ts';
+import { createRedisCoolDowns } from './cool-downs.ts';
 
 /**
  * Counts a request if it fits, as the local rate limit does, on the clock of Redis alone; else tells what it found. How long
@@ -50,4 +59,60 @@ export const createRedisRateLimit = (link: RedisLink, prefix: string, limit: num
     return waitMs > 0 && waitMs <= 2 * WINDOW_MS ? waitMs : WINDOW_MS;
   };
   return (keyId) => (limit === 0 || !link.isUp() ? local(keyId) : count(keyId));
+};
+
+/** What may stand under a verdict's name. Anything else counts as not found: no score is ever made up. */
+const StoredScores = v.pipe(
+  v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+  v.length(CATEGORIES.length),
+  v.readonly(),
+);
+
+/** Verdicts in Redis, each for `lifetimeMs` from when it was kept; 0 keeps none. */
+export const createRedisVerdicts = (link: RedisLink, prefix: string, lifetimeMs: number): SharedVerdicts => ({
+  async find(key) {
+    if (lifetimeMs === 0) return undefined;
+    const text = await link.ask((redis) => redis.get(prefix + key));
+    return typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
+  },
+  keep(key, scores) {
+    if (lifetimeMs === 0) return;
+    link.ask((redis) => redis.set(prefix + key, JSON.stringify(scores), 'PX', Math.ceil(lifetimeMs)));
+  },
+});
+
+export type RedisStateNeeds = {
+  /** May hold a password: it is never logged. */
+  readonly url: string;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** Begins every name in Redis, the channel's too. */
+  readonly keyPrefix?: string;
+};
+
+export type RedisState = SharedState & {
+  readonly isUp: () => boolean;
+  /** Lets go of Redis after what has been sent. Everything may still be called, and is as without Redis. */
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * What several replicas share, in one Redis. Connecting goes on in the background; while there is no connection, for whatever
+ * reason, everything answers at once from local state. The log has one line when Redis is lost and one when it is back.
+ */
+export const createRedisState = ({
+  url,
+  log,
+  clock = systemClock,
+  keyPrefix = 'gatehouse:',
+}: RedisStateNeeds): RedisState => {
+  const channel = `${keyPrefix}rests`;
+  const link = createRedisLink({ url, log, clock, channel, trialKey: `${keyPrefix}trial` });
+  return {
+    verdicts: (lifetimeMs) => createRedisVerdicts(link, `${keyPrefix}verdict:`, lifetimeMs),
+    rateLimit: (limit, local) => createRedisRateLimit(link, `${keyPrefix}rate:`, limit, local),
+    coolDowns: createRedisCoolDowns({ link, clock, channel, prefix: `${keyPrefix}rest:`, replica: randomUUID() }),
+    isUp: link.isUp,
+    close: link.close,
+  };
 };

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { isThere, makeDirectory } from '../make-directory.ts';
+import { isThere, makeDirectory } from '../node/files.ts';
 import { asDatabaseProblem, databaseProblem } from './errors.ts';
 import { migrate, refuseForeign } from './schema.ts';
 

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../../core/config.ts';
 
 const BUSY = 5;
@@ -26,4 +27,24 @@ export const asDatabaseProblem = (error: unknown): unknown => {
   if (known !== undefined) return databaseProblem(known);
   const code = 'syscall' in error && 'code' in error ? String(error.code) : undefined;
   return code === undefined ? error : databaseProblem(`expected a file that can be opened or made (${code})`);
+};
+
+/** Reads see one state of the database in it; only `IMMEDIATE` may write. */
+export type TransactionKind = 'DEFERRED' | 'IMMEDIATE';
+
+/** Runs `body` in a transaction of its own: what it did is kept when it returns, and undone when it throws. */
+export const inTransaction = <T>(database: DatabaseSync, kind: TransactionKind, body: () => T): T => {
+  database.exec(`BEGIN ${kind}`);
+  try {
+    const value = body();
+    database.exec('COMMIT');
+    return value;
+  } catch (error) {
+    try {
+      database.exec('ROLLBACK');
+    } catch {
+      // A full disk and the like have ended the transaction already, and the first error says why.
+    }
+    throw error;
+  }
 };

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { inTransaction } from '../sqlite-transaction.ts';
 import { BUSY_MS } from './database.ts';
-import { isBusy } from './errors.ts';
+import { inTransaction, isBusy } from './errors.ts';
 
 /** How long a group rests before it is tried again, when another process is writing. */
 const AGAIN_AFTER_MS = 10;

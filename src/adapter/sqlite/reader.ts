@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { SessionReader } from '../../agent/session-reader.ts';
-import { createStatements } from '../sqlite-rows.ts';
-import { inTransaction } from '../sqlite-transaction.ts';
+import type { SessionReader } from '../../agent/session/list.ts';
 import { BUSY_MS } from './database.ts';
-import { asDatabaseProblem, databaseProblem } from './errors.ts';
-import { createSqliteReads } from './reads.ts';
+import { asDatabaseProblem, databaseProblem, inTransaction } from './errors.ts';
+import { createSqliteReads, createStatements } from './reads.ts';
+
 import { MIGRATIONS, refuseForeign } from './schema.ts';
 
 const prepareReader = (database: DatabaseSync): void => {

@@ -1,7 +1,6 @@
-import type { Message } from '../../agent/message.ts';
-import type { Part } from '../../agent/protocol/types.ts';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Message, Part, Session } from '../../agent/protocol/types.ts';
 import { foldedTitle } from '../../agent/session/title-search.ts';
-import type { Session } from '../../agent/session.ts';
 import type {
   EventSpan,
   EventsAsked,
@@ -12,8 +11,32 @@ import type {
   Sized,
   Told,
 } from '../../agent/store/store.ts';
-import { numberIn, type Statements, sessionOutlineIn } from '../sqlite-rows.ts';
-import { directoryIn, draftIn, messageIn, outputIn, partIn, sessionIn, textIn } from '../stored-rows.ts';
+import { directoryIn, draftIn, messageIn, outputIn, partIn, type Row, sessionIn, textIn } from '../stored-rows.ts';
+
+/** Statements of one database, each prepared once. */
+export type Statements = (sql: string) => StatementSync;
+
+export const createStatements = (database: DatabaseSync): Statements => {
+  const prepared = new Map<string, StatementSync>();
+  return (sql) => {
+    const known = prepared.get(sql) ?? database.prepare(sql);
+    prepared.set(sql, known);
+    return known;
+  };
+};
+
+/** A number of a row. */
+export const numberIn = (row: Row, column: string): number => {
+  const number = row[column];
+  if (typeof number !== 'number') throw new Error(`Cannot read a row of the store: ${column} is no number`);
+  return number;
+};
+
+export const sessionOutlineIn = (row: Row): SessionOutline => ({
+  id: textIn(row, 'id'),
+  ...(row.parent_id === null ? {} : { parentID: textIn(row, 'parent_id') }),
+  updatedMs: numberIn(row, 'updated'),
+});
 
 /** A condition with its value; those without a value are left out. */
 type Condition = readonly [sql: string, value: string | number | undefined];

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { inTransaction } from '../sqlite-transaction.ts';
-import { databaseProblem } from './errors.ts';
+import { databaseProblem, inTransaction } from './errors.ts';
 
 /** Stands in the header of the file and says whose database it is: `Gate`. */
 const APPLICATION = 0x47617465;

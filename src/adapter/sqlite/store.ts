@@ -1,13 +1,27 @@
 import type { Ids } from '../../agent/protocol/ids.ts';
 import type { Sized, Store, Told } from '../../agent/store/store.ts';
-import { createGrowing } from '../growing-parts.ts';
-import { createStatements } from '../sqlite-rows.ts';
-import { stretchesOf } from '../sqlite-stretches.ts';
-import { inTransaction } from '../sqlite-transaction.ts';
+import { createGrowing } from '../stored-rows.ts';
 import { openDatabase } from './database.ts';
+import { inTransaction } from './errors.ts';
 import { createWriteQueue } from './queue.ts';
-import { createSqliteReads } from './reads.ts';
+import { createSqliteReads, createStatements } from './reads.ts';
 import { createSqliteWrites } from './writes.ts';
+
+/** The same messages in groups of about so many bytes. None is empty; a message that is larger has one of its own. */
+export const stretchesOf = (outline: readonly Sized[], limitBytes: number): readonly (readonly Sized[])[] => {
+  const stretches: Sized[][] = [];
+  let room = 0;
+  for (const sized of outline) {
+    const last = stretches.at(-1);
+    if (last !== undefined && sized.bytes <= room) last.push(sized);
+    else {
+      stretches.push([sized]);
+      room = limitBytes;
+    }
+    room -= sized.bytes;
+  }
+  return stretches;
+};
 
 export type SqliteStoreNeeds = {
   /** A path. The file and its directory are made when they are not there, for their owner alone. */

@@ -1,16 +1,14 @@
-import { nextEventID } from '../../agent/event-ids.ts';
-import type { Message } from '../../agent/message.ts';
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
-import type { Ids } from '../../agent/protocol/ids.ts';
-import type { Part } from '../../agent/protocol/types.ts';
+import { type Ids, nextEventID } from '../../agent/protocol/ids.ts';
+import { isUnfinished, type Message, type Part, type Session } from '../../agent/protocol/types.ts';
+
 import { foldedTitle } from '../../agent/session/title-search.ts';
-import type { Session } from '../../agent/session.ts';
-import { StaleError } from '../../agent/stale-error.ts';
-import { OrphanError } from '../../agent/store/errors.ts';
+
+import { OrphanError, StaleError } from '../../agent/store/errors.ts';
+
 import type { Change, PlacedEvent } from '../../agent/store/store.ts';
-import { isUnfinished } from '../../agent/unfinished.ts';
-import type { Statements } from '../sqlite-rows.ts';
 import { textIn } from '../stored-rows.ts';
+import type { Statements } from './reads.ts';
 
 const PUT_SESSION = `
   INSERT INTO session (id, directory, parent_id, folded_title, updated, data) VALUES (?, ?, ?, ?, ?, ?)

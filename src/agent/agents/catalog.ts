@@ -1,6 +1,6 @@
+import { nearestName } from '../../core/config.ts';
 import { Fault } from '../../core/fault.ts';
-import { nearestName } from '../../core/nearest.ts';
-import type { ModelRef } from '../session.ts';
+import type { ModelRef } from '../protocol/types.ts';
 import type { Titler } from './title.ts';
 import type { AgentVoice, ModelVoice, Summariser } from './types.ts';
 

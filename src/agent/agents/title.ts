@@ -1,6 +1,6 @@
-import type { MessageTokens } from '../message.ts';
-import { type CallMeter, meteredCall } from '../metered-call.ts';
+import { type CallMeter, meteredCall } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
+import type { MessageTokens } from '../protocol/types.ts';
 import type { ModelVoice } from './types.ts';
 
 /** How a title is asked for, unless the configuration has other words. */

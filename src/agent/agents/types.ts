@@ -1,6 +1,6 @@
 import type { Prices } from '../model/cost.ts';
 import type { ModelTarget } from '../model/types.ts';
-import type { ModelRef, Rule } from '../session.ts';
+import type { ModelRef, Rule } from '../protocol/types.ts';
 
 /** An agent as a turn needs it. */
 export type AgentVoice = {

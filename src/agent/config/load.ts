@@ -1,18 +1,13 @@
 import type { Variables } from '../../core/config.ts';
-import { isRecord } from '../../core/record.ts';
-import { rulesOf } from '../permission-rules.ts';
-import { DEFAULT_RULES, FIRST_AGENT, primaryAgentIds } from './built-in-agents.ts';
-import { checkedSettings } from './checked-settings.ts';
-import { mergedOver } from './merge.ts';
-import { modelNames, modelRef } from './model-names.ts';
-import type { ConfigProblem } from './names.ts';
+import { isRecord } from '../../core/json.ts';
+import { rulesOf } from '../tools/rules.ts';
+import { type ConfigProblem, modelNames, modelRef } from './names.ts';
 import { shownConfig } from './redacted.ts';
-import { providersFrom } from './resolve.ts';
-import { agentsFrom } from './resolve-agents.ts';
-import { mcpFrom } from './resolve-mcp.ts';
+import { agentsFrom, mcpFrom, providersFrom } from './resolve.ts';
 import type { ConfigSettings } from './schema.ts';
-import { type ConfigSource, configSources, type ReadFile, sourceOf } from './sources.ts';
-import type { AgentServerConfig } from './types.ts';
+import { type ConfigSource, configSources, mergedOver, type ReadFile, sourceOf } from './sources.ts';
+import { type AgentServerConfig, DEFAULT_RULES, FIRST_AGENT, primaryAgentIds } from './types.ts';
+import { checkedSettings } from './validate.ts';
 
 const PERMISSION_TIMEOUT_MS = 300_000;
 const TURN_TIMEOUT_MS = 1_800_000;

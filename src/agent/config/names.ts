@@ -1,4 +1,6 @@
-import { nearestName } from '../../core/nearest.ts';
+import { nearestName } from '../../core/config.ts';
+import { isRecord } from '../../core/json.ts';
+import type { ModelRef } from '../protocol/types.ts';
 
 /** Where something is in a configuration: names and, within lists, numbers. */
 export type ConfigPath = readonly (string | number)[];
@@ -40,3 +42,38 @@ export const meantName = (name: string, known: readonly string[]): string => {
 /** Whether a path lies at or below another. */
 export const isWithin = (path: ConfigPath, outer: ConfigPath): boolean =>
   outer.length <= path.length && outer.every((step, index) => step === path[index]);
+
+/** What stands under a name, if that is an object. For a file of which nobody yet knows whether it is right. */
+export const tableIn = (value: unknown, name: string): Readonly<Record<string, unknown>> => {
+  const inner = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isRecord(inner) ? inner : {};
+};
+
+/** What stands under a name, if that is a text. */
+export const textIn = (value: unknown, name: string): string | undefined => {
+  const inner = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return typeof inner === 'string' ? inner : undefined;
+};
+
+/** A model by its name: everything before the first slash is the provider. */
+export const modelRef = (name: string): ModelRef => {
+  const slash = name.indexOf('/');
+  return { providerID: name.slice(0, slash), modelID: name.slice(slash + 1) };
+};
+
+/** The names of all models that a configuration has, right or wrong. */
+export const modelNames = (file: unknown): readonly string[] =>
+  Object.entries(tableIn(file, 'provider')).flatMap(([id, provider]) =>
+    Object.keys(tableIn(provider, 'models')).map((key) => `${id}/${key}`),
+  );
+
+const EFFORTS = ['low', 'medium', 'high'] as const;
+
+/** The variants of a model: those that are written and not disabled, or the three efforts of one that reasons. */
+export const variantNames = (model: unknown): readonly string[] => {
+  if (!isRecord(model)) return [];
+  if (!isRecord(model.variants)) return model.reasoning === true || model.reasoning === 'split' ? EFFORTS : [];
+  return Object.entries(model.variants)
+    .filter(([, variant]) => !(isRecord(variant) && variant.disabled === true))
+    .map(([name]) => name);
+};

@@ -1,8 +1,60 @@
-import { USUAL_LIMITS } from '../backend-limits.ts';
-import { variantNames } from './model-names.ts';
-import { adapterOf } from './provider-adapter.ts';
-import type { ModelSettings, ProviderSettings } from './schema-provider.ts';
-import type { ModelConfig, ProviderConfig } from './types.ts';
+import { USUAL_LIMITS } from '../model/http.ts';
+import type { Rule } from '../protocol/types.ts';
+import { rulesOf } from '../tools/rules.ts';
+import { modelRef, variantNames } from './names.ts';
+import type { AgentSettings, McpSettings } from './schema.ts';
+import { adapterOf, type ModelSettings, type ProviderSettings } from './schema-provider.ts';
+import {
+  type AgentConfig,
+  agentIds,
+  builtInOf,
+  type McpServerConfig,
+  type ModelConfig,
+  type ProviderConfig,
+} from './types.ts';
+
+type Shared = { readonly rules: readonly Rule[]; readonly steps: number };
+
+const agentFrom = (name: string, agent: AgentSettings, { rules, steps }: Shared): AgentConfig => {
+  const builtIn = builtInOf(name);
+  return {
+    name,
+    description: agent.description ?? (builtIn.description || undefined),
+    mode: agent.mode ?? builtIn.mode,
+    isNative: builtIn.isNative,
+    isHidden: agent.hidden ?? builtIn.isHidden,
+    color: agent.color,
+    temperature: agent.temperature,
+    topP: agent.top_p,
+    model: agent.model === undefined ? undefined : modelRef(agent.model),
+    variant: agent.variant,
+    prompt: agent.prompt,
+    options: agent.options ?? {},
+    steps: agent.steps ?? steps,
+    // What a built-in agent is not for stays denied, also where the file allows everything for all.
+    rules: [...rules, ...rulesOf(builtIn.permission), ...rulesOf(agent.permission ?? {})],
+  };
+};
+
+/** The built-in agents and those of the file, without the disabled ones. */
+export const agentsFrom = (
+  settings: Readonly<Record<string, AgentSettings>>,
+  shared: Shared,
+): ReadonlyMap<string, AgentConfig> =>
+  new Map(agentIds({ agent: settings }).map((id) => [id, agentFrom(id, settings[id] ?? {}, shared)]));
+
+const USUAL_TIMEOUT_MS = 30_000;
+
+const serverFrom = (name: string, server: McpSettings): McpServerConfig => {
+  const shared = { name, isEnabled: server.enabled ?? true, timeoutMs: server.timeout ?? USUAL_TIMEOUT_MS };
+  if (server.type === 'remote') return { ...shared, type: 'remote', url: server.url, headers: server.headers ?? {} };
+  const { command, cwd, environment = {} } = server;
+  return { ...shared, type: 'local', command, cwd, environment };
+};
+
+/** The tool servers, the disabled ones too: they are listed. */
+export const mcpFrom = (settings: Readonly<Record<string, McpSettings>>): ReadonlyMap<string, McpServerConfig> =>
+  new Map(Object.entries(settings).map(([name, server]) => [name, serverFrom(name, server)]));
 
 type Options = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { BUNDLED_ADAPTERS } from '../bundled-adapters.ts';
+import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from '../model/adapters.ts';
 import {
   Anything,
   BaseAddress,
@@ -91,3 +91,12 @@ const Provider = v.object({
 export const Providers = v.record(Id, Provider);
 export type ProviderSettings = v.InferOutput<typeof Provider>;
 export type ModelSettings = v.InferOutput<typeof Model>;
+
+const BY_PROVIDER: ReadonlyMap<string, BundledAdapter> = new Map([
+  ['openai', '@ai-sdk/openai'],
+  ['anthropic', '@ai-sdk/anthropic'],
+]);
+
+/** The adapter of a provider: the one it names, else its own, else the one for whatever speaks like OpenAI. */
+export const adapterOf = (id: string, npm: unknown): BundledAdapter =>
+  typeof npm === 'string' && isBundledAdapter(npm) ? npm : (BY_PROVIDER.get(id) ?? '@ai-sdk/openai-compatible');

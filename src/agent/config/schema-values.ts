@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 
 /** A setting of other programs that is accepted, whatever stands there, and does nothing here. `why` says what is not done. */
 export const inert = (why: string) => Object.assign(v.optional(v.unknown()), { inertBecause: why });

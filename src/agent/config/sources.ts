@@ -1,8 +1,49 @@
 import { ConfigError, type Variables } from '../../core/config.ts';
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { readJsonc } from './jsonc.ts';
 import { type ConfigPath, type ConfigProblem, quoted } from './names.ts';
-import { filledIn } from './substitute.ts';
+
+/** Where the texts come from that stand in for `{env:NAME}` and `{file:path}`. */
+export type Substitutes = {
+  readonly variables: Variables;
+  /** A file's text by its path as it is written, or nothing when it cannot be read. */
+  readonly readFile: (path: string) => string | undefined;
+};
+
+const REFERENCE = /\{(env|file):([^{}]*)\}/g;
+
+/** Whether a text as it is written takes something from outside. What comes of it may be a secret, and stays unshown. */
+export const hasReference = (text: string): boolean => text.search(REFERENCE) >= 0;
+
+const contentOf = (text: string | undefined): string | undefined => text?.trim() || undefined;
+
+/** A value with every text filled in. Names are left as they are, and what was filled in is not searched again. */
+export const filledIn = (
+  whole: unknown,
+  { variables, readFile }: Substitutes,
+): { readonly value: unknown; readonly problems: readonly ConfigProblem[] } => {
+  const problems: ConfigProblem[] = [];
+  const missing = (path: ConfigPath, text: string): string => {
+    problems.push({ path, text });
+    return '';
+  };
+  const fill = (text: string, path: ConfigPath): string =>
+    text.replace(REFERENCE, (_, kind: string, given: string) => {
+      const name = given.trim();
+      if (kind === 'env') {
+        const found = Object.hasOwn(variables, name) ? contentOf(variables[name]) : undefined;
+        return found ?? missing(path, `expected a value in the variable ${quoted(name)}`);
+      }
+      return contentOf(readFile(name)) ?? missing(path, `expected something to read in the file ${quoted(name)}`);
+    });
+  const filled = (value: unknown, path: ConfigPath): unknown => {
+    if (typeof value === 'string') return fill(value, path);
+    if (Array.isArray(value)) return value.map((item, index) => filled(item, [...path, index]));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, filled(inner, [...path, name])]));
+  };
+  return { value: filled(whole, []), problems };
+};
 
 /** One of the texts that make the configuration: what stands there, and what it becomes with every text filled in. */
 export type ConfigSource = {
@@ -91,4 +132,23 @@ const depthOf = (value: unknown, path: ConfigPath): number => {
 export const sourceOf = (path: ConfigPath, sources: readonly ConfigSource[]): string => {
   const depths = sources.map(({ written }) => depthOf(written, path));
   return sources[depths.lastIndexOf(Math.max(...depths))]?.name ?? '';
+};
+
+/** A later source over an earlier one, name by name. Lists are replaced, but for `instructions`, which are joined. */
+export const mergedOver = (base: unknown, over: unknown, name?: string): unknown => {
+  if (Array.isArray(base) && Array.isArray(over) && name === 'instructions') return [...new Set([...base, ...over])];
+  if (!isRecord(over)) return over;
+  // One action for all is the rule that narrower ones refine: it must not vanish behind the first of them.
+  const under = name === 'permission' && typeof base === 'string' ? { '*': base } : base;
+  if (!isRecord(under)) return over;
+  const isPermission = name === 'permission';
+  return {
+    ...under,
+    ...Object.fromEntries(
+      Object.entries(over).map(([key, value]) => [
+        key,
+        Object.hasOwn(under, key) ? mergedOver(under[key], value, isPermission ? 'permission' : key) : value,
+      ]),
+    ),
+  };
 };

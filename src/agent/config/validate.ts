@@ -1,8 +1,73 @@
-import { isRecord } from '../../core/record.ts';
-import { primaryAgentIds } from './built-in-agents.ts';
-import { modelNames, modelRef, tableIn, variantNames } from './model-names.ts';
-import { type ConfigPath, type ConfigProblem, meantName, quoted } from './names.ts';
-import { adapterOf } from './provider-adapter.ts';
+import * as v from 'valibot';
+import { ConfigError, expectation } from '../../core/config.ts';
+import { isRecord } from '../../core/json.ts';
+import {
+  type ConfigPath,
+  type ConfigProblem,
+  isWithin,
+  meantName,
+  modelNames,
+  modelRef,
+  pathText,
+  quoted,
+  tableIn,
+  variantNames,
+  withoutEffect,
+} from './names.ts';
+import { ConfigFile, type ConfigSettings } from './schema.ts';
+import { adapterOf } from './schema-provider.ts';
+import { inertBecause } from './schema-values.ts';
+import { primaryAgentIds } from './types.ts';
+import { idleSettings } from './warnings.ts';
+
+/** What a schema does not say of a value by itself: `inert` settings have no effect here, the rest are problems. */
+export type Unfit = ConfigProblem & { readonly kind: 'unknown-name' | 'list' | 'inert' };
+
+/** The schema that stands behind those that only lead to it. */
+const schemaFor = (schema: unknown, value: unknown): Readonly<Record<string, unknown>> => {
+  if (!isRecord(schema)) return {};
+  if (inertBecause(schema) !== undefined) return schema;
+  if (isRecord(schema.wrapped)) return schemaFor(schema.wrapped, value);
+  if (typeof schema.getter === 'function') return schemaFor(schema.getter(value), value);
+  if (schema.type !== 'variant' || !Array.isArray(schema.options) || !isRecord(value)) return schema;
+  const options: readonly unknown[] = schema.options;
+  const chosen = options.find(
+    (option) =>
+      isRecord(option) &&
+      isRecord(option.entries) &&
+      isRecord(option.entries.type) &&
+      option.entries.type.literal === value.type,
+  );
+  return schemaFor(chosen, value);
+};
+
+/**
+ * Goes through a value along its schema: names that the schema does not have, settings without effect, and lists where
+ * objects belong, which valibot takes for objects whose names are numbers.
+ */
+export function* unfitNames(anySchema: unknown, value: unknown, path: ConfigPath = []): Generator<Unfit> {
+  const schema = schemaFor(anySchema, value);
+  const why = inertBecause(schema);
+  if (why !== undefined) {
+    yield { kind: 'inert', path, text: withoutEffect(why) };
+    return;
+  }
+  const entries = isRecord(schema.entries) ? schema.entries : undefined;
+  const isTable = entries !== undefined || schema.type === 'record' || schema.type === 'variant';
+  if (isTable && Array.isArray(value)) yield { kind: 'list', path, text: 'expected an object' };
+  if (!isTable || !isRecord(value)) return;
+  for (const [name, inner] of Object.entries(value)) {
+    const next = entries === undefined ? schema.value : Object.hasOwn(entries, name) ? entries[name] : schema.rest;
+    if (next !== undefined) yield* unfitNames(next, inner, [...path, name]);
+    else if (schema.type === 'object') yield { kind: 'unknown-name', path, text: unknownName(name, entries ?? {}) };
+  }
+}
+
+/** A setting without effect is never what was meant. */
+const unknownName = (name: string, entries: Readonly<Record<string, unknown>>): string => {
+  const known = Object.keys(entries).filter((other) => inertBecause(entries[other]) === undefined);
+  return `unknown name ${quoted(name)}, the nearest known one is ${quoted(meantName(name, known))}`;
+};
 
 const nearest = (name: string, known: readonly string[]): string =>
   known.length === 0 ? '' : `, the nearest one is ${quoted(meantName(name, known))}`;
@@ -96,4 +161,42 @@ export const crossProblems = (file: unknown): readonly ConfigProblem[] => {
     ...agentProblems(file, names),
     ...mcpProblems(file),
   ];
+};
+
+const words = (issue: v.BaseIssue<unknown>): string => {
+  if (issue.received !== 'undefined' && issue.expected === 'Object') return 'expected an object';
+  if (issue.received !== 'undefined' && issue.expected === 'Array') return 'expected a list';
+  return expectation(issue);
+};
+
+const isStep = (step: unknown): step is string | number => typeof step === 'string' || typeof step === 'number';
+const pathOf = (issue: v.BaseIssue<unknown>): ConfigPath => (issue.path ?? []).map(({ key }) => key).filter(isStep);
+
+const follows = ({ path }: ConfigProblem, earlier: readonly ConfigProblem[]): boolean =>
+  earlier.some((other) => isWithin(path, other.path));
+
+export type CheckedSettings = { readonly settings: ConfigSettings; readonly warnings: readonly string[] };
+
+/**
+ * A merged file as a type. Throws a `ConfigError` with every problem that it has, those known before among them; what
+ * would only follow from one of them is left out. `told` puts the source's name before a path.
+ */
+export const checkedSettings = (
+  file: unknown,
+  known: readonly ConfigProblem[],
+  told: (path: ConfigPath) => string,
+): CheckedSettings => {
+  const lineOf = ({ path, text }: ConfigProblem): string => `${told(path)}: ${pathText(path)}: ${text}`;
+  const parsed = v.safeParse(ConfigFile, file, { message: words });
+  const unfit = [...unfitNames(ConfigFile, file)];
+  const unknown = unfit.filter(({ kind }) => kind === 'unknown-name');
+  const first = [...known, ...unfit.filter(({ kind }) => kind === 'list')];
+  const wrong = (parsed.issues ?? [])
+    .map((issue) => ({ path: pathOf(issue), text: issue.message }))
+    .filter((problem) => !follows(problem, first));
+  const misfits = crossProblems(file).filter((problem) => !follows(problem, [...first, ...wrong]));
+  const lines = [...first, ...unknown, ...wrong, ...misfits].map(lineOf);
+  if (!parsed.success || lines.length > 0) throw new ConfigError([...new Set(lines)]);
+  const inert = unfit.filter(({ kind }) => kind === 'inert');
+  return { settings: parsed.output, warnings: [...inert, ...idleSettings(parsed.output)].map(lineOf) };
 };

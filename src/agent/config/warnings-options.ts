@@ -1,11 +1,9 @@
-import { nearestName } from '../../core/nearest.ts';
-import type { BundledAdapter } from '../bundled-adapters.ts';
-import { EFFORTS, isEffort, optionsTakenBy } from '../model/adapters.ts';
-import { modelRef } from './model-names.ts';
-import { type ConfigPath, type ConfigProblem, quoted, withoutEffectNow } from './names.ts';
-import { adapterOf } from './provider-adapter.ts';
+import { nearestName } from '../../core/config.ts';
+import { type BundledAdapter, EFFORTS, isEffort, optionsTakenBy } from '../model/adapters.ts';
+
+import { type ConfigPath, type ConfigProblem, modelRef, quoted, withoutEffectNow } from './names.ts';
 import type { ConfigSettings } from './schema.ts';
-import type { ModelSettings } from './schema-provider.ts';
+import { adapterOf, type ModelSettings } from './schema-provider.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,54 @@
 import type { Voice } from '../agents/types.ts';
-import type { AssistantMessage, UserMessage } from '../message.ts';
 import type { EventDraft } from '../protocol/events.ts';
-import { NO_TOKENS, type Session } from '../session.ts';
+import {
+  type AssistantMessage,
+  NO_TOKENS,
+  type Part,
+  type Session,
+  type SessionStatus,
+  type UserMessage,
+} from '../protocol/types.ts';
 import type { Change } from '../store/store.ts';
+import type { Fact } from './publisher.ts';
+
+/** Longer than this no file is told: every event is stored, and sent to everybody who listens. */
+const FILE_LIMIT_CHARS = 64 * 1024;
+
+/**
+ * A part as events tell it. The content of a file that is not small is left out: `data:<type>;omitted,` stands for it, and
+ * the message itself has it.
+ */
+export const toldPart = (part: Part): Part =>
+  part.type === 'file' && part.url.length > FILE_LIMIT_CHARS ? { ...part, url: `data:${part.mime};omitted,` } : part;
+
+/** The event that tells a part as it is now, but for the content of a large file. */
+export const partUpdated = (part: Part, time: number): EventDraft => ({
+  type: 'message.part.updated',
+  properties: { sessionID: part.sessionID, part: toldPart(part), time },
+});
+
+/** A part kept and told. */
+export const partFact = (part: Part, time: number): Fact => ({
+  changes: [{ kind: 'part', part }],
+  drafts: [partUpdated(part, time)],
+});
+
+/** The same with deltas of one part that follow each other as one delta. */
+export const withMergedDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[] => {
+  const result: EventDraft[] = [];
+  for (const draft of drafts) {
+    const last = result.at(-1);
+    if (
+      draft.type === 'message.part.delta' &&
+      last?.type === 'message.part.delta' &&
+      last.properties.partID === draft.properties.partID
+    ) {
+      const delta = last.properties.delta + draft.properties.delta;
+      result[result.length - 1] = { ...draft, properties: { ...draft.properties, delta } };
+    } else result.push(draft);
+  }
+  return result;
+};
 
 /** Who answers which message, and where. */
 export type Answered = { readonly session: Session; readonly user: UserMessage; readonly voice: Voice };
@@ -34,4 +80,12 @@ export const openedMessage = (
 export const messageFact = (info: AssistantMessage | UserMessage): { changes: Change[]; drafts: EventDraft[] } => ({
   changes: [{ kind: 'message', message: info }],
   drafts: [{ type: 'message.updated', properties: { sessionID: info.sessionID, info } }],
+});
+
+/** What a session does, told. Nothing is kept of it. */
+export const statusFact = (sessionID: string, status: SessionStatus): Fact => ({
+  drafts: [
+    { type: 'session.status', properties: { sessionID, status } },
+    ...(status.type === 'idle' ? [{ type: 'session.idle' as const, properties: { sessionID } }] : []),
+  ],
 });

@@ -1,22 +1,34 @@
-import { hasCredentials } from '../../core/basic-auth.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Handler } from '../../core/handler.ts';
+import { hasCredentials, isOfThisMachine } from '../../core/http/auth.ts';
 import { json } from '../../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
-import { guard } from '../../core/http/server.ts';
-import { isOfThisMachine } from '../../core/this-machine.ts';
+import { guard, type Handler } from '../../core/http/server.ts';
 import type { AgentNeeds } from '../app.ts';
 import type { RouteNeeds } from '../context.ts';
-import { conversationRoutes } from '../conversation-routes.ts';
-import { hasForeignOrigin } from '../foreign-origin.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
-import { hintFor } from '../unoffered.ts';
-import { clientRoutes } from './compat.ts';
+import { StoreUnavailable } from '../store/errors.ts';
+import { clientRoutes, hintFor } from './compat.ts';
 import { AGENT_REPLIES } from './errors.ts';
 import { otherRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
 import { docOf } from './openapi.ts';
-import { sessionRoutes } from './sessions.ts';
+import { conversationRoutes, sessionRoutes } from './sessions.ts';
+
+const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
+const USUAL_PORT = /:(?:80|443)$/;
+
+const nameIn = (text: string): string => text.toLowerCase().replace(USUAL_PORT, '');
+
+/**
+ * Whether a browser sends a request for a page of another server. It adds the password that a person has typed once, and
+ * the page need not see the answer to have had its way. What is no browser sends no `Origin`.
+ */
+export const hasForeignOrigin = ({ headers }: Request): boolean => {
+  const origin = headers.get('origin');
+  if (origin === null) return false;
+  const from = nameIn(origin.replace(/^https?:\/\//i, ''));
+  const to = nameIn(headers.get('host') ?? '');
+  return from !== to && !(LOCAL_NAME.test(from) && LOCAL_NAME.test(to));
+};
 
 /** Only a server that is ready answers more than that it is there. */
 export type AgentState = 'starting' | 'ready' | 'stopping';

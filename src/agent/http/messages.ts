@@ -1,17 +1,109 @@
+import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { json } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import { afterEvents } from '../after-events.ts';
 import type { RouteNeeds } from '../context.ts';
-import { jsonInPieces } from '../json-in-pieces.ts';
-import type { AssistantMessage } from '../message.ts';
-import { messageList } from '../message-list.ts';
-import { patientJson } from '../message-reply.ts';
+import { afterEvents } from '../events/readers.ts';
 import { PromptIn, readBody } from '../protocol/request-schemas.ts';
+import type { AssistantMessage } from '../protocol/types.ts';
 import type { Accepted } from '../session/prompt.ts';
-import type { Told } from '../store/store.ts';
+import type { MessagesAsked, Store, Told } from '../store/store.ts';
 import { messageErrorOf } from '../turn/errors.ts';
 import { queryOf, wholeNumber } from './query.ts';
+
+const HEADERS = { 'content-type': 'application/json' };
+
+/**
+ * A JSON answer whose text comes in pieces. One piece is sent whole; of more each is asked for when the client has taken the
+ * one before it. Rejects when the first two cannot be had; a failure after that breaks the answer off.
+ */
+export const jsonInPieces = async (
+  pieces: AsyncGenerator<string>,
+  onBug: (error: unknown) => void,
+): Promise<Response> => {
+  const first = await pieces.next();
+  let next = await pieces.next();
+  const text = first.done === true ? '' : first.value;
+  if (next.done === true) return new Response(text, { headers: HEADERS });
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(text)),
+    async pull(controller) {
+      if (next.done === true) return controller.close();
+      controller.enqueue(encoder.encode(next.value));
+      try {
+        next = await pieces.next();
+      } catch (error) {
+        onBug(error);
+        controller.error(error);
+      }
+    },
+    cancel: async () => void (await pieces.return(undefined)),
+  });
+  return new Response(body, { headers: HEADERS });
+};
+
+/** Large enough that few are needed, and small enough that nothing waits for one. */
+const PIECE_CHARS = 256 * 1024;
+
+/**
+ * The JSON text of a session's messages, in pieces that are made as they are asked for: a whole session need not fit into
+ * memory at once. Each message is as it was when its piece was made; one that is gone by then is left out.
+ */
+export async function* messageList(
+  store: Pick<Store, 'outline' | 'message'>,
+  sessionID: string,
+  asked: MessagesAsked,
+): AsyncGenerator<string> {
+  let piece = '[';
+  let between = '';
+  for (const { id } of await store.outline(sessionID, asked)) {
+    const told = await store.message(sessionID, id);
+    if (told === undefined) continue;
+    piece += between + JSON.stringify(told);
+    between = ',';
+    if (piece.length < PIECE_CHARS) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}]`;
+}
+
+const BREATH_MS = 10_000;
+
+/**
+ * A JSON answer whose headers go out at once and whose text comes when it is there; white space, which JSON allows, keeps the
+ * connection awake meanwhile. A client that leaves ends nothing but its own waiting. `failed` gives the text of a failure.
+ */
+export const patientJson = (clock: Clock, answer: Promise<unknown>, failed: (error: unknown) => unknown): Response => {
+  const encoder = new TextEncoder();
+  let cancelBreath = (): void => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      // Servers send headers with the first byte of a body.
+      controller.enqueue(encoder.encode(' '));
+      const breathe = (): void => {
+        cancelBreath = clock.after(BREATH_MS, () => {
+          controller.enqueue(encoder.encode(' '));
+          breathe();
+        });
+      };
+      breathe();
+      const finish = (value: unknown): void => {
+        cancelBreath();
+        try {
+          controller.enqueue(encoder.encode(JSON.stringify(value)));
+          controller.close();
+        } catch {
+          // Nobody listens any more.
+        }
+      };
+      answer.then(finish, (error: unknown) => finish(failed(error)));
+    },
+    cancel: () => cancelBreath(),
+  });
+  return new Response(body, { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
+};
 
 /** Messages: listed, and prompted. */
 export const messageRoutes = (needs: RouteNeeds): RouteTable => {

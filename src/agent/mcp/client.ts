@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { visibleText } from '../visible-text.ts';
+import { visibleLines } from '../../core/text.ts';
 import type { LocalMcpServer, RemoteMcpServer } from './config.ts';
 import { McpProblem } from './errors.ts';
 import { createListing, type Listing } from './tool-list.ts';
@@ -113,7 +113,7 @@ export const connectMcp = async (
   await limited((inner) => client.connect(transport, { signal: inner, timeout: NEVER_MS }), signal);
   const instructions = client.getInstructions();
   return {
-    instructions: instructions === undefined ? undefined : visibleText(instructions, INSTRUCTIONS_LIMIT_CHARS),
+    instructions: instructions === undefined ? undefined : visibleLines(instructions, INSTRUCTIONS_LIMIT_CHARS),
     async list(outer) {
       try {
         return await limited(list, outer);

@@ -1,3 +1,5 @@
+import type { McpServerConfig as Configured } from '../config/types.ts';
+
 /** A tool server that is a program: it is started, and spoken to over its standard streams. */
 export type LocalMcpServer = {
   readonly kind: 'local';
@@ -26,3 +28,17 @@ export type McpServerConfig = LocalMcpServer | RemoteMcpServer;
 
 /** For the handshake, for the list of tools and for each call, unless the configuration says otherwise. */
 export const MCP_TIMEOUT_MS = 30_000;
+
+const serverFrom = (server: Configured): McpServerConfig => {
+  const { isEnabled: enabled, timeoutMs } = server;
+  if (server.type === 'remote') {
+    const { url, headers } = server;
+    return { kind: 'remote', url, headers, enabled, timeoutMs, oauth: false };
+  }
+  const { command, environment, cwd } = server;
+  return { kind: 'local', command, environment, enabled, timeoutMs, ...(cwd === undefined ? {} : { cwd }) };
+};
+
+/** The tool servers of the configuration, by name. */
+export const mcpServersFrom = (servers: ReadonlyMap<string, Configured>): Readonly<Record<string, McpServerConfig>> =>
+  Object.fromEntries([...servers].map(([name, server]) => [name, serverFrom(server)]));

@@ -1,11 +1,58 @@
-import { untilAborted } from '../../core/async.ts';
+import { pause, untilAborted, wakeablePause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { LONGEST_RECONNECT_MS, reconnectDelayMs } from '../mcp-backoff.ts';
-import { createRelisting } from '../mcp-relisting.ts';
-import { wakeablePause } from '../wakeable-pause.ts';
-import type { McpConnection, McpTransport } from './client.ts';
-import { McpProblem } from './errors.ts';
+import type { ToolOutcome } from '../tools/tool.ts';
+import type { McpCall, McpConnection, McpTransport } from './client.ts';
+import { callWords, McpProblem, UNSENT } from './errors.ts';
 import type { Listing } from './tool-list.ts';
+
+const FIRST_DELAY_MS = 1000;
+const JITTER = 0.25;
+
+export const LONGEST_RECONNECT_MS = 60_000;
+
+/**
+ * How long to leave a tool server alone after so many failures in a row, counted from 1, in whole milliseconds. `chance` is
+ * 0 to 1, and shortens.
+ */
+export const reconnectDelayMs = (failures: number, chance: number): number =>
+  Math.round(Math.min(LONGEST_RECONNECT_MS, FIRST_DELAY_MS * 2 ** (failures - 1)) * (1 - JITTER * chance));
+
+export type RelistingNeeds = {
+  readonly clock: Clock;
+  readonly take: (listing: Listing) => void;
+  readonly onFailed: (reason: string) => void;
+};
+
+/** A server that says all the time that its tools have changed is asked no more often than this. */
+const LEAST_INTERVAL_MS = 1000;
+
+/** Lists a connection's tools again whenever it is told to, one list at a time, until the signal aborts. */
+export const createRelisting = ({ clock, take, onFailed }: RelistingNeeds, signal: AbortSignal) => {
+  let isBusy = false;
+  let isWanted = false;
+  const listWhileWanted = async (connection: Pick<McpConnection, 'list'>): Promise<void> => {
+    while (isWanted) {
+      isWanted = false;
+      const listing = await connection.list(signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        onFailed(error instanceof McpProblem ? error.message : 'The tools could not be listed');
+      });
+      if (listing !== undefined) take(listing);
+      await pause(clock, LEAST_INTERVAL_MS, signal);
+    }
+  };
+  return (connection: Pick<McpConnection, 'list'>): void => {
+    isWanted = true;
+    if (isBusy) return;
+    isBusy = true;
+    listWhileWanted(connection)
+      // Only ever because the connection is over.
+      .catch(() => {})
+      .finally(() => {
+        isBusy = false;
+      });
+  };
+};
 
 /** How a tool server fares, as the wire has it. The error is our own words. */
 export type McpStatus =
@@ -165,6 +212,52 @@ export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife
     end() {
       controller.abort();
       return done;
+    },
+  };
+};
+
+/** One configured server, which can be switched on and off. */
+export type McpLink = {
+  readonly status: () => McpStatus;
+  readonly listing: () => Listing;
+  readonly instructions: () => string | undefined;
+  /** Switches it on when it is off. */
+  readonly on: () => McpLife;
+  /** Settles when nothing of it is left. */
+  readonly off: () => Promise<void>;
+  /** Rejects with the signal's reason when that aborts; every other failure is an outcome. */
+  readonly call: (call: McpCall, signal: AbortSignal) => Promise<ToolOutcome>;
+};
+
+const outcome = (output: string, isError: boolean): ToolOutcome => ({ output, title: '', metadata: {}, isError });
+
+export const createMcpLink = (needs: McpLifeNeeds): McpLink => {
+  let life: McpLife | undefined;
+  let ending: Promise<void> = Promise.resolve();
+  return {
+    status: () => life?.status() ?? { status: 'disabled' },
+    listing: () => life?.listing() ?? NOTHING,
+    instructions: () => life?.connection()?.instructions,
+    on() {
+      life ??= beginLife(needs, ending);
+      return life;
+    },
+    off() {
+      if (life !== undefined) ending = life.end();
+      life = undefined;
+      return ending;
+    },
+    async call(call, signal) {
+      signal.throwIfAborted();
+      const connection = life?.connection();
+      if (connection === undefined) return outcome(life === undefined ? UNSENT.off : UNSENT.away, true);
+      try {
+        const { text, isError } = await connection.call(call, signal);
+        return outcome(text, isError);
+      } catch (error) {
+        if (error instanceof McpProblem) return outcome(callWords(error), true);
+        throw error;
+      }
     },
   };
 };

@@ -1,15 +1,88 @@
-import { untilAborted } from '../../core/async.ts';
+import { untilAborted, wakeablePause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import { lastWordsIn } from '../mcp-last-words.ts';
-import { createMcpLink, type McpLink } from '../mcp-link.ts';
-import { agentToolsFrom, type SkippedTool } from '../mcp-tools.ts';
+import { REDACTED, withoutSecrets } from '../../core/secret-look.ts';
+import { visibleLines } from '../../core/text.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { AgentTool } from '../tools/tool.ts';
-import { wakeablePause } from '../wakeable-pause.ts';
 import type { McpTransport, McpTransports } from './client.ts';
 import type { McpServerConfig } from './config.ts';
-import type { McpNews, McpStatus } from './connection.ts';
+import { createMcpLink, type McpLink, type McpNews, type McpStatus } from './connection.ts';
+import type { Skipped } from './tool-list.ts';
+
+const LIMIT_CHARS = 200;
+/** Shorter ones are numbers and switches. */
+const SECRET_CHARS = 6;
+
+/** What Node adds to the words of an error: where it was thrown, and by which Node. */
+const ADDED = /^(?:at .+|\^+|Node\.js v[\d.]+)$/;
+
+const without = (text: string, secrets: readonly string[]): string =>
+  secrets
+    .filter((secret) => secret.length >= SECRET_CHARS)
+    .toSorted((left, right) => right.length - left.length)
+    .reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
+
+/** The last lines that fit, as one. */
+const lastLines = (lines: readonly string[]): string =>
+  lines.reduceRight((end, line) => (`${line} ${end}`.length <= LIMIT_CHARS ? `${line} ${end}`.trim() : end), '');
+
+/**
+ * What a program wrote before it failed, as one short line for the log. `secrets` are texts that it was given: what is
+ * found of them, or looks like another, is replaced.
+ */
+export const lastWordsIn = (written: string, secrets: readonly string[]): string => {
+  const lines = withoutSecrets(without(written, secrets))
+    .split('\n')
+    .map((line) => visibleLines(line, LIMIT_CHARS).replaceAll('\t', ' '))
+    .filter((line) => line !== '' && !ADDED.test(line));
+  return lastLines(lines);
+};
+
+export type NamedLink = readonly [server: string, link: Pick<McpLink, 'listing' | 'call'>];
+
+/** A tool that is not offered, by a name that may be shown. */
+export type SkippedTool = Skipped & { readonly server: string };
+
+/** The longest that every model takes. */
+const NAME_LIMIT_CHARS = 64;
+
+const fit = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_');
+
+/** The name under which a model calls a server's tool. */
+export const toolNameFor = (server: string, tool: string): string => `${fit(server)}_${fit(tool)}`;
+
+/**
+ * The tools of all servers under names that are theirs alone. Of two tools with one name the first is kept, in the order
+ * of the servers.
+ */
+export const agentToolsFrom = (
+  links: readonly NamedLink[],
+): { readonly tools: readonly AgentTool[]; readonly skipped: readonly SkippedTool[] } => {
+  const tools = new Map<string, AgentTool>();
+  const skipped: SkippedTool[] = [];
+  for (const [server, { listing, call }] of links) {
+    const skip = (tool: string, reason: string): void => {
+      skipped.push({ server, name: fit(tool.slice(0, NAME_LIMIT_CHARS)), reason });
+    };
+    for (const { name, reason } of listing().skipped) skip(name, reason);
+    for (const { name: tool, description, inputSchema } of listing().tools) {
+      const name = toolNameFor(server, tool);
+      if (name.length > NAME_LIMIT_CHARS) skip(tool, `a name of more than ${NAME_LIMIT_CHARS} characters`);
+      else if (tools.has(name)) skip(tool, 'a name that is taken');
+      else
+        tools.set(name, {
+          name,
+          description,
+          inputSchema,
+          origin: { server, tool },
+          patternsOf: () => ['*'],
+          run: (input, { signal }) => call({ name: tool, input }, signal),
+        });
+    }
+  }
+  return { tools: [...tools.values()], skipped };
+};
 
 /** The tool servers of the configuration, kept connected from `start` to `stop`. */
 export type McpServers = {

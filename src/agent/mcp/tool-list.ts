@@ -1,5 +1,5 @@
-import { isRecord } from '../../core/record.ts';
-import { visibleText } from '../visible-text.ts';
+import { isRecord } from '../../core/json.ts';
+import { visibleLines } from '../../core/text.ts';
 
 /** A tool as its server lists it, cleaned and bounded. */
 export type ListedTool = {
@@ -42,7 +42,7 @@ const cleaned = (value: unknown, depth = 0): unknown => {
     .map(([key, inner]): [string, unknown] => [
       key,
       PROSE.has(key) && typeof inner === 'string'
-        ? visibleText(inner, DESCRIPTION_LIMIT_CHARS)
+        ? visibleLines(inner, DESCRIPTION_LIMIT_CHARS)
         : cleaned(inner, depth + 1),
     ]);
   return entries.some(([, inner]) => inner === undefined) ? undefined : Object.fromEntries(entries);
@@ -78,7 +78,7 @@ export const createListing = (): ListingBuilder => {
       if (schema === undefined) return skip(name, 'a schema that is too large or too deep');
       const tool = {
         name,
-        description: typeof description === 'string' ? visibleText(description, DESCRIPTION_LIMIT_CHARS) : '',
+        description: typeof description === 'string' ? visibleLines(description, DESCRIPTION_LIMIT_CHARS) : '',
         inputSchema: schema,
       };
       chars += JSON.stringify(tool).length;

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { McpProblem } from './errors.ts';
 
 /** What a tool answered, as a text for the model. An error is the tool's own, and its words are data. */

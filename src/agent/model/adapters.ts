@@ -1,4 +1,9 @@
-import type { BundledAdapter } from '../bundled-adapters.ts';
+/** The adapter packages that are part of the build. No other is ever fetched. */
+export const BUNDLED_ADAPTERS = ['@ai-sdk/openai-compatible', '@ai-sdk/openai', '@ai-sdk/anthropic'] as const;
+export type BundledAdapter = (typeof BUNDLED_ADAPTERS)[number];
+
+export const isBundledAdapter = (npm: string): npm is BundledAdapter =>
+  BUNDLED_ADAPTERS.some((adapter) => adapter === npm);
 
 /** Reasoning efforts that the adapters know, from least to most. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;

@@ -1,6 +1,53 @@
-import { isRecord } from '../../core/record.ts';
-import { toldFile } from '../file-words.ts';
-import type { ChatMessage } from './types.ts';
+import { isRecord } from '../../core/json.ts';
+import { visibleLines } from '../../core/text.ts';
+import { dataComplaint, dataUrl } from '../protocol/request-schemas.ts';
+import { type BundledAdapter, type Effort, isEffort } from './adapters.ts';
+import type { ChatMessage, ModelTarget } from './types.ts';
+
+/** A file as somebody has attached it. */
+export type AttachedFile = { readonly mime: string; readonly url: string; readonly filename?: string };
+
+/** What a model is given of a file: its text, its bytes in base64, or a line that says what it was. */
+export type ToldFile =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'file'; readonly data: string; readonly mediaType: string };
+
+const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
+/** What every adapter can send. Whether a model takes it is for its backend to say. */
+const SENT_TYPE = /^(?:image\/[\w.+-]+|application\/pdf)$/i;
+const NAME_LIMIT_CHARS = 200;
+
+const paddingOf = (data: string): number => (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0);
+const sizeWords = (bytes: number): string => (bytes < 1000 ? `${bytes} bytes` : `${Math.round(bytes / 1000)} kB`);
+
+const unshown = ({ filename = 'file', mime }: AttachedFile, bytes: number): ToldFile => {
+  const [name, type] = [filename, mime].map((text) => visibleLines(text, NAME_LIMIT_CHARS).replace(/\s+/g, ' '));
+  const what = `${name}, ${type || 'of unknown type'}, ${sizeWords(bytes)}`;
+  return { kind: 'text', text: `[attached ${what}: cannot be shown to this model]` };
+};
+
+const decoded = (isBase64: boolean, data: string): string =>
+  isBase64
+    ? new TextDecoder().decode(Uint8Array.from(atob(data), (char) => char.charCodeAt(0)))
+    : decodeURIComponent(data);
+
+/**
+ * A file as a model can be told of it. Text is told as text, which every model can read, and nothing is ever fetched. What
+ * cannot be sent is said in a line: a failure would fail every later turn of the session, too.
+ */
+export const toldFile = (file: AttachedFile): ToldFile => {
+  const { mime, url, filename } = file;
+  const given = dataUrl(url);
+  if (given === undefined || dataComplaint(given) !== undefined) return unshown(file, 0);
+  const { isBase64, data } = given;
+  if (TEXT_TYPE.test(mime)) {
+    const text = decoded(isBase64, data);
+    return { kind: 'text', text: filename === undefined ? text : `${filename}:\n${text}` };
+  }
+  const [mediaType = ''] = mime.split(/\s*;/);
+  if (isBase64 && data !== '' && SENT_TYPE.test(mediaType)) return { kind: 'file', data, mediaType };
+  return unshown(file, isBase64 ? (data.length * 3) / 4 - paddingOf(data) : data.length);
+};
 
 type TextContent = { type: 'text'; text: string };
 type FileContent = { type: 'file'; data: string; mediaType: string; filename?: string };
@@ -70,3 +117,67 @@ const toldTo = (message: ChatMessage): AiMessage => {
 /** The conversation in the SDK's shape. Messages without content are left out: backends refuse them. */
 export const aiMessages = (messages: readonly ChatMessage[]): AiMessage[] =>
   messages.map(toldTo).filter(({ content }) => content.length > 0);
+
+type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
+type JsonRecord = { [key: string]: Json | undefined };
+
+/** What an adapter is told of the options of a model. */
+export type AiOptions = {
+  readonly options: JsonRecord;
+  /** How hard to think, for an adapter that makes of it whatever the model takes. */
+  readonly reasoning?: Effort;
+};
+
+/** Of these models OpenAI's adapter knows by itself whether they reason. It would keep an effort from all others. */
+const KNOWN_TO_OPENAI = /^(?:gpt-\d|chatgpt-|o\d)/;
+
+/** What of a value is JSON. The SDK's types ask for it; a configuration holds nothing else. */
+const jsonOf = (value: unknown): Json | undefined => {
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+    return value;
+  if (Array.isArray(value)) return value.map((item) => jsonOf(item) ?? null);
+  return isRecord(value) ? jsonRecord(value) : undefined;
+};
+const jsonRecord = (record: Readonly<Record<string, unknown>>): JsonRecord =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, jsonOf(value)]));
+
+/** The options of a model as its adapter takes them. `reasoningEffort` reaches the backend through each of them. */
+export const aiOptionsOf = (npm: BundledAdapter, { options, upstreamID }: ModelTarget): AiOptions => {
+  const { reasoningEffort, ...others } = options;
+  switch (npm) {
+    case '@ai-sdk/openai-compatible':
+      return { options: jsonRecord(options) };
+    case '@ai-sdk/openai': {
+      const isStranger = typeof reasoningEffort === 'string' && !KNOWN_TO_OPENAI.test(upstreamID);
+      // Its word for the system's message would change, too, and other servers may not know the new one.
+      const asReasoning = isStranger ? { forceReasoning: true, systemMessageMode: 'system' } : {};
+      return { options: { ...asReasoning, ...jsonRecord(options) } };
+    }
+    case '@ai-sdk/anthropic':
+      return { options: jsonRecord(others), ...(isEffort(reasoningEffort) ? { reasoning: reasoningEffort } : {}) };
+    default:
+      return npm satisfies never;
+  }
+};
+
+const hasResults = (message: unknown): boolean =>
+  isRecord(message) &&
+  Array.isArray(message.content) &&
+  message.content.some((block: unknown) => isRecord(block) && block.type === 'tool_result');
+
+/**
+ * A request to Anthropic without a budget for thinking, where it would be refused: in the middle of a turn the backend
+ * wants the thoughts that led to the calls back, and thoughts are never sent again.
+ */
+export const withoutLostThoughts = (body: string): string => {
+  // Most requests have none, and taking a long one apart is not free.
+  if (!body.includes('"budget_tokens"')) return body;
+  const request: unknown = JSON.parse(body);
+  if (!isRecord(request) || !isRecord(request.thinking) || !Array.isArray(request.messages)) return body;
+  const { thinking, ...rest } = request;
+  const { budget_tokens: budget } = request.thinking;
+  if (typeof budget !== 'number' || typeof rest.max_tokens !== 'number' || !hasResults(request.messages.at(-1)))
+    return body;
+  // The adapter has put the budget on top of what the answer may take.
+  return JSON.stringify({ ...rest, max_tokens: Math.max(1, rest.max_tokens - budget) });
+};

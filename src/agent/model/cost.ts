@@ -1,5 +1,4 @@
-import type { MessageTokens } from '../message.ts';
-import type { Tokens } from '../session.ts';
+import type { MessageTokens, Tokens } from '../protocol/types.ts';
 
 /** Prices in dollars for a million tokens. */
 export type Prices = {

@@ -1,11 +1,49 @@
 import type { Clock } from '../../core/clock.ts';
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { retryAfterMs } from '../../core/retry.ts';
-import type { BackendLimits } from '../backend-limits.ts';
-import { streamOfCompletion } from '../whole-answer.ts';
 import { problemFor } from './provider-errors.ts';
 import { createWatch, type Watch } from './timeouts.ts';
 import { ModelProblem } from './types.ts';
+
+/** How long a call to a backend may take, in milliseconds; 0 for no limit. */
+export type BackendLimits = {
+  /** Until its answer begins. */
+  readonly headerMs: number;
+  /** Between two pieces of it. */
+  readonly gapMs: number;
+  /** From the question to the end of the answer. */
+  readonly wholeMs: number;
+};
+
+/** What holds for a provider of which the configuration says nothing else. */
+export const USUAL_LIMITS: BackendLimits = { headerMs: 300_000, gapMs: 300_000, wholeMs: 0 };
+
+const callIn = (call: unknown, index: number): unknown => {
+  if (!isRecord(call)) return call;
+  const called = isRecord(call.function) ? call.function : {};
+  const { arguments: given } = called;
+  return {
+    ...call,
+    index,
+    function: { ...called, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+  };
+};
+
+/**
+ * The event stream that a whole chat completion would have been; nothing when the value is no chat completion. Backends
+ * that cannot stream answer so whatever they are asked for.
+ */
+export const streamOfCompletion = (completion: unknown): string | undefined => {
+  if (!isRecord(completion) || !Array.isArray(completion.choices)) return undefined;
+  const [choice]: readonly unknown[] = completion.choices;
+  if (!isRecord(choice) || !isRecord(choice.message)) return undefined;
+  const { message } = choice;
+  const calls: readonly unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  const delta = { ...message, ...(calls.length === 0 ? {} : { tool_calls: calls.map(callIn) }) };
+  // It came to its end as a whole, so it was not cut off.
+  const chunk = { ...completion, choices: [{ index: 0, delta, finish_reason: choice.finish_reason ?? 'stop' }] };
+  return `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
+};
 
 /** `fetch`, or something like it: it rejects when its signal aborts, and for what goes wrong below HTTP. */
 export type Fetcher = (url: string, init: RequestInit) => Promise<Response>;

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { ModelProblem, type ModelProblemKind } from './types.ts';
 
 /** An error as a backend tells it, in the status of its answer or in the midst of a stream. */

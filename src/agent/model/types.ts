@@ -1,4 +1,4 @@
-import type { Finish, MessageTokens } from '../message.ts';
+import type { Finish, MessageTokens } from '../protocol/types.ts';
 
 /** What is said to a model, in the order in which it was said. */
 export type ChatMessage =

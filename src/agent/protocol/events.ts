@@ -1,7 +1,4 @@
-import type { Message, MessageError } from '../message.ts';
-import type { PermissionRequest } from '../permission-request.ts';
-import type { Session, SessionStatus } from '../session.ts';
-import type { Part } from './types.ts';
+import type { Message, MessageError, Part, PermissionRequest, Session, SessionStatus } from './types.ts';
 
 /** What happened, without its id: that comes from the store, in which an event is before anyone hears of it. */
 export type EventDraft =

@@ -1,11 +1,103 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf, readJson, readJsonIfAny } from '../../core/http/body.ts';
-import { isRecord } from '../../core/record.ts';
-import { isNestedBeyond, NESTING_LIMIT } from '../nesting.ts';
-import type { ModelRef } from '../session.ts';
-import { NAME_CHARS, PART_TYPES, Parts, Text, TITLE_CHARS } from '../wire-parts.ts';
+import { isRecord } from '../../core/json.ts';
+import type { ModelRef } from './types.ts';
 import { nearMiss } from './unknown-fields.ts';
+
+/** How deep objects and lists that come from outside may lie in each other. What writes them goes that deep, and has an end. */
+export const NESTING_LIMIT = 64;
+
+/** Whether something lies deeper than so many levels. Looks no further than that. */
+export const isNestedBeyond = (value: unknown, levels = NESTING_LIMIT): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((part) => isNestedBeyond(part, levels - 1)));
+
+/** A `data:` URL in its parts. Nothing is decoded. */
+export type DataUrl = { readonly isBase64: boolean; readonly data: string };
+
+const START = /^data:[\w.+-]{1,100}\/[\w.+-]{1,100}(;[^,]{0,200})?,/;
+const NO_BASE64 = /[^A-Za-z0-9+/]/;
+
+/** Takes a `data:` URL apart; nothing when it is none, or none with a media type. */
+export const dataUrl = (url: string): DataUrl | undefined => {
+  const [start, parameters = ''] = START.exec(url) ?? [];
+  if (start === undefined) return undefined;
+  return { isBase64: /;base64$/i.test(parameters), data: url.slice(start.length) };
+};
+
+const withoutPadding = (data: string): string => {
+  if (data.endsWith('==')) return data.slice(0, -2);
+  return data.endsWith('=') ? data.slice(0, -1) : data;
+};
+const hasSoundEscapes = (data: string): boolean => {
+  try {
+    decodeURIComponent(data);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** What is wrong with the data, if anything: such a file could be told to no model, now or later. */
+export const dataComplaint = ({ isBase64, data }: DataUrl): string | undefined => {
+  if (!isBase64) return hasSoundEscapes(data) ? undefined : 'text in UTF-8 with sound percent escapes behind the comma';
+  const isSound = data.length % 4 === 0 && !NO_BASE64.test(withoutPadding(data));
+  return isSound ? undefined : 'base64 behind the comma, padded and without blanks';
+};
+
+/** The longest title, and the longest name of a file. */
+export const TITLE_CHARS = 500;
+/** The longest name of anything else. */
+export const NAME_CHARS = 200;
+/** A text of at most so many characters. */
+export const Text = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
+
+/** What a part may be, in words. */
+export const PART_TYPES = 'text or file';
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:\s*;[ -~]*)?$/;
+const DATA_URL = 'a data: URL with a media type; files of the server are not read';
+
+/** A file that cannot be told to a model now could not be told to any later: the session would be broken for good. */
+const DataUrlIn = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const url = dataUrl(dataset.value);
+    const complaint = url === undefined ? DATA_URL : dataComplaint(url);
+    if (complaint !== undefined) addIssue({ expected: complaint });
+  }),
+);
+
+const PartIn = v.variant('type', [
+  v.object({
+    type: v.literal('text'),
+    id: v.optional(v.string()),
+    text: v.string(),
+    synthetic: v.optional(v.boolean()),
+  }),
+  v.object({
+    type: v.literal('file'),
+    id: v.optional(v.string()),
+    mime: v.pipe(Text(NAME_CHARS), v.regex(MEDIA_TYPE)),
+    filename: v.optional(Text(TITLE_CHARS)),
+    url: DataUrlIn,
+  }),
+]);
+type PartIn = v.InferOutput<typeof PartIn>;
+
+const saysSomething = (part: PartIn): boolean => part.type === 'file' || part.text.trim() !== '';
+/** What a prompt says: something must be there to be answered. */
+export const Parts = v.pipe(
+  v.array(PartIn),
+  v.minLength(1),
+  v.maxLength(100),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (dataset.typed && !dataset.value.some(saysSomething))
+      addIssue({ expected: 'a text that is not blank, or a file' });
+  }),
+);
 
 /** A model by name, `provider/key`; the key may hold slashes itself. */
 const ModelName = v.pipe(

@@ -1,9 +1,7 @@
 import * as v from 'valibot';
-import { isRecord } from '../../core/record.ts';
-import type { Message, MessageError } from '../message.ts';
-import type { Session, Tokens } from '../session.ts';
+import { isRecord } from '../../core/json.ts';
 import { type IdKind, isIdOf } from './ids.ts';
-import type { Part, ToolState } from './types.ts';
+import type { Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
 
 /** An id as this server makes them. */
 export const IdOf = (kind: IdKind) =>

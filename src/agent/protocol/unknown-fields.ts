@@ -1,5 +1,5 @@
-import { distance } from '../../core/nearest.ts';
-import { isRecord } from '../../core/record.ts';
+import { distance } from '../../core/config.ts';
+import { isRecord } from '../../core/json.ts';
 
 /** A name that nobody reads, and that was most likely meant to be one that is read. */
 export type NearMiss = { readonly path: string; readonly meant: string };

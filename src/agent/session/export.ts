@@ -1,7 +1,6 @@
-import type { Session } from '../session.ts';
-import { SessionProblem } from '../session-problem.ts';
+import type { Session } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
-import { type Contents, type DocumentLine, FORMAT, FORMAT_VERSION } from './document.ts';
+import { type Contents, type DocumentLine, FORMAT, FORMAT_VERSION, SessionProblem } from './document.ts';
 
 /** What an export reads, a message at a time: nothing is held while whoever takes the document is slow. */
 export type SessionSource = Pick<Store, 'session' | 'sessions' | 'outline' | 'message' | 'output'>;

@@ -1,9 +1,9 @@
 import type { Ids } from '../protocol/ids.ts';
-import type { Session } from '../session.ts';
-import { SessionProblem } from '../session-problem.ts';
+import type { Session } from '../protocol/types.ts';
 import { OrphanError } from '../store/errors.ts';
 import type { Change, Store } from '../store/store.ts';
-import type { DocumentRecord, SessionDocument } from './document.ts';
+import { type DocumentRecord, type SessionDocument, SessionProblem } from './document.ts';
+
 import { createFreshIds } from './new-ids.ts';
 
 export type ImportNeeds = {

@@ -1,5 +1,6 @@
-import type { Session } from '../session.ts';
-import { visibleText } from '../visible-text.ts';
+import { visibleLines } from '../../core/text.ts';
+import type { Session } from '../protocol/types.ts';
+import type { Store } from '../store/store.ts';
 import type { SessionSource } from './export.ts';
 
 /** A session as an operator sees it in a list. Texts are cut, and hold nothing that a terminal would obey. */
@@ -16,7 +17,7 @@ export type ListedSession = {
 const TITLE_CHARS = 200;
 const NAME_CHARS = 100;
 
-const shown = (text: string, limitChars: number): string => visibleText(text, limitChars).replace(/\s+/g, ' ');
+const shown = (text: string, limitChars: number): string => visibleLines(text, limitChars).replace(/\s+/g, ' ');
 const shownIfThere = (text: string | undefined): string | null => (text === undefined ? null : shown(text, NAME_CHARS));
 
 /** A time in seconds as people write it; one that no calendar has as what it is. */
@@ -62,4 +63,12 @@ export const LIST_HEADER = row(['SESSION', 'UPDATED', 'MESSAGES', '      BYTES',
 
 /** A session as a line of a table. */
 export const listRow = ({ id, updated, messages, bytes, agent, parentID, title }: ListedSession): string =>
-  row([id, updated, messages, bytes, agent ?? '-', parentID ?? '-', visibleText(title, ROW_TITLE_CHARS)]);
+  row([id, updated, messages, bytes, agent ?? '-', parentID ?? '-', visibleLines(title, ROW_TITLE_CHARS)]);
+
+/** What commands read of a store beside the servers that work on it. */
+export type SessionReader = SessionSource &
+  Pick<Store, 'sessionOutlines' | 'unfinished'> & {
+    /** Those of some sessions that a server works on, as far as the store tells. */
+    readonly busy: (sessionIDs: readonly string[]) => Promise<readonly string[]>;
+    readonly close: () => Promise<void>;
+  };

@@ -1,8 +1,21 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { isIdOf } from '../protocol/ids.ts';
+import { type Ids, isIdOf } from '../protocol/ids.ts';
 import { OrphanError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
+
+export type MessageIDs = (sessionID: string) => Promise<string>;
+
+/**
+ * Makes ids for the messages of a session. Messages stand in the order of their ids, and clients choose some by clocks of
+ * their own, so a new one sorts after all that the session has, also when the clock here was set back over a restart.
+ */
+export const createMessageIDs =
+  ({ store, ids }: { readonly store: Pick<Store, 'outline'>; readonly ids: Ids }): MessageIDs =>
+  async (sessionID) => {
+    const [last] = await store.outline(sessionID, { limit: 1 });
+    return ids('message', last?.id);
+  };
 
 const DAY_MS = 86_400_000;
 /** Of a time in an id: milliseconds go up in steps of this, and start again from zero after this many. */

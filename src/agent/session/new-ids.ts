@@ -1,7 +1,6 @@
-import type { Message } from '../message.ts';
 import type { IdKind, Ids } from '../protocol/ids.ts';
-import type { Part } from '../protocol/types.ts';
-import type { Session } from '../session.ts';
+import type { Message, Part, Session } from '../protocol/types.ts';
+
 import type { Contents, DocumentRecord } from './document.ts';
 
 type Renamed = (id: string) => string;

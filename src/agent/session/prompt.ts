@@ -1,18 +1,14 @@
 import type { Clock } from '../../core/clock.ts';
 import { agentNamed, type KnownAgent, modelNamed, type Voices } from '../agents/catalog.ts';
 import { type Fact, joined } from '../events/publisher.ts';
-import type { UserMessage } from '../message.ts';
-import { createMessageIDs } from '../message-ids.ts';
-import { partUpdated } from '../part-facts.ts';
+import { partUpdated } from '../events/records.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { PromptIn } from '../protocol/request-schemas.ts';
-import type { FilePart, TextPart } from '../protocol/types.ts';
-import type { ModelRef, Session } from '../session.ts';
-import { refuseFull } from '../session-room.ts';
+import type { FilePart, ModelRef, Session, TextPart, UserMessage } from '../protocol/types.ts';
 import type { Store, Told } from '../store/store.ts';
-import { createChosenIds } from './message-ids.ts';
+import { createChosenIds, createMessageIDs } from './message-ids.ts';
 import { droppedFact, withoutRevert } from './revert.ts';
-import { noSession, type Sessions, sessionModel } from './sessions.ts';
+import { noSession, refuseFull, type Sessions, sessionModel } from './sessions.ts';
 
 export type PromptNeeds = {
   readonly store: Store;

@@ -1,11 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import { type Fact, joined, type Publisher } from '../events/publisher.ts';
-import type { AssistantMessage } from '../message.ts';
-import { partUpdated } from '../part-facts.ts';
+import { partUpdated, statusFact } from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import { timeDigitsAt } from '../protocol/ids.ts';
-import type { Part, ToolState } from '../protocol/types.ts';
-import { statusFact } from '../status-fact.ts';
+import type { AssistantMessage, Part, ToolState } from '../protocol/types.ts';
+
 import type { Leases } from '../store/cluster.ts';
 import type { Store, Told } from '../store/store.ts';
 import { messageErrorOf, RunAborted } from '../turn/errors.ts';

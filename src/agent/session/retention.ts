@@ -1,9 +1,63 @@
+import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
 import type { Publisher } from '../events/publisher.ts';
-import type { Family } from '../retention.ts';
-import type { Session } from '../session.ts';
-import { StaleError } from '../stale-error.ts';
+import type { Meter } from '../metrics.ts';
+import type { Session } from '../protocol/types.ts';
+import { StaleError } from '../store/errors.ts';
 import type { Change, SessionOutline, Store } from '../store/store.ts';
+
+/** How long sessions are kept. A family goes when either limit says so; without limits none does. */
+export type RetentionLimits = {
+  /** Families that were not updated for longer go. */
+  readonly ageMs?: number | undefined;
+  /** Families beyond so many go, the longest untouched first. */
+  readonly count?: number | undefined;
+};
+
+/** A session that has no parent, with all below it. */
+export type Family = {
+  readonly rootID: string;
+  /** The root comes first, and each after its parent. */
+  readonly members: readonly SessionOutline[];
+  /** When the latest of them was updated. */
+  readonly updatedMs: number;
+};
+
+/** Sessions as families. One whose parent is gone is a root; parents that stand in a circle make no family. */
+export const familiesOf = (outlines: readonly SessionOutline[]): readonly Family[] => {
+  const known = new Set(outlines.map(({ id }) => id));
+  const isBelow = ({ parentID }: SessionOutline): boolean => parentID !== undefined && known.has(parentID);
+  const children = Map.groupBy(outlines.filter(isBelow), ({ parentID }) => parentID);
+  return outlines
+    .filter((outline) => !isBelow(outline))
+    .map((root): Family => {
+      const members = [root];
+      let updatedMs = root.updatedMs;
+      // What is added on the way is walked through as well.
+      for (const { id } of members) {
+        for (const child of children.get(id) ?? []) {
+          members.push(child);
+          updatedMs = Math.max(updatedMs, child.updatedMs);
+        }
+      }
+      return { rootID: root.id, members, updatedMs };
+    });
+};
+
+const latestFirst = (left: Family, right: Family): number =>
+  right.updatedMs - left.updatedMs || (left.rootID < right.rootID ? -1 : 1);
+
+/** The families that have to go, the longest untouched first. Whether one is at work is not known here. */
+export const familiesToGo = (
+  outlines: readonly SessionOutline[],
+  now: number,
+  { ageMs = Number.POSITIVE_INFINITY, count = Number.POSITIVE_INFINITY }: RetentionLimits,
+): readonly Family[] =>
+  [...familiesOf(outlines)]
+    .sort(latestFirst)
+    .filter(({ updatedMs }, place) => place >= count || now - updatedMs > ageMs)
+    .reverse();
 
 export type FamilyRemovalNeeds = {
   readonly store: Pick<Store, 'session' | 'sessions' | 'unfinished'>;
@@ -82,3 +136,90 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
     },
   };
 };
+
+export type RetentionNeeds = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly chance: () => number;
+  readonly store: Pick<Store, 'sessionOutlines'>;
+  readonly removal: Pick<FamilyRemoval, 'remove'>;
+  readonly limits: RetentionLimits;
+  readonly meter: Pick<Meter, 'retired'>;
+};
+
+export type Retention = { readonly start: () => void; readonly stop: () => void };
+
+/** Servers that are started together do not all look at the same time. */
+const FIRST_AFTER_MS = 180_000;
+const SPREAD_MS = 120_000;
+const EVERY_MS = 3_600_000;
+/** Whoever prompts meanwhile comes in between. */
+const REST_MS = 50;
+
+const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/**
+ * Removes what is older, or more, than the limits allow: a few minutes after `start`, and every hour from then on. A family
+ * at work is left for the next time. Without limits it does nothing.
+ */
+export const createRetention = ({ clock, log, chance, store, removal, limits, meter }: RetentionNeeds): Retention => {
+  const ending = new AbortController();
+  let cancel = (): void => {};
+  const round = async (onRemoved: (sessions: number) => void): Promise<void> => {
+    for (const family of familiesToGo(await store.sessionOutlines(), clock.now(), limits)) {
+      if (await removal.remove(family)) onRemoved(family.members.length);
+      await pause(clock, REST_MS, ending.signal);
+    }
+  };
+  const look = async (): Promise<void> => {
+    let count = 0;
+    try {
+      await round((sessions) => {
+        count += sessions;
+        meter.retired(sessions);
+      });
+    } catch (error) {
+      if (!ending.signal.aborted) log('warn', 'retention-failed', { reason: errorName(error) });
+    }
+    if (count > 0) log('info', 'sessions-retired', { count });
+    wait(EVERY_MS);
+  };
+  const wait = (ms: number): void => {
+    if (!ending.signal.aborted) cancel = clock.after(ms, () => void look());
+  };
+  return {
+    start() {
+      if (limits.ageMs !== undefined || limits.count !== undefined) wait(FIRST_AFTER_MS + chance() * SPREAD_MS);
+    },
+    stop() {
+      cancel();
+      ending.abort(new Error('The server stops'));
+    },
+  };
+};
+
+export type PruneNeeds = {
+  readonly clock: Clock;
+  readonly store: Pick<Store, 'sessionOutlines'>;
+  readonly removal: FamilyRemoval;
+  readonly limits: RetentionLimits;
+  /** Nothing is removed: what would be is only told. */
+  readonly isDryRun: boolean;
+};
+
+export type Pruned = { readonly family: Family; readonly isGone: boolean };
+
+/** Lets a server on the same file get its turn. */
+const BATCH_PAUSE_MS = 10;
+
+/** Removes what the limits do not allow, and tells of each family whether it is gone. Those that are not are at work. */
+export async function* pruneSessions({ clock, store, removal, limits, isDryRun }: PruneNeeds): AsyncGenerator<Pruned> {
+  const { signal } = new AbortController();
+  for (const family of familiesToGo(await store.sessionOutlines(), clock.now(), limits)) {
+    if (isDryRun) yield { family, isGone: !(await removal.isAtWork(family)) };
+    else {
+      yield { family, isGone: await removal.remove(family) };
+      await pause(clock, BATCH_PAUSE_MS, signal);
+    }
+  }
+}

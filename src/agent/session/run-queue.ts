@@ -1,9 +1,8 @@
 import type { Fact } from '../events/publisher.ts';
-import { LeaseLost } from '../lease-lost.ts';
-import type { AssistantMessage, UserMessage } from '../message.ts';
-import type { Session, SessionStatus } from '../session.ts';
-import { statusFact } from '../status-fact.ts';
+import { statusFact } from '../events/records.ts';
+import type { AssistantMessage, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
 import type { Lease, Leases } from '../store/cluster.ts';
+import { LeaseLost } from '../store/errors.ts';
 import { RunAborted } from '../turn/errors.ts';
 
 /** A prompt whose turn it is. */

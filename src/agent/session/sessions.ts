@@ -2,8 +2,9 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Fact, Publisher } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
-import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../session.ts';
-import { StaleError } from '../stale-error.ts';
+import type { PromptIn } from '../protocol/request-schemas.ts';
+import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../protocol/types.ts';
+import { StaleError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
 export type SessionGiven = {
@@ -168,3 +169,17 @@ export const sessionModel = ({ providerID, modelID, variant }: ModelRef): NonNul
   id: modelID,
   ...(variant === undefined ? {} : { variant }),
 });
+
+/** Each step of a turn reads all that was said: what a session holds has to fit into memory several times. */
+const LIMIT_BYTES = 128 * 1024 * 1024;
+
+const charsOf = ({ parts, system = '' }: PromptIn): number =>
+  parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text : part.url).length, system.length);
+
+/** Refuses a prompt for which the session has no room left. Answers are not held to it: they are short beside it. */
+export const refuseFull = async (store: Pick<Store, 'outline'>, sessionID: string, prompt: PromptIn): Promise<void> => {
+  const held = (await store.outline(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
+  if (held + charsOf(prompt) <= LIMIT_BYTES) return;
+  const message = `The session holds ${held} bytes, and no more than ${LIMIT_BYTES} may be in one. Begin a new session`;
+  throw new Fault({ kind: 'body-too-large', limitBytes: LIMIT_BYTES, message });
+};

@@ -1,3 +1,12 @@
+/** Why a store kept nothing of a commit: a session in it was changed, or removed, since it was read. Read again, it can be tried again. */
+export class StaleError extends Error {
+  override readonly name = 'StaleError';
+
+  constructor() {
+    super('Cannot keep a session: it is not any more as it was read');
+  }
+}
+
 const REASONS = {
   session: 'another one has this id',
   message: 'its session is not there, or another one has this id',
@@ -16,5 +25,23 @@ export class OrphanError extends Error {
   constructor(kind: keyof typeof REASONS) {
     super(`Cannot keep a ${kind}: ${REASONS[kind]}`);
     this.kind = kind;
+  }
+}
+
+/** The store cannot be reached at the moment. What was asked of it may be asked again. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+
+  constructor() {
+    super('The store cannot be reached');
+  }
+}
+
+/** Why a store kept nothing of a commit: it was made under a lease that is not held any more, and somebody else has the session. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+
+  constructor() {
+    super('Another server has taken over the session');
   }
 }

@@ -1,7 +1,5 @@
-import type { Message } from '../message.ts';
 import type { AgentEvent, EventDraft } from '../protocol/events.ts';
-import type { Part } from '../protocol/types.ts';
-import type { Session } from '../session.ts';
+import type { Message, Part, Session } from '../protocol/types.ts';
 
 /** Something to be kept from now on, or to be forgotten. What has an id replaces what had it before. */
 export type Change =

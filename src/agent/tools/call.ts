@@ -1,15 +1,26 @@
 import type { Clock } from '../../core/clock.ts';
-import { createLeave, errorOutcome, type LeaveNeeds } from '../call-leave.ts';
 import { type Fact, joined } from '../events/publisher.ts';
-import { inLanes } from '../in-lanes.ts';
+import { partFact } from '../events/records.ts';
 import type { Meter, ToolFacts } from '../metrics.ts';
-import { NESTING_LIMIT } from '../nesting.ts';
-import { partFact } from '../part-facts.ts';
+import { NESTING_LIMIT } from '../protocol/request-schemas.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
-import { boundedOutput, type OutputLimits } from '../tool-output.ts';
 import type { AskedCall } from '../turn/response-parts.ts';
 import type { LoopGuard } from './loop-guard.ts';
-import type { AgentTool, ToolOutcome } from './tool.ts';
+import { createLeave, errorOutcome, type LeaveNeeds } from './permission-check.ts';
+import { type AgentTool, boundedOutput, type OutputLimits, type ToolOutcome } from './tool.ts';
+
+/** Works through items in their order, so many at the same time. The work must not reject. */
+export const inLanes = async <Item>(
+  items: readonly Item[],
+  lanes: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> => {
+  const left = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
+};
 
 export type CallNeeds = LeaveNeeds & {
   readonly clock: Clock;

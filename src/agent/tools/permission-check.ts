@@ -1,6 +1,10 @@
-import { isRecord } from '../../core/record.ts';
-import type { Told } from '../store/store.ts';
-import type { AgentTool } from './tool.ts';
+import { isRecord } from '../../core/json.ts';
+import type { Action, Session, ToolPart } from '../protocol/types.ts';
+import type { Store, Told } from '../store/store.ts';
+import type { Approvals } from './approvals.ts';
+import { rulesInForce, rulingUnder, type Worker } from './rules.ts';
+import type { TaskFamilies } from './task.ts';
+import type { AgentTool, ToolOutcome } from './tool.ts';
 
 /** What a person reads of a preview: words of the tool's own answer, or ours where there is none to be shown. */
 type Preview = Readonly<Record<string, unknown>>;
@@ -76,4 +80,68 @@ export const previewWordsFor = async ({ tool, tools, input, said }: AskedAbout):
   if (typeof token !== 'string') return {};
   const sibling = siblingOf(tool, tools);
   return { preview: previewFor(sibling === undefined ? [] : previewsIn(await said(), sibling.name, token)) };
+};
+
+export type LeaveNeeds = {
+  readonly directory: string;
+  readonly tools: readonly AgentTool[];
+  /** What the rules say at this moment: they may change while a turn runs. */
+  readonly ruling: (tool: string, patterns: readonly string[]) => Promise<Action>;
+  readonly approvals: Approvals;
+  readonly said: () => Promise<readonly Told[]>;
+};
+
+/** Why a call was not made, in words for the model, and whether a person said no to more than this call. */
+export type Refusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'rejected' };
+
+/** An outcome that the model hears of as an error. */
+export const errorOutcome = (output: string): ToolOutcome => ({ output, title: '', metadata: {}, isError: true });
+
+const DENIED = 'A permission rule of this server denies this call. Do not try it again in another form.';
+const REJECTED = 'The user rejected this call.';
+const EXPIRED = 'Nobody answered the question whether this call may be made, so it was not made.';
+
+/** Whether a call may be made, by the rules or by what a person says: nothing when it may. */
+export const createLeave =
+  ({ directory, tools, ruling, approvals, said }: LeaveNeeds) =>
+  async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<Refusal | undefined> => {
+    const { input } = part.state;
+    const patterns = tool.patternsOf(input);
+    const action = await ruling(tool.name, patterns);
+    if (action === 'allow') return undefined;
+    const denied: Refusal = { outcome: errorOutcome(DENIED), end: 'done' };
+    if (action === 'deny') return denied;
+    const { sessionID, messageID, callID } = part;
+    const metadata = { tool: tool.name, input, ...(await previewWordsFor({ tool, tools, input, said })) };
+    const question = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
+    const reply = await approvals.ask(directory, { ...question, tool: { messageID, callID } }, signal);
+    // The rules may say another thing than when the question was asked.
+    if (reply.reply === 'once' || reply.reply === 'always')
+      return (await ruling(tool.name, patterns)) === 'deny' ? denied : undefined;
+    if (reply.reply === 'expired') return { outcome: errorOutcome(EXPIRED), end: 'rejected' };
+    if (reply.message === undefined) return { outcome: errorOutcome(REJECTED), end: 'rejected' };
+    return { outcome: errorOutcome(`${REJECTED} They say: ${reply.message}`), end: 'done' };
+  };
+
+export type RulingsNeeds = {
+  readonly store: Pick<Store, 'session'>;
+  readonly approvals: Pick<Approvals, 'allowed'>;
+  readonly families: Pick<TaskFamilies, 'parentOf'>;
+};
+
+/** What the rules say of a call when it is to be made, and not when its turn began. A session that is gone allows nothing. */
+export const createCurrentRulings = ({ store, approvals, families }: RulingsNeeds) => {
+  /** The sessions that one works for at the moment. */
+  const above = async (sessionID: string): Promise<readonly Session[]> => {
+    const parentID = families.parentOf(sessionID);
+    const parent = parentID === undefined ? undefined : await store.session(parentID);
+    return parent === undefined ? [] : [parent, ...(await above(parent.id))];
+  };
+  return ({ agent, session: { id }, user }: Worker) =>
+    async (tool: string, patterns: readonly string[]): Promise<Action> => {
+      const session = await store.session(id);
+      if (session === undefined) return 'deny';
+      const rules = rulesInForce({ agent, session, user, above: await above(id) });
+      return rulingUnder(rules, { tool, patterns }, await approvals.allowed());
+    };
 };

@@ -2,15 +2,83 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import type { KnownAgent, Voices } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
-import { rulingFor } from '../permission-rules.ts';
 import type { PromptIn } from '../protocol/request-schemas.ts';
+import type { Message, Rule, Session, UserMessage } from '../protocol/types.ts';
 import type { Accepted } from '../session/prompt.ts';
 import type { Runs } from '../session/run-queue.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
-import type { TaskFamilies } from '../task-families.ts';
-import { limitsOf, promptOf, TASK } from '../task-limits.ts';
+import { isAbout, rulingFor } from './rules.ts';
 import type { AgentTool, CallContext, ToolOutcome } from './tool.ts';
+
+/** Which sessions work for which at the moment, and how much one prompt has handed on, all the way down. */
+export type TaskFamilies = {
+  /** Counts one more task of the prompt that is being answered; false when it has handed on all that it may. */
+  readonly take: (asking: Asking) => boolean;
+  /** A session works for the one that asks, until the returned function is called. */
+  readonly begin: (childID: string, asking: Asking) => () => void;
+  /** The session that one works for. */
+  readonly parentOf: (sessionID: string) => string | undefined;
+};
+
+/** Where a task is handed on: the session, and the signal of the turn in it, which every turn has one of its own. */
+export type Asking = { readonly sessionID: string; readonly signal: AbortSignal };
+
+type Budget = { left: number };
+
+/** `limit` tasks for each prompt of a person. */
+export const createTaskFamilies = (limit: number): TaskFamilies => {
+  const begun = new WeakMap<AbortSignal, Budget>();
+  const working = new Map<string, { readonly parentID: string; readonly budget: Budget }>();
+  const budgetOf = ({ sessionID, signal }: Asking): Budget => {
+    const known = working.get(sessionID)?.budget ?? begun.get(signal);
+    if (known !== undefined) return known;
+    const fresh = { left: limit };
+    begun.set(signal, fresh);
+    return fresh;
+  };
+  return {
+    take(asking) {
+      const budget = budgetOf(asking);
+      if (budget.left === 0) return false;
+      budget.left -= 1;
+      return true;
+    },
+    begin(childID, asking) {
+      working.set(childID, { parentID: asking.sessionID, budget: budgetOf(asking) });
+      return () => void working.delete(childID);
+    },
+    parentOf: (sessionID) => working.get(sessionID)?.parentID,
+  };
+};
+
+/** The name of the tool that hands on work. */
+export const TASK = 'task';
+
+/** The prompt that the turn answers in which a task is handed on. */
+export const promptOf = async (
+  store: Pick<Store, 'message'>,
+  { sessionID, messageID }: CallContext,
+): Promise<UserMessage | undefined> => {
+  const infoOf = async (id: string): Promise<Message | undefined> => (await store.message(sessionID, id))?.info;
+  const answer = await infoOf(messageID);
+  const user = answer?.role === 'assistant' ? await infoOf(answer.parentID) : undefined;
+  return user?.role === 'user' ? user : undefined;
+};
+
+/**
+ * What the session or the message forbids, or wants to be asked about: no other agent may do it for them either. Handing the
+ * work on again is only for those whose rules speak of it.
+ */
+export const limitsOf = (session: Session, user: UserMessage | undefined, taker: KnownAgent): readonly Rule[] => {
+  const switched = Object.entries(user?.tools ?? {}).filter(([, isOn]) => !isOn);
+  const isSpokenOf = taker.rules.some((rule) => rule.permission !== '*' && isAbout(rule, TASK));
+  const denied = [...switched.map(([permission]) => permission), ...(isSpokenOf ? [] : [TASK])];
+  return [
+    ...(session.permission ?? []).filter(({ action }) => action !== 'allow'),
+    ...denied.map((permission): Rule => ({ permission, pattern: '*', action: 'deny' })),
+  ];
+};
 
 export type TaskNeeds = {
   readonly sessions: Sessions;

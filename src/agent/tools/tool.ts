@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../model/types.ts';
-import type { Rule } from '../session.ts';
+import type { Rule } from '../protocol/types.ts';
 
 /** What a tool call came to. `output` is for the model; an error is one that the model should hear of. */
 export type ToolOutcome = {
@@ -28,4 +28,28 @@ export type AgentTool = ToolSpec & {
   readonly underRules?: (rules: readonly Rule[]) => AgentTool | undefined;
   /** Rejects with the signal's reason when that aborts; every other failure is an outcome. */
   readonly run: (input: Readonly<Record<string, unknown>>, context: CallContext) => Promise<ToolOutcome>;
+};
+
+/** How much of a tool's output a model is shown. The whole is kept. */
+export type OutputLimits = { readonly maxLines: number; readonly maxBytes: number };
+
+export type BoundedOutput = { readonly shown: string; readonly isCut: boolean };
+
+const encoder = new TextEncoder();
+
+/** The beginning of a text within so many bytes, without half a character at its end. */
+const withinBytes = (text: string, limit: number): string => {
+  if (text.length * 3 <= limit) return text;
+  const room = new Uint8Array(limit);
+  const { read } = encoder.encodeInto(text, room);
+  return text.slice(0, read);
+};
+
+/** The beginning of an output, and a last line that says how much is left out. */
+export const boundedOutput = (text: string, { maxLines, maxBytes }: OutputLimits): BoundedOutput => {
+  const lines = text.split('\n', maxLines + 1);
+  const kept = withinBytes(lines.slice(0, maxLines).join('\n'), maxBytes);
+  if (kept.length === text.length) return { shown: text, isCut: false };
+  const left = text.length - kept.length;
+  return { shown: `${kept}\n[${left} more characters were left out; the server keeps the whole output]`, isCut: true };
 };

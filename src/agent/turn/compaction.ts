@@ -1,16 +1,21 @@
+import type { Clock } from '../../core/clock.ts';
+import { modelNamed, type Voices } from '../agents/catalog.ts';
 import type { Voice } from '../agents/types.ts';
-import { type AskNeeds, askModel, type StepEnd } from '../ask-model.ts';
 import { type Fact, joined } from '../events/publisher.ts';
-import { type Answered, messageFact, openedMessage } from '../events/records.ts';
-import type { AssistantMessage, UserMessage } from '../message.ts';
+import { type Answered, messageFact, openedMessage, partFact, statusFact } from '../events/records.ts';
 import { contextTokensOf, costOf } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
 import { type ChatMessage, type ChatModel, ModelProblem } from '../model/types.ts';
-import { partFact } from '../part-facts.ts';
 import type { Ids } from '../protocol/ids.ts';
-import { shortened } from '../short-history.ts';
-import type { Told } from '../store/store.ts';
-import { historyOf } from './history.ts';
+import type { AssistantMessage, CompactionPart, ModelRef, Session, UserMessage } from '../protocol/types.ts';
+import { createMessageIDs } from '../session/message-ids.ts';
+import { agentFor } from '../session/prompt.ts';
+import { droppedFact, withoutRevert } from '../session/revert.ts';
+import { noSession, type Sessions } from '../session/sessions.ts';
+import type { Store, Told } from '../store/store.ts';
+import { isExpectedEnd, messageErrorOf } from './errors.ts';
+import { historyOf, shortened } from './history.ts';
+import { type AskNeeds, askModel, type StepEnd } from './model-call.ts';
 import { createStepParts, type StepParts } from './response-parts.ts';
 import type { TurnNeeds } from './turn.ts';
 
@@ -130,4 +135,73 @@ export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: 
   await publish(partFact({ ...placed, type: 'compaction', auto: true }, clock.now()));
   const close: CloseSummary = async ({ message, more }) => joined(messageFact(message), more);
   await writeSummary(needs, { asked, request, close }, signal);
+};
+
+export type SummaryRequestNeeds = {
+  readonly store: Pick<Store, 'messages' | 'outline'>;
+  readonly sessions: Pick<Sessions, 'get' | 'update'>;
+  readonly voices: Voices;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  /** Whether a session is being removed: it takes nothing in any more. */
+  readonly isClosing: (sessionID: string) => boolean;
+};
+
+/** Whether a message asks for a summary rather than for an answer. */
+export const asksForSummary = ({ parts }: Pick<Told, 'parts'>): boolean =>
+  parts.some((part) => part.type === 'compaction' && !part.auto);
+
+/**
+ * Takes in that somebody wants a session to be summed up, by a model of that person's choice; it waits in line like a
+ * prompt. Nothing when nothing was said yet.
+ */
+export const requestSummary = async (
+  { store, sessions, voices, ids, clock, isClosing }: SummaryRequestNeeds,
+  sessionID: string,
+  asked: ModelRef,
+): Promise<{ readonly session: Session; readonly user: UserMessage } | undefined> => {
+  const before = await sessions.get(sessionID);
+  const model = modelNamed(voices, asked);
+  const agent = agentFor(voices, before, undefined).name;
+  if ((await store.outline(sessionID, { limit: 1 })).length === 0) return undefined;
+  const now = clock.now();
+  const id = await createMessageIDs({ store, ids })(sessionID);
+  const user: UserMessage = { id, sessionID, role: 'user', time: { created: now }, agent, model };
+  const part: CompactionPart = { id: ids('part'), sessionID, messageID: id, type: 'compaction', auto: false };
+  let dropped: Fact = {};
+  const goOn = async (session: Session): Promise<Session> => {
+    dropped = await droppedFact(store, session);
+    if (isClosing(sessionID)) throw noSession();
+    return withoutRevert(session);
+  };
+  const request = joined(messageFact(user), partFact(part, now));
+  const session = await sessions.update(sessionID, goOn, (changed) => joined(changed, dropped, request));
+  return { session, user };
+};
+
+/**
+ * Answers a request for a summary: the turn is that one message. As with any turn, whatever goes wrong ends as its error,
+ * and nothing is then in the place of what was said.
+ */
+export const runSummary = async (needs: TurnNeeds, asked: Answered, signal: AbortSignal): Promise<AssistantMessage> => {
+  const { publish, store, onBug } = needs;
+  const { session, user: request } = asked;
+  const sessionID = session.id;
+  let closed: AssistantMessage | undefined;
+  const close: CloseSummary = async ({ message, more, error: failure }) => {
+    const error = failure === undefined ? undefined : messageErrorOf(failure, message.providerID);
+    closed = error === undefined ? message : { ...message, error };
+    const told: Fact =
+      error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
+    return joined(messageFact(closed), more, told, await needs.atEnd());
+  };
+  await publish(statusFact(sessionID, { type: 'busy' }));
+  try {
+    await writeSummary({ ...needs, said: await store.messages(sessionID) }, { asked, request, close }, signal);
+  } catch (error) {
+    if (!isExpectedEnd(error)) onBug(error);
+    if (closed === undefined) throw error;
+  }
+  if (closed === undefined) throw new Error('A summary ended without its message');
+  return closed;
 };

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
-import { LeaseLost } from '../lease-lost.ts';
-import type { MessageError } from '../message.ts';
 import { ModelProblem } from '../model/types.ts';
+import type { MessageError } from '../protocol/types.ts';
+import { LeaseLost } from '../store/errors.ts';
 
 /** Ends a run on somebody's wish. */
 export class RunAborted extends Error {

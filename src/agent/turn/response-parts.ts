@@ -1,13 +1,12 @@
 import type { Clock } from '../../core/clock.ts';
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import type { Fact } from '../events/publisher.ts';
+import { partUpdated, withMergedDeltas } from '../events/records.ts';
 import type { ChatEvent } from '../model/types.ts';
-import { isNestedBeyond } from '../nesting.ts';
-import { partUpdated, withMergedDeltas } from '../part-facts.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { Part, ReasoningPart, TextPart, ToolPart } from '../protocol/types.ts';
-import { WITHDRAWN } from '../withdrawn.ts';
+import { isNestedBeyond } from '../protocol/request-schemas.ts';
+import { type Part, type ReasoningPart, type TextPart, type ToolPart, WITHDRAWN } from '../protocol/types.ts';
 
 /** A call that a model has asked for. `input` is undefined when its arguments are no JSON object, or one that lies too deep. */
 export type AskedCall = {

@@ -1,16 +1,15 @@
-import { askModel, type StepEnd } from '../ask-model.ts';
 import { type Fact, joined } from '../events/publisher.ts';
-import { messageFact } from '../events/records.ts';
-import type { AssistantMessage, MessageError } from '../message.ts';
+import { messageFact, partFact } from '../events/records.ts';
 import { costOf } from '../model/cost.ts';
 import { type ChatRequest, ModelProblem, type ToolSpec } from '../model/types.ts';
-import { partFact } from '../part-facts.ts';
+import type { AssistantMessage, MessageError } from '../protocol/types.ts';
 import type { Told } from '../store/store.ts';
 import { createCaller } from '../tools/call.ts';
 import { createLoopGuard } from '../tools/loop-guard.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { endedByServer, isExpectedEnd, messageErrorOf } from './errors.ts';
 import { historyOf } from './history.ts';
+import { askModel, type StepEnd } from './model-call.ts';
 import { createStepParts, type StepParts } from './response-parts.ts';
 import type { TurnAsked, TurnNeeds } from './turn.ts';
 

@@ -1,19 +1,16 @@
 import type { Clock } from '../../core/clock.ts';
-import type { StepEnd } from '../ask-model.ts';
 import { type Fact, joined } from '../events/publisher.ts';
-import { type Answered, messageFact, openedMessage } from '../events/records.ts';
-import type { AssistantMessage } from '../message.ts';
-import { createMessageIDs } from '../message-ids.ts';
+import { type Answered, messageFact, openedMessage, partFact, statusFact } from '../events/records.ts';
 import type { Meter } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
-import { partFact } from '../part-facts.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { Action, SessionStatus } from '../session.ts';
-import { statusFact } from '../status-fact.ts';
+import type { Action, AssistantMessage, SessionStatus } from '../protocol/types.ts';
+import { createMessageIDs } from '../session/message-ids.ts';
 import type { Store } from '../store/store.ts';
-import type { OutputLimits } from '../tool-output.ts';
 import type { Approvals } from '../tools/approvals.ts';
-import type { AgentTool } from '../tools/tool.ts';
+import type { AgentTool, OutputLimits } from '../tools/tool.ts';
+import type { StepEnd } from './model-call.ts';
+
 import { createStep } from './step.ts';
 
 export type TurnNeeds = {

@@ -4,13 +4,34 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { OpenStream } from '../../core/http/client.ts';
 import type { SseNews } from '../../core/http/sse-parser.ts';
+import { isRecord } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
-import { isRecord } from '../../core/record.ts';
-import { type AgentPlace, agentAddress } from '../agent-address.ts';
-import { createSkipCount } from '../skip-count.ts';
 import { followLink, type LinkEnd, type LinkState } from './event-connection.ts';
 import { AgentEvent } from './schema.ts';
+import { type AgentPlace, agentAddress } from './servers.ts';
 import type { Feed, FeedNews } from './types.ts';
+
+const TELL_EVERY_MS = 60_000;
+
+/** Counts events that were not understood, and logs the first at once, further ones together once a minute. */
+export const createSkipCount = (clock: Clock, log: Log) => {
+  let count = 0;
+  let cancel: (() => void) | undefined;
+  const tell = (): void => {
+    cancel = undefined;
+    if (count === 0) return;
+    log('warn', 'agent-events-skipped', { count });
+    count = 0;
+    cancel = clock.after(TELL_EVERY_MS, tell);
+  };
+  return {
+    add(): void {
+      count += 1;
+      if (cancel === undefined) tell();
+    },
+    stop: (): void => cancel?.(),
+  };
+};
 
 export type FeedNeeds = AgentPlace & {
   readonly stream: OpenStream;

@@ -1,6 +1,6 @@
 import { createDeadline } from '../../core/async.ts';
-import type { Credentials } from '../../core/basic-auth.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Credentials } from '../../core/http/auth.ts';
 import {
   type Exchange,
   ExchangeError,
@@ -11,10 +11,40 @@ import {
 } from '../../core/http/client.ts';
 import type { Log } from '../../core/log.ts';
 import { retryAfterMs } from '../../core/retry.ts';
-import { type AgentPlace, agentAddress } from '../agent-address.ts';
-import { createServerRota, type Errand, type ServerCount } from '../server-rota.ts';
 import { isTooSlow } from './errors.ts';
-import type { Attempt } from './load-balancer.ts';
+import { type Attempt, createServerRota, type Errand, type ServerCount } from './load-balancer.ts';
+
+/** Where the agent is, as whom it is asked, and in which of its directories; its own one if there is none. */
+export type AgentPlace = {
+  readonly baseUrl: string;
+  readonly credentials?: Credentials | undefined;
+  readonly directory?: string | undefined;
+};
+
+export type Query = Readonly<Record<string, string>>;
+
+export type AgentAddress = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly urlOf: (path: string, query?: Query) => string;
+};
+
+const basicOf = ({ username, password }: Credentials): string => {
+  const bytes = new TextEncoder().encode(`${username}:${password}`);
+  return `Basic ${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}`;
+};
+
+/** What every request to the agent has in common. The directory is a query parameter, which all of its routes understand. */
+export const agentAddress = ({ baseUrl, credentials, directory }: AgentPlace): AgentAddress => {
+  const base = baseUrl.replace(/\/+$/, '');
+  const place: Query = directory === undefined ? {} : { directory };
+  return {
+    headers: credentials === undefined ? {} : { authorization: basicOf(credentials) },
+    urlOf(path, query = {}) {
+      const wanted = new URLSearchParams({ ...query, ...place }).toString();
+      return `${base}${path}${wanted === '' ? '' : `?${wanted}`}`;
+    },
+  };
+};
 
 /** An exchange that may reach one of several servers, and another one if that does no harm. */
 export type AgentExchange = (

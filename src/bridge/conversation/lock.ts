@@ -1,13 +1,12 @@
 import type { Ticket } from '../../core/keyed-queue.ts';
 import type { Agent } from '../agent/types.ts';
 import type { Asked, Said } from '../openai/request.ts';
-import { sessionTitleFor } from '../session-title.ts';
-import type { StoppedAnswers } from '../stopped-answers.ts';
 import { type Digest, NOTHING_SAID } from './fingerprint.ts';
-import type { ConversationIndex } from './lookup.ts';
+import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { afterExchange, type Footing, type History } from './match.ts';
 import { type Kept, metadataOf, promptIDsOf } from './record.ts';
 import type { ConversationKeeper } from './sync.ts';
+import { sessionTitleFor } from './transcript.ts';
 import type { Exchanged, Held, Owner } from './types.ts';
 
 /** A conversation to go on with, and what its client takes to be said in it. */

@@ -1,5 +1,5 @@
 import type { Said } from '../openai/request.ts';
-import { readResponseID } from '../response-id.ts';
+import { readResponseID } from '../openai/responses/items.ts';
 import {
   type Digest,
   entriesAfter,

@@ -3,11 +3,11 @@ import type { TurnQueue } from '../../core/keyed-queue.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { Agent } from '../agent/types.ts';
 import type { Asked, Place, Said } from '../openai/request.ts';
-import { type ResponsePlace, readResponseID } from '../response-id.ts';
-import type { StoppedAnswers } from '../stopped-answers.ts';
+import { type ResponsePlace, readResponseID } from '../openai/responses/items.ts';
 import type { Digest } from './fingerprint.ts';
 import type { GoingOn, Holding, Plan } from './lock.ts';
-import type { ConversationIndex } from './lookup.ts';
+import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
+
 import { footingIn, type History, historyOf, isHistoryOf, mayStandFor } from './match.ts';
 import { type Kept, promptIDsOf } from './record.ts';
 import type { ConversationKeeper } from './sync.ts';

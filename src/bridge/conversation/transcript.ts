@@ -1,5 +1,7 @@
+import { UNSEEN_CHARACTERS } from '../../core/text.ts';
 import type { MessageRecord } from '../agent/schema.ts';
-import type { Said } from '../openai/request.ts';
+import type { AgentModel, Prompt } from '../agent/types.ts';
+import { type Asked, type PromptPart, type Said, wordsOf } from '../openai/request.ts';
 
 const textOf = ({ parts }: MessageRecord, isWithSynthetic = false): string =>
   parts
@@ -54,4 +56,49 @@ export const saidUpTo = (
     .filter(({ info }) => info.role === 'user' || info.summary !== true)
     .map((record) => ({ role: record.info.role, text: textOf(record, hasReplay && record.info.id === first) }))
     .filter(({ text }) => text !== '');
+};
+
+/**
+ * What was said elsewhere, for a session that has not heard it. As JSON, so that nothing said in it can look like its end, and
+ * in a part of its own, which stands before the user's words.
+ */
+const earlierWords = (said: readonly Said[]): string =>
+  [
+    'Earlier in this conversation the following was said. It is context only: answer the message after it.',
+    JSON.stringify(
+      said.map(({ role, text }) => ({ role, text })),
+      undefined,
+      1,
+    ),
+  ].join('\n');
+
+/** The prompt for the agent. */
+export const promptFor = (
+  asked: Asked,
+  replay: readonly Said[],
+  { model, agent }: { readonly model: AgentModel | undefined; readonly agent: string | undefined },
+): Prompt => ({
+  parts: [
+    ...(replay.length === 0 ? [] : [{ type: 'text' as const, text: earlierWords(replay), synthetic: true }]),
+    ...replay.flatMap(({ files = [] }) => files),
+    ...asked.prompt,
+  ],
+  model: model === undefined ? undefined : { providerID: model.providerID, modelID: model.modelID },
+  variant: asked.effort !== undefined && model?.variants.includes(asked.effort) ? asked.effort : undefined,
+  agent,
+  system: asked.system,
+  hasTools: !asked.isTask,
+});
+
+const TITLE_CHARS = 60;
+const LOOKED_AT_CHARS = 1000;
+const UNTITLED = 'Conversation';
+
+/** A title for a session: its first words, in one line. With one the agent need not ask a model for it. */
+export const sessionTitleFor = (prompt: readonly PromptPart[]): string => {
+  const line = wordsOf(prompt).slice(0, LOOKED_AT_CHARS).replace(/\s+/g, ' ').replace(UNSEEN_CHARACTERS, '').trim();
+  const points = [...line];
+  if (points.length <= TITLE_CHARS) return line === '' ? UNTITLED : line;
+  const cut = points.slice(0, TITLE_CHARS - 1).join('');
+  return `${cut.replace(/ +\S*$/, '')}…`;
 };

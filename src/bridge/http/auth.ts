@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
-import type { Handler } from '../../core/handler.ts';
-import { keyIndexOf } from '../../core/http/auth.ts';
-import { isOfThisMachine, isToThisMachine } from '../../core/this-machine.ts';
+import { isOfThisMachine, isToThisMachine, keyIndexOf } from '../../core/http/auth.ts';
+import type { Handler } from '../../core/http/server.ts';
+
 import type { Owner } from '../conversation/types.ts';
 
 export type DoorNeeds = {

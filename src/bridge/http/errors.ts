@@ -1,4 +1,4 @@
-import type { FaultDetail } from '../../core/fault.ts';
+import { Fault, type FaultDetail } from '../../core/fault.ts';
 import { replyTo, replyToBug } from '../../core/http/response.ts';
 import type { Replies } from '../../core/http/server.ts';
 
@@ -28,3 +28,7 @@ const inOurWords = (detail: FaultDetail): FaultDetail => {
 
 /** How the bridge answers failures: in OpenAI's shape. */
 export const BRIDGE_REPLIES: Replies = { to: (detail) => replyTo(inOurWords(detail)), toBug: replyToBug };
+
+/** What went wrong as the data of a last event, in the words of an answer's body; empty for a client that left. */
+export const errorEvent = (error: unknown): Promise<string> =>
+  (error instanceof Fault ? replyTo(error.detail) : replyToBug()).text();

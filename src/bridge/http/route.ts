@@ -7,14 +7,46 @@ import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gate } from '../../core/semaphore.ts';
 import type { Owner } from '../conversation/types.ts';
-import { type Counting, counted } from '../counted.ts';
-import type { Meter } from '../metrics.ts';
+import type { AnswerFacts, Meter } from '../metrics.ts';
 import { type Asked, wordsOf } from '../openai/request.ts';
 import { withoutLeadingEcho } from '../stream/echo-filter.ts';
 import { paced } from '../stream/pacing.ts';
 import type { AnswerEnd, Ask, Saying } from '../turn/output.ts';
 import type { Answer, Answers } from '../turn/request.ts';
 import type { Leaving, Presence } from './shutdown.ts';
+
+export type Counting = {
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly startedAt: number;
+  readonly endpoint: AnswerFacts['endpoint'];
+  readonly isStreamed: boolean;
+  /** Hears of an answer that came to its end. */
+  readonly onEnd?: (end: AnswerEnd) => void;
+};
+
+/** The same sayings, counted when they have ended or their reader has left. */
+export async function* counted(sayings: AsyncGenerator<Saying>, counting: Counting): AsyncGenerator<Saying> {
+  const { clock, meter, startedAt, endpoint, isStreamed } = counting;
+  let firstWordMs: number | undefined;
+  let outcome: AnswerFacts['outcome'] = 'left';
+  try {
+    for await (const saying of sayings) {
+      if (saying.kind === 'text') firstWordMs ??= clock.now() - startedAt;
+      else if (saying.kind === 'failure') outcome = 'failed';
+      else if (saying.kind === 'end') {
+        outcome = saying.end.asks.length > 0 ? 'asked' : 'answered';
+        counting.onEnd?.(saying.end);
+      }
+      yield saying;
+    }
+  } catch (error) {
+    if (!(error instanceof Fault && error.detail.kind === 'client-left')) outcome = 'failed';
+    throw error;
+  } finally {
+    meter.answer({ endpoint, isStreamed, outcome, firstWordMs, durationMs: clock.now() - startedAt });
+  }
+}
 
 export type AnswerRouteNeeds = {
   readonly answers: Answers;

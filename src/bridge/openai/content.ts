@@ -1,5 +1,5 @@
-import { badInput } from '../bad-input.ts';
-import type { FilePart } from './request.ts';
+import * as v from 'valibot';
+import { badInput, type FilePart, type PromptPart, readAs, wordsOf } from './request.ts';
 
 const DATA_URL = /^data:([\w.+-]{1,99}\/[\w.+-]{1,99})(?:;[\w.+-]+=[\w.+-]*)*;base64,/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
@@ -71,3 +71,76 @@ export const fileFrom = ({ file_data, filename, file_id, file_url }: GivenFile, 
   const mime = MIMES[/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? ''] ?? UNKNOWN_MIME;
   return { type: 'file', ...dataFrom(file_data, mime, `${at}.file_data`), ...(name === '' ? {} : { filename: name }) };
 };
+
+const maybeText = v.nullish(v.string());
+const FILE = { file_data: maybeText, filename: maybeText, file_id: maybeText, file_url: maybeText };
+
+/** The parts of chat completions and, beginning with `input_` and `output_`, those of responses. */
+const Part = v.variant('type', [
+  v.object({ type: v.picklist(['text', 'input_text', 'output_text']), text: v.string() }),
+  v.object({ type: v.literal('refusal'), refusal: v.string() }),
+  v.object({ type: v.literal('image_url'), image_url: v.object({ url: v.string() }) }),
+  v.object({ type: v.literal('input_image'), image_url: maybeText, file_id: maybeText }),
+  v.object({ type: v.literal('input_audio'), input_audio: v.object({ data: v.string(), format: v.string() }) }),
+  v.object({ type: v.literal('file'), file: v.object(FILE) }),
+  v.object({ type: v.literal('input_file'), ...FILE }),
+]);
+
+const partFrom = (value: unknown, at: string): PromptPart => {
+  const part = readAs(Part, value, at);
+  switch (part.type) {
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    case 'image_url':
+      return imageFrom(part.image_url.url, `${at}.image_url.url`);
+    case 'input_image':
+      // One that is named by an id of a file has no address, and no other place to come from.
+      return imageFrom(part.image_url ?? '', `${at}.image_url`);
+    case 'input_audio':
+      return audioFrom(part.input_audio, `${at}.input_audio`);
+    case 'file':
+      return fileFrom(part.file, `${at}.file`);
+    case 'input_file':
+      return fileFrom(part, at);
+    default:
+      return { type: 'text', text: part.text };
+  }
+};
+
+const isBlank = (part: PromptPart): boolean => part.type === 'text' && part.text.trim() === '';
+
+/** A message's content as pieces of a prompt, without those that say nothing. `at` is its place in the body. */
+export const partsFrom = (content: unknown, at: string): readonly PromptPart[] => {
+  if (content === undefined || content === null) return [];
+  if (typeof content !== 'string' && !Array.isArray(content))
+    throw badInput('invalid_type', at, `Invalid type at '${at}': expected a string, an array of parts or null`);
+  const parts: readonly PromptPart[] =
+    typeof content === 'string'
+      ? [{ type: 'text', text: content }]
+      : content.map((part, index) => partFrom(part, `${at}[${index}]`));
+  return parts.filter((part) => !isBlank(part));
+};
+
+/** The same with texts that follow each other in one: agents bound how many parts a prompt may have. */
+export const withTextsJoined = (parts: readonly PromptPart[]): readonly PromptPart[] => {
+  const joined: PromptPart[] = [];
+  for (const part of parts) {
+    const before = joined.at(-1);
+    if (part.type === 'text' && before?.type === 'text')
+      joined[joined.length - 1] = { type: 'text', text: `${before.text}\n\n${part.text}` };
+    else joined.push(part);
+  }
+  return joined;
+};
+
+const text = (words: string): PromptPart => ({ type: 'text', text: words });
+
+/** A call of a tool elsewhere, in words: nothing else of it could be told to an agent that lacks that tool. */
+export const calledInWords = (name: string, input: string): PromptPart =>
+  text(`[called ${name}${input === '' ? '' : ` with ${input}`}]`);
+
+/** What such a call came to, in words. Files stay files. */
+export const returnedInWords = (name: string, parts: readonly PromptPart[]): readonly PromptPart[] => [
+  text(`[${name} returned]\n${wordsOf(parts)}`),
+  ...parts.filter((part) => part.type === 'file'),
+];

@@ -1,4 +1,4 @@
-import type { Verdict } from '../openai/request.ts';
+import { badInput, type Verdict } from '../openai/request.ts';
 import { shortIdOf } from './approval-text.ts';
 import type { Ask } from './output.ts';
 
@@ -79,3 +79,25 @@ export const verdictIn = (words: string, asks: readonly Ask[]): Verdict | undefi
 
 /** Whether words look like an attempt to answer that cannot be counted as one. */
 export const isNearlyVerdict = (words: string): boolean => words.length < NEARLY_CHARS && NEARLY.test(words);
+
+const HEADER = 'x-approval';
+const ID = '[\\w.:-]{1,200}';
+const APPROVE = new RegExp(`^approve\\s+(${ID}(?:\\s*,\\s*${ID})*)$`, 'i');
+const REJECT = new RegExp(`^reject\\s+(${ID})(?:[\\s,]+(.*))?$`, 'i');
+
+/** The header `x-approval`: `approve ID, ID` or `reject ID words`. A malformed one is a fault, for it was meant to count. */
+export const verdictOf = (headers: Headers): Verdict | undefined => {
+  const value = headers.get(HEADER)?.trim() ?? '';
+  if (value === '') return undefined;
+  const [, approved] = APPROVE.exec(value) ?? [];
+  if (approved !== undefined) return { isApproved: true, ids: [...new Set(approved.split(/\s*,\s*/))] };
+  const [, rejected, words] = REJECT.exec(value) ?? [];
+  if (rejected === undefined)
+    throw badInput(
+      'invalid_value',
+      HEADER,
+      `Invalid value at '${HEADER}': expected "approve ID, ID" or "reject ID why"`,
+    );
+  const message = words?.trim().slice(0, MESSAGE_CHARS) ?? '';
+  return { isApproved: false, ids: [rejected], ...(message === '' ? {} : { message }) };
+};

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 
 /** What becomes of a run whose last reader has left: it is ended, it is ended unless somebody comes back, or it goes on. */
 export type DeparturePolicy =
@@ -39,6 +40,32 @@ export const createReaders = (
         hasLeft = true;
         leave();
       };
+    },
+  };
+};
+
+/** Everybody who waits for the same thing to begin. */
+export type Audience = {
+  /** Aborts when the last one has left. */
+  readonly signal: AbortSignal;
+  /** Counts one in, until its own signal aborts. */
+  readonly join: (signal: AbortSignal) => void;
+};
+
+export const createAudience = (): Audience => {
+  const controller = new AbortController();
+  let present = 0;
+  return {
+    signal: controller.signal,
+    join(signal) {
+      present += 1;
+      const leave = (): void => {
+        present -= 1;
+        if (present > 0) return;
+        controller.abort(signal.reason instanceof Fault ? signal.reason : new Fault({ kind: 'client-left' }));
+      };
+      if (signal.aborted) leave();
+      else signal.addEventListener('abort', leave, { once: true });
     },
   };
 };

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Agent, AgentModel } from '../agent/types.ts';
+import { promptFor } from '../conversation/transcript.ts';
 import type { Conversations, Held } from '../conversation/types.ts';
 import { type Asked, filesOf, wordsOf } from '../openai/request.ts';
-import { promptFor } from '../replay.ts';
 import { withoutEcho } from '../stream/echo-filter.ts';
 import { createPausedTurns, type Going } from './approvals.ts';
 import { createReaders, type DeparturePolicy, type Readers } from './disconnect.ts';

@@ -1,8 +1,116 @@
 import type { AgentEvent, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
-import { createHeardTexts, type TextPart } from '../heard-texts.ts';
-import { createTurnPrompts } from '../turn-prompts.ts';
+import { promptsAfter } from '../conversation/transcript.ts';
 import type { TurnLogWriter } from './log.ts';
 import { NO_USAGE, type Usage } from './output.ts';
+
+export type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
+type Delta = Extract<AgentEvent, { readonly type: 'message.part.delta' }>['properties'];
+
+/** Texts as events tell them, in order, and as lists do, which are older than some events and newer than others. */
+export type HeardTexts = {
+  /** A text as an event tells it. */
+  readonly hear: (part: TextPart) => void;
+  readonly hearMore: (delta: Pick<Delta, 'partID' | 'delta'>) => void;
+  /** A text as a list has it. */
+  readonly see: (part: TextPart) => void;
+  /** Events were lost, so what is added to a text cannot be placed before the whole of it was told again. */
+  readonly doubt: () => void;
+};
+
+const isOver = ({ time }: TextPart): boolean => time?.end !== undefined;
+/** What was said counts for nothing. That is the last that is told of a text, so it is never old news. */
+const isEmptied = (part: TextPart): boolean => isOver(part) && part.text === '';
+
+/** Writes down what goes beyond what is known. Old news say again what was said already, which nobody is told twice. */
+export const createHeardTexts = (writer: TurnLogWriter): HeardTexts => {
+  /** Texts of which everything so far was heard, so that what is added to them can be believed. */
+  const sure = new Set<string>();
+
+  const write = (part: TextPart): void => {
+    const { id, messageID, type: kind, text } = part;
+    writer.setText({ id, messageID, kind, text, isOver: isOver(part) });
+  };
+  return {
+    hear(part) {
+      if (writer.isTextOver(part.id) && !isEmptied(part)) return;
+      sure.add(part.id);
+      write(part);
+    },
+    hearMore({ partID, delta }) {
+      if (sure.has(partID) && !writer.isTextOver(partID)) writer.addText(partID, delta);
+    },
+    see(part) {
+      // What is still being said may have got further, or begun anew, since the list was made.
+      const isOld = writer.isTextOver(part.id) || (sure.has(part.id) && !isOver(part));
+      if (isEmptied(part) || !isOld) write(part);
+    },
+    doubt: () => sure.clear(),
+  };
+};
+
+/** Which user messages a turn answers: its prompt, and what the agent puts in by itself to go on after a summary. */
+export type TurnPrompts = {
+  readonly promptID: () => string | undefined;
+  readonly has: (messageID: string) => boolean;
+  /** An event tells of a user message. The first that is not known from before is the prompt. */
+  readonly hear: (messageID: string) => void;
+  /** An event tells of a part. Those of user messages say who has written them. */
+  readonly hearPart: (part: PartRecord) => void;
+  /** Looks for the prompt, and for what follows it, in a list. */
+  readonly see: (records: readonly MessageRecord[]) => void;
+  /** The agent says what its answer answers. */
+  readonly settle: (messageID: string) => void;
+};
+
+const isOwnText = (part: PartRecord): boolean => part.type === 'text' && part.synthetic !== true;
+const isSynthetic = (part: PartRecord): boolean => part.type === 'text' && part.synthetic === true;
+
+/** The newest prompt that is not known. What the agent asks itself is none, and a prompt with words is surer to be one. */
+const newestIn = (records: readonly MessageRecord[], earlier: ReadonlySet<string>): string | undefined => {
+  const prompts = promptsAfter(records, earlier);
+  const isInWords = (id: string) => records.some(({ info, parts }) => info.id === id && parts.some(isOwnText));
+  return prompts.findLast(isInWords) ?? prompts.at(-1);
+};
+
+/** `earlier` are user messages known from before, which are told again when the agent changes something about them. */
+export const createTurnPrompts = (earlier: ReadonlySet<string>): TurnPrompts => {
+  let promptID: string | undefined;
+  const prompts = new Set<string>();
+  /** User messages that events have told of, and whether somebody has written something in them. */
+  const heard = new Map<string, boolean>();
+
+  const settle = (messageID: string): void => {
+    if (prompts.has(messageID)) return;
+    promptID = messageID;
+    prompts.add(messageID);
+  };
+  return {
+    promptID: () => promptID,
+    has: (messageID) => prompts.has(messageID),
+    settle,
+    hear(messageID) {
+      if (!heard.has(messageID)) heard.set(messageID, false);
+      if (promptID === undefined && !earlier.has(messageID)) settle(messageID);
+    },
+    hearPart(part) {
+      const { messageID } = part;
+      if (!heard.has(messageID) || earlier.has(messageID) || messageID === promptID || promptID === undefined) return;
+      if (isOwnText(part)) {
+        heard.set(messageID, true);
+        prompts.delete(messageID);
+      } else if (isSynthetic(part) && heard.get(messageID) === false) prompts.add(messageID);
+    },
+    see(records) {
+      const newest = promptID === undefined ? newestIn(records, earlier) : undefined;
+      if (newest !== undefined) settle(newest);
+      const place = records.findIndex(({ info }) => info.id === promptID);
+      if (place === -1) return;
+      for (const { info, parts } of records.slice(place + 1)) {
+        if (info.role === 'user' && parts.some(isSynthetic) && !parts.some(isOwnText)) prompts.add(info.id);
+      }
+    },
+  };
+};
 
 type ToolPart = Extract<PartRecord, { readonly type: 'tool' }>;
 

@@ -1,10 +1,10 @@
 import { pause } from '../../core/async.ts';
 import { Fault, type FaultDetail } from '../../core/fault.ts';
+import { GIVE_UP_AFTER_MS, TRY_EVERY_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
 import type { PermissionAnswer, Prompt } from '../agent/types.ts';
-import { GIVE_UP_AFTER_MS, TRY_EVERY_MS } from '../patience.ts';
-import { failureOf } from '../start-failure.ts';
-import { INTERRUPTED, turnEndOf } from './failure.ts';
+import { failureOf, INTERRUPTED, turnEndOf } from './failure.ts';
+
 import { createTurnLog, type TurnEnd, type TurnLog } from './log.ts';
 import { type WatchNeeds, watchTurn } from './watch.ts';
 

@@ -2,12 +2,12 @@ import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
+import { patiently } from '../agent/errors.ts';
 import { type AskRecord, sessionOf } from '../agent/schema.ts';
 import type { Agent, Feed, FeedNews, PermissionAnswer } from '../agent/types.ts';
-import type { Families } from '../families.ts';
-import { patiently } from '../patience.ts';
 import type { TurnLogWriter } from './log.ts';
-import { createTurnAsks } from './permission-requests.ts';
+import { createTurnAsks, type Families } from './permission-requests.ts';
+
 import { createTranscript, type Transcript } from './reducer.ts';
 
 export type WatchNeeds = {

@@ -26,3 +26,44 @@ export const keyIndexOf = (request: Request, keys: readonly string[]): number =>
   }
   return found;
 };
+
+export type Credentials = { readonly username: string; readonly password: string };
+
+/** What is decoded at most: longer credentials are nobody's. */
+const LIMIT_CHARS = 1024;
+
+const decoded = (encoded: string): string | undefined => {
+  try {
+    const bytes = Uint8Array.from(atob(encoded), (char) => char.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Whether a request brings these credentials as Basic authentication (RFC 7617, UTF-8). */
+export const hasCredentials = (request: Request, { username, password }: Credentials): boolean => {
+  const encoded = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (encoded === undefined || encoded.length > LIMIT_CHARS) return false;
+  const offered = decoded(encoded);
+  return offered !== undefined && isSameSecret(offered, `${username}:${password}`);
+};
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
+const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+/** Whether only this machine can reach a server that listens there. */
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
+
+/** Whether a request was sent to this machine under one of its own names, and not under one that a web page has made lead here. */
+export const isToThisMachine = ({ headers }: Request): boolean => LOCAL_NAME.test(headers.get('host') ?? '');
+
+/**
+ * Whether a request comes from a program of this machine and not from a web page that a browser of this machine shows: such a
+ * page can make its own name lead here, and send what needs no answer to read.
+ */
+export const isOfThisMachine = (request: Request): boolean => {
+  const origin = request.headers.get('origin');
+  const isLocalOrigin = origin === null || LOCAL_NAME.test(origin.replace(/^https?:\/\//i, ''));
+  return isLocalOrigin && isToThisMachine(request);
+};

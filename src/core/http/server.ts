@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { Fault, type FaultDetail } from '../fault.ts';
-import type { Handler } from '../handler.ts';
 import type { Log } from '../log.ts';
 import { replyTo, replyToBug } from './response.ts';
+
+/** A service, whole: it knows no runtime, and adapters bring it to Node, Deno, Bun and Workers. */
+export type Handler = (request: Request) => Promise<Response>;
 
 /** What is known about a request once it has been answered; `route` is a path of ours or `other`, never a caller's text. */
 export type Answered = {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
-import type { Handler } from '../../core/handler.ts';
 import { issueOf, readJson } from '../../core/http/body.ts';
 import { replyTo, replyToBug } from '../../core/http/response.ts';
 import { createRoutes } from '../../core/http/router.ts';
+import type { Handler } from '../../core/http/server.ts';
 import { JUDGE_MODEL } from './judge.ts';
 import { OLLAMA_MODELS, OllamaChat, replyAsOllama } from './ollama.ts';
 import { OPENAI_MODELS, OpenAiChat, replyAsOpenAi } from './openai.ts';

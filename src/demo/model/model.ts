@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Handler } from '../../core/handler.ts';
 import { readJson } from '../../core/http/body.ts';
 import { json } from '../../core/http/json-response.ts';
 import { replyTo, replyToBug } from '../../core/http/response.ts';
 import { createRoutes } from '../../core/http/router.ts';
-import { isRecord } from '../../core/record.ts';
+import type { Handler } from '../../core/http/server.ts';
+import { isRecord } from '../../core/json.ts';
 import { chatVoice } from './chat-completions.ts';
 import { type AskedModel, createModelControl, type ModelControl, type ModelScript } from './control.ts';
 import type { VoiceNeeds } from './dialect.ts';

@@ -1,9 +1,9 @@
-import { unitsOf } from '../relay-money.ts';
 import type { BalanceFault, FaultQueue, RouteFault } from './faults/names.ts';
 import type { createSeenRequests, SeenRequest } from './recorded-requests.ts';
 import type { DemoAccount } from './records/accounts.ts';
 import type { DemoChannel, DemoGroup } from './records/models.ts';
-import type { DemoUser, HistoryRow } from './records/users.ts';
+import { type DemoUser, type HistoryRow, unitsOf } from './records/users.ts';
+
 import type { Credit, HealthAnswer, RelayWorld } from './world.ts';
 
 /** What a test, or a demo, turns and looks at behind the relay's back. Amounts are decimal texts. */

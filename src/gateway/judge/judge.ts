@@ -1,16 +1,59 @@
-import type { Deadline } from '../../core/async.ts';
+import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Gate } from '../../core/semaphore.ts';
-import type { ChatAnswer } from '../../llm/failover.ts';
+import type { ChatAnswer, Upstream } from '../../llm/failover.ts';
 import type { BackendKey } from '../../llm/key-pool.ts';
 import type { ChatCall } from '../../llm/types.ts';
-import type { Upstream } from '../../llm/upstream.ts';
-import { hedged } from '../hedge.ts';
 import type { ModelAlias } from '../models.ts';
 import type { Scores } from '../policy/categories.ts';
 import { type Excerpt, OUTPUT_TOKENS, userPrompt, VERDICT_SCHEMA } from './prompt.ts';
 import { verdictFrom } from './verdict.ts';
+
+export type HedgeNeeds = {
+  readonly clock: Clock;
+  readonly deadline: Deadline;
+  /** How long the first run may take before a second one joins it. */
+  readonly afterMs: number;
+};
+
+/**
+ * Runs once, and once more beside it when the first run is slow. The first fulfilment wins and the other run is aborted;
+ * it rejects, as the first run did, only when no run is left.
+ */
+export const hedged = <T>(
+  { clock, deadline, afterMs }: HedgeNeeds,
+  run: (deadline: Deadline, isSecond: boolean) => Promise<T>,
+): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const parts: Deadline[] = [];
+    let running = 0;
+    let firstError: unknown;
+    const end = () => {
+      cancelHedge();
+      for (const part of parts) part.end();
+    };
+    const begin = (isSecond: boolean) => {
+      const part = createDeadline(clock, deadline.remainingMs(), deadline.signal);
+      parts.push(part);
+      running += 1;
+      run(part, isSecond).then(
+        (value) => {
+          end();
+          resolve(value);
+        },
+        (error: unknown) => {
+          running -= 1;
+          if (!isSecond) firstError = error;
+          if (running > 0) return;
+          end();
+          reject(deadline.signal.aborted ? deadline.signal.reason : firstError);
+        },
+      );
+    };
+    const cancelHedge = clock.after(afterMs, () => begin(true));
+    begin(false);
+  });
 
 export type JudgeNeeds = {
   readonly upstream: Upstream;

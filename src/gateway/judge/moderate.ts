@@ -1,16 +1,54 @@
-import { createDeadline, type Deadline } from '../../core/async.ts';
+import { createDeadline, type Deadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { ModelAlias } from '../models.ts';
 import { type Scores, worstOf } from '../policy/categories.ts';
 import type { Image, Item } from '../routes/request.ts';
-import { createSharedWork } from '../shared-work.ts';
-import { NORMALISER_VERSION } from '../text/normalize.ts';
-import { viewsOf } from '../text/views.ts';
-import { windowsOf } from '../text/windows.ts';
+import { viewsOf } from '../text/decode.ts';
+import { NORMALISER_VERSION, windowsOf } from '../text/normalize.ts';
 import type { VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
 import { type Excerpt, userPrompt } from './prompt.ts';
+
+/** Lets callers that want the same thing at the same time share one piece of work. */
+export type SharedWork<T> = {
+  /** Joins the work under `key`, or starts it. It is aborted only when the last caller has left. */
+  readonly join: (key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+};
+
+type Flight<T> = { readonly promise: Promise<T>; readonly controller: AbortController; callers: number };
+
+export const createSharedWork = <T>(): SharedWork<T> => {
+  const flights = new Map<string, Flight<T>>();
+
+  const begin = (key: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> => {
+    const controller = new AbortController();
+    const promise = start(controller.signal).finally(() => {
+      if (flights.get(key) === flight) flights.delete(key);
+    });
+    const flight: Flight<T> = { promise, controller, callers: 0 };
+    flights.set(key, flight);
+    return flight;
+  };
+
+  return {
+    async join(key, signal, start) {
+      signal.throwIfAborted();
+      const flight = flights.get(key) ?? begin(key, start);
+      flight.callers += 1;
+      try {
+        return await untilAborted(flight.promise, signal);
+      } finally {
+        flight.callers -= 1;
+        // Whoever comes next must not join work that is being given up.
+        if (flight.callers === 0 && flights.get(key) === flight) {
+          flights.delete(key);
+          flight.controller.abort(signal.reason);
+        }
+      }
+    },
+  };
+};
 
 /** Verdicts that several replicas share. It never fails: what is not found is asked for, what is not kept is lost. */
 export type SharedVerdicts = {

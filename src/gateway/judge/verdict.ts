@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { CATEGORIES, type Scores } from '../policy/categories.ts';
 
 /** A judge's answer, read: whole scores, or the reason why there is no verdict in it. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { ConfigError, expectation } from '../../core/config.ts';
-import { nearestName } from '../../core/nearest.ts';
-import { isRecord } from '../../core/record.ts';
+import { ConfigError, expectation, nearestName } from '../../core/config.ts';
+
+import { isRecord } from '../../core/json.ts';
 import { CATEGORIES, CATEGORY_NAMES } from './categories.ts';
 import { POLICY_VERSION } from './policy-text.ts';
 

@@ -4,14 +4,65 @@ import { Fault } from '../../core/fault.ts';
 import { keyIndexOf } from '../../core/http/auth.ts';
 import { readJson } from '../../core/http/body.ts';
 import { json } from '../../core/http/json-response.ts';
-import { deadlineMsFor } from '../deadline.ts';
 import type { Judged, Moderate } from '../judge/moderate.ts';
 import type { Meter } from '../metrics.ts';
 import { DEFAULT_ALIAS, type ModelAlias } from '../models.ts';
+import type { Scores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { RateLimit } from '../rate-limit.ts';
-import { resultOf } from '../respond.ts';
+import { isBlank } from '../text/normalize.ts';
 import { type InputLimits, type Item, readEnvelope, readItems } from './request.ts';
+
+/** Headers by which clients tell how long they will wait: name, and milliseconds per unit. */
+const TIMEOUT_HEADERS = [
+  ['x-request-timeout-ms', 1],
+  // Sent by the official OpenAI clients, in seconds: Node's whole timeout, Python's read timeout.
+  ['x-stainless-timeout', 1000],
+  ['x-stainless-read-timeout', 1000],
+] as const;
+
+/** The time a request may take: the configured limit, or less when the client says that it waits for less. */
+export const deadlineMsFor = (headers: Headers, limitMs: number): number => {
+  let shortest = limitMs;
+  for (const [name, unitMs] of TIMEOUT_HEADERS) {
+    const given = headers.get(name);
+    const waitsMs = given !== null && /^\d{1,9}(?:\.\d{1,6})?$/.test(given) ? Number(given) * unitMs : 0;
+    if (waitsMs > 0) shortest = Math.min(shortest, waitsMs);
+  }
+  return shortest;
+};
+
+export type ModerationResult = {
+  readonly flagged: boolean;
+  readonly categories: Readonly<Record<string, boolean>>;
+  readonly category_scores: Readonly<Record<string, number>>;
+  /** The same numbers under the name that our specification gives them. */
+  readonly scores: Readonly<Record<string, number>>;
+  readonly category_applied_input_types: Readonly<Record<string, readonly string[]>>;
+};
+
+const inputTypesOf = ({ text, image }: Item) => {
+  const texts = isBlank(text) ? [] : ['text'];
+  return { textOnly: texts, withImage: image === undefined ? texts : [...texts, 'image'] };
+};
+
+/** One item's result in OpenAI's shape: always all 13 categories. */
+export const resultOf = (scores: Scores, { categories }: Policy, item: Item): ModerationResult => {
+  const flags: Record<string, boolean> = {};
+  const numbers: Record<string, number> = {};
+  const types: Record<string, readonly string[]> = {};
+  const { textOnly, withImage } = inputTypesOf(item);
+  let flagged = false;
+  for (const [index, { name, threshold, images }] of categories.entries()) {
+    const score = scores[index];
+    if (score === undefined) throw new TypeError(`No score for ${name}`);
+    numbers[name] = score;
+    flags[name] = score >= threshold;
+    types[name] = images ? withImage : textOnly;
+    flagged ||= score >= threshold;
+  }
+  return { flagged, categories: flags, category_scores: numbers, scores: numbers, category_applied_input_types: types };
+};
 
 export type ModerationRouteNeeds = {
   readonly clock: Clock;

@@ -1,22 +1,11 @@
-import { ciphers } from './decoders/ciphers.ts';
-import { base64 } from './decoders/encodings.ts';
-import { percent } from './decoders/escapes.ts';
+import { ciphers, morse, nato } from './decoders/ciphers.ts';
+import { base32, base64, charCodes, hex } from './decoders/encodings.ts';
+import { escapes, percent } from './decoders/escapes.ts';
 import { invisible } from './decoders/invisible.ts';
 import { lookAlikes } from './decoders/look-alikes.ts';
-import { leet } from './decoders/spelling.ts';
-import { enclosed } from './decoders/unicode.ts';
-import { backwards } from './hidden/backwards.ts';
-import { base32 } from './hidden/base32.ts';
-import { charCodes } from './hidden/char-codes.ts';
-import { escapes } from './hidden/escapes.ts';
-import { hex } from './hidden/hex.ts';
-import { morse } from './hidden/morse.ts';
-import { nato } from './hidden/nato.ts';
-import { overrides } from './hidden/overrides.ts';
-import { spaced } from './hidden/spaced.ts';
-import { stackedMarks } from './hidden/stacked-marks.ts';
-import { turned } from './hidden/turned.ts';
-import { isPlain, normalise } from './normalize.ts';
+import { backwards, leet, spaced } from './decoders/spelling.ts';
+import { enclosed, overrides, stackedMarks, turned } from './decoders/unicode.ts';
+import { isPlain, neutralise, normalise } from './normalize.ts';
 
 /** Undoes one way of hiding, in place; gives back its input when it finds none. */
 type Decoder = (text: string) => string;
@@ -64,4 +53,12 @@ export const revealed = (text: string, seen: string = normalise(text)): string |
   if (view === text) return undefined;
   const final = normalise(view);
   return final === seen ? undefined : final;
+};
+
+/** What the judge is to read, worst verdict wins: the text as seen, and only if something was hidden in it, that too. */
+export const viewsOf = (text: string): readonly string[] => {
+  const seen = normalise(text);
+  const second = revealed(text, seen);
+  const views = second === undefined ? [seen] : [seen, second];
+  return views.map(neutralise);
 };

@@ -1,4 +1,4 @@
-import type { ProxiedFetch } from '../../adapter/proxied-fetch.ts';
+import type { ProxiedFetch } from '../../adapter/node/undici-client.ts';
 import type { ProviderConfig } from '../../agent/config/types.ts';
 import { collecting, type Variables } from '../../core/config.ts';
 
@@ -27,7 +27,7 @@ export const agentFetch = async (
   const isProxied = hasProxy(variables);
   if (!isProxied && ![...providers].some(isPatient)) return { models: fetch, tools: fetch, close: async () => {} };
   const [{ createProxiedFetch }, { proxiesFrom }] = await Promise.all([
-    import('../../adapter/proxied-fetch.ts'),
+    import('../../adapter/node/undici-client.ts'),
     import('../../adapter/node/undici-client.ts'),
   ]);
   const { ask, close } = createProxiedFetch(collecting(() => proxiesFrom(variables), problems) ?? {});

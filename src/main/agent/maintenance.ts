@@ -3,10 +3,9 @@ import { systemClock } from '../../adapter/node/clock.ts';
 import { openSqliteReader } from '../../adapter/sqlite/reader.ts';
 import { createPublisher } from '../../agent/events/publisher.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
-import { type PruneNeeds, pruneSessions } from '../../agent/prune-sessions.ts';
-import { LIST_HEADER, listRow, listSessions, timeWords } from '../../agent/session/list.ts';
-import { createFamilyRemoval } from '../../agent/session/retention.ts';
-import type { SessionReader } from '../../agent/session-reader.ts';
+import { LIST_HEADER, listRow, listSessions, type SessionReader, timeWords } from '../../agent/session/list.ts';
+import { createFamilyRemoval, type PruneNeeds, pruneSessions } from '../../agent/session/retention.ts';
+
 import type { Database } from '../../agent/settings.ts';
 import type { AgentTask } from './messages.ts';
 import { openStoreBeside } from './store.ts';

@@ -1,5 +1,5 @@
-import type { RetentionLimits } from '../../agent/retention.ts';
-import { SessionProblem } from '../../agent/session-problem.ts';
+import { SessionProblem } from '../../agent/session/document.ts';
+import type { RetentionLimits } from '../../agent/session/retention.ts';
 
 /** What somebody asked the agent's command to do. */
 export type AgentTask =

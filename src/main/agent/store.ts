@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import type { PeerTimes } from '../../adapter/postgres/cluster.ts';
 import { openSqliteStore } from '../../adapter/sqlite/store.ts';
 import { newId } from '../../adapter/web/crypto.ts';
-import { alone } from '../../agent/alone.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
 import type { Database } from '../../agent/settings.ts';
-import type { Peers } from '../../agent/store/cluster.ts';
+import { alone, type Peers } from '../../agent/store/cluster.ts';
+
 import type { Store } from '../../agent/store/store.ts';
 
 /** The store of an agent server, with the other servers on it. */

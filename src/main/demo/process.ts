@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Variables } from '../../core/config.ts';
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 
 export type ProcessNeeds = {
   /** A service: the name of its bundle, which stands beside this one. */

@@ -1,5 +1,5 @@
 import { systemClock } from '../../adapter/node/clock.ts';
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { ServiceEnded } from './process.ts';
 
 const TOOLS_LIMIT_MS = 15_000;

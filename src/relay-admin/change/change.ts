@@ -5,7 +5,7 @@ import type { Log } from '../../core/log.ts';
 import { Problem } from '../errors.ts';
 import type { Relay, Write } from '../relay/client.ts';
 import type { WriteAnswer } from '../relay/response.ts';
-import type { ToolCall } from '../tool-call.ts';
+import type { ToolCall } from '../tool.ts';
 import { type Changed, changedOf, refusalProblem, type Settings } from './outcome.ts';
 
 /** A line of the journal about a change: one before it is sent, one when its outcome is known. */

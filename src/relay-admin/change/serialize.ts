@@ -1,6 +1,6 @@
+import { createTurns, type Turns } from '../../core/keyed-queue.ts';
 import type { Gate } from '../../core/semaphore.ts';
-import { placeBehind } from '../gate-place.ts';
-import { createTurns, type Turns } from '../turns.ts';
+import { placeBehind } from '../relay/client.ts';
 
 export type ChangeTurnsNeeds = {
   /** Bounds what is changed at a time; one for all tools. */

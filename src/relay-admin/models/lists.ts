@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { wordsFor } from '../error-text.ts';
 import { Problem } from '../errors.ts';
-import { readPage } from '../list-page.ts';
 import type { Relay } from '../relay/client.ts';
+import { readPage } from '../relay/history.ts';
 import {
   type AccountTrace,
   accountTraces,

@@ -1,7 +1,6 @@
-import type { AllowedRoute } from '../allowed-route.ts';
 import { Problem } from '../errors.ts';
 import type { Query } from '../relay/client.ts';
-import { ROUTES } from '../routes.ts';
+import { type AllowedRoute, ROUTES } from './routes.ts';
 
 const PREFIX = '/api/v1/admin/';
 /** Said of the text as it was given: no decoding comes first, so nothing encoded, absolute or relative gets past. */

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { Problem } from '../errors.ts';
 import { textOf, unitsOfNumber } from '../money.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/record.ts';
+import { isRecord } from '../../core/json.ts';
 import { REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { visibleText } from '../../core/text.ts';
 import { DEEPEST, type Json, TOO_DEEP } from './project.ts';

@@ -3,8 +3,8 @@ import { isSameSecret } from '../../core/http/auth.ts';
 import { Problem } from '../errors.ts';
 import type { Units } from '../money.ts';
 import type { User } from '../relay/users.ts';
-import type { RelayAddress } from '../relay-address.ts';
-import type { AdminKey } from '../settings.ts';
+import type { AdminKey, RelayAddress } from '../settings.ts';
+
 import type { Journal } from './journal.ts';
 
 /** What a person was shown and is asked to confirm. */

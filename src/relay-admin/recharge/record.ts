@@ -2,11 +2,11 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { Problem } from '../errors.ts';
-import type { ClaimEntry, SettlementEntry } from '../journal-entry.ts';
 import type { Relay } from '../relay/client.ts';
 import { creditsMarked } from '../relay/history.ts';
 import { readUser } from '../relay/users.ts';
-import type { Journal, Recorded } from './journal.ts';
+import type { ClaimEntry, Journal, Recorded, SettlementEntry } from './journal.ts';
+
 import { RechargeResult, resultFor, type Said, type Sight } from './result.ts';
 
 export type RecordNeeds = {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { ClaimEntry } from '../journal-entry.ts';
 import { textOf, type Units, unitsOf } from '../money.ts';
 import type { CreditRow } from '../relay/history.ts';
 import type { Doubt } from '../relay/response.ts';
+import type { ClaimEntry } from './journal.ts';
 
 /** Why a recharge is not verified. */
 const REASONS = [

@@ -1,14 +1,18 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 import { type Exchange, ExchangeError, type Received, type Sent } from '../../core/http/client.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import type { Gate } from '../../core/semaphore.ts';
-import { envelopeOf, isJsonText } from '../envelope.ts';
 import { Problem } from '../errors.ts';
-import { placeBehind } from '../gate-place.ts';
-import type { RelayAddress } from '../relay-address.ts';
-import type { AdminKey } from '../settings.ts';
-import { type WriteAnswer, writeAnswerOf, writeFailureOf } from './response.ts';
+import type { AdminKey, RelayAddress } from '../settings.ts';
+import { envelopeOf, isJsonText, type WriteAnswer, writeAnswerOf, writeFailureOf } from './response.ts';
+
+/** Waits for a place behind a gate; the returned function gives it back. The `busy` problem when too many wait. */
+export const placeBehind = (gate: Gate, signal: AbortSignal): Promise<() => void> =>
+  gate.enter(signal).catch((error: unknown) => {
+    throw error instanceof Fault && error.detail.kind === 'overloaded' ? new Problem({ kind: 'busy' }) : error;
+  });
 
 /** Query parameters of a read, in the order they are sent. */
 export type Query = Readonly<Record<string, string | number | boolean>>;

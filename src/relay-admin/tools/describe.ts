@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { DECIMALS, textOf } from '../money.ts';
+import { ALLOWED_ROUTES } from '../read/routes.ts';
 import { PREVIEW_LIFETIME_MS } from '../recharge/preview-token.ts';
 import { ANSWER_LIMIT_BYTES } from '../relay/client.ts';
-import { ALLOWED_ROUTES } from '../routes.ts';
 import type { RelayConfig } from '../settings.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Problem } from '../errors.ts';
-import { PAGE_SIZE, readPage } from '../list-page.ts';
 import type { Relay } from '../relay/client.ts';
+import { PAGE_SIZE, readPage } from '../relay/history.ts';
 import { Id, ShownUser, shownUser, userOf } from '../relay/users.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { ExchangeError, type Received } from '../../core/http/client.ts';
-import { isRecord } from '../../core/record.ts';
-import { isJsonText } from '../envelope.ts';
+import { isRecord } from '../../core/json.ts';
 import type { Relay } from '../relay/client.ts';
+import { isJsonText } from '../relay/response.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 
 const REASONS = [

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { AllowedRoute } from '../allowed-route.ts';
 import { bounded } from '../read/limit-size.ts';
 import { queryFor, routeFor } from '../read/match.ts';
 import { redact } from '../read/redact.ts';
+import type { AllowedRoute } from '../read/routes.ts';
 import type { Relay } from '../relay/client.ts';
 import { defineTool, readingHints, type Tool } from '../tool.ts';
 

@@ -3,10 +3,9 @@ import { cleanText } from '../../core/text.ts';
 import { type ChangeNeeds, makeChange } from '../change/change.ts';
 import { demandExpected, differing, OUTCOME_ENTRIES, outcomePartsOf, type Told } from '../change/outcome.ts';
 import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
-import { type GroupWarning, groupWarnings } from '../last-in-group.ts';
-import { type Account, BLOCKS, blocksOf, readAccount } from '../relay/accounts.ts';
-import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
-import type { ToolCall } from '../tool-call.ts';
+import { type Account, BLOCKS, blocksOf, type GroupWarning, groupWarnings, readAccount } from '../relay/accounts.ts';
+
+import { defineTool, type Tool, type ToolCall, WRITING_HINTS } from '../tool.ts';
 
 const NAME = 'set_account_schedulable';
 const ID_RULE = 'expected an account id, a whole number over 0';

@@ -10,9 +10,8 @@ import {
 } from '../change/outcome.ts';
 import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
 import { Problem } from '../errors.ts';
-import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
-import type { ToolCall } from '../tool-call.ts';
-import { readUserLimits, type UserLimits } from '../user-limits.ts';
+import { readUserLimits, type UserLimits } from '../relay/users.ts';
+import { defineTool, type Tool, type ToolCall, WRITING_HINTS } from '../tool.ts';
 
 const NAME = 'update_user_limits';
 const ID_RULE = 'expected a user id, a whole number over 0';

@@ -20,7 +20,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as assert from 'uvu/assert';
 import { createJournalFile } from '../../../src/adapter/files/journal.ts';
-import type { JournalFile } from '../../../src/relay-admin/journal-file.ts';
+import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import { describe, rejection } from '../../check.ts';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createNodeHttpStream } from '../../../src/adapter/node-http-stream.ts';
+import { createNodeHttpStream } from '../../../src/adapter/node/http-client.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { ExchangeError, type OpenedStream } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import type { ProxySettings } from '../../../src/adapter/node/undici-client.ts';
-import { createProxiedFetch } from '../../../src/adapter/proxied-fetch.ts';
+import { createProxiedFetch, type ProxySettings } from '../../../src/adapter/node/undici-client.ts';
+
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { ModelProblem } from '../../../src/agent/model/types.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';

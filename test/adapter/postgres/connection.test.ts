@@ -1,9 +1,9 @@
 import postgres, { type Sql } from 'postgres';
 import * as assert from 'uvu/assert';
-import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
+import { migrate, openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
-import { migrate } from '../../../src/adapter/postgres-migrate.ts';
+
 import { ConfigError } from '../../../src/core/config.ts';
 import { idsFrom, sessionOf, told } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import * as assert from 'uvu/assert';
-import { LeaseLost } from '../../../src/agent/lease-lost.ts';
-import { StoreUnavailable } from '../../../src/agent/store-unavailable.ts';
+import { LeaseLost, StoreUnavailable } from '../../../src/agent/store/errors.ts';
+
 import { sessionOf } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
 import { openPeer, startWire, textsIn, until, withPeers } from './cluster-world.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { PermissionRequest } from '../../../src/agent/permission-request.ts';
+import type { PermissionRequest } from '../../../src/agent/protocol/types.ts';
 import type { AskOutcome } from '../../../src/agent/store/cluster.ts';
 import { sessionOf } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import type { RedisLink } from '../../../src/adapter/redis/connection.ts';
 import { createRedisCoolDowns } from '../../../src/adapter/redis/cool-downs.ts';
-import { createRedisState, type RedisState } from '../../../src/adapter/redis-state.ts';
+import { createRedisState, type RedisState } from '../../../src/adapter/redis/shared-state.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createRateLimit, WINDOW_MS, waitFor } from '../../../src/gateway/rate-limit.ts';

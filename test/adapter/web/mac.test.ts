@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { webMac } from '../../../src/adapter/web-mac.ts';
+import { webMac } from '../../../src/adapter/web/crypto.ts';
 import { describe, rejection } from '../../check.ts';
 
 const nodeMac = (secret: string, text: string): string =>

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
-import { agentList } from '../../../src/agent/config/agent-view.ts';
 import type { AgentServerConfig } from '../../../src/agent/config/types.ts';
-import { providerList } from '../../../src/agent/config/views.ts';
-import { isHidden, rulingFor } from '../../../src/agent/permission-rules.ts';
+import { agentList, providerList } from '../../../src/agent/config/views.ts';
+
+import { isHidden, rulingFor } from '../../../src/agent/tools/rules.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe } from '../../check.ts';
 import { problemsFrom, readFrom } from './world.ts';

@@ -1,7 +1,7 @@
 import type { Agent, Provider } from '@opencode-ai/sdk/v2';
 import * as assert from 'uvu/assert';
-import { agentList } from '../../../src/agent/config/agent-view.ts';
-import { configProviders, providerList } from '../../../src/agent/config/views.ts';
+import { agentList, configProviders, providerList } from '../../../src/agent/config/views.ts';
+
 import { describe } from '../../check.ts';
 import { configOf, type Json, LEAST } from './world.ts';
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { afterEvents } from '../../../src/agent/after-events.ts';
 import { createPublisher } from '../../../src/agent/events/publisher.ts';
-import { createStreamCount } from '../../../src/agent/events/readers.ts';
+import { afterEvents, createStreamCount } from '../../../src/agent/events/readers.ts';
+
 import { followEvents } from '../../../src/agent/events/stream.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

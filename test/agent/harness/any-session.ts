@@ -1,9 +1,17 @@
 import fc from 'fast-check';
-import type { AssistantMessage, Message, MessageError, UserMessage } from '../../../src/agent/message.ts';
 import type { Ids } from '../../../src/agent/protocol/ids.ts';
-import type { Part, ToolState } from '../../../src/agent/protocol/types.ts';
+import type {
+  AssistantMessage,
+  Message,
+  MessageError,
+  Part,
+  Session,
+  Tokens,
+  ToolState,
+  UserMessage,
+} from '../../../src/agent/protocol/types.ts';
+
 import type { DocumentLine } from '../../../src/agent/session/document.ts';
-import type { Session, Tokens } from '../../../src/agent/session.ts';
 
 /** Any JavaScript text: halves of surrogate pairs, control characters, and names that objects have of themselves. */
 const text = fc.oneof(

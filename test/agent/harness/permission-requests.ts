@@ -1,7 +1,12 @@
-import type { AssistantMessage } from '../../../src/agent/message.ts';
-import type { PermissionRequest } from '../../../src/agent/permission-request.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
-import type { Part, TextPart, ToolPart } from '../../../src/agent/protocol/types.ts';
+import type {
+  AssistantMessage,
+  Part,
+  PermissionRequest,
+  TextPart,
+  ToolPart,
+} from '../../../src/agent/protocol/types.ts';
+
 import type { Store, Told } from '../../../src/agent/store/store.ts';
 import { type AgentWorld, prompt } from './world.ts';
 

@@ -1,17 +1,17 @@
 import type { KnownAgent, Voices } from '../../../src/agent/agents/catalog.ts';
 import { TITLE_PROMPT, type Titler } from '../../../src/agent/agents/title.ts';
 import type { ModelVoice, Summariser } from '../../../src/agent/agents/types.ts';
-import { alone } from '../../../src/agent/alone.ts';
 import { type AgentNeeds, type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
 import { SILENT_METER } from '../../../src/agent/metrics.ts';
 import type { ChatEvent, ChatModel, ChatRequest } from '../../../src/agent/model/types.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { ModelRef, Rule } from '../../../src/agent/session.ts';
+import type { ModelRef, Rule } from '../../../src/agent/protocol/types.ts';
+import { alone } from '../../../src/agent/store/cluster.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import type { AgentTool, ToolOutcome } from '../../../src/agent/tools/tool.ts';
+import { isRecord } from '../../../src/core/json.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { isRecord } from '../../../src/core/record.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 

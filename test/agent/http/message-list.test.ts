@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { jsonInPieces } from '../../../src/agent/json-in-pieces.ts';
+import { jsonInPieces } from '../../../src/agent/http/messages.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe, rejection } from '../../check.ts';
 import { createAgentWorld } from '../harness/world.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { patientJson } from '../../../src/agent/message-reply.ts';
+import { patientJson } from '../../../src/agent/http/messages.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { until } from '../harness/permission-requests.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { reconnectDelayMs } from '../../../src/agent/mcp-backoff.ts';
+import { reconnectDelayMs } from '../../../src/agent/mcp/connection.ts';
 import { describe } from '../../check.ts';
 
 describe('the time for which a tool server is left alone', (check) => {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { lastWordsIn } from '../../../src/agent/mcp-last-words.ts';
+import { lastWordsIn } from '../../../src/agent/mcp/servers.ts';
 import { describe } from '../../check.ts';
 
 describe('the last words of a program', (check) => {

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
+import { agentToolsFrom, type NamedLink, toolNameFor } from '../../../src/agent/mcp/servers.ts';
 import { createListing } from '../../../src/agent/mcp/tool-list.ts';
-import type { NamedLink } from '../../../src/agent/mcp-tools.ts';
-import { agentToolsFrom, toolNameFor } from '../../../src/agent/mcp-tools.ts';
+
 import { describe } from '../../check.ts';
 import { tool } from './peer.ts';
 

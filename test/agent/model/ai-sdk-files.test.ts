@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { toldFile } from '../../../src/agent/file-words.ts';
+import { toldFile } from '../../../src/agent/model/ai-sdk-input.ts';
 import { describe } from '../../check.ts';
 
 const told = (mime: string, url: string, filename?: string) =>

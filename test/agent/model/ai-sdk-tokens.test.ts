@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { finishOf, tokensOf } from '../../../src/agent/ai-tokens.ts';
+import { finishOf, tokensOf } from '../../../src/agent/model/ai-sdk-output.ts';
 import { describe } from '../../check.ts';
 
 type Numbers = Partial<Record<'input' | 'read' | 'write' | 'output' | 'reasoning' | 'total' | 'given', number>>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createSseWords } from '../../../src/agent/sse-words.ts';
+import { createSseWords } from '../../../src/agent/model/timeouts.ts';
 import { describe } from '../../check.ts';
 
 const encoder = new TextEncoder();

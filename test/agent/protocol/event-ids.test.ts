@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { nextEventID } from '../../../src/agent/event-ids.ts';
-import { isIdOf } from '../../../src/agent/protocol/ids.ts';
+import { isIdOf, nextEventID } from '../../../src/agent/protocol/ids.ts';
+
 import { describe } from '../../check.ts';
 
 const CHARS = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { isNestedBeyond } from '../../../src/agent/nesting.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
+import { isNestedBeyond } from '../../../src/agent/protocol/request-schemas.ts';
 import type { Change, Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -7,15 +7,14 @@ import * as assert from 'uvu/assert';
 import type * as v from 'valibot';
 import { openSqliteReader } from '../../../src/adapter/sqlite/reader.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
-import type { Message } from '../../../src/agent/message.ts';
 import type { Ids } from '../../../src/agent/protocol/ids.ts';
 import type { StoredMessage, StoredPart, StoredSession } from '../../../src/agent/protocol/stored-schemas.ts';
-import type { Part } from '../../../src/agent/protocol/types.ts';
-import { readSessionDocument, type SessionDocument } from '../../../src/agent/session/document.ts';
+import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
+
+import { readSessionDocument, type SessionDocument, SessionProblem } from '../../../src/agent/session/document.ts';
 import { exportSession, type SessionSource } from '../../../src/agent/session/export.ts';
 import { importSession } from '../../../src/agent/session/import.ts';
-import type { Session } from '../../../src/agent/session.ts';
-import { SessionProblem } from '../../../src/agent/session-problem.ts';
+
 import type { Store } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe, rejection } from '../../check.ts';

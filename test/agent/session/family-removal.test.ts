@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createPublisher } from '../../../src/agent/events/publisher.ts';
-import { familiesOf } from '../../../src/agent/retention.ts';
-import { createFamilyRemoval } from '../../../src/agent/session/retention.ts';
+import { createFamilyRemoval, familiesOf } from '../../../src/agent/session/retention.ts';
+
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import type { Session } from '../../../src/agent/session.ts';
-import { isRecord } from '../../../src/core/record.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
+import { isRecord } from '../../../src/core/json.ts';
 import { describe } from '../../check.ts';
 import { ask, messagesOf, until } from '../harness/permission-requests.ts';
 import { type AgentWorld, calling, createAgentWorld, hanging, outcome, saying, toolNamed } from '../harness/world.ts';

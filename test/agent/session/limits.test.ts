@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import type { Part } from '../../../src/agent/protocol/types.ts';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Part, Session } from '../../../src/agent/protocol/types.ts';
+
 import { describe } from '../../check.ts';
 import { contentsOf, eventsOf, messagesOf } from '../harness/permission-requests.ts';
 import { createAgentWorld, prompt } from '../harness/world.ts';

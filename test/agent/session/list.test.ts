@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 import { LIST_HEADER, type ListedSession, listRow, listSessions, timeWords } from '../../../src/agent/session/list.ts';
-import type { Session } from '../../../src/agent/session.ts';
 import { describe } from '../../check.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { idsFrom, sessionOf, textPart, userMessage } from '../store/samples.ts';

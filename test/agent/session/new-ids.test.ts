@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
+import type { Revert } from '../../../src/agent/protocol/types.ts';
 import { createFreshIds } from '../../../src/agent/session/new-ids.ts';
-import type { Revert } from '../../../src/agent/session.ts';
 import { describe } from '../../check.ts';
 import { idsFrom, sessionOf, userMessage } from '../store/samples.ts';
 

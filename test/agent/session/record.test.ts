@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, eventsOf } from '../harness/permission-requests.ts';
 import { createAgentWorld, saying } from '../harness/world.ts';

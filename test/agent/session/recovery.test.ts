@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
-import type { AssistantMessage } from '../../../src/agent/message.ts';
 import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { Part } from '../../../src/agent/protocol/types.ts';
-import { NO_TOKENS, type Session } from '../../../src/agent/session.ts';
+import { type AssistantMessage, NO_TOKENS, type Part, type Session } from '../../../src/agent/protocol/types.ts';
+
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { SILENT_METER } from '../../../src/agent/metrics.ts';
-import type { RetentionLimits } from '../../../src/agent/retention.ts';
-import { StoreUnavailable } from '../../../src/agent/store-unavailable.ts';
+import type { RetentionLimits } from '../../../src/agent/session/retention.ts';
+import { StoreUnavailable } from '../../../src/agent/store/errors.ts';
 import { describe } from '../../check.ts';
 import { ask, asksWhen, isQuiet, reply, until } from '../harness/permission-requests.ts';
 import {

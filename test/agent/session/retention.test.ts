@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { type Family, familiesOf, familiesToGo } from '../../../src/agent/retention.ts';
+import { type Family, familiesOf, familiesToGo } from '../../../src/agent/session/retention.ts';
 import type { SessionOutline } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 

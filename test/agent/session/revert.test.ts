@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, messagesOf, until } from '../harness/permission-requests.ts';
 import { type AgentWorld, calling, createAgentWorld, hanging, prompt, saying, toolNamed } from '../harness/world.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { finishedOf, forkedTitle } from '../../../src/agent/fork-plan.ts';
+import { finishedOf, forkedTitle } from '../../../src/agent/session/fork.ts';
+import { droppedBy, revertTo, saidBefore } from '../../../src/agent/session/revert.ts';
 import type { Told } from '../../../src/agent/store/store.ts';
-import { droppedBy, revertTo, saidBefore } from '../../../src/agent/turned-back.ts';
 import { describe } from '../../check.ts';
 import { answer, textPart, toolPart, userMessage } from '../store/samples.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { alone } from '../../../src/agent/alone.ts';
-import type { AssistantMessage, UserMessage } from '../../../src/agent/message.ts';
+import { type AssistantMessage, NO_TOKENS, type Session, type UserMessage } from '../../../src/agent/protocol/types.ts';
 import { createRuns } from '../../../src/agent/session/run-queue.ts';
-import { NO_TOKENS, type Session } from '../../../src/agent/session.ts';
+import { alone } from '../../../src/agent/store/cluster.ts';
+
 import { describe, rejection } from '../../check.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

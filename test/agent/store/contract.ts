@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
 import { type Ids, isIdOf } from '../../../src/agent/protocol/ids.ts';
-import type { Session } from '../../../src/agent/session.ts';
-import { StaleError } from '../../../src/agent/stale-error.ts';
-import { OrphanError } from '../../../src/agent/store/errors.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
+import { OrphanError, StaleError } from '../../../src/agent/store/errors.ts';
+
 import type { PlacedEvent, Store } from '../../../src/agent/store/store.ts';
 import { type Check, rejection } from '../../check.ts';
 import {

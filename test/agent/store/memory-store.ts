@@ -1,11 +1,11 @@
-import { nextEventID } from '../../../src/agent/event-ids.ts';
-import type { Message } from '../../../src/agent/message.ts';
 import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
-import type { Ids } from '../../../src/agent/protocol/ids.ts';
+import { type Ids, nextEventID } from '../../../src/agent/protocol/ids.ts';
+import { isUnfinished, type Message, type Session } from '../../../src/agent/protocol/types.ts';
+
 import { foldedTitle } from '../../../src/agent/session/title-search.ts';
-import type { Session } from '../../../src/agent/session.ts';
+
 import type { Change, MessagesAsked, PlacedEvent, SessionsAsked, Store, Told } from '../../../src/agent/store/store.ts';
-import { isUnfinished } from '../../../src/agent/unfinished.ts';
+
 import { createMemoryTables } from './memory-tables.ts';
 
 export type MemoryStoreNeeds = {

@@ -1,8 +1,7 @@
-import type { Message } from '../../../src/agent/message.ts';
-import type { Part } from '../../../src/agent/protocol/types.ts';
-import type { Session } from '../../../src/agent/session.ts';
-import { StaleError } from '../../../src/agent/stale-error.ts';
-import { OrphanError } from '../../../src/agent/store/errors.ts';
+import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
+
+import { OrphanError, StaleError } from '../../../src/agent/store/errors.ts';
+
 import type { Change } from '../../../src/agent/store/store.ts';
 
 type Placed = { readonly sessionID: string };

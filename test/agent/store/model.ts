@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import type { Message } from '../../../src/agent/message.ts';
-import type { Part } from '../../../src/agent/protocol/types.ts';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
+
 import type { Change, SessionsAsked, Told } from '../../../src/agent/store/store.ts';
 import { answer, sessionOf, textPart, told, userMessage } from './samples.ts';
 

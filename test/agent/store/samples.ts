@@ -1,8 +1,14 @@
-import type { AssistantMessage, UserMessage } from '../../../src/agent/message.ts';
 import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import { createIds, type Ids } from '../../../src/agent/protocol/ids.ts';
-import type { TextPart, ToolPart } from '../../../src/agent/protocol/types.ts';
-import { NO_TOKENS, type Session } from '../../../src/agent/session.ts';
+import {
+  type AssistantMessage,
+  NO_TOKENS,
+  type Session,
+  type TextPart,
+  type ToolPart,
+  type UserMessage,
+} from '../../../src/agent/protocol/types.ts';
+
 import { createFakeClock } from '../../fake-clock.ts';
 
 export const DIRECTORY = '/srv/desk';

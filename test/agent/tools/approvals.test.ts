@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { alone } from '../../../src/agent/alone.ts';
 import type { Fact } from '../../../src/agent/events/publisher.ts';
-import type { PermissionReply } from '../../../src/agent/permission-request.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { AskOutcome } from '../../../src/agent/store/cluster.ts';
+import type { PermissionReply } from '../../../src/agent/protocol/types.ts';
+import { type AskOutcome, alone } from '../../../src/agent/store/cluster.ts';
+
 import { createApprovals } from '../../../src/agent/tools/approvals.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

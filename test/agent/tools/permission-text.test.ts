@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import type { PermissionRequest } from '../../../src/agent/permission-request.ts';
-import type { Action, Rule } from '../../../src/agent/session.ts';
+import type { Action, PermissionRequest, Rule } from '../../../src/agent/protocol/types.ts';
+
 import { previewWordsFor } from '../../../src/agent/tools/permission-check.ts';
 import type { AgentTool } from '../../../src/agent/tools/tool.ts';
 import { describe } from '../../check.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Action, Rule } from '../../../src/agent/session.ts';
+import type { Action, Rule } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import {
   ask,

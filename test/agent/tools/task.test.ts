@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { ModelProblem } from '../../../src/agent/model/types.ts';
-import type { Action, ModelRef, Rule, Session } from '../../../src/agent/session.ts';
+import type { Action, ModelRef, Rule, Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import {
   type Answer,

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { ModelVoice } from '../../../src/agent/agents/types.ts';
-import type { ChatMessage } from '../../../src/agent/model/types.ts';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { type ChatMessage, ModelProblem } from '../../../src/agent/model/types.ts';
+
 import { describe } from '../../check.ts';
 import { target } from '../harness/model-world.ts';
 import {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { ChatMessage } from '../../../src/agent/model/types.ts';
-import type { Part, ToolState } from '../../../src/agent/protocol/types.ts';
-import { NO_TOKENS } from '../../../src/agent/session.ts';
+import { NO_TOKENS, type Part, type ToolState } from '../../../src/agent/protocol/types.ts';
+
 import type { Told } from '../../../src/agent/store/store.ts';
 import { historyOf } from '../../../src/agent/turn/history.ts';
 import { describe } from '../../check.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import type { ChatEvent } from '../../../src/agent/model/types.ts';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { type ChatEvent, ModelProblem } from '../../../src/agent/model/types.ts';
+
 import { describe } from '../../check.ts';
 import { ask, eventsOf, messagesOf, textOf } from '../harness/permission-requests.ts';
 import { createAgentWorld, failing, type Script, saying } from '../harness/world.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { ModelProblem } from '../../../src/agent/model/types.ts';
-import { retryDelayMs } from '../../../src/agent/retry-plan.ts';
+import { retryDelayMs } from '../../../src/agent/turn/model-call.ts';
 import { describe } from '../../check.ts';
 
 const passing = (retryAfterMs?: number): ModelProblem =>

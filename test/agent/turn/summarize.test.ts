@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { ModelProblem } from '../../../src/agent/model/types.ts';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, messagesOf, until } from '../harness/permission-requests.ts';
 import { createAgentWorld, failing, hanging, type Script, saying } from '../harness/world.ts';

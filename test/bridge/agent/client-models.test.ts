@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { readAgentConfig } from '../../../src/agent/config/load.ts';
 import { configProviders } from '../../../src/agent/config/views.ts';
-import { ConfigRecord, modelsFrom, ProvidersRecord } from '../../../src/bridge/agent-models.ts';
+import { ConfigRecord, modelsFrom, ProvidersRecord } from '../../../src/bridge/agent/client.ts';
 import { describe } from '../../check.ts';
 
 const modelsOf = (providers: unknown, config: unknown = {}) =>

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { createNodeHttpExchange } from '../../../src/adapter/node/http-client.ts';
-import { createNodeHttpStream } from '../../../src/adapter/node-http-stream.ts';
+import { createNodeHttpExchange, createNodeHttpStream } from '../../../src/adapter/node/http-client.ts';
+
 import { createAgent } from '../../../src/bridge/agent/client.ts';
 import { createFeed } from '../../../src/bridge/agent/event-stream.ts';
 import type { AgentEvent } from '../../../src/bridge/agent/schema.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createStoppedAnswers } from '../../../src/bridge/stopped-answers.ts';
+import { createStoppedAnswers } from '../../../src/bridge/conversation/lookup.ts';
 import { describe } from '../../check.ts';
 
 describe('answers that clients did not stay for', (check) => {

@@ -1,6 +1,6 @@
 import { untilAborted } from '../../../src/core/async.ts';
-import type { Handler } from '../../../src/core/handler.ts';
 import { type Exchange, ExchangeError, type OpenStream } from '../../../src/core/http/client.ts';
+import type { Handler } from '../../../src/core/http/server.ts';
 
 export type Call = {
   readonly method: string;

@@ -1,4 +1,4 @@
-import type { Action, Rule } from '../../../src/agent/session.ts';
+import type { Action, Rule } from '../../../src/agent/protocol/types.ts';
 import type { AgentTool } from '../../../src/agent/tools/tool.ts';
 import { calling, outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { answering } from './model-scripts.ts';

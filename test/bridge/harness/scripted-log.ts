@@ -1,5 +1,5 @@
-import type { Saying } from '../../../src/bridge/turn/output.ts';
-import { NO_USAGE } from '../../../src/bridge/turn/output.ts';
+import { NO_USAGE, type Saying } from '../../../src/bridge/turn/output.ts';
+
 import type { FakeClock } from '../../fake-clock.ts';
 
 export const said = (text: string, id = 'a'): Saying => ({ kind: 'text', id, text });

@@ -1,6 +1,6 @@
 import type { AgentEvent, AskRecord, MessageRecord } from '../../../src/bridge/agent/schema.ts';
 import type { Agent, Feed, FeedNews, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
-import { createFamilies } from '../../../src/bridge/families.ts';
+import { createFamilies } from '../../../src/bridge/turn/permission-requests.ts';
 import { startTurn, type Turn, type TurnNeeds, type TurnStart } from '../../../src/bridge/turn/turn.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault, type FaultDetail } from '../../../src/core/fault.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { counted } from '../../../src/bridge/counted.ts';
+import { counted } from '../../../src/bridge/http/route.ts';
 import { type AnswerFacts, SILENT_METER } from '../../../src/bridge/metrics.ts';
 import type { AnswerEnd, Saying } from '../../../src/bridge/turn/output.ts';
 import { Fault } from '../../../src/core/fault.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { partsFrom, withTextsJoined } from '../../../src/bridge/content-in.ts';
+import { partsFrom, withTextsJoined } from '../../../src/bridge/openai/content.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { verdictOf } from '../../../src/bridge/verdict-in.ts';
+import { verdictOf } from '../../../src/bridge/turn/approval-parser.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { BRIDGE_REPLIES } from '../../../src/bridge/http/errors.ts';
-import { failureOf } from '../../../src/bridge/start-failure.ts';
-import { turnEndOf } from '../../../src/bridge/turn/failure.ts';
+import { failureOf, turnEndOf } from '../../../src/bridge/turn/failure.ts';
+
 import type { FaultDetail } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
 import { completed } from '../harness/turn-events.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createTextTeller } from '../../../src/bridge/text-teller.ts';
+import { createTextTeller } from '../../../src/bridge/turn/log-text.ts';
 import { describe } from '../../check.ts';
 
 /** What is told because of each: a text to add, or one that it reads now. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { hasCredentials } from '../../../src/core/basic-auth.ts';
+import { hasCredentials } from '../../../src/core/http/auth.ts';
 import { describe } from '../../check.ts';
 
 const encoded = (words: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(words)));

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { isLoopback, isOfThisMachine } from '../../../src/core/this-machine.ts';
+import { isLoopback, isOfThisMachine } from '../../../src/core/http/auth.ts';
 import { describe } from '../../check.ts';
 
 const asked = (headers: Record<string, string>): boolean =>

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import type { Handler } from '../../../src/core/handler.ts';
-import { type Answered, guard } from '../../../src/core/http/server.ts';
+import { type Answered, guard, type Handler } from '../../../src/core/http/server.ts';
+
 import { createLog } from '../../../src/core/log.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { BALANCE_FAULTS, type BalanceFault } from '../../../src/demo/relay/faults/names.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
-import { amountOf, amountText, unitsOf } from '../../../src/demo/relay-money.ts';
+import { amountOf, amountText, unitsOf } from '../../../src/demo/relay/records/users.ts';
 import { describe } from '../../check.ts';
 import { type Answer, relayWorld } from './caller.ts';
 

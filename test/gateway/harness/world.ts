@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Handler } from '../../../src/core/handler.ts';
 import type { Exchange, Received, Sent } from '../../../src/core/http/client.ts';
+import type { Handler } from '../../../src/core/http/server.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createGateway, type GatewayNeeds } from '../../../src/gateway/app.ts';
 import { readGatewayConfig } from '../../../src/gateway/config.ts';

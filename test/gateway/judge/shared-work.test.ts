@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createSharedWork } from '../../../src/gateway/shared-work.ts';
+import { createSharedWork } from '../../../src/gateway/judge/moderate.ts';
 import { describe, rejection } from '../../check.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
 import { gatewayOver, judging, received } from '../harness/world.ts';

@@ -1,7 +1,7 @@
 import { array, constantFrom, property as given, oneof, assert as property, string } from 'fast-check';
 import * as assert from 'uvu/assert';
-import { neutralise } from '../../../src/gateway/text/neutral.ts';
-import { normalise } from '../../../src/gateway/text/normalize.ts';
+import { neutralise, normalise } from '../../../src/gateway/text/normalize.ts';
+
 import { describe } from '../../check.ts';
 
 const TOKENS = [

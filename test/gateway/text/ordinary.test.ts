@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { viewsOf } from '../../../src/gateway/text/views.ts';
+import { viewsOf } from '../../../src/gateway/text/decode.ts';
 import { describe } from '../../check.ts';
 
 const ORDINARY: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
+import { viewsOf } from '../../../src/gateway/text/decode.ts';
 import { enclosed } from '../../../src/gateway/text/decoders/unicode.ts';
-import { viewsOf } from '../../../src/gateway/text/views.ts';
 import { describe } from '../../check.ts';
 import { base64, DISGUISES } from './disguises.ts';
 

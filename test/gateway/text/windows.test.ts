@@ -1,6 +1,6 @@
 import { array, boolean, property as given, integer, assert as property } from 'fast-check';
 import * as assert from 'uvu/assert';
-import { windowsOf } from '../../../src/gateway/text/windows.ts';
+import { windowsOf } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
 
 // Every character differs, so that a window can stand in one place only; some take two code units.

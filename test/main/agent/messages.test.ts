@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { SessionProblem } from '../../../src/agent/session-problem.ts';
+import { SessionProblem } from '../../../src/agent/session/document.ts';
 import { taskFrom } from '../../../src/main/agent/messages.ts';
 import { describe } from '../../check.ts';
 

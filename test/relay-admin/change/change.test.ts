@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { type Change, makeChange } from '../../../src/relay-admin/change/change.ts';
 import type { Changed } from '../../../src/relay-admin/change/outcome.ts';
-import { withinTime } from '../../../src/relay-admin/tool-call.ts';
+import { withinTime } from '../../../src/relay-admin/tool.ts';
 import { describe } from '../../check.ts';
 import { createWorld, LIMIT_MS, problemOf, unknown } from './world.ts';
 

@@ -6,8 +6,8 @@ import type { ChangeTurnsNeeds } from '../../../src/relay-admin/change/serialize
 import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
 import type { Query, Relay, Write } from '../../../src/relay-admin/relay/client.ts';
 import type { Doubt, WriteAnswer } from '../../../src/relay-admin/relay/response.ts';
-import type { Structured, Tool } from '../../../src/relay-admin/tool.ts';
-import { withinTime } from '../../../src/relay-admin/tool-call.ts';
+import { type Structured, type Tool, withinTime } from '../../../src/relay-admin/tool.ts';
+
 import { rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 

@@ -2,8 +2,8 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHttpExchange } from '../../../src/adapter/node/http-client.ts';
-import { newId, webDigest } from '../../../src/adapter/web/crypto.ts';
-import { webMac } from '../../../src/adapter/web-mac.ts';
+import { newId, webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
+
 import type { Exchange } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import type { RelayControl } from '../../../src/demo/relay/control.ts';

@@ -1,5 +1,5 @@
 import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
-import type { ToolCall } from '../../../src/relay-admin/tool-call.ts';
+import type { ToolCall } from '../../../src/relay-admin/tool.ts';
 
 export type Asked = { readonly path: string; readonly query: Query };
 

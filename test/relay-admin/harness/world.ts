@@ -1,12 +1,12 @@
-import { webDigest } from '../../../src/adapter/web/crypto.ts';
-import { webMac } from '../../../src/adapter/web-mac.ts';
+import { webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
+
 import { type Exchange, ExchangeError, exchangeOverFetch } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
 import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import { createRelayAdmin, type RelayAdmin, type ToolAnswer } from '../../../src/relay-admin/app.ts';
-import type { JournalFile } from '../../../src/relay-admin/journal-file.ts';
+import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import type { Structured } from '../../../src/relay-admin/tool.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { sentenceOf, wordsFor } from '../../../src/relay-admin/error-text.ts';
 import { Problem } from '../../../src/relay-admin/errors.ts';
 import { queryFor, routeFor } from '../../../src/relay-admin/read/match.ts';
-import { ROUTES } from '../../../src/relay-admin/routes.ts';
+import { ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { describe } from '../../check.ts';
 
 const problemOf = (attempt: () => unknown): Problem => {

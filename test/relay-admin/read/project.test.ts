@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/relay-admin/errors.ts';
-import { measures } from '../../../src/relay-admin/measures.ts';
+import { measures } from '../../../src/relay-admin/read/fields.ts';
 import { routeFor } from '../../../src/relay-admin/read/match.ts';
 import { amount, fields, list, mapOf, one, page, plain } from '../../../src/relay-admin/read/project.ts';
 import { describe } from '../../check.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/relay-admin/errors.ts';
-import { ALLOWED_ROUTES, ROUTES } from '../../../src/relay-admin/routes.ts';
+import { ALLOWED_ROUTES, ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { describe } from '../../check.ts';
 
 /** Routes of the relay that show keys, codes, prompts or backups, or that call out to a provider. */

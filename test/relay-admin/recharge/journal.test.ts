@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/relay-admin/errors.ts';
-import type { ClaimEntry, SettlementEntry } from '../../../src/relay-admin/journal-entry.ts';
-import type { JournalFile } from '../../../src/relay-admin/journal-file.ts';
-import { createJournal, type Journal } from '../../../src/relay-admin/recharge/journal.ts';
+import {
+  type ClaimEntry,
+  createJournal,
+  type Journal,
+  type JournalFile,
+  type SettlementEntry,
+} from '../../../src/relay-admin/recharge/journal.ts';
+
 import { DOUBTS } from '../../../src/relay-admin/relay/response.ts';
 import { describe, rejection } from '../../check.ts';
 import { createIds, createMemoryFile } from './memory-journal.ts';

@@ -1,4 +1,4 @@
-import type { JournalFile } from '../../../src/relay-admin/journal-file.ts';
+import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 
 /** A file in memory that any number of journals may share, each with its own place in it, as processes do. */
 export type MemoryFile = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { webDigest } from '../../../src/adapter/web/crypto.ts';
-import { webMac } from '../../../src/adapter/web-mac.ts';
+import { webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
+
 import { Problem } from '../../../src/relay-admin/errors.ts';
 import {
   createPreviewTokens,

@@ -4,7 +4,7 @@ import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
 import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import { createRelayAdmin, type RelayAdmin } from '../../../src/relay-admin/app.ts';
-import type { JournalFile } from '../../../src/relay-admin/journal-file.ts';
+import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createHeldOperations, createLife, type HeldOperations, type Life } from '../harness/held-operations.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import type { ClaimEntry } from '../../../src/relay-admin/journal-entry.ts';
 import { unitsOf } from '../../../src/relay-admin/money.ts';
+import type { ClaimEntry } from '../../../src/relay-admin/recharge/journal.ts';
 import {
   type Reason,
   RechargeResult,

@@ -3,7 +3,7 @@ import type { Exchange } from '../../../src/core/http/client.ts';
 import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import type { SeenRequest } from '../../../src/demo/relay/recorded-requests.ts';
 import type { RelayAdmin, ToolAnswer } from '../../../src/relay-admin/app.ts';
-import type { JournalFile } from '../../../src/relay-admin/journal-file.ts';
+import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import { answerOf, keyNumber, refusalOf, resultOf, type World } from '../harness/world.ts';
 
 export type Pay = { readonly token: string; readonly key?: string; readonly signal?: AbortSignal };

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/relay-admin/errors.ts';
-import type { SettlementEntry } from '../../../src/relay-admin/journal-entry.ts';
-import { createJournal } from '../../../src/relay-admin/recharge/journal.ts';
+import { createJournal, type SettlementEntry } from '../../../src/relay-admin/recharge/journal.ts';
+
 import { earlierDoubts } from '../../../src/relay-admin/recharge/unresolved.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

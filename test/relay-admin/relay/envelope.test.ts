@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { envelopeOf, isJsonText, refusalCodeOf } from '../../../src/relay-admin/envelope.ts';
+import { envelopeOf, isJsonText, refusalCodeOf } from '../../../src/relay-admin/relay/response.ts';
 import { describe } from '../../check.ts';
 
 const NOT_JSON = [

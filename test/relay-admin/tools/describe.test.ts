@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ALLOWED_ROUTES } from '../../../src/relay-admin/routes.ts';
+import { ALLOWED_ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { type RelayConfig, readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { createDescribe } from '../../../src/relay-admin/tools/describe.ts';
 import { describe } from '../../check.ts';

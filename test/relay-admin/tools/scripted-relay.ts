@@ -3,8 +3,8 @@ import { untilAborted } from '../../../src/core/async.ts';
 import type { Received } from '../../../src/core/http/client.ts';
 import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
 import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
-import type { Structured, Tool } from '../../../src/relay-admin/tool.ts';
-import { withinTime } from '../../../src/relay-admin/tool-call.ts';
+import { type Structured, type Tool, withinTime } from '../../../src/relay-admin/tool.ts';
+
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
 export type Asked = { readonly path: string; readonly query: Query };

@@ -3,14 +3,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import type { Part } from '../../../src/agent/protocol/types.ts';
+import type { Part, Session } from '../../../src/agent/protocol/types.ts';
 import type { DocumentLine } from '../../../src/agent/session/document.ts';
-import type { Session } from '../../../src/agent/session.ts';
+
 import type { Told } from '../../../src/agent/store/store.ts';
 import { answer, calls } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
-import type { AgentProcess } from '../agent/process.ts';
-import { addressOf, untilReady } from '../agent/process.ts';
+import { type AgentProcess, addressOf, untilReady } from '../agent/process.ts';
+
 import {
   type AgentWorld,
   CANARIES,

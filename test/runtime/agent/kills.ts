@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, calls, type Piece, text } from '../../../src/demo/model/reply.ts';
 import type { Variables } from '../processes.ts';

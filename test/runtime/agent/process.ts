@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { StreamEvent } from '../../../src/agent/http/events.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
-import type { StreamEvent } from '../../../src/agent/stream-events.ts';
 import { bundle, type Ended, type Running, start, type Variables } from '../processes.ts';
 
 export const USER = 'operator';

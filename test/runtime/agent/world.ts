@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import type { AssistantMessage, Message } from '../../../src/agent/message.ts';
-import type { PermissionRequest } from '../../../src/agent/permission-request.ts';
-import type { Part } from '../../../src/agent/protocol/types.ts';
-import type { Session } from '../../../src/agent/session.ts';
+import type { AssistantMessage, Message, Part, PermissionRequest, Session } from '../../../src/agent/protocol/types.ts';
+
 import type { AskedModel, ModelControl } from '../../../src/demo/model/control.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { demoScript } from '../../../src/demo/model/script.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, calls, type Piece, reasoning, refusal, text } from '../../../src/demo/model/reply.ts';
 import { rejection } from '../../check.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Session } from '../../../src/agent/session.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 import { answer, calls, refusal } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { callsIn, isNoTitle, isTitle, messagesOf, wordsOf } from '../agent/world.ts';

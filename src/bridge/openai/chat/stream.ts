@@ -1,9 +1,8 @@
 import { Fault } from '../../../core/fault.ts';
-import { faultOf, unended } from '../../answer-fault.ts';
-import { type AnswerFacts, approvalsIn, chatUsage } from '../../chat-members.ts';
-import { errorEvent } from '../../error-event.ts';
-import { createJoiner } from '../../joiner.ts';
-import type { AnswerEnd, Saying } from '../../turn/output.ts';
+import { errorEvent } from '../../http/errors.ts';
+import { faultOf, unended } from '../../turn/failure.ts';
+import { type AnswerEnd, createJoiner, type Saying } from '../../turn/output.ts';
+import { type AnswerFacts, approvalsIn, chatUsage } from './response.ts';
 
 export type StreamFacts = AnswerFacts & {
   readonly includeUsage: boolean;

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Face } from '../../http/route.ts';
-import { responseAnswer } from '../../responses-out.ts';
 import type { Answer } from '../../turn/request.ts';
 import { type AskedInResponses, askedFromResponses } from './request.ts';
+import { responseAnswer } from './response.ts';
 import { responseEvents } from './stream.ts';
 
 /** `POST /v1/responses`. */

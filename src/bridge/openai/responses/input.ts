@@ -1,10 +1,8 @@
 import * as v from 'valibot';
-import { isRecord } from '../../../core/record.ts';
-import { badInput, readAs } from '../../bad-input.ts';
-import { partsFrom } from '../../content-in.ts';
-import { responseIDIn } from '../../responses-ids.ts';
-import { calledInWords, returnedInWords } from '../../tool-words.ts';
-import type { PromptPart } from '../request.ts';
+import { isRecord } from '../../../core/json.ts';
+import { calledInWords, partsFrom, returnedInWords, withTextsJoined } from '../content.ts';
+import { badInput, filesOf, type PromptPart, readAs, type Said, wordsOf } from '../request.ts';
+import { isMessageID, responseIDIn } from './items.ts';
 
 const maybeText = v.nullish(v.string());
 const Message = v.object({
@@ -56,17 +54,17 @@ const otherCallInWords = (type: string, { id: _id, type: _type, status: _status,
   [{ type: 'text', text: `[${type}]\n${JSON.stringify(rest).slice(0, OTHER_CALL_CHARS)}` }] as const;
 
 type Given = Readonly<Record<string, unknown>>;
-type Said = Pick<ReadItem, 'voice' | 'parts' | 'reference' | 'isToolOutput'>;
+type ReadMessage = Pick<ReadItem, 'voice' | 'parts' | 'reference' | 'isToolOutput'>;
 
-const byAssistant = (parts: readonly PromptPart[]): Said => ({ voice: 'assistant', parts });
+const byAssistant = (parts: readonly PromptPart[]): ReadMessage => ({ voice: 'assistant', parts });
 
-const messageIn = (item: Given, at: string): Said => {
+const messageIn = (item: Given, at: string): ReadMessage => {
   const { role, content } = readAs(Message, item, at);
   const voice = role === 'system' || role === 'developer' ? 'instructions' : role;
   return { voice, parts: partsFrom(content, `${at}.content`) };
 };
 
-const remoteCallIn = (item: Given, at: string): Said => {
+const remoteCallIn = (item: Given, at: string): ReadMessage => {
   const { id, name, arguments: input, output, error } = readAs(RemoteCall, item, at);
   // Of ours the agent knows, and they are no part of what the client was told in words.
   if (responseIDIn(id ?? '') !== undefined) return byAssistant([]);
@@ -79,18 +77,18 @@ const remoteCallIn = (item: Given, at: string): Said => {
 
 const createReader = () => {
   const names = new Map<string, string>();
-  const callIn = (item: Given, at: string): Said => {
+  const callIn = (item: Given, at: string): ReadMessage => {
     const { call_id, name, arguments: given, input } = readAs(Call, item, at);
     if (call_id) names.set(call_id, name);
     return byAssistant([calledInWords(name, given ?? input ?? '')]);
   };
-  const outputIn = (item: Given, at: string): Said => {
+  const outputIn = (item: Given, at: string): ReadMessage => {
     const { call_id, name, output } = readAs(CallOutput, item, at);
     const known = names.get(call_id ?? '') ?? name ?? 'a tool';
     const parts = returnedInWords(known, partsFrom(output, `${at}.output`));
     return { ...byAssistant(parts), isToolOutput: true };
   };
-  return (item: Given, at: string): Said => {
+  return (item: Given, at: string): ReadMessage => {
     const type = item.type ?? (item.role === undefined ? 'item_reference' : 'message');
     switch (type) {
       case 'message':
@@ -131,4 +129,84 @@ export const itemsFrom = (input: unknown): readonly ReadItem[] => {
     if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
     return { index, ...read(item, at) };
   });
+};
+
+export type SaidInItems = {
+  readonly system: string;
+  /** What was said before the prompt, and after the answer that is known by its id if there is one. */
+  readonly history: readonly Said[];
+  readonly prompt: readonly PromptPart[];
+  /** The response that what is said goes on from, where the client sent ids of items in place of the items. */
+  readonly after: string | undefined;
+  /** Where the client left out a message that cannot be found by its id. */
+  readonly lostAt: string | undefined;
+};
+
+const saidFrom = (role: Said['role'], parts: readonly PromptPart[]): Said => {
+  const files = filesOf(parts);
+  return { role, text: wordsOf(parts), ...(files.length === 0 ? {} : { files }) };
+};
+
+/** What one side said without the other in between is one thing said. */
+const takingTurns = (items: readonly ReadItem[]): readonly Said[] => {
+  const turns: { readonly role: Said['role']; readonly parts: PromptPart[] }[] = [];
+  for (const { voice, parts } of items) {
+    const role = voice === 'user' ? 'user' : 'assistant';
+    const last = turns.at(-1);
+    const own = last?.role === role ? last.parts : [];
+    if (last?.role !== role) turns.push({ role, parts: own });
+    // One by one, because there may be more than a call can have arguments.
+    for (const part of parts) own.push(part);
+  }
+  return turns.map(({ role, parts }) => saidFrom(role, parts));
+};
+
+const responseOf = ({ reference }: ReadItem): string | undefined =>
+  reference === undefined ? undefined : responseIDIn(reference);
+const isMessageReference = ({ reference }: ReadItem): boolean => reference !== undefined && isMessageID(reference);
+
+/** The last item that stands for an answer of ours; none where the words of every answer came along. */
+const knownUpTo = (said: readonly ReadItem[]): number => {
+  const isNeeded = said.some((item) => isMessageReference(item) && responseOf(item) !== undefined);
+  return isNeeded ? said.findLastIndex((item) => responseOf(item) !== undefined) : -1;
+};
+
+const promptIn = (said: readonly ReadItem[], start: number): readonly PromptPart[] => {
+  const last = said.at(-1);
+  if (last === undefined) throw badInput('invalid_value', 'input', "Expected a message of the user at 'input'");
+  const at = `input[${last.index}]`;
+  if (last.isToolOutput)
+    throw badInput(
+      'unsupported_value',
+      at,
+      `Unsupported value at '${at}': the agent runs tools of its own and waits for no output of a client's; expected the user's message`,
+    );
+  if (start === said.length)
+    throw badInput('unsupported_value', at, `Expected the user's message to be the last item, at '${at}'`);
+  const prompt = withTextsJoined(said.slice(start).flatMap(({ parts }) => parts));
+  if (prompt.length === 0)
+    throw badInput('invalid_value', 'input', "Expected something to answer at 'input': it is empty");
+  return prompt;
+};
+
+/** Instructions, what was said before, and the user's words since the last answer; a fault where there are none. */
+export const saidInItems = (input: unknown): SaidInItems => {
+  const items = itemsFrom(input);
+  const said = items.filter(({ voice }) => voice !== 'instructions');
+  const start = said.findLastIndex(({ voice }) => voice !== 'user') + 1;
+  const prompt = promptIn(said, start);
+  const known = knownUpTo(said);
+  const since = said.slice(known + 1, start);
+  // The rest of the answer that is known, which some clients send in words.
+  const firstSince = known === -1 ? 0 : since.findIndex(({ voice }) => voice === 'user');
+  const lost = since.find((item) => isMessageReference(item) && responseOf(item) === undefined);
+  const instructions = items.filter(({ voice }) => voice === 'instructions').map(({ parts }) => wordsOf(parts));
+  const knownItem = said[known];
+  return {
+    system: instructions.filter((words) => words !== '').join('\n\n'),
+    history: firstSince === -1 ? [] : takingTurns(since.slice(firstSince)),
+    prompt,
+    after: knownItem === undefined ? undefined : responseOf(knownItem),
+    lostAt: lost === undefined ? undefined : `input[${lost.index}].id`,
+  };
 };

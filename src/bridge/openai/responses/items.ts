@@ -1,7 +1,105 @@
-import { createJoiner } from '../../joiner.ts';
-import { itemIDOf } from '../../responses-ids.ts';
-import { callItem, messageItem, type OutputItem, reasoningItem, type TextStatus } from '../../responses-items.ts';
-import type { Saying, ToolCall } from '../../turn/output.ts';
+import { createJoiner, type Saying, type ToolCall } from '../../turn/output.ts';
+
+export type TextStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export const outputText = (text: string) => ({ type: 'output_text' as const, annotations: [], logprobs: [], text });
+export const summaryText = (text: string) => ({ type: 'summary_text' as const, text });
+
+/** A text of an answer. One that has only just begun has no content yet. */
+export const messageItem = (id: string, text: string, status: TextStatus) => ({
+  id,
+  type: 'message' as const,
+  status,
+  content: status === 'in_progress' && text === '' ? [] : [outputText(text)],
+  role: 'assistant' as const,
+});
+
+/** Reasoning, told as its summary: that is the one place where every client looks for words that may be shown. */
+export const reasoningItem = (id: string, text: string, status: TextStatus) => ({
+  id,
+  type: 'reasoning' as const,
+  status,
+  summary: text === '' ? [] : [summaryText(text)],
+});
+
+export type CallResult = { readonly output: string; readonly isError: boolean };
+
+const labelOf = (name: string): string => {
+  const end = name.indexOf('_');
+  return end > 0 ? name.slice(0, end) : 'agent';
+};
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Arguments that were cut off are no JSON any more, and clients parse them. */
+const argumentsOf = (input: string): string => (isJson(input) ? input : JSON.stringify({ cut_off: input }));
+
+/**
+ * A call of a tool at the agent, told as a call of a tool of a remote server: clients show such calls and run none of them.
+ * Without a result it is in progress.
+ */
+export const callItem = (id: string, { name, input }: ToolCall, result: CallResult | undefined) => ({
+  id,
+  type: 'mcp_call' as const,
+  status:
+    result === undefined ? ('in_progress' as const) : result.isError ? ('failed' as const) : ('completed' as const),
+  approval_request_id: null,
+  arguments: argumentsOf(input),
+  error:
+    result?.isError === true
+      ? { type: 'mcp_tool_execution_error' as const, content: [{ type: 'text' as const, text: result.output }] }
+      : null,
+  name,
+  output: result === undefined || result.isError ? null : result.output,
+  server_label: labelOf(name),
+});
+
+export type MessageItem = ReturnType<typeof messageItem>;
+export type ReasoningItem = ReturnType<typeof reasoningItem>;
+export type CallItem = ReturnType<typeof callItem>;
+export type OutputItem = MessageItem | ReasoningItem | CallItem;
+
+const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp' } as const;
+
+export type ItemKind = keyof typeof PREFIXES;
+
+/**
+ * The id of a response's item. It holds the response's id, because some clients send nothing of an earlier answer but the ids of
+ * its items.
+ */
+export const itemIDOf = (kind: ItemKind, index: number, responseID: string): string =>
+  `${PREFIXES[kind]}_${index}_${responseID}`;
+
+const OURS = /^(msg|rs|mcp)_\d{1,6}_(resp_.+)$/s;
+
+/** The response that an item of ours belongs to; nothing for items of others. */
+export const responseIDIn = (itemID: string): string | undefined => OURS.exec(itemID)?.[2];
+
+/** Whether an id, ours or not, is that of a message. */
+export const isMessageID = (itemID: string): boolean => itemID.startsWith(`${PREFIXES.message}_`);
+
+const TOKEN_CHARS = 12;
+const RESPONSE_ID = /^resp_([A-Za-z0-9]{1,64})_([A-Za-z0-9]{12})$/;
+
+/** Which exchange a response is, as its id says. */
+export type ResponsePlace = { readonly sessionID: string; readonly token: string };
+
+/** An id from which the session can be read back. `token` is random letters and digits, at least twelve. */
+export const responseIDFor = (sessionID: string, token: string): string =>
+  `resp_${sessionID.replace(/^ses_/, '')}_${token.slice(0, TOKEN_CHARS)}`;
+
+/** Nothing for an id that is none of ours. */
+export const readResponseID = (id: string): ResponsePlace | undefined => {
+  const [, session, token] = RESPONSE_ID.exec(id) ?? [];
+  return session === undefined || token === undefined ? undefined : { sessionID: `ses_${session}`, token };
+};
 
 /** What a saying does to a response's items. An item keeps the index that it began with. */
 export type Change =

@@ -1,6 +1,7 @@
-import { approvalsIn } from '../../chat-members.ts';
-import type { OutputItem } from '../../responses-items.ts';
-import type { AnswerEnd, Failure, Usage } from '../../turn/output.ts';
+import { faultOf, unended } from '../../turn/failure.ts';
+import type { AnswerEnd, Failure, Saying, Usage } from '../../turn/output.ts';
+import { approvalsIn } from '../chat/response.ts';
+import { createOutput, type OutputItem } from './items.ts';
 
 /** What a request said that its response says again. */
 export type ResponseEcho = {
@@ -104,3 +105,31 @@ export type ResponseObject = ReturnType<typeof responseObject>;
 
 /** The answer to a response that was deleted. */
 export const deletedResponse = (id: string) => ({ id, object: 'response' as const, deleted: true as const });
+
+/** What is known of an answer before it has begun. */
+export type ResponseStart = {
+  /** Settled once the answer has begun. */
+  readonly responseID: () => Promise<string>;
+  readonly model: string;
+  readonly echo: ResponseEcho;
+  readonly nowSeconds: () => number;
+};
+
+/** The body of an answer in one piece. A failure is thrown, as the fault it is answered with. */
+export const responseAnswer = async (
+  sayings: AsyncIterable<Saying>,
+  { responseID, model, echo, nowSeconds }: ResponseStart,
+): Promise<ResponseObject> => {
+  const createdSeconds = nowSeconds();
+  const id = await responseID();
+  const { take, close, items } = createOutput(id);
+  for await (const saying of sayings) {
+    if (saying.kind === 'failure') throw faultOf(saying.failure);
+    take(saying);
+    if (saying.kind !== 'end') continue;
+    close(saying.end.finish === 'stop' ? 'completed' : 'incomplete');
+    const ended = { kind: 'ended', output: items(), end: saying.end, endedSeconds: nowSeconds() } as const;
+    return responseObject({ id, model, createdSeconds, echo }, ended);
+  }
+  throw unended();
+};

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { amountText, unitsOf } from '../../relay-money.ts';
 import { boundBody, internalError, invalid, ok, refused } from '../envelope.ts';
 import { damagedReply, earlyReply } from '../faults/balance.ts';
 import type { BalanceFault, FaultQueue } from '../faults/names.ts';
 import { pause, type Trouble } from '../faults/responses.ts';
 import { createIdempotency, type Run } from '../idempotency.ts';
-import type { DemoUser } from '../records/users.ts';
+import { amountText, type DemoUser, unitsOf } from '../records/users.ts';
+
 import { addHistory, type RelayWorld, timeIn, touchUser } from '../world.ts';
 import { type Call, idIn, type RelayRoute } from './table.ts';
 import { userView } from './users.ts';

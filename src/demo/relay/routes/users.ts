@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { amountOf } from '../../relay-money.ts';
 import { boundBody, internalError, invalid, ok, paged, pageOf, refused } from '../envelope.ts';
-import type { DemoUser, HistoryRow } from '../records/users.ts';
+import { amountOf, type DemoUser, type HistoryRow } from '../records/users.ts';
+
 import { addHistory, type RelayWorld, timeIn, touchUser } from '../world.ts';
 import { type Call, idIn, type RelayTable } from './table.ts';
 

@@ -1,4 +1,4 @@
-import { type Alphabet, commonShare, fluency, letterAt, PLAIN, pairLevel } from '../hidden/english.ts';
+import { type Alphabet, commonShare, fluency, letterAt, PLAIN, pairLevel } from './payload.ts';
 
 // rot13 is the best known of the 25 rotations; the last alphabet is a mirrored one (atbash).
 const ALPHABETS: readonly Alphabet[] = [
@@ -87,3 +87,41 @@ const SEARCH_DEPTH = 4;
 
 /** Letters swapped for others by rotation (rot13) or mirroring. Finds English only; ordinary words end the search at once. */
 export const ciphers = (text: string): string => searched(text, SEARCH_DEPTH);
+
+// A mark's place is found by walking from 1: a dot doubles it, a dash doubles it and adds one.
+const LETTERS = '  etianmsurwdkgohvfüläpjbxcyzqöŝ54 3   2       16       7   8 90';
+const MORSE_RUN = /[.·•*_–—−-]{1,6}(?:[ \n\t/|]+[.·•*_–—−-]{1,6}){4,}/g;
+
+const letterOf = (mark: string): string => {
+  let place = 1;
+  for (const sign of mark) place = place * 2 + (/[.·•*]/.test(sign) ? 0 : 1);
+  return LETTERS[place]?.trim() || '?';
+};
+
+const morseText = (run: string): string => {
+  const words = run.split(/\s*[/|\n]\s*|\s{2,}/).map((word) => word.split(/\s+/).map(letterOf).join(''));
+  const letters = words.join('');
+  const known = letters.replaceAll('?', '');
+  return known.length >= 5 && known.length >= letters.length * 0.8 && new Set(known).size >= 3 ? words.join(' ') : run;
+};
+
+/** Morse code of five letters and more. Rules, bullets and dot leaders spell too few different letters to count. */
+export const morse = (text: string): string => text.replace(MORSE_RUN, morseText);
+
+const WORD =
+  '(?:al(?:ph|f)a|bravo|charlie|delta|echo|fox-?trot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiske?y|x-?ray|yankee|zulu)';
+// Every message has a vowel, and these words are quick to look for.
+const NATO_HINT = /al(?:f|ph)a|echo|india|oscar|uniform|yankee/i;
+const NATO_RUN = new RegExp(`\\b${WORD}(?:[\\s,.;:/|_-]+${WORD}){3,}\\b`, 'gi');
+const EACH = new RegExp(`(${WORD})([\\s,.;:/|_-]*)`, 'gi');
+
+/** Four and more words of the spelling alphabet in a row, as the letters they stand for. */
+export const nato = (text: string): string =>
+  !NATO_HINT.test(text)
+    ? text
+    : text.replace(NATO_RUN, (run) =>
+        run.replace(
+          EACH,
+          (_, word: string, gap: string) => word.slice(0, 1).toLowerCase() + (/[/|\n]|\s{2}/.test(gap) ? ' ' : ''),
+        ),
+      );

@@ -31,3 +31,57 @@ export const enclosed = (text: string): string => {
     ? view.replace(INDICATORS, (run) => letters(run, 0x1f1e6))
     : view;
 };
+
+const MARK = '[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f]';
+const MARKS = new RegExp(MARK, 'g');
+// No language piles marks on letters that have no composed form: two on one letter, or one on each of three in a row.
+const STACK = new RegExp(`${MARK}{2,}`, 'g');
+const ROW = new RegExp(`(?:\\p{L}${MARK}+){3}`, 'u');
+const LEAST_STACKS = 3;
+
+const withoutMarks = (text: string): string => text.replace(MARKS, '');
+// One character at a time: sorting a tall stack of other marks takes quadratic time.
+const bare = (word: string): string =>
+  withoutMarks(word).replace(/[^\0-\x7f]/gu, (char) => withoutMarks(char.normalize('NFD')).normalize('NFC'));
+
+/** Letters buried under combining marks, or struck through and underlined by them, bare again. */
+export const stackedMarks = (text: string): string => {
+  if (!ROW.test(text) && (text.match(STACK)?.length ?? 0) < LEAST_STACKS) return text;
+  return text.replace(/\S+/g, (word) => (word.search(MARKS) < 0 ? word : bare(word)));
+};
+
+// Text turned by half a circle, a to z, with second forms of some letters.
+const FORMS = 'ɐqɔpǝɟƃɥᴉɾʞןɯuodbɹsʇnʌʍxʎzıꞁləƎƆⅎ';
+const LETTERS = 'abcdefghijklmnopqrstuvwxyzilleecf';
+const letterOf: ReadonlyMap<string, string> = new Map([...FORMS].map((form, index) => [form, LETTERS.charAt(index)]));
+
+const RUN = new RegExp(
+  `(?<![\\p{L}/[])[${FORMS}HIMNOSWXZ](?:[${FORMS}HIMNOSWXZ ,.'˙¿¡]*[${FORMS}HIMNOSWXZ])?(?![\\p{L}/\\]])`,
+  'gu',
+);
+// Phonetic writing shares most of the turned letters, but not these.
+const NOT_PHONETIC = /[ǝʇʞƃᴉןꞁƎƆⅎ]/;
+const ANY_TURNED = /[ɐɔǝɟƃɥᴉɾʞןɯɹʇʌʍʎꞁƎƆⅎ]/gu;
+const LEAST_TURNED = 2;
+
+const decoded = (run: string): string => {
+  const turned = run.match(ANY_TURNED)?.length ?? 0;
+  if (run.length < 3 || turned < LEAST_TURNED || !NOT_PHONETIC.test(run)) return run;
+  return [...run]
+    .reverse()
+    .map((char) => letterOf.get(char) ?? char)
+    .join('');
+};
+
+/** Upside-down letters, read from the end as they are meant to be. */
+export const turned = (text: string): string => (NOT_PHONETIC.test(text) ? text.replace(RUN, decoded) : text);
+
+// From a right-to-left or left-to-right override to whatever ends its effect.
+const OVERRIDE = /([\u202d\u202e])([^\u202a-\u202e\u2069\n\r\u2029]+)/g;
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
+
+/** Text that direction overrides show backwards, as it is shown. An override that changes nothing hides nothing. */
+export const overrides = (text: string): string =>
+  text.replace(OVERRIDE, (whole, override: string, shown: string) =>
+    (override === '\u202d') === RIGHT_TO_LEFT.test(shown) ? [...shown].reverse().join('') : whole,
+  );

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { saidInItems } from '../../../../src/bridge/said-in-items.ts';
+import { saidInItems } from '../../../../src/bridge/openai/responses/input.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 import { responseID } from './world.ts';

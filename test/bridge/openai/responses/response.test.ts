@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import * as assert from 'uvu/assert';
+import { callItem, messageItem, reasoningItem } from '../../../../src/bridge/openai/responses/items.ts';
 import {
   deletedResponse,
   NO_ECHO,
@@ -7,7 +8,6 @@ import {
   type ResponseState,
   responseObject,
 } from '../../../../src/bridge/openai/responses/response.ts';
-import { callItem, messageItem, reasoningItem } from '../../../../src/bridge/responses-items.ts';
 import { describe } from '../../../check.ts';
 import { ASK, COST, FAILURE } from '../../harness/recorded-outputs.ts';
 import { callOf, NOW_SECONDS, responseID } from './world.ts';

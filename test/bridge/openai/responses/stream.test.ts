@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
+import { type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
-import { type ResponseStart, responseAnswer } from '../../../../src/bridge/responses-out.ts';
 import type { Saying } from '../../../../src/bridge/turn/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';

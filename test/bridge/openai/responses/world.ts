@@ -1,7 +1,7 @@
 import { type AskedInResponses, askedFromResponses } from '../../../../src/bridge/openai/responses/request.ts';
-import { NO_ECHO } from '../../../../src/bridge/openai/responses/response.ts';
+import { NO_ECHO, type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
-import { type ResponseStart, responseAnswer } from '../../../../src/bridge/responses-out.ts';
+
 import type { Saying, ToolCall } from '../../../../src/bridge/turn/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { replyTo } from '../../../../src/core/http/response.ts';
