@@ -129,7 +129,7 @@ describe('the house', (check) => {
 
   check('the import scanner sees every form of import', () => {
     assert.ok(importsOf('src/main/gatehouse.ts').some(({ name }) => name === './gateway.node.ts'));
-    assert.ok(importsOf('src/core/http/server.ts').some(({ name, isType }) => name === './clock.ts' && isType));
+    assert.ok(importsOf('src/core/http/handler.ts').some(({ name, isType }) => name === './clock.ts' && isType));
     assert.ok(importsOf('src/core/http/body.ts').some(({ name, isType }) => name === 'valibot' && !isType));
   });
 });

@@ -1,8 +1,8 @@
-import { wakeablePause } from '../core/async.ts';
+import { pauseUntil } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Credentials } from '../core/http/auth.ts';
+import type { Handler } from '../core/http/handler.ts';
 import type { RouteTable } from '../core/http/router.ts';
-import type { Handler } from '../core/http/server.ts';
 import type { Log } from '../core/log.ts';
 import type { Voices } from './agents/catalog.ts';
 import type { RouteNeeds, Shown } from './context.ts';
@@ -172,8 +172,8 @@ export const createAgentServer = (needs: AgentNeeds): AgentServer => {
       cancelPruning();
       retention.stop();
       const { signal } = new AbortController();
-      if (drainMs > 0) await wakeablePause(clock, { ms: drainMs, woken: runs.idle() }, signal);
-      await wakeablePause(clock, { ms: RUNS_LIMIT_MS, woken: runs.stop() }, signal);
+      if (drainMs > 0) await pauseUntil(clock, { ms: drainMs, woken: runs.idle() }, signal);
+      await pauseUntil(clock, { ms: RUNS_LIMIT_MS, woken: runs.stop() }, signal);
       ending.abort();
       await mcp.stop();
     },

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { Answered } from '../core/http/server.ts';
+import type { AnsweredRequest } from '../core/http/handler.ts';
 import type { ChatRequest } from './model/types.ts';
 import type { MessageTokens } from './protocol/types.ts';
 import type { PeerCounts } from './store/cluster.ts';
@@ -34,7 +34,7 @@ export type ToolFacts = {
 
 /** Counts what happens. No method takes a text of a user, a model or a tool, so none can end up in a label; it never throws. */
 export type Meter = {
-  readonly answered: (answered: Answered) => void;
+  readonly answered: (answered: AnsweredRequest) => void;
   readonly turn: (facts: TurnFacts) => void;
   readonly modelCall: (facts: ModelFacts) => void;
   readonly toolCall: (facts: ToolFacts) => void;

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import {
   ConfigError,
-  collecting,
+  collectProblems,
   OneOf,
   readVariables,
-  strangersAmong,
+  unknownVariables,
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
@@ -107,13 +107,13 @@ const OUR_NAMES = /^(?:AGENT_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENCODE_)/
 
 /** Names that look like ours or are the peer's, and have no effect, each with the nearest of ours. */
 export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
-  strangersAmong(variables, OUR_NAMES, Object.keys(AgentVariables.entries));
+  unknownVariables(variables, OUR_NAMES, Object.keys(AgentVariables.entries));
 
 /** The settings from the variables. Throws one `ConfigError` with every problem. The configuration is read on its own. */
 export const readAgentSettings = (variables: Variables): AgentSettings => {
   const problems: string[] = [];
-  const settings = collecting(() => readVariables(AgentVariables, variables), problems);
-  const door = collecting(() => readVariables(DoorVariables, variables), []);
+  const settings = collectProblems(() => readVariables(AgentVariables, variables), problems);
+  const door = collectProblems(() => readVariables(DoorVariables, variables), []);
   if (door !== undefined && isOpenDoor(door)) problems.push(OPEN_DOOR);
   if (settings === undefined || problems.length > 0) throw new ConfigError(problems);
   const { HOST, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = settings;

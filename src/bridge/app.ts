@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { json } from '../core/http/json-response.ts';
+import { guard, type Handler } from '../core/http/handler.ts';
+import { jsonResponse } from '../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
-import { guard, type Handler } from '../core/http/server.ts';
 
 import type { Log } from '../core/log.ts';
-import { createGate } from '../core/semaphore.ts';
+import { createSemaphore } from '../core/semaphore.ts';
 import { createCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
 import type { Agent, Feed } from './agent/types.ts';
@@ -79,7 +79,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
   });
   const answers = createAnswers({ ...settings, ...needs, families, conversations, catalog });
   const leaving = createLeaving();
-  const gate = createGate(settings.answersAtATime, 0);
+  const gate = createSemaphore(settings.answersAtATime, 0);
   const routeNeeds = { ...settings, ...needs, answers, enter, leaving, gate };
   const chat = chatFace({ ...needs, showsTools: settings.showsTools });
   const responses = responsesFace(needs);
@@ -96,7 +96,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     '/v1/responses': { POST: createAnswerRoute(routeNeeds, responses) },
     ...storedResponseRoutes({ ...needs, enter, conversations }),
     ...modelsRoutes(catalog, enter),
-    '/health': { GET: () => json(200, { status: 'ok', service: 'bridge', version }) },
+    '/health': { GET: () => jsonResponse(200, { status: 'ok', service: 'bridge', version }) },
     '/ready': { GET: readiness },
     '/metrics': {
       async GET() {
@@ -105,7 +105,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
         return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
       },
     },
-    '/openapi.json': { GET: () => json(200, openApiOf(version)) },
+    '/openapi.json': { GET: () => jsonResponse(200, openApiOf(version)) },
   };
   const routes = createRoutes(table, hintFor);
   const guarded = guard(routes.handler, {

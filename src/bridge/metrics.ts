@@ -1,4 +1,4 @@
-import type { Answered } from '../core/http/server.ts';
+import type { AnsweredRequest } from '../core/http/handler.ts';
 import type { ServerCount } from './agent/load-balancer.ts';
 
 /** What can be read off the bridge at any moment. */
@@ -21,7 +21,7 @@ export type AnswerFacts = {
 
 /** Counts what happens. No method takes a text or a key, so none can end up in a label; it never throws. */
 export type Meter = {
-  readonly answered: (answered: Answered) => void;
+  readonly answered: (answered: AnsweredRequest) => void;
   readonly answer: (facts: AnswerFacts) => void;
   /** Tells where to read the moment's values from when the metrics are asked for. */
   readonly watch: (read: () => Readings) => void;

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { json } from '../core/http/json-response.ts';
+import { jsonResponse } from '../core/http/json-response.ts';
 import type { Log } from '../core/log.ts';
 import type { Catalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
@@ -66,7 +66,7 @@ export const createReadiness = ({
     const reason = reasons.join('; ');
     if (reason !== told) log(isReady ? 'info' : 'warn', isReady ? 'ready' : 'not-ready', { reason });
     told = reason;
-    if (!isReady) return json(503, { status: 'not ready', reasons }, { 'retry-after': '1' });
-    return json(200, { status: 'ready', ...(reasons.length === 0 ? {} : { reasons }) });
+    if (!isReady) return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': '1' });
+    return jsonResponse(200, { status: 'ready', ...(reasons.length === 0 ? {} : { reasons }) });
   };
 };

@@ -2,11 +2,11 @@ import * as v from 'valibot';
 import {
   CommaList,
   ConfigError,
-  collecting,
+  collectProblems,
   nearestName,
   OneOf,
   readVariables,
-  strangersAmong,
+  unknownVariables,
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
@@ -200,7 +200,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([['OPENCODE_BASE', 'AGENT
 
 /** Names that look like ours and have no effect, each with the nearest of ours. */
 export const strangersIn = (variables: Variables): ReadonlyMap<string, string> => {
-  const strangers = strangersAmong(variables, OUR_NAMES, Object.keys(BridgeVariables.entries));
+  const strangers = unknownVariables(variables, OUR_NAMES, Object.keys(BridgeVariables.entries));
   return new Map([...strangers].map(([name, nearest]) => [name, ELSEWHERE.get(name) ?? nearest]));
 };
 
@@ -244,8 +244,8 @@ export const readBridgeSettings = (
   const problems = [...file.problems];
   const given = Object.entries(variables).filter(([, text]) => text !== undefined && text.trim() !== '');
   const merged = { ...file.variables, ...Object.fromEntries(given) };
-  const read = collecting(() => readVariables(BridgeVariables, merged), problems);
-  const door = collecting(() => readVariables(DoorVariables, merged), []);
+  const read = collectProblems(() => readVariables(BridgeVariables, merged), problems);
+  const door = collectProblems(() => readVariables(DoorVariables, merged), []);
   if (door !== undefined && isOpenDoor(door)) problems.push(OPEN_DOOR);
   if (read === undefined || problems.length > 0) throw new ConfigError(problems);
   return settingsFrom(read);

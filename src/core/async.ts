@@ -62,7 +62,7 @@ export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   });
 
 /** Settles after `ms`, or earlier when `woken` does. Rejects with the signal's reason when that aborts. */
-export const wakeablePause = (
+export const pauseUntil = (
   clock: Clock,
   { ms, woken }: { readonly ms: number; readonly woken: Promise<void> },
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** Levenshtein distance, row by row: how many characters have to be put in, taken out or replaced. */
-export const distance = (left: string, right: string): number => {
+export const editDistance = (left: string, right: string): number => {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (const [i, char] of [...left].entries()) {
     const next = [i + 1];
@@ -16,7 +16,7 @@ export const distance = (left: string, right: string): number => {
 /** The known name that a mistyped one was most likely meant to be: one that it begins, or else the fewest changes away. */
 export const nearestName = (name: string, known: readonly string[]): string | undefined =>
   known.find((candidate) => name !== '' && candidate.startsWith(name)) ??
-  known.toSorted((left, right) => distance(name, left) - distance(name, right))[0];
+  known.toSorted((left, right) => editDistance(name, left) - editDistance(name, right))[0];
 
 /** What a process was given to configure it: names and texts. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -33,7 +33,7 @@ export class ConfigError extends Error {
 }
 
 /** Stands in where a schema has no words of its own, because valibot's quote the value. */
-export const expectation = ({ received, expected, type }: v.BaseIssue<unknown>): string =>
+export const expectedText = ({ received, expected, type }: v.BaseIssue<unknown>): string =>
   `expected ${received === 'undefined' ? 'a value' : (expected ?? type)}`;
 
 /** Reads variables through a schema. An empty text counts as not set, as compose files leave it. All problems at once. */
@@ -44,7 +44,7 @@ export const readVariables = <Schema extends v.GenericSchema>(
   const given = Object.fromEntries(
     Object.entries(variables).filter(([, text]) => text !== undefined && text.trim() !== ''),
   );
-  const result = v.safeParse(schema, given, { message: expectation });
+  const result = v.safeParse(schema, given, { message: expectedText });
   if (result.success) return result.output;
   throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'configuration'}: ${issue.message}`));
 };
@@ -78,7 +78,7 @@ export const CommaList = v.pipe(
 );
 
 /** Runs a reader and adds what its `ConfigError` holds to `problems`, so that one start tells them all. */
-export const collecting = <T>(read: () => T, problems: string[]): T | undefined => {
+export const collectProblems = <T>(read: () => T, problems: string[]): T | undefined => {
   try {
     return read();
   } catch (error) {
@@ -94,11 +94,11 @@ const SLIP_LEAST_CHARS = 8;
 
 const isSlip = (name: string, known: readonly string[]): boolean => {
   const nearest = name.length < SLIP_LEAST_CHARS ? undefined : nearestName(name, known);
-  return nearest !== undefined && distance(name, nearest) <= SLIP_LIMIT;
+  return nearest !== undefined && editDistance(name, nearest) <= SLIP_LIMIT;
 };
 
 /** Variables that are named like a service's own, or nearly like one of them, and are none, each with the nearest known name. */
-export const strangersAmong = (
+export const unknownVariables = (
   variables: Variables,
   ours: RegExp,
   known: readonly string[],

@@ -1,11 +1,11 @@
 import { Fault } from './fault.ts';
 
 /** Lets a bounded number in and a bounded number wait. */
-export type Gate = {
+export type Semaphore = {
   /** Waits for a place; the returned function gives it back, once. Faults with `overloaded` when the queue is full. */
-  readonly enter: (signal: AbortSignal) => Promise<() => void>;
+  readonly acquire: (signal: AbortSignal) => Promise<() => void>;
   /** A place if one is free this very moment, for work that is welcome but not needed. */
-  readonly tryEnter: () => (() => void) | undefined;
+  readonly tryAcquire: () => (() => void) | undefined;
   readonly running: () => number;
   readonly waiting: () => number;
 };
@@ -13,7 +13,7 @@ export type Gate = {
 /** A full queue empties within about one verdict's time. */
 const RETRY_AFTER_MS = 1000;
 
-export const createGate = (places: number, queueLimit: number): Gate => {
+export const createSemaphore = (places: number, queueLimit: number): Semaphore => {
   const queue = new Set<() => void>();
   let running = 0;
 
@@ -50,14 +50,14 @@ export const createGate = (places: number, queueLimit: number): Gate => {
     });
 
   return {
-    async enter(signal) {
+    async acquire(signal) {
       signal.throwIfAborted();
       const leave = tryEnter();
       if (leave !== undefined) return leave;
       if (queue.size >= queueLimit) throw new Fault({ kind: 'overloaded', retryAfterMs: RETRY_AFTER_MS });
       return queued(signal);
     },
-    tryEnter,
+    tryAcquire: tryEnter,
     running: () => running,
     waiting: () => queue.size,
   };

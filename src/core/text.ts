@@ -5,7 +5,7 @@ import { withoutSecrets } from './redact.ts';
  * unassigned ones, unpaired halves, fillers, line separators, and the selectors that can carry hidden bytes. For `replace`;
  * as it is global, `test` would remember where it was.
  */
-export const UNSEEN_CHARACTERS =
+export const INVISIBLE_CHARACTERS =
   /[\u034f\u180b-\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\u115f\u1160\u17b4\u17b5\u2028\u2029\u2800\u3164\uffa0]/gu;
 
 const LINE_BREAK = /\r\n?|\u2028|\u2029/g;
@@ -16,7 +16,7 @@ export const visibleLines = (text: string, limitChars: number): string => {
   const looked = text.slice(0, limitChars * 4);
   const seen = looked
     .replace(LINE_BREAK, '\n')
-    .replace(UNSEEN_CHARACTERS, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : ''))
+    .replace(INVISIBLE_CHARACTERS, (hidden) => (hidden === '\n' || hidden === '\t' ? hidden : ''))
     .trim();
   const points = [...seen];
   const isWhole = points.length <= limitChars && looked.length === text.length;
@@ -28,11 +28,11 @@ const DEFAULT_LIMIT_CHARS = 200;
 const SEARCHED_BEYOND_CHARS = 200;
 
 /** A text with nothing invisible in it, on one line and no longer than `limitChars`. Its secrets are still there. */
-export const visibleText = (text: string, limitChars: number): string => {
+export const visibleLine = (text: string, limitChars: number): string => {
   // Cut first: what is thrown away need not be looked at. The rest is bounded by code points.
   const seen = text
     .slice(0, limitChars * 4)
-    .replace(UNSEEN_CHARACTERS, ' ')
+    .replace(INVISIBLE_CHARACTERS, ' ')
     .replace(/\s+/g, ' ')
     .trim();
   const points = [...seen];
@@ -44,5 +44,5 @@ export const visibleText = (text: string, limitChars: number): string => {
  * A text of the relay's as data that can be shown: a `visibleText` without secrets. What it says stays what somebody else
  * wrote; it belongs into a field of a result and never into a sentence of ours.
  */
-export const cleanText = (text: string, limitChars: number = DEFAULT_LIMIT_CHARS): string =>
-  visibleText(withoutSecrets(text.slice(0, limitChars * 4 + SEARCHED_BEYOND_CHARS)), limitChars);
+export const redactedLine = (text: string, limitChars: number = DEFAULT_LIMIT_CHARS): string =>
+  visibleLine(withoutSecrets(text.slice(0, limitChars * 4 + SEARCHED_BEYOND_CHARS)), limitChars);

@@ -44,7 +44,7 @@ export const createAsk = ({ url, key, model, timeoutMs, fetcher, clock }: AskNee
     return { kind: 'error', code: name, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   };
 
-  const exchange = async (text: string, signal: AbortSignal): Promise<Answer> => {
+  const httpClient = async (text: string, signal: AbortSignal): Promise<Answer> => {
     const body = JSON.stringify({ model, input: text });
     const response = await fetcher(address, { method: 'POST', headers, body, signal, redirect: 'manual' });
     const received = await response.text();
@@ -59,7 +59,7 @@ export const createAsk = ({ url, key, model, timeoutMs, fetcher, clock }: AskNee
     const limit = new AbortController();
     const clear = clock.after(timeoutMs, () => limit.abort());
     try {
-      return await exchange(text, AbortSignal.any([signal, limit.signal]));
+      return await httpClient(text, AbortSignal.any([signal, limit.signal]));
     } catch (error) {
       if (error instanceof EvalProblem) throw error;
       if (limit.signal.aborted) return { kind: 'error', code: 'timeout' };

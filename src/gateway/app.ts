@@ -1,13 +1,13 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import type { Exchange } from '../core/http/client.ts';
-import { json } from '../core/http/json-response.ts';
+import type { HttpClient } from '../core/http/client.ts';
+import { guard, type Handler } from '../core/http/handler.ts';
+import { jsonResponse } from '../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
-import { guard, type Handler } from '../core/http/server.ts';
 
 import type { Log } from '../core/log.ts';
-import { createGate } from '../core/semaphore.ts';
-import type { BackendKey, KeyChange, SharedRest } from '../llm/key-pool.ts';
+import { createSemaphore } from '../core/semaphore.ts';
+import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-pool.ts';
 import { createBackend } from './backend.ts';
 import type { BackendSettings, GatewaySettings } from './config.ts';
 import { createVerdictCache } from './judge/cache.ts';
@@ -29,7 +29,7 @@ export type SharedState = {
   readonly rateLimit: (limit: number, local: RateLimit) => RateLimit;
   readonly coolDowns: {
     readonly publish: (change: KeyChange) => void;
-    readonly subscribe: (adopt: (rest: SharedRest) => void) => void;
+    readonly subscribe: (adopt: (rest: SharedCoolDown) => void) => void;
   };
 };
 
@@ -39,7 +39,7 @@ export type GatewayNeeds = {
   readonly backend: Pick<BackendSettings, 'baseUrl' | 'dialect'> & { readonly keys: readonly BackendKey[] };
   readonly models: ReadonlyMap<string, ModelAlias>;
   readonly policy: Policy;
-  readonly exchange: Exchange;
+  readonly httpClient: HttpClient;
   readonly clock: Clock;
   readonly digest: (text: string) => string | Promise<string>;
   /** Unguessable and unique, fit for a header. */
@@ -78,7 +78,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const system = systemPrompt(policy);
   const backend = createBackend({
     ...needs.backend,
-    exchange: needs.exchange,
+    httpClient: needs.httpClient,
     clock,
     log,
     onAttempt(facts) {
@@ -90,7 +90,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
   const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, callsOfOneRequest(settings));
-  const gate = createGate(settings.MAX_CONCURRENCY, queueLimit);
+  const gate = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
   const judge = createJudge({
@@ -157,13 +157,13 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const table: RouteTable = {
     '/v1/moderations': { POST: moderation },
     ...modelRoutes(models, gatewayKeys),
-    '/health': { GET: () => json(200, { status: 'ok', service: 'gateway', version }) },
+    '/health': { GET: () => jsonResponse(200, { status: 'ok', service: 'gateway', version }) },
     '/ready': {
       async GET() {
         const { reasons, missing } = await readiness();
         const lacks = missing.length === 0 ? {} : { missing_models_for: missing };
-        if (reasons.length > 0) return json(503, { status: 'not ready', reasons, ...lacks });
-        return json(200, { status: 'ready', ...lacks });
+        if (reasons.length > 0) return jsonResponse(503, { status: 'not ready', reasons, ...lacks });
+        return jsonResponse(200, { status: 'ready', ...lacks });
       },
     },
     '/metrics': {
@@ -173,7 +173,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
         return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
       },
     },
-    '/openapi.json': { GET: () => json(200, openApiOf(version)) },
+    '/openapi.json': { GET: () => jsonResponse(200, openApiOf(version)) },
   };
   const routes = createRoutes(table, hintFor);
   return guard(routes.handler, {

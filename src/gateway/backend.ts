@@ -1,12 +1,12 @@
 import { createDeadline } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { type Exchange, ExchangeError } from '../core/http/client.ts';
+import { type HttpClient, HttpClientError } from '../core/http/client.ts';
 import type { Log } from '../core/log.ts';
 import { headersFor } from '../llm/attempt.ts';
 import { type Breaker, createBreaker } from '../llm/breaker.ts';
-import { askedDialect, type DialectChoice, detectDialect, fixedDialect } from '../llm/detect.ts';
-import { type AttemptFacts, createFailover, createUpstream, type Upstream } from '../llm/failover.ts';
-import { askHealth, type BackendHealth } from '../llm/health.ts';
+import { type DialectChoice, detectDialect, detectedDialect, fixedDialect } from '../llm/detect.ts';
+import { type AttemptRecord, createFailover, createUpstream, type Upstream } from '../llm/failover.ts';
+import { type BackendHealth, checkBackendHealth } from '../llm/health.ts';
 import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '../llm/key-pool.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
@@ -18,10 +18,10 @@ export type BackendNeeds = {
   readonly baseUrl: string;
   readonly dialect: BackendSettings['dialect'];
   readonly keys: readonly BackendKey[];
-  readonly exchange: Exchange;
+  readonly httpClient: HttpClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onAttempt: (facts: AttemptFacts) => void;
+  readonly onAttempt: (facts: AttemptRecord) => void;
   readonly onKeyChange: (change: KeyChange) => void;
 };
 
@@ -36,26 +36,26 @@ const BREAKER_LIMITS = { failures: 5, restMs: 2000, longestRestMs: 30_000 };
 const DETECT_LIMIT_MS = 5000;
 
 const dialectFor = (
-  { dialect, baseUrl, exchange, clock, log }: BackendNeeds,
+  { dialect, baseUrl, httpClient, clock, log }: BackendNeeds,
   usableKey: () => BackendKey,
 ): DialectChoice => {
   if (dialect === 'ollama') return fixedDialect(ollama);
   if (dialect === 'openai') return fixedDialect(openai);
-  return askedDialect(async () => {
+  return detectedDialect(async () => {
     const deadline = createDeadline(clock, DETECT_LIMIT_MS);
     try {
       const found = await detectDialect({
         baseUrl,
-        exchange,
+        httpClient,
         headers: headersFor(usableKey()),
         signal: deadline.signal,
       });
       log(found?.isCertain ? 'info' : 'warn', 'backend-dialect', { state: found?.dialect.name ?? 'unknown' });
       return found;
     } catch (error) {
-      const { code } = error instanceof ExchangeError ? error : new ExchangeError('TIMEOUT');
+      const { code } = error instanceof HttpClientError ? error : new HttpClientError('TIMEOUT');
       log('warn', 'backend-dialect', { state: 'unknown', reason: code });
-      throw new ExchangeError(code);
+      throw new HttpClientError(code);
     } finally {
       deadline.clear();
     }
@@ -64,7 +64,7 @@ const dialectFor = (
 
 /** Puts the chat wire together: keys, breaker, dialect and the one way to ask. */
 export const createBackend = (needs: BackendNeeds): Backend => {
-  const { baseUrl, keys, exchange, clock, log, onAttempt, onKeyChange } = needs;
+  const { baseUrl, keys, httpClient, clock, log, onAttempt, onKeyChange } = needs;
   const [firstKey] = keys;
   if (firstKey === undefined) throw new TypeError('Cannot create a backend without a key');
   const pool = createKeyPool(keys, clock.now, ({ fingerprint, state, reason, restMs, strikes }) => {
@@ -80,11 +80,11 @@ export const createBackend = (needs: BackendNeeds): Backend => {
     return keys.find(({ fingerprint }) => fingerprint === usable?.fingerprint) ?? firstKey;
   };
   const dialect = dialectFor(needs, usableKey);
-  const failover = createFailover({ baseUrl, dialect, exchange, now: clock.now, clock, pool, onAttempt });
+  const failover = createFailover({ baseUrl, dialect, httpClient, now: clock.now, clock, pool, onAttempt });
   return {
     upstream: createUpstream(failover, breaker, clock),
     pool,
     breaker,
-    askHealth: (signal) => askHealth({ baseUrl, dialect, exchange }, usableKey(), signal),
+    askHealth: (signal) => checkBackendHealth({ baseUrl, dialect, httpClient }, usableKey(), signal),
   };
 };

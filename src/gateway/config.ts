@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import {
   CommaList,
   ConfigError,
-  collecting,
+  collectProblems,
   OneOf,
   readVariables,
-  strangersAmong,
+  unknownVariables,
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
@@ -82,7 +82,7 @@ const KeyVariables = v.pick(GatewayVariables, [
 
 /** Names that look like ours and are none, each with the nearest of ours: most likely a setting that has no effect. */
 export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
-  strangersAmong(variables, OUR_NAMES, Object.keys(GatewayVariables.entries));
+  unknownVariables(variables, OUR_NAMES, Object.keys(GatewayVariables.entries));
 
 export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;
 type KeySettings = v.InferOutput<typeof KeyVariables>;
@@ -133,10 +133,10 @@ const misfitsOf = (settings: KeySettings): string[] => {
 /** The gateway's configuration from its variables. Throws one `ConfigError` with every problem in it. */
 export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   const problems: string[] = [];
-  const settings = collecting(() => readVariables(GatewayVariables, variables), problems);
-  const models = collecting(() => modelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
+  const settings = collectProblems(() => readVariables(GatewayVariables, variables), problems);
+  const models = collectProblems(() => modelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
   // What is wrong with these by themselves has been told above.
-  const keys = collecting(() => readVariables(KeyVariables, variables), []);
+  const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
   problems.push(...(keys === undefined ? [] : misfitsOf(keys)));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
   return { settings, gatewayKeys: gatewayKeysOf(settings), backend: backendOf(settings), models };

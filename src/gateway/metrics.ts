@@ -1,6 +1,6 @@
-import type { Answered } from '../core/http/server.ts';
+import type { AnsweredRequest } from '../core/http/handler.ts';
 import type { BreakerStatus } from '../llm/breaker.ts';
-import type { AttemptFacts } from '../llm/failover.ts';
+import type { AttemptRecord } from '../llm/failover.ts';
 import type { KeyStatus } from '../llm/key-pool.ts';
 
 /** What can be read off the gateway at any moment. Keys show by fingerprint only. */
@@ -14,8 +14,8 @@ export type Readings = {
 
 /** Counts what happens. No method takes a text or a key, so none can end up in a label; it never throws. */
 export type Meter = {
-  readonly answered: (answered: Answered) => void;
-  readonly attempt: (facts: AttemptFacts) => void;
+  readonly answered: (answered: AnsweredRequest) => void;
+  readonly attempt: (facts: AttemptRecord) => void;
   /** One item judged for an alias of ours. */
   readonly verdict: (facts: {
     readonly alias: string;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, expectation, nearestName } from '../core/config.ts';
+import { ConfigError, expectedText, nearestName } from '../core/config.ts';
 
 import { isRecord } from '../core/json.ts';
 import { isGptOss } from '../llm/model-name.ts';
@@ -66,7 +66,7 @@ const problemsOf = (alias: string, given: unknown, issues: Issues = []): string[
 
 const entryFrom = (alias: string, value: unknown, problems: string[]): Entry | undefined => {
   const given = typeof value === 'string' ? { model: value } : value;
-  const parsed = v.safeParse(AliasEntry, given, { message: expectation });
+  const parsed = v.safeParse(AliasEntry, given, { message: expectedText });
   problems.push(...problemsOf(alias, given, parsed.issues));
   if (!parsed.success) return undefined;
   if (isGptOss(parsed.output.model) && typeof parsed.output.think === 'boolean') {

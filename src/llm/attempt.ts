@@ -1,11 +1,11 @@
 import { untilAborted } from '../core/async.ts';
 import { Fault } from '../core/fault.ts';
-import { type Exchange, ExchangeError, type Received } from '../core/http/client.ts';
+import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { retryAfterMs } from '../core/retry.ts';
 import type { DialectChoice } from './detect.ts';
 import type { BackendKey, Refusal } from './key-pool.ts';
 import { refusalOf } from './refusal.ts';
-import type { ChatCall, ChatReply, Dialect } from './types.ts';
+import type { ChatReply, ChatRequest, Dialect } from './types.ts';
 
 /** How one call with one key went. Reasons are our own words. */
 export type Attempt =
@@ -15,19 +15,19 @@ export type Attempt =
   /** The request is not wanted, whatever the key. */
   | { readonly kind: 'rejected'; readonly reason: string }
   /** Another key may do better. A missing model is nothing against the host, and must not close it to other models. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly isHostTrouble: boolean };
+  | { readonly kind: 'failed'; readonly reason: string; readonly isHostFailure: boolean };
 
 export type AttemptNeeds = {
   readonly baseUrl: string;
   readonly dialect: DialectChoice;
-  readonly exchange: Exchange;
+  readonly httpClient: HttpClient;
   readonly now: () => number;
 };
 
 /** Far more than any verdict with its thinking, and little enough for many at once. */
 const ANSWER_LIMIT_BYTES = 1_048_576;
 
-const hostTrouble = (reason: string): Attempt => ({ kind: 'failed', reason, isHostTrouble: true });
+const hostTrouble = (reason: string): Attempt => ({ kind: 'failed', reason, isHostFailure: true });
 
 export const headersFor = (key: BackendKey): Record<string, string> => ({
   'content-type': 'application/json',
@@ -38,21 +38,21 @@ export const headersFor = (key: BackendKey): Record<string, string> => ({
 const failureOf = (status: number): Attempt => {
   const reason = status === 404 ? 'HTTP 404, as for a model that it does not have' : `HTTP ${status}`;
   if (status >= 500 || status === 408) return hostTrouble(reason);
-  return status === 404 ? { kind: 'failed', reason, isHostTrouble: false } : { kind: 'rejected', reason };
+  return status === 404 ? { kind: 'failed', reason, isHostFailure: false } : { kind: 'rejected', reason };
 };
 
 /** Rejects with the signal's reason when it aborts; every other ending is a value. */
-export const attemptChat = async (
-  { baseUrl, dialect, exchange, now }: AttemptNeeds,
-  call: ChatCall,
+export const attemptRequest = async (
+  { baseUrl, dialect, httpClient, now }: AttemptNeeds,
+  call: ChatRequest,
   { key, signal }: { readonly key: BackendKey; readonly signal: AbortSignal },
 ): Promise<Attempt> => {
   let spoken: Dialect | undefined;
-  let received: Received;
+  let received: HttpResponse;
   try {
     spoken = await untilAborted(dialect.current(), signal);
     if (spoken === undefined) return hostTrouble('it answers neither like Ollama nor like OpenAI');
-    received = await exchange({
+    received = await httpClient({
       method: 'POST',
       url: baseUrl + spoken.chatPath,
       headers: headersFor(key),
@@ -61,7 +61,7 @@ export const attemptChat = async (
       limitBytes: ANSWER_LIMIT_BYTES,
     });
   } catch (error) {
-    if (error instanceof Fault || !(error instanceof ExchangeError)) throw error;
+    if (error instanceof Fault || !(error instanceof HttpClientError)) throw error;
     dialect.forget();
     return hostTrouble(`no whole answer (${error.code})`);
   }

@@ -1,4 +1,4 @@
-import { startRest } from '../core/retry.ts';
+import { startCoolDown } from '../core/retry.ts';
 
 /** A request that may go to the host. The first of the three verbs counts, later ones do nothing. */
 export type Admission = {
@@ -50,7 +50,7 @@ export const createBreaker = (
     return { state: left > 0 ? 'open' : 'half-open', restMs: left };
   };
   const open = (): void => {
-    leftMs = startRest(now, Math.min(restMs * 2 ** strikes, longestRestMs));
+    leftMs = startCoolDown(now, Math.min(restMs * 2 ** strikes, longestRestMs));
     openings += 1;
     strikes += 1;
     isTried = false;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Exchange, ExchangeError } from '../core/http/client.ts';
+import { type HttpClient, HttpClientError } from '../core/http/client.ts';
 import { parseJson } from '../core/json.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
@@ -12,7 +12,7 @@ const ANSWER_LIMIT_BYTES = 1_048_576;
 
 export type DetectNeeds = {
   readonly baseUrl: string;
-  readonly exchange: Exchange;
+  readonly httpClient: HttpClient;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 };
@@ -26,26 +26,26 @@ const isShut = (status: number): boolean => status === 401 || status === 403 || 
 /**
  * Asks a self-hosted server which dialect it speaks. Ollama serves both, so its own is looked for first: only there
  * can the cutting of long prompts be turned off. Where the key is refused Ollama is supposed: the call will be refused
- * as well, and nothing is cut if not. Nothing when the server is neither; an `ExchangeError` when it is not reached.
+ * as well, and nothing is cut if not. Nothing when the server is neither; an `HttpClientError` when it is not reached.
  */
 export const detectDialect = async ({
   baseUrl,
-  exchange,
+  httpClient,
   headers,
   signal,
 }: DetectNeeds): Promise<Detected | undefined> => {
   const ask = (path: string) =>
-    exchange({ method: 'GET', url: baseUrl + path, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
+    httpClient({ method: 'GET', url: baseUrl + path, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
   const version = await ask('/api/version');
   // A host in trouble may turn out to be Ollama, whose other dialect cuts long prompts without a word.
-  if (version.status >= 500) throw new ExchangeError(`HTTP_${version.status}`);
+  if (version.status >= 500) throw new HttpClientError(`HTTP_${version.status}`);
   if (isShut(version.status)) return { dialect: ollama, isCertain: false };
   const isOllama = version.status === 200 && parseJson(OllamaVersion, version.text) !== undefined;
   if (isOllama) return { dialect: ollama, isCertain: true };
   const models = await ask(openai.modelsPath);
   // Asked this way it cuts long prompts without a word, so that a verdict may be on half a text.
   if (models.status === 200 && parseJson(OllamaModels, models.text) !== undefined) {
-    throw new ExchangeError('OLLAMA_WITHOUT_ITS_API');
+    throw new HttpClientError('OLLAMA_WITHOUT_ITS_API');
   }
   // A server that wants another key still shows by its refusal that it has the path.
   const isOpenAi = isShut(models.status) || (models.status === 200 && openai.modelsFrom(models.text) !== undefined);
@@ -54,7 +54,7 @@ export const detectDialect = async ({
 
 /** The dialect in force: `current` asks once for all callers, so it takes nobody's signal; `forget` has it asked again after a failure. */
 export type DialectChoice = {
-  /** Rejects with an `ExchangeError` when the server that should tell is not reached. */
+  /** Rejects with an `HttpClientError` when the server that should tell is not reached. */
   readonly current: () => Promise<Dialect | undefined>;
   readonly forget: () => void;
 };
@@ -63,7 +63,7 @@ export type DialectChoice = {
 export const fixedDialect = (dialect: Dialect): DialectChoice => ({ current: async () => dialect, forget() {} });
 
 /** A dialect found by asking. What is not certain is asked for again by the next caller, and so is a question that failed. */
-export const askedDialect = (ask: () => Promise<Detected | undefined>): DialectChoice => {
+export const detectedDialect = (ask: () => Promise<Detected | undefined>): DialectChoice => {
   let known: Promise<Dialect | undefined> | undefined;
   const forget = (asked: Promise<Dialect | undefined>): void => {
     if (known === asked) known = undefined;

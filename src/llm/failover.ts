@@ -1,13 +1,13 @@
 import { createDeadline, type Deadline, untilAborted } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { type Attempt, type AttemptNeeds, attemptChat } from './attempt.ts';
+import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
 import type { Breaker } from './breaker.ts';
 import type { BackendKey, KeyPool, KeyStatus, Lease } from './key-pool.ts';
-import type { ChatCall } from './types.ts';
+import type { ChatRequest } from './types.ts';
 
 /** What became of one call, for logs and metrics. */
-export type AttemptFacts = {
+export type AttemptRecord = {
   readonly kind: Attempt['kind'] | 'hung';
   readonly key: string;
   readonly model: string;
@@ -18,7 +18,7 @@ export type AttemptFacts = {
 export type FailoverNeeds = AttemptNeeds & {
   readonly pool: KeyPool;
   readonly clock: Clock;
-  readonly onAttempt: (facts: AttemptFacts) => void;
+  readonly onAttempt: (facts: AttemptRecord) => void;
 };
 
 /** What the first key that could answer said, or that the request itself was not wanted. */
@@ -29,14 +29,18 @@ export type ChatAnswer = {
 };
 
 /** No key could answer; `isHostTrouble` tells whether that speaks against the host. */
-export type GaveUp = { readonly kind: 'gave-up'; readonly fault: Fault; readonly isHostTrouble: boolean };
+export type AllKeysFailed = { readonly kind: 'gave-up'; readonly fault: Fault; readonly isHostFailure: boolean };
 
 /** One question over as many keys as it takes, each at most once. `avoid` is taken only if no other key is left. */
-export type Failover = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer | GaveUp>;
+export type Failover = (
+  call: ChatRequest,
+  deadline: Deadline,
+  avoid?: BackendKey,
+) => Promise<ChatAnswer | AllKeysFailed>;
 
 /** One call with one key. With other keys left it may not use up all of its caller's time. */
 type Try = {
-  readonly call: ChatCall;
+  readonly call: ChatRequest;
   readonly lease: Lease;
   readonly deadline: Deadline;
   readonly mayMoveOn: boolean;
@@ -78,10 +82,10 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
   /** One call that may end before its caller's deadline does; then it hung. */
   const attempt = async ({ call, lease, deadline, mayMoveOn }: Try): Promise<Attempt | 'hung'> => {
     const { key } = lease;
-    if (!mayMoveOn) return attemptChat(needs, call, { key, signal: deadline.signal });
+    if (!mayMoveOn) return attemptRequest(needs, call, { key, signal: deadline.signal });
     const limit = createDeadline(clock, attemptLimitMs(deadline.remainingMs(), true), deadline.signal);
     try {
-      return await attemptChat(needs, call, { key, signal: limit.signal });
+      return await attemptRequest(needs, call, { key, signal: limit.signal });
     } catch (error) {
       if (deadline.signal.aborted) throw deadline.signal.reason;
       if (limit.signal.aborted) return 'hung';
@@ -94,7 +98,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
   const timed = async (one: Try): Promise<Attempt | 'hung'> => {
     const { call, lease } = one;
     const startedAt = clock.now();
-    const tell = (kind: AttemptFacts['kind'], reason?: string) =>
+    const tell = (kind: AttemptRecord['kind'], reason?: string) =>
       onAttempt({
         kind,
         key: lease.key.fingerprint,
@@ -117,14 +121,14 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
 
   return async (call, deadline, avoid) => {
     const tried = new Set<BackendKey>();
-    let last: GaveUp | undefined;
+    let last: AllKeysFailed | undefined;
     for (;;) {
       deadline.signal.throwIfAborted();
       const lease = await nextLease(tried, avoid, deadline.signal);
       if (lease === undefined) {
         const retryAfterMs = pool.waitMs();
         return (
-          last ?? { kind: 'gave-up', fault: new Fault({ kind: 'no-backend-key', retryAfterMs }), isHostTrouble: false }
+          last ?? { kind: 'gave-up', fault: new Fault({ kind: 'no-backend-key', retryAfterMs }), isHostFailure: false }
         );
       }
       const { key } = lease;
@@ -133,13 +137,13 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
       const outcome = await timed({ call, lease, deadline, mayMoveOn });
       if (outcome === 'hung') {
         lease.release();
-        last = { kind: 'gave-up', fault: new Fault({ kind: 'backend-timeout' }), isHostTrouble: true };
+        last = { kind: 'gave-up', fault: new Fault({ kind: 'backend-timeout' }), isHostFailure: true };
       } else if (outcome.kind === 'refused') {
         lease.refuse(outcome.refusal);
       } else if (outcome.kind === 'failed') {
         lease.release();
         const fault = new Fault({ kind: 'backend-error', reason: outcome.reason });
-        last = { kind: 'gave-up', fault, isHostTrouble: outcome.isHostTrouble };
+        last = { kind: 'gave-up', fault, isHostFailure: outcome.isHostFailure };
       } else {
         // Only a finished answer proves the key; a captive portal or a refused body does not.
         if (outcome.kind === 'answered' && outcome.reply.kind === 'said') lease.succeed();
@@ -154,7 +158,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
  * Asks the backend. Faults: `no-backend-key` when every key is cooling down, `backend-error` when the host failed with
  * every key or is being left alone, `backend-timeout` and `client-left` from the deadline.
  */
-export type Upstream = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer>;
+export type Upstream = (call: ChatRequest, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer>;
 
 /** A caller in more of a hurry than this says nothing about the host by leaving. */
 const HANG_MS = 8000;
@@ -180,7 +184,7 @@ export const createUpstream =
         admission.succeed();
         return answer;
       }
-      if (answer.isHostTrouble) admission.fail();
+      if (answer.isHostFailure) admission.fail();
       throw answer.fault;
     } catch (error) {
       if (isHang(error, clock.now() - startedAt)) admission.fail();

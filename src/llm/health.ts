@@ -1,5 +1,5 @@
 import { untilAborted } from '../core/async.ts';
-import { type Exchange, ExchangeError, type Received } from '../core/http/client.ts';
+import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { headersFor } from './attempt.ts';
 import type { DialectChoice } from './detect.ts';
 import type { BackendKey } from './key-pool.ts';
@@ -13,7 +13,7 @@ export type BackendHealth =
 export type HealthNeeds = {
   readonly baseUrl: string;
   readonly dialect: DialectChoice;
-  readonly exchange: Exchange;
+  readonly httpClient: HttpClient;
 };
 
 const ANSWER_LIMIT_BYTES = 4_194_304;
@@ -21,20 +21,26 @@ const ANSWER_LIMIT_BYTES = 4_194_304;
 const down = (reason: string): BackendHealth => ({ kind: 'down', reason });
 
 /** Asks for the list of models: the cheapest question that shows host, path and key to be right. Rejects only as the signal does. */
-export const askHealth = async (
-  { baseUrl, dialect, exchange }: HealthNeeds,
+export const checkBackendHealth = async (
+  { baseUrl, dialect, httpClient }: HealthNeeds,
   key: BackendKey,
   signal: AbortSignal,
 ): Promise<BackendHealth> => {
   let spoken: Dialect | undefined;
-  let received: Received;
+  let received: HttpResponse;
   try {
     spoken = await untilAborted(dialect.current(), signal);
     if (spoken === undefined) return down('the backend answers neither like Ollama nor like OpenAI');
     const url = baseUrl + spoken.modelsPath;
-    received = await exchange({ method: 'GET', url, headers: headersFor(key), signal, limitBytes: ANSWER_LIMIT_BYTES });
+    received = await httpClient({
+      method: 'GET',
+      url,
+      headers: headersFor(key),
+      signal,
+      limitBytes: ANSWER_LIMIT_BYTES,
+    });
   } catch (error) {
-    if (!(error instanceof ExchangeError)) throw error;
+    if (!(error instanceof HttpClientError)) throw error;
     dialect.forget();
     return down(`the backend is not reached (${error.code})`);
   }

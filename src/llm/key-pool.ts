@@ -1,4 +1,4 @@
-import { startRest } from '../core/retry.ts';
+import { startCoolDown } from '../core/retry.ts';
 
 /** One key's way from active over cooling and half-open back to active. */
 export type KeyState = {
@@ -7,7 +7,7 @@ export type KeyState = {
   readonly take: () => Lease | undefined;
   readonly waitMs: () => number;
   readonly status: () => KeyStatus;
-  readonly adopt: (shared: SharedRest) => void;
+  readonly adopt: (shared: SharedCoolDown) => void;
 };
 
 export type KeyStateListeners = {
@@ -66,7 +66,7 @@ export const createKeyState = (
     onProbeEnd();
   };
   const rest = (reason: RefusalReason, strikes: number, lengthMs: number): void =>
-    become({ reason, strikes, leftMs: startRest(now, lengthMs) });
+    become({ reason, strikes, leftMs: startCoolDown(now, lengthMs) });
 
   const refuse = (refusal: Refusal): void => {
     const strikes = coolDown?.reason === refusal.reason ? coolDown.strikes + 1 : 1;
@@ -164,7 +164,7 @@ export type KeyStatus = {
 export type KeyChange = KeyStatus & { readonly strikes: number };
 
 /** A cool-down learnt from another replica, or (`restMs` 0) its end. */
-export type SharedRest = {
+export type SharedCoolDown = {
   readonly fingerprint: string;
   readonly restMs: number;
   readonly reason: RefusalReason;
@@ -181,7 +181,7 @@ export type KeyPool = {
   readonly probeEnd: () => Promise<void> | undefined;
   readonly statuses: () => readonly KeyStatus[];
   /** Takes over what another replica learnt. `onChange` does not hear of it, or replicas would echo it for ever. */
-  readonly adopt: (shared: SharedRest) => void;
+  readonly adopt: (shared: SharedCoolDown) => void;
 };
 
 /**

@@ -2,7 +2,7 @@
 export type Think = boolean | 'low' | 'medium' | 'high';
 
 /** One question to a chat model, in no server's words yet. */
-export type ChatCall = {
+export type ChatRequest = {
   readonly model: string;
   readonly system: string;
   readonly user: string;
@@ -31,7 +31,7 @@ export type Dialect = {
   readonly name: DialectName;
   readonly chatPath: string;
   readonly modelsPath: string;
-  readonly bodyOf: (call: ChatCall) => string;
+  readonly bodyOf: (call: ChatRequest) => string;
   readonly replyFrom: (text: string, model: string) => ChatReply;
   /** The names of the models a server lists, or nothing when the text is no such list. */
   readonly modelsFrom: (text: string) => readonly string[] | undefined;

@@ -11,7 +11,7 @@ import { mcpServersFrom } from '../agent/mcp/config.ts';
 import { createMcpServers } from '../agent/mcp/servers.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readAgentSettings, strangersIn } from '../agent/settings.ts';
-import { ConfigError, collecting } from '../core/config.ts';
+import { ConfigError, collectProblems } from '../core/config.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
 import { late } from './agent/deferred.ts';
@@ -39,8 +39,8 @@ const DRAIN_MS = 5000;
 
 const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> => {
   const problems: string[] = [];
-  const settings = collecting(() => readAgentSettings(variables), problems);
-  const config = collecting(() => readAgentConfig(variables, readIfThere), problems);
+  const settings = collectProblems(() => readAgentSettings(variables), problems);
+  const config = collectProblems(() => readAgentConfig(variables, readIfThere), problems);
   const outward = await agentFetch(variables, config?.providers.values() ?? [], problems);
   if (settings === undefined || config === undefined || problems.length > 0) throw new ConfigError(problems);
   const clock = systemClock;

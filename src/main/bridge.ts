@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
-import { createNodeHttpExchange, createNodeHttpStream } from '../adapter/node/http-client.ts';
+import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
 import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
 
 import { createPrometheusBridgeMeter } from '../adapter/prometheus/bridge.ts';
@@ -36,9 +36,9 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
   const log = createLog({ level: settings.logLevel, service: 'bridge', clock, write: writeLine });
   const { baseUrls } = settings.agent;
   const limits = baseUrls.length > 1 ? { connectLimitMs: CONNECT_LIMIT_MS } : {};
-  const { exchange, close } = createNodeHttpExchange(limits);
+  const { httpClient, close } = createNodeHttpClient(limits);
   const stream = createNodeHttpStream(limits);
-  const reach = reachAgents({ ...settings.agent, exchange, stream, clock, log });
+  const reach = reachAgents({ ...settings.agent, httpClient, stream, clock, log });
   const feed = createFeed({ ...reach, clock, log, chance: Math.random });
   const bridge = createBridge({
     settings,

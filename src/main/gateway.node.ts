@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
-import { createNodeExchange, proxiesFrom } from '../adapter/node/undici-client.ts';
+import { createUndiciClient, proxiesFrom } from '../adapter/node/undici-client.ts';
 import { createPrometheusMeter } from '../adapter/prometheus/gateway.ts';
 import { backendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
@@ -41,8 +41,8 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
   const config = readGatewayConfig(variables);
   const { settings, models } = config;
   const policy = await readPolicy(settings.MODERATION_POLICY_FILE);
-  const { exchange, close } = createNodeExchange(proxiesFrom(variables));
-  const backend = await findBackend(config, exchange);
+  const { httpClient, close } = createUndiciClient(proxiesFrom(variables));
+  const backend = await findBackend(config, httpClient);
   const log = createLog({ level: settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: writeLine });
   const shared = await sharedStateAt(settings.REDIS_URL, log);
   const meter = createPrometheusMeter({ version: VERSION, isSharedStateUp: shared?.isUp });
@@ -52,7 +52,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     backend: { ...backend, keys: await backendKeys(backend.keys) },
     models,
     policy,
-    exchange,
+    httpClient,
     clock: systemClock,
     digest: nodeDigest,
     newId,

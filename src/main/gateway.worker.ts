@@ -3,8 +3,8 @@ import { backendKeys, newId, newNonce, webDigest } from '../adapter/web/crypto.t
 import { findBackend } from '../adapter/web/find-backend.ts';
 import { workerModule } from '../adapter/web/worker.ts';
 import { ConfigError, type Variables } from '../core/config.ts';
-import { exchangeOverFetch } from '../core/http/client.ts';
-import type { Handler } from '../core/http/server.ts';
+import { httpClientOverFetch } from '../core/http/client.ts';
+import type { Handler } from '../core/http/handler.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { readGatewayConfig } from '../gateway/config.ts';
@@ -21,13 +21,13 @@ const build = async (variables: Variables): Promise<Handler> => {
     throw new ConfigError(stray.map((name) => `${name}: not available in this runtime, expected none`));
   if (config.gatewayKeys.length === 0)
     throw new ConfigError(['MODERATION_API_KEYS: expected at least one gateway key']);
-  const exchange = exchangeOverFetch((...sent) => fetch(...sent));
-  const backend = await findBackend(config, exchange);
+  const httpClient = httpClientOverFetch((...sent) => fetch(...sent));
+  const backend = await findBackend(config, httpClient);
   return createGateway({
     ...config,
     backend: { ...backend, keys: await backendKeys(backend.keys) },
     policy: OUR_POLICY,
-    exchange,
+    httpClient,
     clock: systemClock,
     digest: webDigest,
     newId,

@@ -1,6 +1,6 @@
 import { createJournalFile } from '../adapter/files/journal.ts';
 import { systemClock } from '../adapter/node/clock.ts';
-import { createNodeHttpExchange } from '../adapter/node/http-client.ts';
+import { createNodeHttpClient } from '../adapter/node/http-client.ts';
 import { isMain } from '../adapter/node/service.ts';
 import { favourMemory, runStdio, type StdioService, type StdioSide } from '../adapter/node/stdio.ts';
 
@@ -17,7 +17,7 @@ const build = ({ variables, writeLine }: StdioSide): StdioService => {
   const log = createLog({ level: config.logLevel, service: 'relay-admin', clock: systemClock, write: writeLine });
   const admin = createRelayAdmin({
     config,
-    exchange: createNodeHttpExchange().exchange,
+    httpClient: createNodeHttpClient().httpClient,
     clock: systemClock,
     journalFile: createJournalFile(config.journalFile),
     digest: webDigest,

@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import type { Exchange } from '../core/http/client.ts';
+import type { HttpClient } from '../core/http/client.ts';
 import type { Log } from '../core/log.ts';
-import { createGate, type Gate } from '../core/semaphore.ts';
+import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
 import { sentenceOf, wordsFor } from './error-text.ts';
 import { Problem, type ProblemDetail } from './errors.ts';
 import { createJournal, type JournalFile } from './recharge/journal.ts';
@@ -24,7 +24,7 @@ import { createUpdateUserLimits } from './tools/update-user-limits.ts';
 
 export type RelayAdminNeeds = {
   readonly config: RelayConfig;
-  readonly exchange: Exchange;
+  readonly httpClient: HttpClient;
   readonly clock: Clock;
   readonly journalFile: JournalFile;
   /** SHA-256 in hexadecimal digits. */
@@ -65,13 +65,13 @@ const detailOf = (error: unknown): ProblemDetail => {
 
 /** Puts the tools together. Building them does no I/O. */
 export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
-  const { config, exchange, clock, log, version } = needs;
+  const { config, httpClient, clock, log, version } = needs;
   const { address, key } = config;
-  const relayOver = (gate: Gate): Relay => createRelay({ address, key, exchange, clock, version, gate });
-  const relay = relayOver(createGate(CALLS_AT_A_TIME, CALLS_WAITING));
+  const relayOver = (gate: Semaphore): Relay => createRelay({ address, key, httpClient, clock, version, gate });
+  const relay = relayOver(createSemaphore(CALLS_AT_A_TIME, CALLS_WAITING));
   // What is read around a change does not wait behind other reads.
-  const changing = relayOver(createGate(CALLS_AT_A_TIME, CALLS_WAITING));
-  const changes = createGate(CHANGES_AT_A_TIME, CALLS_WAITING);
+  const changing = relayOver(createSemaphore(CALLS_AT_A_TIME, CALLS_WAITING));
+  const changes = createSemaphore(CHANGES_AT_A_TIME, CALLS_WAITING);
   const journal = createJournal(needs.journalFile, needs.newId);
   const tokens = createPreviewTokens({ ...needs, address, key, journal });
   const tools: readonly Tool[] = [

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import {
   ConfigError,
-  collecting,
+  collectProblems,
   OneOf,
   readVariables,
-  strangersAmong,
+  unknownVariables,
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
@@ -115,7 +115,7 @@ const adminKey = (text: string | undefined): AdminKey => {
 
 /** Names that look like ours and are none, each with the nearest of ours. */
 export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
-  strangersAmong(variables, /^RELAY_/, Object.keys(RelayVariables.entries));
+  unknownVariables(variables, /^RELAY_/, Object.keys(RelayVariables.entries));
 
 const AddressVariables = v.pick(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
 
@@ -129,9 +129,9 @@ const addressFrom = (variables: Variables): RelayAddress => {
 /** The configuration from the variables. Throws one `ConfigError` with every problem in it. */
 export const readRelayConfig = (variables: Variables): RelayConfig => {
   const problems: string[] = [];
-  const address = collecting(() => addressFrom(variables), problems);
+  const address = collectProblems(() => addressFrom(variables), problems);
   const others = v.omit(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
-  const settings = collecting(() => readVariables(others, variables), problems);
+  const settings = collectProblems(() => readVariables(others, variables), problems);
   if (address === undefined || settings === undefined) throw new ConfigError(problems);
   return {
     address,

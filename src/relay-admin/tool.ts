@@ -2,7 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { createDeadline, type Deadline } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
-import { expectation } from '../core/config.ts';
+import { expectedText } from '../core/config.ts';
 import { Problem } from './errors.ts';
 
 /** The time and the patience of one tool call. */
@@ -132,7 +132,7 @@ export const defineTool = <const Input extends v.GenericSchema, const Output ext
       annotations: { title, ...annotations },
     },
     async call(given, call) {
-      const parsed = v.safeParse(input, given ?? {}, { message: expectation });
+      const parsed = v.safeParse(input, given ?? {}, { message: expectedText });
       if (!parsed.success) throw new Problem({ kind: 'invalid-argument', what: complaintOf(parsed.issues[0], known) });
       const result = v.safeParse(output, await run(parsed.output, call));
       if (result.success) return result.output;

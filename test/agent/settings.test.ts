@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { type AgentSettings, AgentVariables, readAgentSettings, strangersIn } from '../../src/agent/settings.ts';
 import { ConfigError, type Variables } from '../../src/core/config.ts';
-import { hasCredentials } from '../../src/core/http/auth.ts';
+import { hasBasicCredentials } from '../../src/core/http/auth.ts';
 import { describe } from '../check.ts';
 
 const DEFAULTS: AgentSettings = {
@@ -130,7 +130,7 @@ describe('the settings of the agent server', (check) => {
     const { credentials = { username: '', password: '' } } = readAgentSettings(largest);
     const sent = Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64');
     const request = new Request('http://agent.test/', { headers: { authorization: `Basic ${sent}` } });
-    assert.ok(hasCredentials(request, credentials));
+    assert.ok(hasBasicCredentials(request, credentials));
   });
 
   const PATHS: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import {
   ConfigError,
   OneOf,
   readVariables,
-  strangersAmong,
+  unknownVariables,
   type Variables,
   WholeNumber,
 } from '../../src/core/config.ts';
@@ -168,7 +168,7 @@ describe('a comma-separated list', (check) => {
 describe('variables that have no effect', (check) => {
   const KNOWN = ['LOG_LEVEL', 'MAX_CONCURRENCY', 'OURS_PORT'];
   const told = (...names: readonly string[]) =>
-    Object.fromEntries(strangersAmong(Object.fromEntries(names.map((name) => [name, 'x'])), /^OURS_/, KNOWN));
+    Object.fromEntries(unknownVariables(Object.fromEntries(names.map((name) => [name, 'x'])), /^OURS_/, KNOWN));
 
   check('are those with our beginning, and those that are a slip away from one of ours', () => {
     assert.equal(told('OURS_POST', 'OURS_X'), { OURS_POST: 'OURS_PORT', OURS_X: 'OURS_PORT' });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { UNSEEN_CHARACTERS } from '../../src/core/text.ts';
+import { INVISIBLE_CHARACTERS } from '../../src/core/text.ts';
 import { describe } from '../check.ts';
 
 const UNSEEN = {
@@ -38,7 +38,7 @@ const UNSEEN = {
   'a first half without its second': '\ud800',
   'a second half without its first': '\udc00',
 };
-const marked = (text: string): string => text.replace(UNSEEN_CHARACTERS, '#');
+const marked = (text: string): string => text.replace(INVISIBLE_CHARACTERS, '#');
 
 describe('characters that nobody sees', (check) => {
   for (const [what, character] of Object.entries(UNSEEN)) {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { cleanText } from '../../src/core/text.ts';
+import { redactedLine } from '../../src/core/text.ts';
 import { describe } from '../check.ts';
 
 const UNSEEN = {
@@ -27,31 +27,31 @@ const UNSEEN = {
 
 describe('a text of the relay', (check) => {
   for (const [what, character] of Object.entries(UNSEEN)) {
-    check(`loses ${what}`, () => assert.match(cleanText(`bob${character}smith`), /^bob (?:\[31m)?smith$/));
+    check(`loses ${what}`, () => assert.match(redactedLine(`bob${character}smith`), /^bob (?:\[31m)?smith$/));
   }
   check('keeps letters of every script', () => {
-    for (const text of ['naïve', '日本語', 'Привет', 'שלום', 'नमस्ते', '👍🏽']) assert.is(cleanText(text), text);
+    for (const text of ['naïve', '日本語', 'Привет', 'שלום', 'नमस्ते', '👍🏽']) assert.is(redactedLine(text), text);
   });
-  check('stands on one line, with single blanks', () => assert.is(cleanText('  a\r\n\tb \u3000 c  '), 'a b c'));
+  check('stands on one line, with single blanks', () => assert.is(redactedLine('  a\r\n\tb \u3000 c  '), 'a b c'));
   check('ends in a sign that it goes on when it is too long', () => {
-    assert.is(cleanText('abcdef', 5), 'abcd…');
-    assert.is(cleanText('abcde', 5), 'abcde');
+    assert.is(redactedLine('abcdef', 5), 'abcd…');
+    assert.is(redactedLine('abcde', 5), 'abcde');
   });
   check('says that it goes on also when nothing but unseen characters came first', () => {
-    assert.is(cleanText(`${'\u200b'.repeat(100)}secret`, 5), '…');
-    assert.is(cleanText(`ab${' '.repeat(100)}c`, 5), 'ab…');
+    assert.is(redactedLine(`${'\u200b'.repeat(100)}secret`, 5), '…');
+    assert.is(redactedLine(`ab${' '.repeat(100)}c`, 5), 'ab…');
   });
   check('is never cut through a character', () => {
-    assert.is(cleanText('👍'.repeat(10), 4), '👍👍👍…');
-    for (let limit = 1; limit < 9; limit++) assert.not.match(cleanText('👍'.repeat(99), limit), /\p{Cs}/u);
+    assert.is(redactedLine('👍'.repeat(10), 4), '👍👍👍…');
+    for (let limit = 1; limit < 9; limit++) assert.not.match(redactedLine('👍'.repeat(99), limit), /\p{Cs}/u);
   });
   check('is bounded, visible and the same when cleaned again, whatever it was', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.integer({ min: 1, max: 60 }), (text, limit) => {
-        const clean = cleanText(text, limit);
+        const clean = redactedLine(text, limit);
         assert.ok([...clean].length <= limit);
         assert.not.match(clean, /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}]|^\s|\s$|\s\s/u);
-        assert.is(cleanText(clean, limit), clean);
+        assert.is(redactedLine(clean, limit), clean);
       }),
     );
   });

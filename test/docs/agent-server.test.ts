@@ -248,7 +248,7 @@ describe('the page of the agent server', (check) => {
     }
   });
   check('has the errors that the service answers with, under their status', async () => {
-    const replies = [...Object.values(FAULTS).map(AGENT_REPLIES.to), AGENT_REPLIES.toBug()];
+    const replies = [...Object.values(FAULTS).map(AGENT_REPLIES.forFault), AGENT_REPLIES.forBug()];
     const rows = [...sectionOf('## Errors').matchAll(/^\| ([45]\d\d) \| (?:`(\w+)`|none) \|/gm)];
     assert.equal(
       unique(rows.map(([, status, name]) => `${status} ${name ?? 'none'}`)),
@@ -288,7 +288,7 @@ describe('the page of the agent server', (check) => {
   check('has the events of the log', () => {
     const sources = [
       ...sourcesIn('src/agent'),
-      ...['src/main/agent.ts', 'src/core/http/server.ts', 'src/adapter/node/service.ts'].map(read),
+      ...['src/main/agent.ts', 'src/core/http/handler.ts', 'src/adapter/node/service.ts'].map(read),
     ];
     const events = wordsIn(sources, /\blog\((?:'\w+'|level), '([a-z-]+)'/g);
     assert.ok(events.length > 10);

@@ -75,7 +75,9 @@ describe('the page of the bridge', (check) => {
   });
 
   check('has the errors that the bridge answers with, under their status, and no others', async () => {
-    const houses = await Promise.all([...HOUSE_FAULTS.map(BRIDGE_REPLIES.to), BRIDGE_REPLIES.toBug()].map(rowOfReply));
+    const houses = await Promise.all(
+      [...HOUSE_FAULTS.map(BRIDGE_REPLIES.forFault), BRIDGE_REPLIES.forBug()].map(rowOfReply),
+    );
     const stated = [...SOURCES.matchAll(/\bstatus: (\d{3}),\s*code: '([a-z_]+)'/g)].map(
       ([, status, code]) => `${status} ${code}`,
     );
@@ -85,7 +87,7 @@ describe('the page of the bridge', (check) => {
   });
 
   check('has every event that is logged there, and no others', () => {
-    const around = ['src/main/bridge.ts', 'src/core/http/server.ts', 'src/adapter/node/service.ts'].map(read);
+    const around = ['src/main/bridge.ts', 'src/core/http/handler.ts', 'src/adapter/node/service.ts'].map(read);
     const texts = [SOURCES, ...around].join('\n');
     const logged = [
       ...wordsIn(texts, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { proxiesFrom } from '../../src/adapter/node/undici-client.ts';
 import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
 import type { FaultDetail } from '../../src/core/fault.ts';
-import { replyTo, replyToBug } from '../../src/core/http/response.ts';
+import { errorResponse, internalErrorResponse } from '../../src/core/http/response.ts';
 import { GatewayVariables } from '../../src/gateway/config.ts';
 import { contextTokensFor } from '../../src/gateway/judge/prompt.ts';
 import { OUR_POLICY } from '../../src/gateway/policy/policy.ts';
@@ -127,7 +127,9 @@ describe('.env.example', (check) => {
 
 describe('the errors in the docs', (check) => {
   check('are those that the service answers with, under their status', async () => {
-    const replies = await Promise.all([...Object.values(FAULTS).map(replyTo), replyToBug()].map(rowOf));
+    const replies = await Promise.all(
+      [...Object.values(FAULTS).map(errorResponse), internalErrorResponse()].map(rowOf),
+    );
     // The one answer that is made before there is a service.
     const misconfigured = /code: '(misconfigured)'/.exec(read('src/adapter/web/worker.ts'))?.[1];
     assert.equal(unique(errorRows()), unique([...replies, ...badInputCodes(), `500 ${misconfigured}`]));

@@ -8,7 +8,7 @@ const SOURCES = [
   ...sourcesOf('src/llm'),
   ...[
     'src/main/gateway.node.ts',
-    'src/core/http/server.ts',
+    'src/core/http/handler.ts',
     'src/adapter/node/service.ts',
     'src/adapter/redis/connection.ts',
     'src/adapter/redis/connection.ts',

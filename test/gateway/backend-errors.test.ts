@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Sent } from '../../src/core/http/client.ts';
+import type { HttpRequest } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { type Against, FAULTS } from './harness/faulty-answers.ts';
 import { errorOf, resultsOf } from './harness/read-answer.ts';
@@ -20,7 +20,7 @@ const callsFor = (against: Against, keys: number): number => (against === 'reque
 
 const failingAt = (faulty: Answer, isFaulty: (index: number) => boolean): Answer => {
   let index = 0;
-  return (sent: Sent) => (isFaulty(index++) ? faulty(sent) : judging({ VI: 90 })(sent));
+  return (sent: HttpRequest) => (isFaulty(index++) ? faulty(sent) : judging({ VI: 90 })(sent));
 };
 
 for (const [dialect, settings] of Object.entries(DIALECTS)) {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
-import { createGate } from '../../src/core/semaphore.ts';
+import { createSemaphore } from '../../src/core/semaphore.ts';
 import { describe, rejection } from '../check.ts';
 import { outcomeOf } from './harness/read-answer.ts';
 import { gatewayOver, judging } from './harness/world.ts';
@@ -10,10 +10,10 @@ const HERE = new AbortController().signal;
 
 describe('the gate', (check) => {
   check('lets so many in and has others wait, first come first served', async () => {
-    const gate = createGate(2, 3);
+    const gate = createSemaphore(2, 3);
     const order: string[] = [];
     const enter = async (name: string) => {
-      const leave = await gate.enter(HERE);
+      const leave = await gate.acquire(HERE);
       order.push(name);
       return leave;
     };
@@ -27,28 +27,28 @@ describe('the gate', (check) => {
     assert.equal([gate.running(), gate.waiting()], [2, 1]);
   });
   check('refuses whoever comes when its queue is full', async () => {
-    const gate = createGate(1, 1);
-    await gate.enter(HERE);
-    void gate.enter(HERE);
-    const thrown = await rejection(gate.enter(HERE));
+    const gate = createSemaphore(1, 1);
+    await gate.acquire(HERE);
+    void gate.acquire(HERE);
+    const thrown = await rejection(gate.acquire(HERE));
     assert.equal(thrown instanceof Fault && thrown.detail, { kind: 'overloaded', retryAfterMs: 1000 });
   });
   check('gives a place back once only', async () => {
-    const gate = createGate(1, 5);
-    const leave = await gate.enter(HERE);
+    const gate = createSemaphore(1, 5);
+    const leave = await gate.acquire(HERE);
     leave();
     leave();
     assert.is(gate.running(), 0);
-    await gate.enter(HERE);
+    await gate.acquire(HERE);
     leave();
     assert.is(gate.running(), 1);
   });
   check('forgets who leaves the queue', async () => {
-    const gate = createGate(1, 2);
-    const leave = await gate.enter(HERE);
+    const gate = createSemaphore(1, 2);
+    const leave = await gate.acquire(HERE);
     const leaver = new AbortController();
-    const leaving = rejection(gate.enter(leaver.signal));
-    const next = gate.enter(HERE);
+    const leaving = rejection(gate.acquire(leaver.signal));
+    const next = gate.acquire(HERE);
     leaver.abort(new Error('left'));
     assert.match(String(await leaving), 'left');
     assert.is(gate.waiting(), 1);
@@ -57,36 +57,36 @@ describe('the gate', (check) => {
     assert.is(gate.running(), 1);
   });
   check('does not let in who has left already', async () => {
-    const gate = createGate(1, 1);
-    await rejection(gate.enter(AbortSignal.abort()));
+    const gate = createSemaphore(1, 1);
+    await rejection(gate.acquire(AbortSignal.abort()));
     assert.equal([gate.running(), gate.waiting()], [0, 0]);
   });
   check('gives a place that is free at once to work that is not needed, and no other', async () => {
-    const gate = createGate(1, 1);
-    const leave = gate.tryEnter();
+    const gate = createSemaphore(1, 1);
+    const leave = gate.tryAcquire();
     assert.ok(leave);
-    assert.is(gate.tryEnter(), undefined);
+    assert.is(gate.tryAcquire(), undefined);
     assert.is(gate.waiting(), 0);
     leave?.();
-    assert.ok(gate.tryEnter());
+    assert.ok(gate.tryAcquire());
   });
   check('never has more inside than it has places, and loses none', async () => {
     const moves = fc.array(fc.constantFrom('enter', 'leave', 'abort', 'try'), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.nat(4), moves, async (places, queueLimit, steps) => {
-        const gate = createGate(places, queueLimit);
+        const gate = createSemaphore(places, queueLimit);
         const inside: (() => void)[] = [];
         const waiting: AbortController[] = [];
         for (const step of steps) {
           if (step === 'enter') {
             const caller = new AbortController();
             waiting.push(caller);
-            gate.enter(caller.signal).then(
+            gate.acquire(caller.signal).then(
               (leave) => inside.push(leave),
               () => {},
             );
           } else if (step === 'try') {
-            const leave = gate.tryEnter();
+            const leave = gate.tryAcquire();
             if (leave !== undefined) inside.push(leave);
           } else if (step === 'leave') inside.shift()?.();
           else waiting.shift()?.abort();

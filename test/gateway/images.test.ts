@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Sent } from '../../src/core/http/client.ts';
+import type { HttpRequest } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { eachCategory, errorOf, resultsOf } from './harness/read-answer.ts';
 import { gatewayOver, judging, shownTextOf, userMessageOf } from './harness/world.ts';
@@ -20,7 +20,7 @@ const IMAGE_CATEGORIES = {
 };
 const seeing = (variables: Readonly<Record<string, string>> = {}) =>
   gatewayOver(judging({ VI: 60 }), { variables: { MODERATION_MODELS, ...variables } });
-const lastMessageOf = ({ body = '' }: Sent | { body?: string }): unknown =>
+const lastMessageOf = ({ body = '' }: HttpRequest | { body?: string }): unknown =>
   (JSON.parse(body) as { messages: unknown[] }).messages.at(-1);
 
 describe('an image', (check) => {

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
-import type { Received, Sent } from '../../src/core/http/client.ts';
+import type { HttpRequest, HttpResponse } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { FAULTS } from './harness/faulty-answers.ts';
 import { BACKEND_CANARY, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from './harness/unusable-answers.ts';
@@ -13,7 +13,7 @@ const TEXT = 'canary text that only the user wrote';
 const CANARIES = [BACKEND_CANARY, 'canary'];
 
 /** Puts a canary into every header that the backend could send and does not. */
-const withHeaders = ({ status, text, header }: Received): Received => ({
+const withHeaders = ({ status, text, header }: HttpResponse): HttpResponse => ({
   status,
   text,
   header: (name) => header(name) ?? `${BACKEND_CANARY}-${name}`,
@@ -64,7 +64,7 @@ const unusable = (dialect: 'ollama' | 'openai'): Readonly<Record<string, Answer>
   ...Object.fromEntries(
     Object.entries(UNUSABLE_CONTENTS).map(([name, said]) => [
       name,
-      (sent: Sent) => saying(sent, `${said(nonceOf(sent))}`),
+      (sent: HttpRequest) => saying(sent, `${said(nonceOf(sent))}`),
     ]),
   ),
   'the text, the policy and the nonce repeated': (sent) => saying(sent, sent.body ?? ''),

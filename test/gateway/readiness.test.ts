@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { ExchangeError, type Received } from '../../src/core/http/client.ts';
+import { HttpClientError, type HttpResponse } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { gatewayOver, received, type WorldSettings } from './harness/world.ts';
 
@@ -14,7 +14,7 @@ const tags = (names: readonly string[]) => received(200, JSON.stringify({ models
 
 /** A gateway whose backend lists models by `listing` and answers every chat by `chat`. */
 const readyOver = (
-  listing: () => Received | Promise<Received>,
+  listing: () => HttpResponse | Promise<HttpResponse>,
   settings: WorldSettings = {},
   chat = received(500, ''),
 ) => {
@@ -88,7 +88,7 @@ describe('readiness', (check) => {
     );
   });
 
-  const REASONS: Readonly<Record<string, readonly [listing: () => Received, reason: RegExp]>> = {
+  const REASONS: Readonly<Record<string, readonly [listing: () => HttpResponse, reason: RegExp]>> = {
     'no model is there': [() => tags(['llama3:8b']), /none of the models that the aliases need/],
     'the list is empty': [() => tags([]), /none of the models/],
     'the key is refused by 401': [() => received(401, 'unauthorized'), /refuses its key \(HTTP 401\)/],
@@ -97,7 +97,7 @@ describe('readiness', (check) => {
     'a portal answers': [() => received(200, '<html>log in</html>'), /lists no models/],
     'nobody answers': [
       () => {
-        throw new ExchangeError('ECONNREFUSED');
+        throw new HttpClientError('ECONNREFUSED');
       },
       /is not reached \(ECONNREFUSED\)/,
     ],

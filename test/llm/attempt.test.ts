@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
-import { type Attempt, attemptChat, headersFor } from '../../src/llm/attempt.ts';
-import { askedDialect, type DialectChoice, fixedDialect } from '../../src/llm/detect.ts';
+import { type Attempt, attemptRequest, headersFor } from '../../src/llm/attempt.ts';
+import { type DialectChoice, detectedDialect, fixedDialect } from '../../src/llm/detect.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
 import { describe, rejection } from '../check.ts';
@@ -12,14 +12,14 @@ const never = new AbortController().signal;
 
 const attempt = async (step: Step, dialect?: DialectChoice, signal = never) => {
   const { attemptNeeds, calls } = createBackendWorld({ script: [step], ...(dialect === undefined ? {} : { dialect }) });
-  const outcome = await attemptChat(attemptNeeds, CALL, { key: keyOf('a'), signal });
+  const outcome = await attemptRequest(attemptNeeds, CALL, { key: keyOf('a'), signal });
   assert.not.match(JSON.stringify({ ...outcome, ...(outcome.kind === 'answered' ? { reply: '' } : {}) }), CANARY);
   return { outcome, calls };
 };
 const outcomeOf = async (step: Step, dialect?: DialectChoice): Promise<Attempt> =>
   (await attempt(step, dialect)).outcome;
 
-const trouble = (reason: string): Attempt => ({ kind: 'failed', reason, isHostTrouble: true });
+const trouble = (reason: string): Attempt => ({ kind: 'failed', reason, isHostFailure: true });
 
 describe('one call with one key', (check) => {
   check('is a POST of what the dialect writes, to its path, with the key as bearer', async () => {
@@ -125,7 +125,7 @@ describe('one call with one key', (check) => {
     assert.equal(await outcomeOf(GOOD, choice), {
       kind: 'failed',
       reason: 'no whole answer (ECONNREFUSED)',
-      isHostTrouble: true,
+      isHostFailure: true,
     });
   });
 
@@ -138,7 +138,7 @@ describe('one call with one key', (check) => {
     assert.equal(await outcomeOf(missing), {
       kind: 'failed',
       reason: 'HTTP 404, as for a model that it does not have',
-      isHostTrouble: false,
+      isHostFailure: false,
     });
     assert.equal(await outcomeOf(reset('ECONNREFUSED')), trouble('no whole answer (ECONNREFUSED)'));
     assert.equal(await outcomeOf({ text: '{"error":"out of memory"}' }), trouble('an error under HTTP 200'));
@@ -162,7 +162,7 @@ describe('one call with one key', (check) => {
     ];
     for (const [step, expected] of cases) {
       let questions = 0;
-      const dialect = askedDialect(async () => {
+      const dialect = detectedDialect(async () => {
         questions += 1;
         return { dialect: ollama, isCertain: true };
       });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { ExchangeError } from '../../src/core/http/client.ts';
-import { askedDialect, type Detected, detectDialect, fixedDialect } from '../../src/llm/detect.ts';
+import { HttpClientError } from '../../src/core/http/client.ts';
+import { type Detected, detectDialect, detectedDialect, fixedDialect } from '../../src/llm/detect.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
 import type { Dialect } from '../../src/llm/types.ts';
@@ -14,8 +14,8 @@ const status = (code: number, text: string = CANARY): Answer => ({ status: code,
 
 /** A server that answers by path; what it does not know is a 404. */
 const detect = async (paths: Readonly<Record<string, Step>>, signal = new AbortController().signal) => {
-  const { exchange, calls } = createScriptedExchange(({ url }) => paths[url.replace(BASE_URL, '')] ?? status(404));
-  const found = detectDialect({ baseUrl: BASE_URL, exchange, headers: { authorization: 'Bearer k' }, signal });
+  const { httpClient, calls } = createScriptedExchange(({ url }) => paths[url.replace(BASE_URL, '')] ?? status(404));
+  const found = detectDialect({ baseUrl: BASE_URL, httpClient, headers: { authorization: 'Bearer k' }, signal });
   const { dialect, isCertain } = (await found) ?? {};
   return { name: dialect?.name, isCertain, paths: calls.map(({ path }) => path), calls };
 };
@@ -48,7 +48,7 @@ describe('the dialect of a self-hosted server', (check) => {
   check('is refused where an Ollama shows only its other dialect, in which it cuts long prompts', async () => {
     const models = { text: '{"object":"list","data":[{"id":"gpt-oss:20b","object":"model","owned_by":"library"}]}' };
     const thrown = await rejection(detect({ '/v1/models': models }));
-    assert.is(thrown instanceof ExchangeError && thrown.code, 'OLLAMA_WITHOUT_ITS_API');
+    assert.is(thrown instanceof HttpClientError && thrown.code, 'OLLAMA_WITHOUT_ITS_API');
   });
 
   check('is supposed to be Ollama where the door is shut: the refusal will be seen, and nothing is cut', async () => {
@@ -87,7 +87,7 @@ describe('the dialect of a self-hosted server', (check) => {
     for (const code of [500, 502, 503, 504]) {
       for (const models of [MODELS, status(401)]) {
         const thrown = await rejection(detect({ '/api/version': status(code), '/v1/models': models }));
-        assert.is(thrown instanceof ExchangeError && thrown.code, `HTTP_${code}`);
+        assert.is(thrown instanceof HttpClientError && thrown.code, `HTTP_${code}`);
       }
     }
   });
@@ -107,7 +107,7 @@ describe('the dialect of a self-hosted server', (check) => {
 /** A choice whose questions are answered by hand. */
 const asking = () => {
   const questions: PromiseWithResolvers<Detected | undefined>[] = [];
-  const choice = askedDialect(() => {
+  const choice = detectedDialect(() => {
     const question = Promise.withResolvers<Detected | undefined>();
     questions.push(question);
     return question.promise;

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
-import { attemptLimitMs, type ChatAnswer, type GaveUp } from '../../src/llm/failover.ts';
+import { type AllKeysFailed, attemptLimitMs, type ChatAnswer } from '../../src/llm/failover.ts';
 import { describe, rejection } from '../check.ts';
 import { createBackendWorld, detailOf, failing, GOOD } from './backend-world.ts';
 import { type Answer, CANARY, ollamaAnswer, reset, type Step } from './scripted-client.ts';
@@ -34,15 +34,15 @@ const UNUSABLE: readonly Answer[] = [
   { text: ollamaAnswer({ model: 'other' }) },
 ];
 
-const answerOf = (result: ChatAnswer | GaveUp): ChatAnswer => {
+const answerOf = (result: ChatAnswer | AllKeysFailed): ChatAnswer => {
   if (result.kind !== 'answer') throw new Error(`Gave up: ${JSON.stringify(result)}`);
   return result;
 };
-const surrenderOf = (result: ChatAnswer | GaveUp): GaveUp => {
+const surrenderOf = (result: ChatAnswer | AllKeysFailed): AllKeysFailed => {
   if (result.kind !== 'gave-up') throw new Error(`Answered: ${JSON.stringify(result)}`);
   return result;
 };
-const saysVerdict = (result: ChatAnswer | GaveUp): boolean => {
+const saysVerdict = (result: ChatAnswer | AllKeysFailed): boolean => {
   const { outcome } = answerOf(result);
   return outcome.kind === 'answered' && outcome.reply.kind === 'said' && outcome.reply.content === 'the verdict';
 };
@@ -70,9 +70,9 @@ describe('a question over several keys', (check) => {
     check(`tells the exact wait when ${name} was every key's answer`, async () => {
       for (const keys of ['a', 'abc']) {
         const world = createBackendWorld({ keys, script: fails(step) });
-        const { fault, isHostTrouble } = surrenderOf(await world.ask());
+        const { fault, isHostFailure } = surrenderOf(await world.ask());
         assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: restMs });
-        assert.is(isHostTrouble, false);
+        assert.is(isHostFailure, false);
         assert.is(world.order(), keys);
         assert.ok(world.states().every((state) => state === 'cooling'));
         await world.clock.advance(restMs - 1);
@@ -82,7 +82,7 @@ describe('a question over several keys', (check) => {
     });
   }
 
-  for (const [name, step, isHostTrouble] of FAILURES) {
+  for (const [name, step, isHostFailure] of FAILURES) {
     check(`moves on and rests no key after "${name}"`, async () => {
       const world = createBackendWorld({ keys: 'abc', script: [step, step, GOOD] });
       assert.ok(saysVerdict(await world.ask()));
@@ -95,7 +95,7 @@ describe('a question over several keys', (check) => {
         const world = createBackendWorld({ keys, script: fails(step) });
         const surrender = surrenderOf(await world.ask());
         assert.equal(surrender.fault.detail, { kind: 'backend-error', reason: name });
-        assert.is(surrender.isHostTrouble, isHostTrouble);
+        assert.is(surrender.isHostFailure, isHostFailure);
         assert.is(world.order(), keys);
         assert.ok(world.states().every((state) => state === 'active'));
       }
@@ -337,9 +337,9 @@ describe('the time for one call', (check) => {
     const world = createBackendWorld({ keys: 'ab', script: ['silence', failing(401)] });
     const asked = world.ask();
     await world.clock.advance(15_000);
-    const { fault, isHostTrouble } = surrenderOf(await asked);
+    const { fault, isHostFailure } = surrenderOf(await asked);
     assert.is(fault.detail.kind, 'backend-timeout');
-    assert.is(isHostTrouble, true);
+    assert.is(isHostFailure, true);
     assert.is(world.clock.pending(), 0);
   });
 

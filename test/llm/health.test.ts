@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { ExchangeError } from '../../src/core/http/client.ts';
-import { askedDialect, type DialectChoice, fixedDialect } from '../../src/llm/detect.ts';
-import { askHealth, type BackendHealth } from '../../src/llm/health.ts';
+import { HttpClientError } from '../../src/core/http/client.ts';
+import { type DialectChoice, detectedDialect, fixedDialect } from '../../src/llm/detect.ts';
+import { type BackendHealth, checkBackendHealth } from '../../src/llm/health.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
 import { describe, rejection } from '../check.ts';
@@ -13,8 +13,8 @@ const LIST = { text: '{"object":"list","data":[{"id":"gpt-oss-20b"}]}' };
 const never = new AbortController().signal;
 
 const health = async (step: Step, dialect: DialectChoice = fixedDialect(ollama), signal = never, key = keyOf('a')) => {
-  const { exchange, calls } = createScriptedExchange([step]);
-  const answer = await askHealth({ baseUrl: BASE_URL, dialect, exchange }, key, signal);
+  const { httpClient, calls } = createScriptedExchange([step]);
+  const answer = await checkBackendHealth({ baseUrl: BASE_URL, dialect, httpClient }, key, signal);
   assert.not.match(JSON.stringify(answer), CANARY);
   return { answer, calls };
 };
@@ -73,7 +73,7 @@ describe('the health of a backend', (check) => {
   });
 
   check('is bad, with the reason, where the server that should tell its dialect is not reached', async () => {
-    const current = () => Promise.reject(new ExchangeError('ECONNREFUSED'));
+    const current = () => Promise.reject(new HttpClientError('ECONNREFUSED'));
     const { answer, calls } = await health(TAGS, { current, forget() {} });
     assert.equal(answer, down('the backend is not reached (ECONNREFUSED)'));
     assert.is(calls.length, 0);
@@ -87,7 +87,7 @@ describe('the health of a backend', (check) => {
       [TAGS, 1],
     ] as const) {
       let questions = 0;
-      const dialect = askedDialect(async () => {
+      const dialect = detectedDialect(async () => {
         questions += 1;
         return { dialect: ollama, isCertain: true };
       });

@@ -1,6 +1,6 @@
 import { untilAborted } from '../../src/core/async.ts';
-import { type Exchange, ExchangeError, type Received, type Sent } from '../../src/core/http/client.ts';
-import type { ChatCall } from '../../src/llm/types.ts';
+import { type HttpClient, HttpClientError, type HttpRequest, type HttpResponse } from '../../src/core/http/client.ts';
+import type { ChatRequest } from '../../src/llm/types.ts';
 
 export type Answer = {
   readonly status?: number;
@@ -9,11 +9,11 @@ export type Answer = {
 };
 /** What the backend does with one call: it answers, fails below HTTP, is silent until the caller leaves, or answers later. */
 export type Step = Answer | Error | 'silence' | Promise<Answer>;
-export type Script = readonly Step[] | ((sent: Sent, index: number) => Step);
+export type Script = readonly Step[] | ((sent: HttpRequest, index: number) => Step);
 
 /** One call as the backend saw it. `key` is its bearer, nothing when it came without one. */
 export type SeenCall = {
-  readonly sent: Sent;
+  readonly sent: HttpRequest;
   readonly path: string;
   readonly key: string | undefined;
   end: 'running' | 'answered' | 'failed' | 'aborted';
@@ -24,16 +24,16 @@ export const BASE_URL = 'http://backend.test:11434';
 /** A word that only the backend says: wherever it turns up, something was passed on that must not be. */
 export const CANARY = 'tr0ub4dor-someone@example.com';
 
-const receivedFrom = ({ status = 200, text = '', headers = {} }: Answer): Received => ({
+const receivedFrom = ({ status = 200, text = '', headers = {} }: Answer): HttpResponse => ({
   status,
   header: (name) => headers[name] ?? null,
   text,
 });
 
 /** An exchange that keeps to the script and remembers who asked what. A call that the script does not know of is a bug. */
-export const createScriptedExchange = (script: Script): { exchange: Exchange; calls: readonly SeenCall[] } => {
+export const createScriptedExchange = (script: Script): { httpClient: HttpClient; calls: readonly SeenCall[] } => {
   const calls: SeenCall[] = [];
-  const exchange: Exchange = async (sent) => {
+  const httpClient: HttpClient = async (sent) => {
     sent.signal.throwIfAborted();
     const step = typeof script === 'function' ? script(sent, calls.length) : script[calls.length];
     const { pathname, origin } = new URL(sent.url);
@@ -53,12 +53,12 @@ export const createScriptedExchange = (script: Script): { exchange: Exchange; ca
       throw error;
     }
   };
-  return { exchange, calls };
+  return { httpClient, calls };
 };
 
-export const reset = (code = 'ECONNRESET'): ExchangeError => new ExchangeError(code);
+export const reset = (code = 'ECONNRESET'): HttpClientError => new HttpClientError(code);
 
-export const CALL: ChatCall = {
+export const CALL: ChatRequest = {
   model: 'gpt-oss:20b',
   system: 'the policy',
   user: 'the text',

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { type Exchange, ExchangeError, type Received } from '../../src/core/http/client.ts';
-import { createGate } from '../../src/core/semaphore.ts';
+import { type HttpClient, HttpClientError, type HttpResponse } from '../../src/core/http/client.ts';
+import { createSemaphore } from '../../src/core/semaphore.ts';
 import { BALANCE_FAULTS, ROUTE_FAULTS } from '../../src/demo/relay/faults/names.ts';
 import type { ToolAnswer } from '../../src/relay-admin/app.ts';
 import { createRelay } from '../../src/relay-admin/relay/client.ts';
@@ -88,7 +88,7 @@ describe('nine tools over a relay that fails', (check) => {
         ])
           await callInTrouble(name, (world) => {
             world.beforeSending = () => {
-              throw new ExchangeError(code);
+              throw new HttpClientError(code);
             };
           });
     },
@@ -207,17 +207,17 @@ describe('nine tools over sockets', (check) => {
   });
 });
 
-const GOOD: Received = { status: 200, header: () => null, text: '{"code":0,"message":"success","data":{}}' };
+const GOOD: HttpResponse = { status: 200, header: () => null, text: '{"code":0,"message":"success","data":{}}' };
 
 /** What the relay port throws when the exchange below it does as told. */
-const thrownBy = async (exchange: Exchange): Promise<readonly unknown[]> => {
+const thrownBy = async (httpClient: HttpClient): Promise<readonly unknown[]> => {
   const clock = createFakeClock();
   const relay = createRelay({
     address: { origin: 'http://relay.test', host: 'relay.test' },
     key: { kind: 'present', secret: KEY },
-    exchange,
+    httpClient,
     clock,
-    gate: createGate(8, 8),
+    gate: createSemaphore(8, 8),
     version: '0.0.0',
   });
   const { signal } = new AbortController();
@@ -236,7 +236,7 @@ const thrownBy = async (exchange: Exchange): Promise<readonly unknown[]> => {
 describe('what is thrown on the way', (check) => {
   check('holds no key in its message, stack or cause, whatever the exchange threw', async () => {
     const failures: readonly unknown[] = [
-      new ExchangeError('ECONNRESET'),
+      new HttpClientError('ECONNRESET'),
       Object.assign(new TypeError('fetch failed'), { cause: new Error('socket hang up') }),
       new DOMException('gone', 'AbortError'),
     ];

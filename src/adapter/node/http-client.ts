@@ -1,7 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import { type Exchange, ExchangeError, type OpenStream, type Received } from '../../core/http/client.ts';
-import type { NodeExchange } from './undici-client.ts';
+import { type HttpClient, HttpClientError, type HttpResponse, type OpenHttpStream } from '../../core/http/client.ts';
+import type { NodeHttpClient } from './undici-client.ts';
 
 export type ConnectLimit = { readonly connectLimitMs?: number };
 
@@ -20,7 +20,7 @@ const readText = async (answer: IncomingMessage, limitBytes: number): Promise<st
   let bytes = 0;
   for await (const chunk of answer) {
     bytes += chunk.byteLength;
-    if (bytes > limitBytes) throw new ExchangeError('ANSWER_TOO_LARGE');
+    if (bytes > limitBytes) throw new HttpClientError('ANSWER_TOO_LARGE');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -36,7 +36,7 @@ export const headerFrom = (answer: IncomingMessage) => (name: string) => {
 export const limitConnecting = (sending: ClientRequest, limitMs: number): void => {
   sending.once('socket', (socket) => {
     if (!socket.connecting) return;
-    const timer = setTimeout(() => sending.destroy(new ExchangeError('CONNECT_TIMEOUT')), limitMs);
+    const timer = setTimeout(() => sending.destroy(new HttpClientError('CONNECT_TIMEOUT')), limitMs);
     for (const event of ['connect', 'close'] as const) socket.once(event, () => clearTimeout(timer));
   });
 };
@@ -52,7 +52,7 @@ export const answerTo = (sending: ClientRequest): Promise<IncomingMessage> =>
  * An exchange over Node's own client: nothing to load, and nothing is ever sent again by itself. Whatever changes
  * something gets a connection of its own, so that no stale one can leave its fate in doubt. No proxies.
  */
-export const createNodeHttpExchange = ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): NodeExchange => {
+export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): NodeHttpClient => {
   const kept = { keepAlive: true, maxFreeSockets: KEPT_SOCKETS };
   const agents = { 'http:': new HttpAgent(kept), 'https:': new HttpsAgent(kept) };
   const open = (url: URL, method: string, headers: Readonly<Record<string, string>>): ClientRequest => {
@@ -60,7 +60,7 @@ export const createNodeHttpExchange = ({ connectLimitMs = CONNECT_LIMIT_MS }: Co
     const agent = method === 'GET' ? agents[isSecure ? 'https:' : 'http:'] : false;
     return (isSecure ? requestHttps : requestHttp)(url, { method, headers: { ...headers }, agent });
   };
-  const exchange: Exchange = async ({ method, url, headers, body, signal, limitBytes }) => {
+  const httpClient: HttpClient = async ({ method, url, headers, body, signal, limitBytes }) => {
     signal.throwIfAborted();
     let sending: ClientRequest | undefined;
     const gone = Promise.withResolvers<never>();
@@ -70,7 +70,7 @@ export const createNodeHttpExchange = ({ connectLimitMs = CONNECT_LIMIT_MS }: Co
       sending?.destroy();
     };
     signal.addEventListener('abort', leave, { once: true });
-    const send = async (): Promise<Received> => {
+    const send = async (): Promise<HttpResponse> => {
       sending = open(new URL(url), method, headers);
       limitConnecting(sending, connectLimitMs);
       const answered = answerTo(sending);
@@ -84,13 +84,13 @@ export const createNodeHttpExchange = ({ connectLimitMs = CONNECT_LIMIT_MS }: Co
     } catch (error) {
       sending?.destroy();
       if (signal.aborted) throw signal.reason;
-      throw error instanceof ExchangeError ? error : new ExchangeError(codeOf(error));
+      throw error instanceof HttpClientError ? error : new HttpClientError(codeOf(error));
     } finally {
       signal.removeEventListener('abort', leave);
     }
   };
   return {
-    exchange,
+    httpClient,
     async close() {
       for (const agent of Object.values(agents)) agent.destroy();
     },
@@ -102,7 +102,7 @@ export const createNodeHttpExchange = ({ connectLimitMs = CONNECT_LIMIT_MS }: Co
  * the rest. No redirects, no proxies, nothing is asked twice.
  */
 export const createNodeHttpStream =
-  ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): OpenStream =>
+  ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): OpenHttpStream =>
   async ({ url, headers, signal }) => {
     signal.throwIfAborted();
     let sending: ClientRequest | undefined;
@@ -110,7 +110,7 @@ export const createNodeHttpStream =
     const reasonOf = (error: unknown): unknown => {
       signal.removeEventListener('abort', leave);
       if (signal.aborted) return signal.reason;
-      return error instanceof ExchangeError ? error : new ExchangeError(codeOf(error));
+      return error instanceof HttpClientError ? error : new HttpClientError(codeOf(error));
     };
     async function* chunksOf(answer: IncomingMessage): AsyncGenerator<Uint8Array> {
       try {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
-import type { Handler } from '../../core/http/server.ts';
+import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from './clock.ts';
 
 export type ServeNeeds = { readonly host: string; readonly port: number };

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, type Variables } from '../../core/config.ts';
-import type { Handler } from '../../core/http/server.ts';
+import type { Handler } from '../../core/http/handler.ts';
 import type { Log } from '../../core/log.ts';
 import { type RunningServer, serveNode } from './server.ts';
 

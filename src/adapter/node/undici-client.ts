@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { ConfigError, type Variables } from '../../core/config.ts';
-import { type Exchange, ExchangeError, type Received } from '../../core/http/client.ts';
+import { type HttpClient, HttpClientError, type HttpResponse } from '../../core/http/client.ts';
 
 const HEADERS_TIMEOUT_MS = 0;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -15,7 +15,7 @@ const headerFrom = (headers: Readonly<Record<string, string | string[] | undefin
   return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
 };
 
-type Settle = { readonly resolve: (received: Received) => void; readonly reject: (error: unknown) => void };
+type Settle = { readonly resolve: (received: HttpResponse) => void; readonly reject: (error: unknown) => void };
 
 /** Collects one answer, bounded. undici's own Request and Readable objects cost more than the call itself. */
 const collector = (
@@ -45,7 +45,7 @@ const collector = (
     },
     onResponseData(_controller, chunk) {
       bytes += chunk.byteLength;
-      if (bytes > limitBytes) controller?.abort(new ExchangeError('ANSWER_TOO_LARGE'));
+      if (bytes > limitBytes) controller?.abort(new HttpClientError('ANSWER_TOO_LARGE'));
       else chunks.push(chunk);
     },
     onResponseEnd() {
@@ -54,7 +54,7 @@ const collector = (
     },
     onResponseError(_controller, error) {
       signal.removeEventListener('abort', leave);
-      reject(error instanceof ExchangeError ? error : new ExchangeError(codeOf(error)));
+      reject(error instanceof HttpClientError ? error : new HttpClientError(codeOf(error)));
     },
   };
 };
@@ -87,10 +87,10 @@ export const dispatcherFor = ({ httpProxy = '', httpsProxy = '', noProxy = '' }:
   return new EnvHttpProxyAgent({ ...limits, clientFactory: proxyClient, httpProxy, httpsProxy, noProxy });
 };
 
-export type NodeExchange = { readonly exchange: Exchange; readonly close: () => Promise<void> };
+export type NodeHttpClient = { readonly httpClient: HttpClient; readonly close: () => Promise<void> };
 
 /** An exchange over undici's connection pools, through the proxies when there are any. Deadlines are the caller's. */
-export const createNodeExchange = (proxies: ProxySettings): NodeExchange => {
+export const createUndiciClient = (proxies: ProxySettings): NodeHttpClient => {
   const dispatcher = dispatcherFor(proxies);
   // A gateway asks at a handful of addresses, and taking one apart anew for every call is not free.
   const targets = new Map<string, { readonly origin: string; readonly path: string }>();
@@ -104,7 +104,7 @@ export const createNodeExchange = (proxies: ProxySettings): NodeExchange => {
     return target;
   };
   return {
-    exchange: ({ method, url, headers, body, signal, limitBytes }) =>
+    httpClient: ({ method, url, headers, body, signal, limitBytes }) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         dispatcher.dispatch(

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Answered } from '../../core/http/server.ts';
+import type { AnsweredRequest } from '../../core/http/handler.ts';
 
 /** From a cached answer to a deadline at its end: fine where answers from memory lie, and around a model's seconds. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30];
@@ -79,7 +79,7 @@ export const createMetrics = (version: string) => {
   const requests = tally('requests_total', 'Requests answered', ['method', 'route', 'status']);
   const requestTime = timer('request_duration_seconds', 'Time from request to answer', ['route']);
   gauge('build_info', 'Always 1', ['version']).set({ version }, 1);
-  const answered = ({ method, route, status: code, durationMs }: Answered): void => {
+  const answered = ({ method, route, status: code, durationMs }: AnsweredRequest): void => {
     requests(`${method} ${code} ${route}`, 1, () => ({ method, route, status: String(code) }));
     requestTime(route, durationMs);
   };

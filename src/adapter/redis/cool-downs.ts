@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
 import type { SharedState } from '../../gateway/app.ts';
-import type { KeyChange, SharedRest } from '../../llm/key-pool.ts';
+import type { KeyChange, SharedCoolDown } from '../../llm/key-pool.ts';
 import type { RedisLink } from './connection.ts';
 
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
@@ -47,7 +47,7 @@ export type RedisCoolDownsNeeds = {
 /** Cool-downs of backend keys in common. What could not be told is told when Redis is back, as far as it still holds. */
 export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['coolDowns'] => {
   const { link, clock, channel, prefix, replica } = needs;
-  const adopters: ((rest: SharedRest) => void)[] = [];
+  const adopters: ((rest: SharedCoolDown) => void)[] = [];
   const untold = new Map<string, { readonly change: KeyChange; readonly at: number }>();
   /** For each load under way, the keys of which there has been news since it began. */
   const loads = new Set<Set<string>>();
@@ -69,7 +69,7 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
     if (told !== undefined && untold.get(fingerprint) === entry) untold.delete(fingerprint);
   };
 
-  const adopt = ({ fingerprint, reason, restMs, strikes }: SharedRest): void => {
+  const adopt = ({ fingerprint, reason, restMs, strikes }: SharedCoolDown): void => {
     for (const take of adopters) take({ fingerprint, reason, restMs, strikes });
   };
 

@@ -1,6 +1,6 @@
 import { createDeadline } from '../../core/async.ts';
 import { ConfigError } from '../../core/config.ts';
-import type { Exchange } from '../../core/http/client.ts';
+import type { HttpClient } from '../../core/http/client.ts';
 import type { BackendSettings, GatewayConfig } from '../../gateway/config.ts';
 import { systemClock } from '../node/clock.ts';
 
@@ -15,11 +15,11 @@ const NO_BACKEND = [
   '  just looking: npm run demo (or: gatehouse demo) starts a gateway with a toy judge',
 ];
 
-const isAnswering = async (exchange: Exchange): Promise<boolean> => {
+const isAnswering = async (httpClient: HttpClient): Promise<boolean> => {
   const { signal, clear } = createDeadline(systemClock, LOOK_LIMIT_MS);
   try {
     const url = `${LOCAL_OLLAMA}/api/version`;
-    const { status } = await exchange({ method: 'GET', url, headers: {}, signal, limitBytes: 10_000 });
+    const { status } = await httpClient({ method: 'GET', url, headers: {}, signal, limitBytes: 10_000 });
     return status === 200;
   } catch {
     return false;
@@ -31,10 +31,10 @@ const isAnswering = async (exchange: Exchange): Promise<boolean> => {
 /** The configured backend; in development else an Ollama on this machine. Throws a `ConfigError` that shows the ways to one. */
 export const findBackend = async (
   { backend, settings }: GatewayConfig,
-  exchange: Exchange,
+  httpClient: HttpClient,
 ): Promise<BackendSettings> => {
   if (backend !== undefined) return backend;
-  if (settings.APP_ENV === 'development' && (await isAnswering(exchange))) {
+  if (settings.APP_ENV === 'development' && (await isAnswering(httpClient))) {
     return { kind: 'self-hosted', baseUrl: LOCAL_OLLAMA, keys: [], dialect: 'ollama' };
   }
   throw new ConfigError(NO_BACKEND);

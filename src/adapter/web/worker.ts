@@ -1,5 +1,5 @@
 import { ConfigError, type Variables } from '../../core/config.ts';
-import type { Handler } from '../../core/http/server.ts';
+import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from '../node/clock.ts';
 
 /** What a Worker's module exports, and what `deno serve` and `bun` take as well. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, expectation } from '../../core/config.ts';
+import { ConfigError, expectedText } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 import {
   type ConfigPath,
@@ -166,7 +166,7 @@ export const crossProblems = (file: unknown): readonly ConfigProblem[] => {
 const words = (issue: v.BaseIssue<unknown>): string => {
   if (issue.received !== 'undefined' && issue.expected === 'Object') return 'expected an object';
   if (issue.received !== 'undefined' && issue.expected === 'Array') return 'expected a list';
-  return expectation(issue);
+  return expectedText(issue);
 };
 
 const isStep = (step: unknown): step is string | number => typeof step === 'string' || typeof step === 'number';

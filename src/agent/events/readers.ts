@@ -1,4 +1,4 @@
-import { pause, wakeablePause } from '../../core/async.ts';
+import { pause, pauseUntil } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 
 /** An open event stream, as whoever feeds it tells of it. */
@@ -88,7 +88,7 @@ export const afterEvents = async <T>(
   const caughtUp = streams.caughtUp();
   if (caughtUp === undefined) return value;
   try {
-    await wakeablePause(clock, { ms: LIMIT_MS, woken: caughtUp }, ending);
+    await pauseUntil(clock, { ms: LIMIT_MS, woken: caughtUp }, ending);
     await pause(clock, LEAD_MS, ending);
   } catch {
     // The server stops.

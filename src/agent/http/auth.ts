@@ -1,8 +1,8 @@
 import { Fault } from '../../core/fault.ts';
-import { hasCredentials, isOfThisMachine } from '../../core/http/auth.ts';
-import { json } from '../../core/http/json-response.ts';
+import { hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts';
+import { guard, type Handler } from '../../core/http/handler.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
-import { guard, type Handler } from '../../core/http/server.ts';
 import type { AgentNeeds } from '../app.ts';
 import type { RouteNeeds } from '../context.ts';
 import { StoreUnavailable } from '../store/errors.ts';
@@ -62,15 +62,15 @@ const OF_ANOTHER_ORIGIN = new Fault({
 
 const tableFor = (needs: RouteNeeds, stateNow: () => AgentState, isStoreUp: () => boolean): RouteTable => {
   const { version, meter } = needs;
-  const doc = () => json(200, docOf(version));
+  const doc = () => jsonResponse(200, docOf(version));
   const ready = () => {
     const state = stateNow();
-    if (state === 'ready' && isStoreUp()) return json(200, { status: 'ready' });
+    if (state === 'ready' && isStoreUp()) return jsonResponse(200, { status: 'ready' });
     const reasons = [state === 'ready' ? 'the store cannot be reached' : state];
-    return json(503, { status: 'not ready', reasons }, { 'retry-after': String(SOON_MS / 1000) });
+    return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': String(SOON_MS / 1000) });
   };
   return {
-    '/health': { GET: () => json(200, { status: 'ok', service: 'agent', version }) },
+    '/health': { GET: () => jsonResponse(200, { status: 'ok', service: 'agent', version }) },
     '/ready': { GET: ready },
     ...sessionRoutes(needs),
     ...messageRoutes(needs),
@@ -107,9 +107,9 @@ export const createFrontDoor = (
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);
     if (hasForeignOrigin(request)) throw OF_ANOTHER_ORIGIN;
-    if (!isOpen && credentials !== undefined && !hasCredentials(request, credentials))
+    if (!isOpen && credentials !== undefined && !hasBasicCredentials(request, credentials))
       throw new Fault({ kind: 'unauthorized' });
-    if (isForThisMachine && credentials === undefined && !isOfThisMachine(request)) throw NOT_OF_THIS_MACHINE;
+    if (isForThisMachine && credentials === undefined && !isFromLocalProgram(request)) throw NOT_OF_THIS_MACHINE;
     const state = stateNow();
     if (!isOpen && state !== 'ready')
       throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: SOON_MS });

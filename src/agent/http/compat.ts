@@ -1,4 +1,4 @@
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteNeeds } from '../context.ts';
 import { LogIn, readBody } from '../protocol/request-schemas.ts';
@@ -30,7 +30,7 @@ const EMPTY_PLACED_LISTS = [
 ];
 
 const tableOf = (paths: readonly string[], answer: (request: Request) => unknown): RouteTable =>
-  Object.fromEntries(paths.map((path) => [path, { GET: (request: Request) => json(200, answer(request)) }]));
+  Object.fromEntries(paths.map((path) => [path, { GET: (request: Request) => jsonResponse(200, answer(request)) }]));
 
 /**
  * What OpenCode's clients ask for beside sessions: what there is to know, and the empty value of what this server does not
@@ -51,26 +51,26 @@ export const clientRoutes = ({ clock, directory, sessions, shown }: RouteNeeds):
   };
   const nothingOf = async (id: string): Promise<Response> => {
     await sessions.get(id);
-    return json(200, []);
+    return jsonResponse(200, []);
   };
   return {
     ...tableOf(EMPTY_LISTS, () => []),
     ...tableOf(EMPTY_PLACED_LISTS, (request) => ({ location: locationOf(request), data: [] })),
     ...tableOf(['/vcs', '/provider/auth', '/experimental/resource'], () => ({})),
-    '/api/location': { GET: (request) => json(200, locationOf(request)) },
+    '/api/location': { GET: (request) => jsonResponse(200, locationOf(request)) },
     '/session/:id/todo': { GET: (_request, { id = '' }) => nothingOf(id) },
     '/session/:id/diff': { GET: (_request, { id = '' }) => nothingOf(id) },
-    '/project': { GET: (request) => json(200, [projectOf(request)]) },
-    '/project/current': { GET: (request) => json(200, projectOf(request)) },
-    '/project/:id/directories': { GET: () => json(200, []) },
-    '/experimental/capabilities': { GET: () => json(200, { backgroundSubagents: false }) },
-    '/experimental/console': { GET: () => json(200, { consoleManagedProviders: [], switchableOrgCount: 0 }) },
-    '/global/config': { GET: () => json(200, shown.config) },
+    '/project': { GET: (request) => jsonResponse(200, [projectOf(request)]) },
+    '/project/current': { GET: (request) => jsonResponse(200, projectOf(request)) },
+    '/project/:id/directories': { GET: () => jsonResponse(200, []) },
+    '/experimental/capabilities': { GET: () => jsonResponse(200, { backgroundSubagents: false }) },
+    '/experimental/console': { GET: () => jsonResponse(200, { consoleManagedProviders: [], switchableOrgCount: 0 }) },
+    '/global/config': { GET: () => jsonResponse(200, shown.config) },
     '/log': {
       // Taken, and dropped: what a client says may be what a person said.
       async POST(request) {
         await readBody(request, LogIn);
-        return json(200, true);
+        return jsonResponse(200, true);
       },
     },
   };

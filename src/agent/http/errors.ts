@@ -1,6 +1,6 @@
 import type { FaultDetail } from '../../core/fault.ts';
-import { json } from '../../core/http/json-response.ts';
-import type { Replies } from '../../core/http/server.ts';
+import type { ErrorResponses } from '../../core/http/handler.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 
 /** An error in the shape that OpenCode's clients know. */
 const named = (
@@ -8,7 +8,7 @@ const named = (
   name: string,
   data: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
-): Response => json(status, { name, data }, headers);
+): Response => jsonResponse(status, { name, data }, headers);
 
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
@@ -67,7 +67,7 @@ const replyTo = (detail: FaultDetail): Response => {
   }
 };
 
-export const AGENT_REPLIES: Replies = {
-  to: replyTo,
-  toBug: () => named(500, 'UnknownError', { message: 'The server failed. The request id leads to the log line' }),
+export const AGENT_REPLIES: ErrorResponses = {
+  forFault: replyTo,
+  forBug: () => named(500, 'UnknownError', { message: 'The server failed. The request id leads to the log line' }),
 };

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
 import type { RouteNeeds } from '../context.ts';
@@ -68,7 +68,7 @@ const eventRoutes = (needs: RouteNeeds): RouteTable => {
 };
 
 const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
-  '/permission': { GET: async () => json(200, await approvals.open()) },
+  '/permission': { GET: async () => jsonResponse(200, await approvals.open()) },
   '/permission/:id/reply': {
     async POST(request, { id = '' }) {
       const given = await readBody(request, ReplyIn);
@@ -77,7 +77,7 @@ const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
           ? { reply: given.reply, ...(given.message === undefined ? {} : { message: given.message }) }
           : given;
       if (!(await approvals.reply(id, reply))) throw noPermission();
-      return json(200, true);
+      return jsonResponse(200, true);
     },
   },
   '/session/:id/permissions/:permissionID': {
@@ -86,18 +86,18 @@ const permissionRoutes = ({ approvals, sessions }: RouteNeeds): RouteTable => ({
       const { response } = await readBody(request, ResponseIn);
       const isOfSession = (await approvals.open()).some((asked) => asked.id === permissionID && asked.sessionID === id);
       if (!isOfSession || !(await approvals.reply(permissionID, { reply: response }))) throw noPermission();
-      return json(200, true);
+      return jsonResponse(200, true);
     },
   },
 });
 
 const mcpRoutes = ({ mcp }: RouteNeeds): RouteTable => {
   const switched = (what: McpStatus | 'not-found'): Response => {
-    if (what !== 'not-found') return json(200, true);
+    if (what !== 'not-found') return jsonResponse(200, true);
     throw new Fault({ kind: 'not-found', hint: 'No tool server of this name is configured' });
   };
   return {
-    '/mcp': { GET: () => json(200, mcp.statuses()) },
+    '/mcp': { GET: () => jsonResponse(200, mcp.statuses()) },
     '/mcp/:name/connect': {
       POST: async (request, { name = '' }) => switched(await mcp.connect(name, request.signal)),
     },
@@ -110,15 +110,15 @@ export const otherRoutes = (needs: RouteNeeds): RouteTable => ({
   ...eventRoutes(needs),
   ...permissionRoutes(needs),
   ...mcpRoutes(needs),
-  '/global/health': { GET: () => json(200, { healthy: true, version: needs.version }) },
-  '/config': { GET: () => json(200, needs.shown.config) },
-  '/config/providers': { GET: () => json(200, needs.shown.configProviders) },
-  '/provider': { GET: () => json(200, needs.shown.provider) },
-  '/agent': { GET: () => json(200, needs.shown.agent) },
+  '/global/health': { GET: () => jsonResponse(200, { healthy: true, version: needs.version }) },
+  '/config': { GET: () => jsonResponse(200, needs.shown.config) },
+  '/config/providers': { GET: () => jsonResponse(200, needs.shown.configProviders) },
+  '/provider': { GET: () => jsonResponse(200, needs.shown.provider) },
+  '/agent': { GET: () => jsonResponse(200, needs.shown.agent) },
   '/path': {
     GET(request) {
       const directory = directoryOf(request, needs.directory);
-      return json(200, { home: '', state: '', config: '', worktree: directory, directory });
+      return jsonResponse(200, { home: '', state: '', config: '', worktree: directory, directory });
     },
   },
 });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteNeeds } from '../context.ts';
 import { afterEvents } from '../events/readers.ts';
@@ -143,7 +143,7 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
       },
       async POST(request, { id = '' }) {
         const { accepted, answer } = await begun(id, request);
-        if (answer === undefined) return json(200, accepted.told);
+        if (answer === undefined) return jsonResponse(200, accepted.told);
         // Whoever has stopped it does not wait for what was told before.
         const told = afterEvents(needs, toldOf(accepted, answer), (one) => !isStopped(one));
         return patientJson(clock, told, (error) => {

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { agentNamed, modelNamed } from '../agents/catalog.ts';
 import type { RouteNeeds } from '../context.ts';
@@ -61,7 +61,7 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
           ...(limit === undefined ? {} : { limit }),
           ...(updatedSince === undefined ? {} : { updatedSince }),
         });
-        return json(200, found);
+        return jsonResponse(200, found);
       },
       async POST(request) {
         const given = await readBody(request, SessionIn, true);
@@ -70,12 +70,12 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
           throw noParent();
         if (given.agent !== undefined) agentNamed(voices, given.agent);
         if (given.model !== undefined) modelNamed(voices, given.model);
-        return json(200, await sessions.create({ ...given, directory: directoryOf(request, directory) }));
+        return jsonResponse(200, await sessions.create({ ...given, directory: directoryOf(request, directory) }));
       },
     },
-    '/session/status': { GET: async () => json(200, await runs.statuses()) },
+    '/session/status': { GET: async () => jsonResponse(200, await runs.statuses()) },
     '/session/:id': {
-      GET: async (_request, { id = '' }) => json(200, await sessions.get(id)),
+      GET: async (_request, { id = '' }) => jsonResponse(200, await sessions.get(id)),
       async PATCH(request, { id = '' }) {
         const { title, metadata, permission, time } = await readBody(request, SessionChangeIn);
         const changed = await sessions.update(id, (session) => {
@@ -89,26 +89,26 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
             time: { ...times, ...(archived === undefined ? {} : { archived }) },
           };
         });
-        return json(200, changed);
+        return jsonResponse(200, changed);
       },
       async DELETE(_request, { id = '' }) {
         await sessions.get(id);
         // With it go the sessions that it has handed work to.
         await removeFamily(id);
-        return json(200, true);
+        return jsonResponse(200, true);
       },
     },
     '/session/:id/children': {
       async GET(_request, { id = '' }) {
         await sessions.get(id);
-        return json(200, await store.sessions({ parentID: id }));
+        return jsonResponse(200, await store.sessions({ parentID: id }));
       },
     },
     '/session/:id/abort': {
       async POST(_request, { id = '' }) {
         await sessions.get(id);
         await runs.abort(id);
-        return json(200, true);
+        return jsonResponse(200, true);
       },
     },
     '/session/:id/message/:messageID/part/:partID/output': {
@@ -139,17 +139,19 @@ export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
     '/session/:id/fork': {
       async POST(request, { id = '' }) {
         const { messageID } = await readBody(request, ForkIn, true);
-        return json(200, await forkSession(needs, id, messageID));
+        return jsonResponse(200, await forkSession(needs, id, messageID));
       },
     },
     '/session/:id/revert': {
       async POST(request, { id = '' }) {
         const { messageID, partID } = await readBody(request, RevertIn);
         const asked = { messageID, ...(partID === undefined ? {} : { partID }) };
-        return json(200, await revertSession(needs, id, asked));
+        return jsonResponse(200, await revertSession(needs, id, asked));
       },
     },
-    '/session/:id/unrevert': { POST: async (_request, { id = '' }) => json(200, await unrevertSession(needs, id)) },
+    '/session/:id/unrevert': {
+      POST: async (_request, { id = '' }) => jsonResponse(200, await unrevertSession(needs, id)),
+    },
     '/session/:id/summarize': {
       async POST(request, { id = '' }) {
         const { providerID, modelID } = await readBody(request, SummarizeIn);
@@ -165,7 +167,7 @@ export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
         await sessions.get(id);
         const told = await store.message(id, messageID);
         if (told === undefined) throw new Fault({ kind: 'not-found', hint: 'Message not found' });
-        return json(200, told);
+        return jsonResponse(200, told);
       },
       async DELETE(_request, { id = '', messageID = '' }) {
         const { directory } = await sessions.get(id);
@@ -173,7 +175,7 @@ export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
         if ((await store.message(id, messageID)) === undefined)
           throw new Fault({ kind: 'not-found', hint: 'Message not found' });
         await publisher.publish(directory, removedFact(id, [messageID]));
-        return json(200, true);
+        return jsonResponse(200, true);
       },
     },
   };

@@ -1,4 +1,4 @@
-import { pause, untilAborted, wakeablePause } from '../../core/async.ts';
+import { pause, pauseUntil, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ToolOutcome } from '../tools/tool.ts';
 import type { McpCall, McpConnection, McpTransport } from './client.ts';
@@ -183,7 +183,7 @@ export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife
       lose(problem, restMs, connectedAt !== undefined);
       if (connectedAt === undefined) attempted();
       await transport?.close();
-      await wakeablePause(clock, { ms: restMs, woken: woken.promise }, signal);
+      await pauseUntil(clock, { ms: restMs, woken: woken.promise }, signal);
       return failures;
     } finally {
       wake = () => {};

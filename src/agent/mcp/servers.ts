@@ -1,4 +1,4 @@
-import { untilAborted, wakeablePause } from '../../core/async.ts';
+import { pauseUntil, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { REDACTED, withoutSecrets } from '../../core/secret-look.ts';
@@ -194,7 +194,7 @@ export const createMcpServers = (needs: McpServersNeeds): McpServers => {
       });
     },
     settled: (limitMs, signal) =>
-      settling === undefined ? undefined : wakeablePause(clock, { ms: limitMs, woken: settling }, signal),
+      settling === undefined ? undefined : pauseUntil(clock, { ms: limitMs, woken: settling }, signal),
     statuses: () => Object.fromEntries([...links].map(([name, link]) => [name, link.status()])),
     async connect(name, signal) {
       const link = links.get(name);
@@ -223,7 +223,7 @@ export const createMcpServers = (needs: McpServersNeeds): McpServers => {
       isStopped = true;
       const off = Promise.all([...links.values()].map((link) => link.off())).then(() => {});
       toolbox.refresh();
-      await wakeablePause(clock, { ms: STOP_LIMIT_MS, woken: off }, new AbortController().signal);
+      await pauseUntil(clock, { ms: STOP_LIMIT_MS, woken: off }, new AbortController().signal);
     },
   };
 };

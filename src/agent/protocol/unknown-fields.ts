@@ -1,4 +1,4 @@
-import { distance } from '../../core/config.ts';
+import { editDistance } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 
 /** A name that nobody reads, and that was most likely meant to be one that is read. */
@@ -17,7 +17,7 @@ const meantBy = (name: string, known: readonly string[]): string | undefined => 
   const limit = changesIn(name);
   const near = known.filter((other) => Math.abs(other.length - name.length) <= limit);
   return near
-    .map((other) => ({ other, away: distance(name, other) }))
+    .map((other) => ({ other, away: editDistance(name, other) }))
     .filter(({ away }) => away <= limit)
     .toSorted((left, right) => left.away - right.away)[0]?.other;
 };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { expectation } from '../../core/config.ts';
+import { expectedText } from '../../core/config.ts';
 import { issueOf } from '../../core/http/body.ts';
 import { IdOf, StoredMessage, StoredPart, StoredSession } from '../protocol/stored-schemas.ts';
 
@@ -171,7 +171,7 @@ const complaintOf = (issue: v.BaseIssue<unknown>): string => {
 /** What was given itself, not what a schema makes of it: names stay in their order. */
 const checkedBy = <Schema extends v.GenericSchema>(schema: Schema, given: unknown): v.InferInput<Schema> => {
   if (v.is(schema, given)) return given;
-  throw new SessionProblem(v.safeParse(schema, given, { message: expectation }).issues?.map(complaintOf) ?? []);
+  throw new SessionProblem(v.safeParse(schema, given, { message: expectedText }).issues?.map(complaintOf) ?? []);
 };
 
 /** What goes wrong is told with the line that it goes wrong in. */

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Received, Sent } from '../../core/http/client.ts';
+import type { HttpRequest, HttpResponse } from '../../core/http/client.ts';
 import { parseJson } from '../../core/json.ts';
 import { failureOf, refusalOf, unusable } from './errors.ts';
 import { AskRecord, MessageRecord, SessionRecord } from './schema.ts';
@@ -62,14 +62,14 @@ export const modelsFrom = (listed: ProvidersRecord, config: ConfigRecord): Agent
 };
 
 export type AgentNeeds = AgentPlace & {
-  readonly exchange: AgentExchange;
+  readonly httpClient: AgentExchange;
   readonly clock: Clock;
   /** For every call but a prompt. */
   readonly callLimitMs?: number;
 };
 
 type Call<Schema> = {
-  readonly method: Sent['method'];
+  readonly method: HttpRequest['method'];
   readonly path: string;
   readonly schema: Schema;
   readonly query?: Query;
@@ -119,18 +119,18 @@ const bodyOf = ({ parts, model, variant, agent, system, hasTools }: Prompt) => (
  * OpenCode goes on with the turn of a session that is deleted, and lists the questions of one that was aborted: abort before,
  * reject after.
  */
-export const createAgent = ({ exchange, clock, callLimitMs = CALL_LIMIT_MS, ...place }: AgentNeeds): Agent => {
+export const createAgent = ({ httpClient, clock, callLimitMs = CALL_LIMIT_MS, ...place }: AgentNeeds): Agent => {
   const { headers, urlOf } = agentAddress(place);
 
-  const received = async (call: Call<unknown>, signal: AbortSignal): Promise<Received> => {
+  const received = async (call: Call<unknown>, signal: AbortSignal): Promise<HttpResponse> => {
     const { method, path, query, body, limitBytes = ANSWER_LIMIT_BYTES, isPrompt = false } = call;
     const { isRepeatable = method !== 'POST' } = call;
     const sent = { method, url: urlOf(path, query), signal, limitBytes, isPrompt, isRepeatable };
     const accepting = { ...headers, accept: 'application/json' };
     try {
-      if (body === undefined) return await exchange({ ...sent, headers: accepting });
+      if (body === undefined) return await httpClient({ ...sent, headers: accepting });
       const json = { ...accepting, 'content-type': 'application/json' };
-      return await exchange({ ...sent, headers: json, body: JSON.stringify(body) });
+      return await httpClient({ ...sent, headers: json, body: JSON.stringify(body) });
     } catch (error) {
       if (signal.aborted && !(error instanceof Fault)) throw new Fault({ kind: 'client-left' });
       throw failureOf(error, { isPrompt });

@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { ExchangeError, isNeverConnected, type Received } from '../../core/http/client.ts';
+import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core/http/client.ts';
 import { parseJson } from '../../core/json.ts';
 import { retryAfterMs } from '../../core/retry.ts';
-import { UNSEEN_CHARACTERS } from '../../core/text.ts';
+import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 
 const WORDS_CHARS = 200;
 const DEFAULT_WAIT_MS = 1000;
@@ -28,14 +28,14 @@ const complaintIn = (text: string): string => {
   const words = parseJson(Complaint, text)?.data.message ?? '';
   const line = words
     .slice(0, 2 * WORDS_CHARS)
-    .replaceAll(UNSEEN_CHARACTERS, ' ')
+    .replaceAll(INVISIBLE_CHARACTERS, ' ')
     .replace(/\s+/g, ' ')
     .trim();
   return line === '' ? '' : `: ${line.slice(0, WORDS_CHARS).toWellFormed()}`;
 };
 
 /** An answer with another status than the one of success, as the fault that it comes to. */
-export const refusalOf = ({ status, text, header }: Received, now: number, asking: Asking): Fault => {
+export const refusalOf = ({ status, text, header }: HttpResponse, now: number, asking: Asking): Fault => {
   if (status === 401) {
     const message =
       "The agent server refused the bridge's credentials: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD";
@@ -74,7 +74,7 @@ export const isTooSlow = (error: unknown): boolean => error instanceof Fault && 
 
 /** What went wrong below HTTP, as a fault; all else as it is. */
 export const failureOf = (error: unknown, asking: Asking): unknown => {
-  if (!(error instanceof ExchangeError)) return error;
+  if (!(error instanceof HttpClientError)) return error;
   const { code } = error;
   if (code === 'ANSWER_TOO_LARGE') return failed(TOO_LARGE, 'The answer of the agent server is too large', asking);
   if (isNeverConnected(code))

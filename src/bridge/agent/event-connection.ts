@@ -1,16 +1,16 @@
 import type { Clock } from '../../core/clock.ts';
-import { ExchangeError, type OpenStream } from '../../core/http/client.ts';
-import { createSseLines, type SseNews } from '../../core/http/sse-parser.ts';
+import { HttpClientError, type OpenHttpStream } from '../../core/http/client.ts';
+import { createSseParser, type SseItem } from '../../core/http/sse-parser.ts';
 
 export type LinkNeeds = {
-  readonly stream: OpenStream;
+  readonly stream: OpenHttpStream;
   readonly clock: Clock;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Where an earlier connection has stopped, empty if nobody knows. */
   readonly lastID: string;
   /** Hears what comes, and says what that means for the connection. */
-  readonly hear: (news: SseNews) => LinkState;
+  readonly hear: (news: SseItem) => LinkState;
 };
 
 /** `opening`: the first event has not come. `over`: the server has said goodbye. */
@@ -41,7 +41,7 @@ const refusalIn = (status: number, type: string | null): string | undefined => {
 /** Follows the agent's event stream over one connection, from asking for it until it is gone. Rejects only for a bug. */
 export const followLink = async (needs: LinkNeeds, stopping: AbortSignal): Promise<LinkEnd> => {
   const { stream, clock, url, headers, lastID, hear } = needs;
-  const lines = createSseLines({ limitChars: EVENT_LIMIT_CHARS, lastID });
+  const lines = createSseParser({ limitChars: EVENT_LIMIT_CHARS, lastID });
   const leaving = new AbortController();
   let reason = 'ended';
   const leave = (why: string) => (): void => {
@@ -75,7 +75,7 @@ export const followLink = async (needs: LinkNeeds, stopping: AbortSignal): Promi
     await read();
   } catch (error) {
     if (!leaving.signal.aborted) {
-      if (!(error instanceof ExchangeError)) throw error;
+      if (!(error instanceof HttpClientError)) throw error;
       reason = error.code;
     }
   } finally {

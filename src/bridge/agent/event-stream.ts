@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { OpenStream } from '../../core/http/client.ts';
-import type { SseNews } from '../../core/http/sse-parser.ts';
+import type { OpenHttpStream } from '../../core/http/client.ts';
+import type { SseItem } from '../../core/http/sse-parser.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { followLink, type LinkEnd, type LinkState } from './event-connection.ts';
@@ -34,7 +34,7 @@ export const createSkipCount = (clock: Clock, log: Log) => {
 };
 
 export type FeedNeeds = AgentPlace & {
-  readonly stream: OpenStream;
+  readonly stream: OpenHttpStream;
   readonly clock: Clock;
   readonly log: Log;
   /** 0 to 1, and shortens what is waited before the next attempt. */
@@ -119,7 +119,7 @@ export const createFeed = ({ stream, clock, log, chance, ...place }: FeedNeeds):
       else skipped.add();
     } else if (typeof type !== 'string') skipped.add();
   };
-  const hear = (news: SseNews): LinkState => {
+  const hear = (news: SseItem): LinkState => {
     // A listener may have stopped it in the middle of what came together.
     if (stopping.signal.aborted) return 'over';
     if (news.kind === 'event') takeEvent(news.data);

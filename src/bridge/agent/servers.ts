@@ -2,12 +2,12 @@ import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Credentials } from '../../core/http/auth.ts';
 import {
-  type Exchange,
-  ExchangeError,
+  type HttpClient,
+  HttpClientError,
+  type HttpRequest,
+  type HttpResponse,
   isNeverConnected,
-  type OpenStream,
-  type Received,
-  type Sent,
+  type OpenHttpStream,
 } from '../../core/http/client.ts';
 import type { Log } from '../../core/log.ts';
 import { retryAfterMs } from '../../core/retry.ts';
@@ -48,13 +48,13 @@ export const agentAddress = ({ baseUrl, credentials, directory }: AgentPlace): A
 
 /** An exchange that may reach one of several servers, and another one if that does no harm. */
 export type AgentExchange = (
-  sent: Sent & {
+  sent: HttpRequest & {
     /** It begins a turn. */
     readonly isPrompt: boolean;
     /** It may have been done already, and is then no different. */
     readonly isRepeatable: boolean;
   },
-) => Promise<Received>;
+) => Promise<HttpResponse>;
 
 /** What is known of several servers that a request may go to. */
 export type AgentServers = {
@@ -65,8 +65,8 @@ export type AgentServers = {
 
 /** How the agent is reached. */
 export type AgentReach = AgentPlace & {
-  readonly exchange: AgentExchange;
-  readonly stream: OpenStream;
+  readonly httpClient: AgentExchange;
+  readonly stream: OpenHttpStream;
   /** Nothing where there is only one. */
   readonly servers: AgentServers | undefined;
 };
@@ -75,13 +75,13 @@ export type ReachNeeds = {
   /** Of servers on one store: what one was told, every other one knows. */
   readonly baseUrls: readonly string[];
   readonly credentials: Credentials | undefined;
-  readonly exchange: Exchange;
-  readonly stream: OpenStream;
+  readonly httpClient: HttpClient;
+  readonly stream: OpenHttpStream;
   readonly clock: Clock;
   readonly log: Log;
 };
 
-type Head = Pick<Received, 'status' | 'header'>;
+type Head = Pick<HttpResponse, 'status' | 'header'>;
 type Passage = { readonly errand: Errand; readonly isRepeatable: boolean };
 /** Asks the server at an address. */
 type Ask<Answer> = (baseUrl: string) => Promise<Answer>;
@@ -94,17 +94,17 @@ const isTurnedAway = ({ status, header }: Head): boolean => status === 503 && he
 
 /** Whether another server may be asked the same: nothing was sent, or twice is no different. A long answer is one everywhere. */
 const mayPassOn = (error: unknown, { isRepeatable }: Passage): boolean =>
-  error instanceof ExchangeError &&
+  error instanceof HttpClientError &&
   (isNeverConnected(error.code) || (isRepeatable && error.code !== 'ANSWER_TOO_LARGE'));
 
 /** Why a failure is held against the server. One that broke off may have ended an old connection, and no more. */
 const reproachIn = (error: unknown): string | undefined => {
   if (isTooSlow(error)) return 'no answer in time';
-  return error instanceof ExchangeError && isNeverConnected(error.code) ? error.code : undefined;
+  return error instanceof HttpClientError && isNeverConnected(error.code) ? error.code : undefined;
 };
 
 /** The ways to several servers as one: paths instead of addresses go in. */
-const spread = ({ baseUrls, credentials, exchange, stream, clock, log }: ReachNeeds): AgentReach => {
+const spread = ({ baseUrls, credentials, httpClient, stream, clock, log }: ReachNeeds): AgentReach => {
   const rota = createServerRota({ all: baseUrls.length, clock, log });
   const { headers, urlOf } = agentAddress({ baseUrl: '', credentials });
   let looking: Promise<void> | undefined;
@@ -148,7 +148,7 @@ const spread = ({ baseUrls, credentials, exchange, stream, clock, log }: ReachNe
     const deadline = createDeadline(clock, LOOK_LIMIT_MS);
     const { signal } = deadline;
     const sent = { method: 'GET', headers, signal, limitBytes: LOOK_LIMIT_BYTES } as const;
-    const ask: Ask<Received> = (baseUrl) => exchange({ ...sent, url: `${baseUrl}${urlOf('/session/status')}` });
+    const ask: Ask<HttpResponse> = (baseUrl) => httpClient({ ...sent, url: `${baseUrl}${urlOf('/session/status')}` });
     // What comes of it is noted already.
     await askAt(rota.beginAt(place), ask).catch(() => {});
     deadline.clear();
@@ -157,9 +157,9 @@ const spread = ({ baseUrls, credentials, exchange, stream, clock, log }: ReachNe
   return {
     baseUrl: '',
     credentials,
-    exchange({ isPrompt, isRepeatable, ...sent }) {
+    httpClient({ isPrompt, isRepeatable, ...sent }) {
       const errand = isPrompt ? 'prompt' : 'call';
-      return across({ errand, isRepeatable }, (baseUrl) => exchange({ ...sent, url: `${baseUrl}${sent.url}` }));
+      return across({ errand, isRepeatable }, (baseUrl) => httpClient({ ...sent, url: `${baseUrl}${sent.url}` }));
     },
     stream({ url, headers: named, signal }) {
       return across({ errand: 'feed', isRepeatable: true }, async (baseUrl) => {
@@ -185,8 +185,8 @@ const spread = ({ baseUrls, credentials, exchange, stream, clock, log }: ReachNe
 
 /** How the agent is reached: over the ways that are given if it has one address, else over any server that is well. */
 export const reachAgents = (needs: ReachNeeds): AgentReach => {
-  const { baseUrls, credentials, exchange, stream } = needs;
+  const { baseUrls, credentials, httpClient, stream } = needs;
   const [only = '', ...others] = baseUrls;
   if (others.length > 0) return spread(needs);
-  return { baseUrl: only, credentials, exchange, stream, servers: undefined };
+  return { baseUrl: only, credentials, httpClient, stream, servers: undefined };
 };

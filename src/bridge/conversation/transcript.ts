@@ -1,4 +1,4 @@
-import { UNSEEN_CHARACTERS } from '../../core/text.ts';
+import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { MessageRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
 import { type Asked, type PromptPart, type Said, wordsOf } from '../openai/request.ts';
@@ -96,7 +96,7 @@ const UNTITLED = 'Conversation';
 
 /** A title for a session: its first words, in one line. With one the agent need not ask a model for it. */
 export const sessionTitleFor = (prompt: readonly PromptPart[]): string => {
-  const line = wordsOf(prompt).slice(0, LOOKED_AT_CHARS).replace(/\s+/g, ' ').replace(UNSEEN_CHARACTERS, '').trim();
+  const line = wordsOf(prompt).slice(0, LOOKED_AT_CHARS).replace(/\s+/g, ' ').replace(INVISIBLE_CHARACTERS, '').trim();
   const points = [...line];
   if (points.length <= TITLE_CHARS) return line === '' ? UNTITLED : line;
   const cut = points.slice(0, TITLE_CHARS - 1).join('');

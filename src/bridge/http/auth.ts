@@ -1,6 +1,6 @@
 import { Fault } from '../../core/fault.ts';
-import { isOfThisMachine, isToThisMachine, keyIndexOf } from '../../core/http/auth.ts';
-import type { Handler } from '../../core/http/server.ts';
+import { isAddressedToLoopback, isFromLocalProgram, matchingKeyIndex } from '../../core/http/auth.ts';
+import type { Handler } from '../../core/http/handler.ts';
 
 import type { Owner } from '../conversation/types.ts';
 
@@ -35,13 +35,15 @@ export const createDoor = ({
   // A digest, because it is kept at the agent; with a word before it, because it is to be of no use elsewhere.
   const owners = keys.map((key) => digest(`gatehouse bridge ${key}`).slice(0, OWNER_CHARS));
   const isNear = (request: Request): boolean =>
-    isAllowed(request.headers.get('origin'), corsOrigins) ? isToThisMachine(request) : isOfThisMachine(request);
+    isAllowed(request.headers.get('origin'), corsOrigins)
+      ? isAddressedToLoopback(request)
+      : isFromLocalProgram(request);
   return (request) => {
     if (keys.length === 0) {
       if (isForThisMachine && !isNear(request)) throw NOT_OF_THIS_MACHINE;
       return 'anyone';
     }
-    const owner = owners[keyIndexOf(request, keys)];
+    const owner = owners[matchingKeyIndex(request, keys)];
     if (owner === undefined) throw new Fault({ kind: 'unauthorized' });
     return owner;
   };

@@ -1,6 +1,6 @@
 import { Fault, type FaultDetail } from '../../core/fault.ts';
-import { replyTo, replyToBug } from '../../core/http/response.ts';
-import type { Replies } from '../../core/http/server.ts';
+import type { ErrorResponses } from '../../core/http/handler.ts';
+import { errorResponse, internalErrorResponse } from '../../core/http/response.ts';
 
 /** Faults in the words of a bridge. Where the house's own words fit they are kept. */
 const inOurWords = (detail: FaultDetail): FaultDetail => {
@@ -27,8 +27,11 @@ const inOurWords = (detail: FaultDetail): FaultDetail => {
 };
 
 /** How the bridge answers failures: in OpenAI's shape. */
-export const BRIDGE_REPLIES: Replies = { to: (detail) => replyTo(inOurWords(detail)), toBug: replyToBug };
+export const BRIDGE_REPLIES: ErrorResponses = {
+  forFault: (detail) => errorResponse(inOurWords(detail)),
+  forBug: internalErrorResponse,
+};
 
 /** What went wrong as the data of a last event, in the words of an answer's body; empty for a client that left. */
 export const errorEvent = (error: unknown): Promise<string> =>
-  (error instanceof Fault ? replyTo(error.detail) : replyToBug()).text();
+  (error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse()).text();

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type Catalog, nameOf } from '../agent/models.ts';
 import type { AgentModel } from '../agent/types.ts';
@@ -22,14 +22,14 @@ export const modelsRoutes = (catalog: Catalog, enter: (request: Request) => Owne
   '/v1/models': {
     async GET(request) {
       enter(request);
-      return json(200, { object: 'list', data: (await catalog.list()).map(modelOf) });
+      return jsonResponse(200, { object: 'list', data: (await catalog.list()).map(modelOf) });
     },
   },
   '/v1/models/:id+': {
     async GET(request, { id }) {
       enter(request);
       if (id === undefined) throw new Fault({ kind: 'not-found', hint: 'No model is named' });
-      return json(200, modelOf(await catalog.find(id)));
+      return jsonResponse(200, modelOf(await catalog.find(id)));
     },
   },
 });

@@ -2,10 +2,10 @@ import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { readJson } from '../../core/http/body.ts';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
 import type { Log } from '../../core/log.ts';
-import type { Gate } from '../../core/semaphore.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
 import type { Owner } from '../conversation/types.ts';
 import type { AnswerFacts, Meter } from '../metrics.ts';
 import { type Asked, wordsOf } from '../openai/request.ts';
@@ -52,7 +52,7 @@ export type AnswerRouteNeeds = {
   readonly answers: Answers;
   readonly enter: (request: Request) => Owner;
   readonly leaving: Leaving;
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
@@ -121,7 +121,7 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
     };
     const sayings = counted(filtered(answer.sayings, asked), { ...counting, onEnd });
     const value = await face.whole(sayings, asked, answer);
-    return json(200, value, {
+    return jsonResponse(200, value, {
       ...headersOf(answer, asked),
       // For clients that have a button for it.
       ...(question === undefined ? {} : { 'x-approval-id': question.id }),
@@ -166,7 +166,7 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
       digest: needs.digest(JSON.stringify([face.endpoint, asked.place, asked.verdict ?? null, body])),
       isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
     };
-    const place = gate.tryEnter();
+    const place = gate.tryAcquire();
     if (place === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 1000 });
     const { signal, leave, done } = leaving.of(request);
     const end = () => {

@@ -2,7 +2,7 @@
 const TOKEN_LIMIT_CHARS = 512;
 
 /** Whether a secret was offered. Takes time that depends only on what was offered, so answers tell nothing of the key. */
-export const isSameSecret = (offered: string, key: string): boolean => {
+export const equalSecrets = (offered: string, key: string): boolean => {
   let difference = offered.length ^ key.length;
   for (let index = 0; index < offered.length; index++) {
     difference |= offered.charCodeAt(index) ^ key.charCodeAt(index % key.length);
@@ -17,12 +17,12 @@ export const bearerToken = (request: Request): string | undefined => {
 };
 
 /** The index of the key that the request presents, or -1. Every key is compared, whichever fits. */
-export const keyIndexOf = (request: Request, keys: readonly string[]): number => {
+export const matchingKeyIndex = (request: Request, keys: readonly string[]): number => {
   const offered = bearerToken(request);
   if (offered === undefined) return -1;
   let found = -1;
   for (const [index, key] of keys.entries()) {
-    if (isSameSecret(offered, key)) found = index;
+    if (equalSecrets(offered, key)) found = index;
   }
   return found;
 };
@@ -42,11 +42,11 @@ const decoded = (encoded: string): string | undefined => {
 };
 
 /** Whether a request brings these credentials as Basic authentication (RFC 7617, UTF-8). */
-export const hasCredentials = (request: Request, { username, password }: Credentials): boolean => {
+export const hasBasicCredentials = (request: Request, { username, password }: Credentials): boolean => {
   const encoded = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   if (encoded === undefined || encoded.length > LIMIT_CHARS) return false;
   const offered = decoded(encoded);
-  return offered !== undefined && isSameSecret(offered, `${username}:${password}`);
+  return offered !== undefined && equalSecrets(offered, `${username}:${password}`);
 };
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
@@ -56,14 +56,14 @@ const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
 
 /** Whether a request was sent to this machine under one of its own names, and not under one that a web page has made lead here. */
-export const isToThisMachine = ({ headers }: Request): boolean => LOCAL_NAME.test(headers.get('host') ?? '');
+export const isAddressedToLoopback = ({ headers }: Request): boolean => LOCAL_NAME.test(headers.get('host') ?? '');
 
 /**
  * Whether a request comes from a program of this machine and not from a web page that a browser of this machine shows: such a
  * page can make its own name lead here, and send what needs no answer to read.
  */
-export const isOfThisMachine = (request: Request): boolean => {
+export const isFromLocalProgram = (request: Request): boolean => {
   const origin = request.headers.get('origin');
   const isLocalOrigin = origin === null || LOCAL_NAME.test(origin.replace(/^https?:\/\//i, ''));
-  return isLocalOrigin && isToThisMachine(request);
+  return isLocalOrigin && isAddressedToLoopback(request);
 };

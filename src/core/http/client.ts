@@ -1,15 +1,15 @@
 /** One HTTP exchange with a backend, whole: LLM verdicts are small, so bodies are read to their end within a bound. */
-export type Sent = {
+export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** A longer answer is given up, as an `ExchangeError`. */
+  /** A longer answer is given up, as an `HttpClientError`. */
   readonly limitBytes: number;
 };
 
-export type Received = {
+export type HttpResponse = {
   readonly status: number;
   /** A header's value by its lower-case name. */
   readonly header: (name: string) => string | null;
@@ -17,14 +17,14 @@ export type Received = {
 };
 
 /**
- * Sends and receives. Rejects with the signal's reason when it aborts, and with an `ExchangeError` for everything that
+ * Sends and receives. Rejects with the signal's reason when it aborts, and with an `HttpClientError` for everything that
  * goes wrong below HTTP. Redirects are answers, never followed: a key must not travel to another host.
  */
-export type Exchange = (sent: Sent) => Promise<Received>;
+export type HttpClient = (sent: HttpRequest) => Promise<HttpResponse>;
 
 /** No whole answer arrived. `code` is the platform's own word for it (`ECONNRESET`), never a message or an address. */
-export class ExchangeError extends Error {
-  override readonly name = 'ExchangeError';
+export class HttpClientError extends Error {
+  override readonly name = 'HttpClientError';
   readonly code: string;
 
   constructor(code: string) {
@@ -51,16 +51,16 @@ const NEVER_CONNECTED = new Set([
 export const isNeverConnected = (code: string): boolean => NEVER_CONNECTED.has(code);
 
 /** The answer to a GET whose body goes on. Whoever does not read it to its end aborts the signal that it was opened with. */
-export type OpenedStream = {
+export type HttpStream = {
   readonly status: number;
   /** A header's value by its lower-case name. */
   readonly header: (name: string) => string | null;
-  /** The body as it comes, to be read once. Rejects like an `Exchange`. */
+  /** The body as it comes, to be read once. Rejects like an `HttpClient`. */
   readonly chunks: AsyncIterable<Uint8Array>;
 };
 
-/** Sends a GET and settles with the head of its answer. Rejects like an `Exchange`, and has no limits of time either. */
-export type OpenStream = (asked: Pick<Sent, 'url' | 'headers' | 'signal'>) => Promise<OpenedStream>;
+/** Sends a GET and settles with the head of its answer. Rejects like an `HttpClient`, and has no limits of time either. */
+export type OpenHttpStream = (asked: Pick<HttpRequest, 'url' | 'headers' | 'signal'>) => Promise<HttpStream>;
 
 const readText = async (body: ReadableStream<Uint8Array>, limitBytes: number): Promise<string> => {
   const reader = body.getReader();
@@ -73,7 +73,7 @@ const readText = async (body: ReadableStream<Uint8Array>, limitBytes: number): P
     bytes += value.byteLength;
     if (bytes > limitBytes) {
       await reader.cancel().catch(() => {});
-      throw new ExchangeError('ANSWER_TOO_LARGE');
+      throw new HttpClientError('ANSWER_TOO_LARGE');
     }
     text += decoder.decode(value, { stream: true });
   }
@@ -86,8 +86,8 @@ const codeOf = (error: unknown): string => {
 };
 
 /** An exchange over the platform's own `fetch`, for runtimes without a faster way. */
-export const exchangeOverFetch =
-  (fetcher: typeof fetch): Exchange =>
+export const httpClientOverFetch =
+  (fetcher: typeof fetch): HttpClient =>
   async ({ method, url, headers, body, signal, limitBytes }) => {
     try {
       const response = await fetcher(url, {
@@ -101,6 +101,6 @@ export const exchangeOverFetch =
       return { status: response.status, header: (name) => response.headers.get(name), text };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw error instanceof ExchangeError ? error : new ExchangeError(codeOf(error));
+      throw error instanceof HttpClientError ? error : new HttpClientError(codeOf(error));
     }
   };

@@ -42,14 +42,14 @@ const retryAfter = (ms: number): ErrorHeaders => ({ 'retry-after': String(second
 const neverRetry: ErrorHeaders = { 'x-should-retry': 'false' };
 
 /** A failure nobody expected: no detail leaves the house. */
-export const replyToBug = (): Response =>
+export const internalErrorResponse = (): Response =>
   trouble(500, 'internal_error', 'The service failed. The request id leads to the log line');
 
 /**
  * The one place where a failure becomes an answer, in OpenAI's error shape.
  * `x-should-retry` is obeyed by the official OpenAI clients before their own rules.
  */
-export const replyTo = (detail: FaultDetail): Response => {
+export const errorResponse = (detail: FaultDetail): Response => {
   switch (detail.kind) {
     case 'unauthorized':
       return refusal(

@@ -1,6 +1,6 @@
 import { IttyRouter } from 'itty-router';
 import { Fault } from '../fault.ts';
-import type { Handler } from './server.ts';
+import type { Handler } from './handler.ts';
 
 /** What a path answers: the decoded path parameters come second, because a Request cannot carry them. */
 export type RouteHandler = (request: Request, params: Readonly<Record<string, string>>) => Response | Promise<Response>;

@@ -1,11 +1,11 @@
 /** What a stream of events has brought: an event, or word that one was longer than the limit and was dropped. */
-export type SseNews =
+export type SseItem =
   | { readonly kind: 'event'; readonly name: string; readonly data: string }
   | { readonly kind: 'too-long' };
 
-export type SseLines = {
+export type SseParser = {
   /** Takes the next bytes, cut wherever they are, and tells what they complete. */
-  readonly push: (bytes: Uint8Array) => readonly SseNews[];
+  readonly push: (bytes: Uint8Array) => readonly SseItem[];
   /** What `Last-Event-ID` has to be so that nothing after the last whole event is missed; empty if there was no id. */
   readonly lastID: () => string;
   /** How long the server wants a client to stay away after a loss, if it said so. */
@@ -22,7 +22,7 @@ export type SseLimits = {
 const LINE_END = /\r\n|\r|\n/;
 
 /** Reads a stream of server-sent events as the HTML standard wants it. An event that the stream ends in is none. */
-export const createSseLines = ({ limitChars, lastID: firstID = '' }: SseLimits): SseLines => {
+export const createSseParser = ({ limitChars, lastID: firstID = '' }: SseLimits): SseParser => {
   const decoder = new TextDecoder();
   let line = '';
   let isAfterReturn = false;
@@ -48,15 +48,15 @@ export const createSseLines = ({ limitChars, lastID: firstID = '' }: SseLimits):
     } else if (field === 'event') name = value;
     else if (field === 'retry' && /^\d{1,9}$/.test(value)) retryMs = Number(value);
   };
-  const endEvent = (): readonly SseNews[] => {
-    const whole: SseNews = { kind: 'event', name: name === '' ? 'message' : name, data: data.join('\n') };
-    const news: readonly SseNews[] = isTooLong ? [{ kind: 'too-long' }] : data.length === 0 ? [] : [whole];
+  const endEvent = (): readonly SseItem[] => {
+    const whole: SseItem = { kind: 'event', name: name === '' ? 'message' : name, data: data.join('\n') };
+    const news: readonly SseItem[] = isTooLong ? [{ kind: 'too-long' }] : data.length === 0 ? [] : [whole];
     // Not before: a stream that is cut within an event has not told it.
     lastID = newestID;
     [name, data, chars, isTooLong] = ['', [], 0, false];
     return news;
   };
-  const takeLine = (text: string): readonly SseNews[] => {
+  const takeLine = (text: string): readonly SseItem[] => {
     if (text === '') return endEvent();
     const colon = text.indexOf(':');
     if (colon === -1) takeField(text, '');
@@ -68,7 +68,7 @@ export const createSseLines = ({ limitChars, lastID: firstID = '' }: SseLimits):
     if (line.length + piece.length > limitChars + 'data: '.length) isLineTooLong = true;
     line = isLineTooLong ? '' : line + piece;
   };
-  const endLine = (): readonly SseNews[] => {
+  const endLine = (): readonly SseItem[] => {
     const ended = line;
     line = '';
     if (!isLineTooLong) return takeLine(ended);
@@ -85,7 +85,7 @@ export const createSseLines = ({ limitChars, lastID: firstID = '' }: SseLimits):
       isAfterReturn = decoded.endsWith('\r');
       const [first = '', ...others] = text.split(LINE_END);
       keep(first);
-      const news: SseNews[] = [];
+      const news: SseItem[] = [];
       for (const piece of others) {
         news.push(...endLine());
         keep(piece);

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf, readJson } from '../../core/http/body.ts';
-import { replyTo, replyToBug } from '../../core/http/response.ts';
+import type { Handler } from '../../core/http/handler.ts';
+import { errorResponse, internalErrorResponse } from '../../core/http/response.ts';
 import { createRoutes } from '../../core/http/router.ts';
-import type { Handler } from '../../core/http/server.ts';
 import { JUDGE_MODEL } from './judge.ts';
 import { OLLAMA_MODELS, OllamaChat, replyAsOllama } from './ollama.ts';
 import { OPENAI_MODELS, OpenAiChat, replyAsOpenAi } from './openai.ts';
@@ -56,7 +56,7 @@ export const createJudge = (): Handler => {
     try {
       return await routes.handler(request);
     } catch (error) {
-      const reply = error instanceof Fault ? replyTo(error.detail) : replyToBug();
+      const reply = error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse();
       return isOllamaPath(request) ? inOllamaShape(reply) : reply;
     }
   };

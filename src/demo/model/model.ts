@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { readJson } from '../../core/http/body.ts';
-import { json } from '../../core/http/json-response.ts';
-import { replyTo, replyToBug } from '../../core/http/response.ts';
+import type { Handler } from '../../core/http/handler.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
+import { errorResponse, internalErrorResponse } from '../../core/http/response.ts';
 import { createRoutes } from '../../core/http/router.ts';
-import type { Handler } from '../../core/http/server.ts';
 import { isRecord } from '../../core/json.ts';
 import { chatVoice } from './chat-completions.ts';
 import { type AskedModel, createModelControl, type ModelControl, type ModelScript } from './control.ts';
@@ -54,7 +54,7 @@ export const createScriptedModel = ({ clock, script = () => undefined }: Scripte
     const needs: VoiceNeeds = { id, model, createdAt: Math.floor(clock.now() / 1000), wantsUsage };
     const voice = VOICES[dialect](needs);
     const said = saidIn(reply, { id: String(replies), asked: JSON.stringify(body) });
-    if (!asked.isStreamed || reply.isWhole) return json(200, voice.whole(said));
+    if (!asked.isStreamed || reply.isWhole) return jsonResponse(200, voice.whole(said));
     const telling = { voice, clock, said, pieces: reply.pieces, left: leaving.signal };
     return new Response(
       bodyOf(telling, () => leaving.abort()),
@@ -70,7 +70,7 @@ export const createScriptedModel = ({ clock, script = () => undefined }: Scripte
     if (reply.kind === 'answer') return told(reply, asked, leaving);
     if (reply.kind === 'refusal') {
       const { status, headers = {}, body } = reply;
-      return typeof body === 'string' ? new Response(body, { status, headers }) : json(status, body, headers);
+      return typeof body === 'string' ? new Response(body, { status, headers }) : jsonResponse(status, body, headers);
     }
     return new Promise((_, reject) => {
       leaving.signal.addEventListener('abort', () => reject(new Fault({ kind: 'client-left' })), { once: true });
@@ -96,10 +96,10 @@ export const createScriptedModel = ({ clock, script = () => undefined }: Scripte
 
   const routes = createRoutes(
     {
-      '/health': { GET: () => json(200, { status: 'ok', service: DEMO_MODEL, version: VERSION }) },
+      '/health': { GET: () => jsonResponse(200, { status: 'ok', service: DEMO_MODEL, version: VERSION }) },
       '/v1/models': {
         GET: () =>
-          json(200, {
+          jsonResponse(200, {
             object: 'list',
             data: [{ id: DEMO_MODEL, object: 'model', created: 1767225600, owned_by: 'gatehouse' }],
           }),
@@ -116,7 +116,7 @@ export const createScriptedModel = ({ clock, script = () => undefined }: Scripte
       try {
         return await routes.handler(request);
       } catch (error) {
-        return error instanceof Fault ? replyTo(error.detail) : replyToBug();
+        return error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse();
       }
     },
   };

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 
 type HeaderTexts = Readonly<Record<string, string>>;
 
 /** Success: `code` is the number 0. Data that is undefined is left out, as the platform leaves out nil. */
 export const ok = (data: unknown, headers: HeaderTexts = {}): Response =>
-  json(200, { code: 0, message: 'success', data }, headers);
+  jsonResponse(200, { code: 0, message: 'success', data }, headers);
 
 export type Refusal = {
   readonly status: number;
@@ -16,11 +16,11 @@ export type Refusal = {
 
 /** A handler's refusal: `code` is the status as a number, and every value in `metadata` is a text. */
 export const refused = ({ status, ...rest }: Refusal, headers: HeaderTexts = {}): Response =>
-  json(status, { code: status, ...rest }, headers);
+  jsonResponse(status, { code: status, ...rest }, headers);
 
 /** The other shape, that of whatever stands before the handlers: `code` is a word, and there is never any `data`. */
 export const barred = (status: number, code: string, message: string, more: object = {}): Response =>
-  json(status, { code, message, ...more });
+  jsonResponse(status, { code, message, ...more });
 
 /** What the platform makes of every error that it did not foresee, refusals by its own rules among them. */
 export const internalError = (): Response => refused({ status: 500, message: 'internal error' });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Handler } from '../../core/http/server.ts';
+import type { Handler } from '../../core/http/handler.ts';
 import { actorOf, barrierFor } from './auth.ts';
 import { createControl, type RelayControl } from './control.ts';
 import { internalError } from './envelope.ts';

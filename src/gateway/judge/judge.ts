@@ -1,10 +1,10 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Gate } from '../../core/semaphore.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
 import type { ChatAnswer, Upstream } from '../../llm/failover.ts';
 import type { BackendKey } from '../../llm/key-pool.ts';
-import type { ChatCall } from '../../llm/types.ts';
+import type { ChatRequest } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
 import type { Scores } from '../policy/categories.ts';
 import { type Excerpt, OUTPUT_TOKENS, userPrompt, VERDICT_SCHEMA } from './prompt.ts';
@@ -57,7 +57,7 @@ export const hedged = <T>(
 
 export type JudgeNeeds = {
   readonly upstream: Upstream;
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   readonly clock: Clock;
   readonly system: string;
   readonly contextTokens: number;
@@ -84,7 +84,7 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     return text.includes(nonce) ? nonceFor(text) : nonce;
   };
 
-  const callFor = (excerpt: Excerpt, { model, think }: ModelAlias, nonce: string, isRepair: boolean): ChatCall => ({
+  const callFor = (excerpt: Excerpt, { model, think }: ModelAlias, nonce: string, isRepair: boolean): ChatRequest => ({
     model,
     system: needs.system,
     user: userPrompt(excerpt, nonce, isRepair),
@@ -96,8 +96,8 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     ...(isRepair ? {} : { schema: VERDICT_SCHEMA }),
   });
 
-  const inPlace = async (call: ChatCall, deadline: Deadline, avoid: BackendKey | undefined): Promise<ChatAnswer> => {
-    const leave = await gate.enter(deadline.signal);
+  const inPlace = async (call: ChatRequest, deadline: Deadline, avoid: BackendKey | undefined): Promise<ChatAnswer> => {
+    const leave = await gate.acquire(deadline.signal);
     try {
       return await upstream(call, deadline, avoid);
     } finally {
@@ -106,8 +106,8 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
   };
 
   /** A second call only where a place is free at once: a crowded backend is not made faster by more calls. */
-  const beside = async (call: ChatCall, deadline: Deadline, avoid: BackendKey | undefined): Promise<ChatAnswer> => {
-    const leave = gate.tryEnter();
+  const beside = async (call: ChatRequest, deadline: Deadline, avoid: BackendKey | undefined): Promise<ChatAnswer> => {
+    const leave = gate.tryAcquire();
     if (leave === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 0 });
     try {
       return await upstream(call, deadline, avoid);

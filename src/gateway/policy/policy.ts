@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, expectation, nearestName } from '../../core/config.ts';
+import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
 
 import { isRecord } from '../../core/json.ts';
 import { CATEGORIES, CATEGORY_NAMES } from './categories.ts';
@@ -70,7 +70,7 @@ const parsedJson = (text: string): unknown => {
 export const policyFrom = (text: string): Policy => {
   const file = jsonObject(text);
   const unknown = unknownNamesIn(file);
-  const parsed = v.safeParse(PolicyFile, file, { message: expectation });
+  const parsed = v.safeParse(PolicyFile, file, { message: expectedText });
   const wrong = (parsed.issues ?? []).map((issue) => `${v.getDotPath(issue) ?? 'top level'}: ${issue.message}`);
   const problems = [...unknown, ...wrong].map((problem) => `MODERATION_POLICY_FILE: ${problem}`);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);

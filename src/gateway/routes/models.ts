@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { ModelAlias } from '../models.ts';
 import { authorise } from './moderations.ts';
@@ -19,7 +19,7 @@ export const modelRoutes = (models: ReadonlyMap<string, ModelAlias>, gatewayKeys
   '/v1/models': {
     GET(request) {
       authorise(request, gatewayKeys);
-      return json(200, { object: 'list', data: [...models.values()].map(modelOf) });
+      return jsonResponse(200, { object: 'list', data: [...models.values()].map(modelOf) });
     },
   },
   '/v1/models/:id': {
@@ -27,7 +27,7 @@ export const modelRoutes = (models: ReadonlyMap<string, ModelAlias>, gatewayKeys
       authorise(request, gatewayKeys);
       const alias = models.get(id ?? '');
       if (alias === undefined) throw new Fault({ kind: 'model-not-found', valid: [...models.keys()] });
-      return json(200, modelOf(alias));
+      return jsonResponse(200, modelOf(alias));
     },
   },
 });

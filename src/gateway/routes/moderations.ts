@@ -1,9 +1,9 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { keyIndexOf } from '../../core/http/auth.ts';
+import { matchingKeyIndex } from '../../core/http/auth.ts';
 import { readJson } from '../../core/http/body.ts';
-import { json } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/json-response.ts';
 import type { Judged, Moderate } from '../judge/moderate.ts';
 import type { Meter } from '../metrics.ts';
 import { DEFAULT_ALIAS, type ModelAlias } from '../models.ts';
@@ -89,7 +89,7 @@ const cacheWord = (judged: readonly Judged[]): string => {
 
 /** Throws `unauthorized` unless the request presents a gateway key; returns the key's place in the list. */
 export const authorise = (request: Request, gatewayKeys: readonly string[]): number => {
-  const index = keyIndexOf(request, gatewayKeys);
+  const index = matchingKeyIndex(request, gatewayKeys);
   if (index === -1) throw new Fault({ kind: 'unauthorized' });
   return index;
 };
@@ -118,7 +118,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
       return result;
     });
     const body = { id: `modr-${needs.newId()}`, model: alias.alias, results };
-    return json(200, body, {
+    return jsonResponse(200, body, {
       'x-moderation-backend-model': alias.model,
       'x-moderation-policy': policy.version,
       'x-moderation-cache': cacheWord(judged),

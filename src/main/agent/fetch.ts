@@ -1,6 +1,6 @@
 import type { ProxiedFetch } from '../../adapter/node/undici-client.ts';
 import type { ProviderConfig } from '../../agent/config/types.ts';
-import { collecting, type Variables } from '../../core/config.ts';
+import { collectProblems, type Variables } from '../../core/config.ts';
 
 /** Node's own `fetch` gives up a backend that is silent for longer. */
 const NODE_LIMIT_MS = 300_000;
@@ -30,6 +30,6 @@ export const agentFetch = async (
     import('../../adapter/node/undici-client.ts'),
     import('../../adapter/node/undici-client.ts'),
   ]);
-  const { ask, close } = createProxiedFetch(collecting(() => proxiesFrom(variables), problems) ?? {});
+  const { ask, close } = createProxiedFetch(collectProblems(() => proxiesFrom(variables), problems) ?? {});
   return { models: ask, tools: isProxied ? ask : fetch, close };
 };

@@ -1,7 +1,7 @@
 import { systemClock } from '../../adapter/node/clock.ts';
 import { type RunningServer, serveNode } from '../../adapter/node/server.ts';
 import { newId } from '../../adapter/web/crypto.ts';
-import type { Handler } from '../../core/http/server.ts';
+import type { Handler } from '../../core/http/handler.ts';
 import { createJudge } from '../../demo/judge/server.ts';
 import { createScriptedModel } from '../../demo/model/model.ts';
 import { demoScript } from '../../demo/model/script.ts';

@@ -1,10 +1,10 @@
 import { createTurns, type Turns } from '../../core/keyed-queue.ts';
-import type { Gate } from '../../core/semaphore.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
 import { placeBehind } from '../relay/client.ts';
 
 export type ChangeTurnsNeeds = {
   /** Bounds what is changed at a time; one for all tools. */
-  readonly changes: Gate;
+  readonly changes: Semaphore;
 };
 
 /**

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { cleanText } from '../../core/text.ts';
+import { redactedLine } from '../../core/text.ts';
 import { Id } from '../relay/users.ts';
 
 const NAME_LIMIT = 60;
@@ -114,7 +114,7 @@ const rowsOf = <Schema extends v.GenericSchema>(schema: Schema, rows: readonly u
 
 const resetTime = (limit: unknown): string | null => {
   const parsed = v.safeParse(v.object({ rate_limit_reset_at: v.string() }), limit);
-  return parsed.success ? cleanText(parsed.output.rate_limit_reset_at, 40) : null;
+  return parsed.success ? redactedLine(parsed.output.rate_limit_reset_at, 40) : null;
 };
 
 /** The names under which the relay would keep a limit of this model. */
@@ -127,9 +127,9 @@ const scopesFor = (model: string, mapped: unknown): readonly string[] => [
 const accountTrace = (row: v.InferOutput<typeof AccountRow>, model: string | undefined): AccountTrace => {
   const shown = {
     id: row.id,
-    name: cleanText(row.name, NAME_LIMIT),
-    platform: cleanText(row.platform, WORD_LIMIT),
-    status: cleanText(row.status, WORD_LIMIT),
+    name: redactedLine(row.name, NAME_LIMIT),
+    platform: redactedLine(row.platform, WORD_LIMIT),
+    status: redactedLine(row.status, WORD_LIMIT),
     schedulable: row.schedulable,
   };
   if (model === undefined) return { ...shown, model_mapping: null, model_limits: null };
@@ -143,7 +143,7 @@ const accountTrace = (row: v.InferOutput<typeof AccountRow>, model: string | und
     ...shown,
     model_mapping: mapping.length === 0 ? 'none' : entry === undefined ? 'lists_others' : 'lists_model',
     model_limits: limits.map(([scope, limit]) => ({
-      scope: cleanText(scope, NAME_LIMIT),
+      scope: redactedLine(scope, NAME_LIMIT),
       resets_at: resetTime(limit),
     })),
   };
@@ -158,9 +158,9 @@ const groupTrace = (row: v.InferOutput<typeof GroupRow>, model: string | undefin
   const holds = (patterns: readonly string[]) => patterns.some((pattern) => covers(pattern, model ?? ''));
   return {
     id: row.id,
-    name: cleanText(row.name, NAME_LIMIT),
-    platform: cleanText(row.platform, WORD_LIMIT),
-    status: cleanText(row.status, WORD_LIMIT),
+    name: redactedLine(row.name, NAME_LIMIT),
+    platform: redactedLine(row.platform, WORD_LIMIT),
+    status: redactedLine(row.status, WORD_LIMIT),
     rpm_limit: row.rpm_limit,
     rate_multiplier: row.rate_multiplier,
     model_in:
@@ -179,8 +179,8 @@ const channelTrace = (row: v.InferOutput<typeof ChannelRow>, model: string | und
     model === undefined ? null : patterns.some((pattern) => covers(pattern, model));
   return {
     id: row.id,
-    name: cleanText(row.name, NAME_LIMIT),
-    status: cleanText(row.status, WORD_LIMIT),
+    name: redactedLine(row.name, NAME_LIMIT),
+    status: redactedLine(row.status, WORD_LIMIT),
     restrict_models: row.restrict_models,
     lists_model: holds(listed),
     maps_model: holds(mapped),

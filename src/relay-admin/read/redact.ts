@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/json.ts';
 import { REDACTED, withoutSecrets } from '../../core/redact.ts';
-import { visibleText } from '../../core/text.ts';
+import { visibleLine } from '../../core/text.ts';
 import { DEEPEST, type Json, TOO_DEEP } from './project.ts';
 
 /** `isCut`: there was more than any result can hold, and the rest was not looked at. */
@@ -62,7 +62,7 @@ export const redact = (whole: Json): Redacted => {
     left -= Math.min(text.length, JSON_TEXT_LIMIT) / CHARS_PER_VALUE;
     const inner = jsonIn(text);
     const bare = inner === undefined ? text.slice(0, SEARCHED_CHARS) : JSON.stringify(shown(inner, depth + 1));
-    return visibleText(inner === undefined ? withoutSecrets(bare) : bare, TEXT_LIMIT);
+    return visibleLine(inner === undefined ? withoutSecrets(bare) : bare, TEXT_LIMIT);
   };
   const shown = (value: unknown, depth: number): Json => {
     if (typeof value === 'string') return depth > DEEPEST ? TOO_DEEP : shownText(value, depth);

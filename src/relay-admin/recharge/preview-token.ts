@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { isSameSecret } from '../../core/http/auth.ts';
+import { equalSecrets } from '../../core/http/auth.ts';
 import { Problem } from '../errors.ts';
 import type { Units } from '../money.ts';
 import type { User } from '../relay/users.ts';
@@ -75,7 +75,7 @@ export const createPreviewTokens = ({
         TOKEN.exec(token) ?? [];
       if (body === undefined || amount === undefined || balance === undefined)
         throw new Problem({ kind: 'token-unknown' });
-      if (!isSameSecret(offered, await macOf(body))) throw new Problem({ kind: 'token-unknown' });
+      if (!equalSecrets(offered, await macOf(body))) throw new Problem({ kind: 'token-unknown' });
       const expiresAtMs = Number(expires);
       if (clock.now() >= expiresAtMs) throw new Problem({ kind: 'token-expired' });
       return {

@@ -1,16 +1,16 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { type Exchange, ExchangeError, type Received, type Sent } from '../../core/http/client.ts';
+import { type HttpClient, HttpClientError, type HttpRequest, type HttpResponse } from '../../core/http/client.ts';
 import { retryAfterMs } from '../../core/retry.ts';
-import type { Gate } from '../../core/semaphore.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
 import { Problem } from '../errors.ts';
 import type { AdminKey, RelayAddress } from '../settings.ts';
 import { envelopeOf, isJsonText, type WriteAnswer, writeAnswerOf, writeFailureOf } from './response.ts';
 
 /** Waits for a place behind a gate; the returned function gives it back. The `busy` problem when too many wait. */
-export const placeBehind = (gate: Gate, signal: AbortSignal): Promise<() => void> =>
-  gate.enter(signal).catch((error: unknown) => {
+export const placeBehind = (gate: Semaphore, signal: AbortSignal): Promise<() => void> =>
+  gate.acquire(signal).catch((error: unknown) => {
     throw error instanceof Fault && error.detail.kind === 'overloaded' ? new Problem({ kind: 'busy' }) : error;
   });
 
@@ -34,17 +34,17 @@ export type Relay = {
   readonly get: (path: string, query: Query, signal: AbortSignal) => Promise<unknown>;
   /** Sends a change, once. Never rejects once it may have been sent: what is not known is answered as unknown. */
   readonly send: (write: Write, signal: AbortSignal) => Promise<WriteAnswer>;
-  /** `GET /health` without the key, as it was received. Rejects like an `Exchange`. */
-  readonly health: (signal: AbortSignal) => Promise<Received>;
+  /** `GET /health` without the key, as it was received. Rejects like an `HttpClient`. */
+  readonly health: (signal: AbortSignal) => Promise<HttpResponse>;
 };
 
 export type RelayNeeds = {
   readonly address: RelayAddress;
   readonly key: AdminKey;
-  readonly exchange: Exchange;
+  readonly httpClient: HttpClient;
   readonly clock: Clock;
   /** Bounds what is under way at a time, and with it the memory that answers take. */
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   readonly version: string;
 };
 
@@ -75,7 +75,7 @@ const secretOf = (key: AdminKey): string => {
 };
 
 /** What a read that got an answer comes to: the payload, or the problem. */
-const payloadOf = ({ status, text, header }: Received, now: number): unknown => {
+const payloadOf = ({ status, text, header }: HttpResponse, now: number): unknown => {
   if (status >= 300 && status < 400 && status !== 304) throw new Problem({ kind: 'upstream-redirect' });
   if (status === 401 || status === 403) throw new Problem({ kind: 'upstream-auth' });
   if (status === 404) throw new Problem({ kind: 'not-found', what: 'thing' });
@@ -93,7 +93,7 @@ const payloadOf = ({ status, text, header }: Received, now: number): unknown => 
 };
 
 const problemOf = (error: unknown): unknown => {
-  if (!(error instanceof ExchangeError)) return error;
+  if (!(error instanceof HttpClientError)) return error;
   return error.code === 'ANSWER_TOO_LARGE'
     ? new Problem({ kind: 'upstream-contract', why: 'too-large' })
     : new Problem({ kind: 'upstream-unavailable', why: error.code });
@@ -109,12 +109,12 @@ const pauseMsFor = (error: unknown): number | undefined => {
 };
 
 /** The one guarded way to the relay: one origin, fixed paths, no redirects, bounded answers, the key in one header. */
-export const createRelay = ({ address, key, exchange, clock, gate, version }: RelayNeeds): Relay => {
+export const createRelay = ({ address, key, httpClient, clock, gate, version }: RelayNeeds): Relay => {
   const agent = { 'user-agent': `gatehouse-relay-admin/${version}`, accept: 'application/json' };
-  const gated = async (sent: Sent): Promise<Received> => {
+  const gated = async (sent: HttpRequest): Promise<HttpResponse> => {
     const leave = await placeBehind(gate, sent.signal);
     try {
-      return await exchange(sent);
+      return await httpClient(sent);
     } finally {
       leave();
     }
@@ -152,7 +152,7 @@ export const createRelay = ({ address, key, exchange, clock, gate, version }: Re
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       };
       try {
-        return writeAnswerOf(await exchange({ method, url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES }));
+        return writeAnswerOf(await httpClient({ method, url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES }));
       } catch (error) {
         return writeFailureOf(error);
       }

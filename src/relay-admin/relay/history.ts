@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { cleanText } from '../../core/text.ts';
+import { redactedLine } from '../../core/text.ts';
 import { Problem } from '../errors.ts';
 import { type Units, unitsOfNumber } from '../money.ts';
 import type { Query, Relay } from './client.ts';
@@ -67,7 +67,7 @@ export const creditsMarked = async (
       const marker = type === 'admin_balance' ? markers.find((candidate) => notes.includes(candidate)) : undefined;
       const units = unitsOfNumber(value);
       if (marker === undefined || units === undefined) continue;
-      found.get(marker)?.push({ id, value: units, usedAt: used_at === null ? null : cleanText(used_at, 40) });
+      found.get(marker)?.push({ id, value: units, usedAt: used_at === null ? null : redactedLine(used_at, 40) });
     }
     const isComplete = page * PAGE_SIZE >= total || items.length === 0;
     if (isComplete || markers.every((marker) => (found.get(marker) ?? []).length > 0)) break;

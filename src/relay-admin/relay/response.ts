@@ -1,4 +1,4 @@
-import { ExchangeError, isNeverConnected, type Received } from '../../core/http/client.ts';
+import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core/http/client.ts';
 import { isRecord } from '../../core/json.ts';
 
 /** What a success carries. `data` is absent in the relay's answer when there is none. */
@@ -67,7 +67,7 @@ const DOUBT_OF: Readonly<Record<string, Doubt>> = {
 const unknown = (doubt: Doubt): WriteAnswer => ({ kind: 'unknown', doubt });
 
 /** What an answer says of the change. */
-export const writeAnswerOf = ({ status, text, header }: Received): WriteAnswer => {
+export const writeAnswerOf = ({ status, text, header }: HttpResponse): WriteAnswer => {
   if (status >= 200 && status < 300) {
     const envelope = envelopeOf(text);
     if (envelope === undefined) return unknown('unusable-answer');
@@ -82,7 +82,7 @@ export const writeAnswerOf = ({ status, text, header }: Received): WriteAnswer =
 
 /** What a failure below HTTP says of the change: nothing, unless no connection was ever made. */
 export const writeFailureOf = (error: unknown): WriteAnswer => {
-  if (!(error instanceof ExchangeError)) return unknown('timed-out');
+  if (!(error instanceof HttpClientError)) return unknown('timed-out');
   if (isNeverConnected(error.code)) return { kind: 'refused', status: 0, isKeyConflict: false };
   return unknown(error.code === 'ANSWER_TOO_LARGE' ? 'unusable-answer' : 'no-answer');
 };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { cleanText } from '../../core/text.ts';
+import { redactedLine } from '../../core/text.ts';
 import { Problem } from '../errors.ts';
 import { textOf, type Units, unitsOfNumber } from '../money.ts';
 import type { Relay } from './client.ts';
@@ -80,16 +80,16 @@ export const ShownUser = v.strictObject({
 /** Cleaned and bounded for a result. */
 export const shownUser = (user: User): v.InferOutput<typeof ShownUser> => ({
   id: user.id,
-  email: cleanText(user.email),
-  username: cleanText(user.username, 60),
-  role: cleanText(user.role, 20),
-  status: cleanText(user.status, 20),
+  email: redactedLine(user.email),
+  username: redactedLine(user.username, 60),
+  role: redactedLine(user.role, 20),
+  status: redactedLine(user.status, 20),
   balance: textOf(user.balance),
   frozen_balance: textOf(user.frozenBalance),
   concurrency: user.concurrency,
   rpm_limit: user.rpm_limit,
-  last_used_at: user.last_used_at === null ? null : cleanText(user.last_used_at, 40),
-  created_at: user.created_at === null ? null : cleanText(user.created_at, 40),
+  last_used_at: user.last_used_at === null ? null : redactedLine(user.last_used_at, 40),
+  created_at: user.created_at === null ? null : redactedLine(user.created_at, 40),
 });
 
 /** Without a default: a limit that is missing would otherwise read as 0, which is no limit at all. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { ExchangeError, type Received } from '../../core/http/client.ts';
+import { HttpClientError, type HttpResponse } from '../../core/http/client.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Relay } from '../relay/client.ts';
 import { isJsonText } from '../relay/response.ts';
@@ -46,7 +46,7 @@ const reasonOfFailure = (code: string): Reason =>
   FAILURES.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_failed';
 
 /** Nothing when the answer is the one of a healthy relay. A proxy or a web page may well say 200 too. */
-const reasonOfAnswer = ({ status, text }: Received): Reason | null => {
+const reasonOfAnswer = ({ status, text }: HttpResponse): Reason | null => {
   if (status === 404) return 'setup_pending';
   if (status >= 300 && status < 400) return 'redirect';
   if (!isJsonText(text)) return 'not_json';
@@ -65,7 +65,7 @@ const unanswered = (reason: Reason): v.InferInput<typeof Health> => ({
 /** What a failure says of the relay. One that says nothing of it, such as a caller that left, is thrown on. */
 const healthOfFailure = (error: unknown, latencyMs: number): v.InferInput<typeof Health> => {
   if (error instanceof Fault && error.detail.kind === 'backend-timeout') return unanswered('timeout');
-  if (!(error instanceof ExchangeError)) throw error;
+  if (!(error instanceof HttpClientError)) throw error;
   if (error.code === 'ANSWER_TOO_LARGE') return { ...unanswered('too_large'), reachable: true, latency_ms: latencyMs };
   return unanswered(reasonOfFailure(error.code));
 };

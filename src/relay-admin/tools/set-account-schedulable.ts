@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { cleanText } from '../../core/text.ts';
+import { redactedLine } from '../../core/text.ts';
 import { type ChangeNeeds, makeChange } from '../change/change.ts';
 import { demandExpected, differing, OUTCOME_ENTRIES, outcomePartsOf, type Told } from '../change/outcome.ts';
 import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
@@ -69,7 +69,7 @@ const EFFECTS = [
 
 const switchOf = ({ schedulable, status }: Account): v.InferOutput<typeof Switch> => ({
   schedulable,
-  status: cleanText(status, 20),
+  status: redactedLine(status, 20),
 });
 
 const DESCRIPTION = [
@@ -96,7 +96,7 @@ export const createSetAccountSchedulable = (needs: ChangeNeeds & ChangeTurnsNeed
       demandExpected(expected, present);
       const resultOf = (told: Told<Account>, warnings: readonly GroupWarning[]): Result => ({
         account_id,
-        account_name: cleanText(before.name, 100),
+        account_name: redactedLine(before.name, 100),
         before: switchOf(before),
         after: told.after && switchOf(told.after),
         blocked_by: told.after && [...blocksOf(told.after, clock.now())],

@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
-import { createNodeHttpExchange } from '../../../src/adapter/node/http-client.ts';
+import { createNodeHttpClient } from '../../../src/adapter/node/http-client.ts';
 import { describe } from '../../check.ts';
 import { codeOf, exchangeContract, get, post } from '../../core/http/client-contract.ts';
 import { withHttpServer } from '../../core/http/local-server.ts';
 
 describe("an exchange over Node's own client", (check) => {
-  exchangeContract(check, createNodeHttpExchange, get);
+  exchangeContract(check, createNodeHttpClient, get);
 
   check('sends a 421 no second time', () => {
     let requests = 0;
@@ -15,9 +15,9 @@ describe("an exchange over Node's own client", (check) => {
         response.writeHead(421).end('misdirected');
       },
       async ({ url }) => {
-        const { exchange, close } = createNodeHttpExchange();
-        await exchange(get(url));
-        assert.is((await exchange(post(url))).status, 421);
+        const { httpClient, close } = createNodeHttpClient();
+        await httpClient(get(url));
+        assert.is((await httpClient(post(url))).status, 421);
         assert.is(requests, 2);
         await close();
       },
@@ -32,11 +32,11 @@ describe("an exchange over Node's own client", (check) => {
         response.end('{}');
       },
       async ({ url }) => {
-        const { exchange, close } = createNodeHttpExchange();
-        for (let time = 0; time < 3; time++) await exchange(get(url));
+        const { httpClient, close } = createNodeHttpClient();
+        for (let time = 0; time < 3; time++) await httpClient(get(url));
         assert.is(sockets.size, 1);
-        await exchange(post(url));
-        await exchange(post(url));
+        await httpClient(post(url));
+        await httpClient(post(url));
         assert.is(sockets.size, 3);
         await close();
       },
@@ -53,10 +53,10 @@ describe("an exchange over Node's own client", (check) => {
         response.end('true');
       },
       async ({ url }) => {
-        const { exchange, close } = createNodeHttpExchange();
-        assert.is((await exchange(post(url, { method: 'PATCH', body: '{"a":1}' }))).text, 'true');
-        assert.is((await exchange(get(url, { method: 'DELETE' }))).text, 'true');
-        assert.is((await exchange(get(url, { method: 'POST' }))).text, 'true');
+        const { httpClient, close } = createNodeHttpClient();
+        assert.is((await httpClient(post(url, { method: 'PATCH', body: '{"a":1}' }))).text, 'true');
+        assert.is((await httpClient(get(url, { method: 'DELETE' }))).text, 'true');
+        assert.is((await httpClient(get(url, { method: 'POST' }))).text, 'true');
         await close();
       },
     );
@@ -67,8 +67,8 @@ describe("an exchange over Node's own client", (check) => {
     withHttpServer(
       (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('not unpacked'),
       async ({ url }) => {
-        const { exchange, close } = createNodeHttpExchange();
-        assert.is((await exchange(get(url))).text, 'not unpacked');
+        const { httpClient, close } = createNodeHttpClient();
+        assert.is((await httpClient(get(url))).text, 'not unpacked');
         await close();
       },
     ),
@@ -78,8 +78,8 @@ describe("an exchange over Node's own client", (check) => {
     withHttpServer(
       (_request, response) => void response.write('x'.repeat(100_000)),
       async ({ url }) => {
-        const { exchange, close } = createNodeHttpExchange();
-        assert.is(await codeOf(exchange(get(url, { limitBytes: 1000 }))), 'ANSWER_TOO_LARGE');
+        const { httpClient, close } = createNodeHttpClient();
+        assert.is(await codeOf(httpClient(get(url, { limitBytes: 1000 }))), 'ANSWER_TOO_LARGE');
         await close();
       },
     ),

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createNodeHttpStream } from '../../../src/adapter/node/http-client.ts';
 import { Fault } from '../../../src/core/fault.ts';
-import { ExchangeError, type OpenedStream } from '../../../src/core/http/client.ts';
+import { HttpClientError, type HttpStream } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';
 import { closedPort, type LocalServer, soon, withHttpServer, withTcpServer } from '../../core/http/local-server.ts';
 
@@ -9,10 +9,10 @@ const SECRET = 'secret-of-the-agent';
 const LEFT = new Fault({ kind: 'client-left' });
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
 
-const open = (url: string, signal = new AbortController().signal): Promise<OpenedStream> =>
+const open = (url: string, signal = new AbortController().signal): Promise<HttpStream> =>
   createNodeHttpStream()({ url, headers: { authorization: `Basic ${SECRET}` }, signal });
 
-const textOf = async ({ chunks }: OpenedStream): Promise<string> => {
+const textOf = async ({ chunks }: HttpStream): Promise<string> => {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
@@ -20,9 +20,9 @@ const textOf = async ({ chunks }: OpenedStream): Promise<string> => {
 };
 const codeOf = async (outcome: Promise<unknown>): Promise<string> => {
   const error = await soon(rejection(outcome), 'a rejection');
-  assert.instance(error, ExchangeError);
+  assert.instance(error, HttpClientError);
   assert.not.match((error as Error).message, SECRET);
-  return (error as ExchangeError).code;
+  return (error as HttpClientError).code;
 };
 const hungUp = (socket: LocalServer['sockets'][number] | undefined): Promise<unknown> =>
   soon(

@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
-import { createNodeExchange, type ProxySettings, proxiesFrom } from '../../../src/adapter/node/undici-client.ts';
-import type { Exchange } from '../../../src/core/http/client.ts';
+import { createUndiciClient, type ProxySettings, proxiesFrom } from '../../../src/adapter/node/undici-client.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';
 import { codeOf, exchangeContract, get, post } from '../../core/http/client-contract.ts';
 import { closedPort, type LocalServer, soon, withHttpServer } from '../../core/http/local-server.ts';
@@ -11,10 +11,10 @@ import { withProxy } from './local-proxy.ts';
 
 type Backend = LocalServer & { readonly seen: readonly IncomingHttpHeaders[] };
 
-const using = async (proxies: ProxySettings, body: (exchange: Exchange) => Promise<void>): Promise<void> => {
-  const { exchange, close } = createNodeExchange(proxies);
+const using = async (proxies: ProxySettings, body: (httpClient: HttpClient) => Promise<void>): Promise<void> => {
+  const { httpClient, close } = createUndiciClient(proxies);
   try {
-    await body(exchange);
+    await body(httpClient);
   } finally {
     await soon(close(), 'the exchange to close');
   }
@@ -43,7 +43,7 @@ const withVariables = async (variables: Readonly<Record<string, string>>, body: 
 };
 
 describe('an exchange over undici', (check) => {
-  exchangeContract(check, () => createNodeExchange({}));
+  exchangeContract(check, () => createUndiciClient({}));
 
   check('asks for no compression and takes none apart', () => {
     const packed = gzipSync('{"ok":true}');
@@ -54,8 +54,8 @@ describe('an exchange over undici', (check) => {
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
       },
       ({ url }) =>
-        using({}, async (exchange) => {
-          assert.not.match((await exchange(get(url))).text, 'ok');
+        using({}, async (httpClient) => {
+          assert.not.match((await httpClient(get(url))).text, 'ok');
           assert.is(seen[0]?.['accept-encoding'], undefined);
         }),
     );
@@ -73,18 +73,18 @@ describe('an exchange over undici', (check) => {
             ].flat(),
           )
           .end(),
-      ({ url }) => using({}, async (exchange) => assert.is((await exchange(get(url))).header('retry-after'), '5')),
+      ({ url }) => using({}, async (httpClient) => assert.is((await httpClient(get(url))).header('retry-after'), '5')),
     ),
   );
 
   check('leaves nothing behind on a signal that outlives the call', () => {
     const { signal } = new AbortController();
     return withBackend(({ url }) =>
-      using({}, async (exchange) => {
-        await exchange(post(url, { signal }));
-        await rejection(exchange(post(url, { signal, limitBytes: 1 })));
-        await rejection(exchange(post(`http://127.0.0.1:${await closedPort()}`, { signal })));
-        await rejection(exchange(post(url, { signal, headers: { bad: '\n' } })));
+      using({}, async (httpClient) => {
+        await httpClient(post(url, { signal }));
+        await rejection(httpClient(post(url, { signal, limitBytes: 1 })));
+        await rejection(httpClient(post(`http://127.0.0.1:${await closedPort()}`, { signal })));
+        await rejection(httpClient(post(url, { signal, headers: { bad: '\n' } })));
         assert.equal(getEventListeners(signal, 'abort'), []);
       }),
     );
@@ -95,11 +95,11 @@ describe('an exchange over undici', (check) => {
     return withHttpServer(
       (_request, response) => asked.resolve(() => response.end('late')),
       async ({ url }) => {
-        const { exchange, close } = createNodeExchange({});
-        const received = exchange(post(url));
+        const { httpClient, close } = createUndiciClient({});
+        const received = httpClient(post(url));
         const answer = await soon(asked.promise, 'the request');
         const closed = close();
-        await codeOf(exchange(post(url)));
+        await codeOf(httpClient(post(url)));
         answer();
         assert.is((await received).text, 'late');
         await soon(closed, 'the exchange to close');
@@ -112,8 +112,8 @@ describe('an exchange through a proxy', (check) => {
   check('reaches a backend without TLS through the tunnel of HTTP_PROXY, which does not see the key', () =>
     withBackend(({ url, port, seen }) =>
       withProxy((proxy) =>
-        using({ httpProxy: proxy.url }, async (exchange) => {
-          for (let index = 0; index < 5; index++) assert.is((await exchange(post(url))).text, '{"ok":true}');
+        using({ httpProxy: proxy.url }, async (httpClient) => {
+          for (let index = 0; index < 5; index++) assert.is((await httpClient(post(url))).text, '{"ok":true}');
           assert.is(seen.length, 5);
           assert.match(seen[0]?.authorization ?? '', /^Bearer sk-/);
           assert.is(seen[0]?.['proxy-authorization'], undefined);
@@ -129,8 +129,8 @@ describe('an exchange through a proxy', (check) => {
   check('shows its credentials to the proxy, and to nobody else', () =>
     withBackend(({ url, seen }) =>
       withProxy((proxy) =>
-        using({ httpProxy: `http://user:p%40ss@127.0.0.1:${proxy.port}` }, async (exchange) => {
-          await exchange(post(url));
+        using({ httpProxy: `http://user:p%40ss@127.0.0.1:${proxy.port}` }, async (httpClient) => {
+          await httpClient(post(url));
           assert.is(proxy.detours[0]?.credentials, `Basic ${Buffer.from('user:p@ss').toString('base64')}`);
           assert.is(seen[0]?.['proxy-authorization'], undefined);
         }),
@@ -142,13 +142,13 @@ describe('an exchange through a proxy', (check) => {
     withBackend(({ url, seen }) =>
       withProxy(
         (proxy) =>
-          using({ httpsProxy: proxy.url }, async (exchange) => {
-            await codeOf(exchange(post('https://backend.invalid/api/chat')));
+          using({ httpsProxy: proxy.url }, async (httpClient) => {
+            await codeOf(httpClient(post('https://backend.invalid/api/chat')));
             assert.equal(
               proxy.detours.map(({ target }) => target),
               ['backend.invalid:443'],
             );
-            await exchange(post(url));
+            await httpClient(post(url));
             assert.is(seen.length, 1);
             assert.is(proxy.detours.length, 1);
           }),
@@ -162,12 +162,12 @@ describe('an exchange through a proxy', (check) => {
       withProxy(async (proxy) => {
         const past = ['127.0.0.1', `127.0.0.1:${port}`, 'other.test, 127.0.0.1', '*'];
         for (const noProxy of past) {
-          await using({ httpProxy: proxy.url, noProxy }, async (exchange) => void (await exchange(post(url))));
+          await using({ httpProxy: proxy.url, noProxy }, async (httpClient) => void (await httpClient(post(url))));
         }
         assert.equal(proxy.detours, []);
         const through = ['other.test', '127.0.0.1:1', '27.0.0.1', '127.0.0'];
         for (const noProxy of through) {
-          await using({ httpProxy: proxy.url, noProxy }, async (exchange) => void (await exchange(post(url))));
+          await using({ httpProxy: proxy.url, noProxy }, async (httpClient) => void (await httpClient(post(url))));
         }
         assert.is(proxy.detours.length, through.length);
         assert.is(seen.length, past.length + through.length);
@@ -179,12 +179,12 @@ describe('an exchange through a proxy', (check) => {
     withBackend(async ({ url, seen }) => {
       for (const status of [200, 403, 407, 502].slice(1)) {
         await withProxy(
-          (proxy) => using({ httpProxy: proxy.url }, async (exchange) => void (await codeOf(exchange(post(url))))),
+          (proxy) => using({ httpProxy: proxy.url }, async (httpClient) => void (await codeOf(httpClient(post(url))))),
           status,
         );
       }
-      await using({ httpProxy: `http://127.0.0.1:${await closedPort()}` }, async (exchange) => {
-        assert.is(await codeOf(exchange(post(url))), 'ECONNREFUSED');
+      await using({ httpProxy: `http://127.0.0.1:${await closedPort()}` }, async (httpClient) => {
+        assert.is(await codeOf(httpClient(post(url))), 'ECONNREFUSED');
       });
       assert.equal(seen, []);
     }),
@@ -193,9 +193,9 @@ describe('an exchange through a proxy', (check) => {
   check('lets a caller go whose proxy is silent', () =>
     withBackend(({ url }) =>
       withProxy(async (proxy) => {
-        const { exchange } = createNodeExchange({ httpProxy: proxy.url });
+        const { httpClient } = createUndiciClient({ httpProxy: proxy.url });
         const controller = new AbortController();
-        const rejected = rejection(exchange(post(url, { signal: controller.signal })));
+        const rejected = rejection(httpClient(post(url, { signal: controller.signal })));
         while (proxy.detours.length === 0) await new Promise(setImmediate);
         const reason = new Error('gone');
         controller.abort(reason);
@@ -207,9 +207,9 @@ describe('an exchange through a proxy', (check) => {
   check('leaves the headers that it was given as they are', () =>
     withBackend(({ url }) =>
       withProxy((proxy) =>
-        using({ httpProxy: proxy.url }, async (exchange) => {
+        using({ httpProxy: proxy.url }, async (httpClient) => {
           const headers = Object.freeze({ accept: 'application/json' });
-          assert.is((await exchange(post(url, { headers }))).status, 200);
+          assert.is((await httpClient(post(url, { headers }))).status, 200);
         }),
       ),
     ),
@@ -219,12 +219,12 @@ describe('an exchange through a proxy', (check) => {
     withBackend(async ({ url, seen }) => {
       const dead = `http://127.0.0.1:${await closedPort()}`;
       await withVariables({ HTTP_PROXY: dead, http_proxy: dead, NO_PROXY: '*', no_proxy: '*' }, async () => {
-        await using({}, async (exchange) => void (await exchange(post(url))));
-        await using({ httpsProxy: dead }, async (exchange) => void (await exchange(post(url))));
+        await using({}, async (httpClient) => void (await httpClient(post(url))));
+        await using({ httpsProxy: dead }, async (httpClient) => void (await httpClient(post(url))));
         assert.is(seen.length, 2);
         await withProxy((proxy) =>
-          using({ httpProxy: proxy.url }, async (exchange) => {
-            await exchange(post(url));
+          using({ httpProxy: proxy.url }, async (httpClient) => {
+            await httpClient(post(url));
             assert.is(proxy.detours.length, 1);
           }),
         );

@@ -10,7 +10,7 @@ import { createRedisState, type RedisState } from '../../../src/adapter/redis/sh
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createRateLimit, WINDOW_MS, waitFor } from '../../../src/gateway/rate-limit.ts';
-import { createKeyPool, type KeyChange, type SharedRest } from '../../../src/llm/key-pool.ts';
+import { createKeyPool, type KeyChange, type SharedCoolDown } from '../../../src/llm/key-pool.ts';
 import { describe } from '../../check.ts';
 
 const SCORES = [0, 0.01, 0.5, 1, 0, 0, 0, 0.25, 0, 0, 0, 0.99, 0.3];
@@ -112,8 +112,8 @@ const inWorld = (body: (world: World) => Promise<void>, url?: string) => async (
 };
 
 /** Collects what a replica is told to adopt. */
-const heardBy = (state: RedisState): SharedRest[] => {
-  const heard: SharedRest[] = [];
+const heardBy = (state: RedisState): SharedCoolDown[] => {
+  const heard: SharedCoolDown[] = [];
   state.coolDowns.subscribe((rest) => heard.push(rest));
   return heard;
 };
@@ -261,7 +261,7 @@ describe('loading the rests that run', (check) => {
       async close() {},
     };
     const coolDowns = createRedisCoolDowns({ link, clock: systemClock, channel: 'c', prefix: 'p:', replica: 'here' });
-    const heard: SharedRest[] = [];
+    const heard: SharedCoolDown[] = [];
     coolDowns.subscribe((rest) => heard.push(rest));
     hear(JSON.stringify({ ...stored, restMs: 0 }));
     answer.resolve(JSON.stringify(stored));

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Handler } from '../../../src/core/http/server.ts';
+import type { Handler } from '../../../src/core/http/handler.ts';
 import { type LocalServer, withHttpServer } from '../../core/http/local-server.ts';
 
 const requestOf = async (message: IncomingMessage, left: AbortSignal): Promise<Request> => {

@@ -3,7 +3,7 @@ import { createAgent } from '../../../src/bridge/agent/client.ts';
 import type { AgentExchange } from '../../../src/bridge/agent/servers.ts';
 import type { Agent, Prompt } from '../../../src/bridge/agent/types.ts';
 import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
-import { ExchangeError, type Received, type Sent } from '../../../src/core/http/client.ts';
+import { HttpClientError, type HttpRequest, type HttpResponse } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
@@ -48,7 +48,7 @@ type Answered = {
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 };
-const received = ({ status = 200, text = 'true', headers = {} }: Answered): Received => ({
+const received = ({ status = 200, text = 'true', headers = {} }: Answered): HttpResponse => ({
   status,
   text,
   header: (name) => headers[name] ?? null,
@@ -56,17 +56,17 @@ const received = ({ status = 200, text = 'true', headers = {} }: Answered): Rece
 const jsonAnswer = (value: unknown): Answered => ({ text: JSON.stringify(value) });
 
 /** The agent over an exchange that answers as it is told to, and what was sent over it. */
-const agentOver = (answerTo: (sent: Sent) => Answered | Promise<Answered>, changes = {}) => {
+const agentOver = (answerTo: (sent: HttpRequest) => Answered | Promise<Answered>, changes = {}) => {
   const sent: Parameters<AgentExchange>[0][] = [];
   const clock = createFakeClock();
-  const exchange: AgentExchange = async (one) => {
+  const httpClient: AgentExchange = async (one) => {
     sent.push(one);
     const left = new Promise<never>((_, reject) =>
       one.signal.addEventListener('abort', () => reject(one.signal.reason)),
     );
     return received(await Promise.race([answerTo(one), left]));
   };
-  const agent = createAgent({ exchange, clock, baseUrl: 'http://agent.test/', ...changes });
+  const agent = createAgent({ httpClient, clock, baseUrl: 'http://agent.test/', ...changes });
   const asked = () =>
     sent.map(({ method, url, body }) => `${method} ${url.replace('http://agent.test', '')} ${body ?? ''}`.trim());
   return { agent, clock, sent, asked };
@@ -415,7 +415,7 @@ describe('an agent that answers wrongly', (check) => {
 });
 
 describe('an agent that is not there', (check) => {
-  const breaking = (code: string) => agentOver(() => Promise.reject(new ExchangeError(code))).agent;
+  const breaking = (code: string) => agentOver(() => Promise.reject(new HttpClientError(code))).agent;
 
   check('was sent nothing when no connection was made', async () => {
     for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED']) {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createNodeHttpExchange, createNodeHttpStream } from '../../../src/adapter/node/http-client.ts';
+import { createNodeHttpClient, createNodeHttpStream } from '../../../src/adapter/node/http-client.ts';
 
 import { createAgent } from '../../../src/bridge/agent/client.ts';
 import { createFeed } from '../../../src/bridge/agent/event-stream.ts';
@@ -53,7 +53,7 @@ const withAgent = async (
 ): Promise<void> => {
   const world = await createAgentWorld(given);
   const { clock } = world;
-  const { exchange, close } = createNodeHttpExchange();
+  const { httpClient, close } = createNodeHttpClient();
   const feeds: Feed[] = [];
   await withModelServer(world.server.handler, async (local) => {
     const place = { baseUrl: local.url, credentials };
@@ -74,7 +74,7 @@ const withAgent = async (
       await settled(feed.opened(never));
       return { feed, heard };
     };
-    const agent = createAgent({ ...place, exchange, clock });
+    const agent = createAgent({ ...place, httpClient, clock });
     try {
       await body({ world, agent, local, settled, follow });
     } finally {

@@ -1,6 +1,11 @@
 import { type AgentReach, reachAgents } from '../../../src/bridge/agent/servers.ts';
 import { untilAborted } from '../../../src/core/async.ts';
-import { ExchangeError, type OpenStream, type Received, type Sent } from '../../../src/core/http/client.ts';
+import {
+  HttpClientError,
+  type HttpRequest,
+  type HttpResponse,
+  type OpenHttpStream,
+} from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
@@ -13,7 +18,11 @@ export type Ways = {
   /** What each server does from now on, by its place. */
   readonly manners: Manner[];
   /** Places of those that were asked, in order, with what they were asked. */
-  readonly asked: { readonly place: number; readonly path: string; readonly sent: Pick<Sent, 'headers' | 'signal'> }[];
+  readonly asked: {
+    readonly place: number;
+    readonly path: string;
+    readonly sent: Pick<HttpRequest, 'headers' | 'signal'>;
+  }[];
   /** Of the log, without time. */
   readonly told: string[];
   /** A call to the agent, and the places that were asked meanwhile. */
@@ -26,7 +35,7 @@ export type Ways = {
 export type Kind = 'get' | 'post' | 'prompt';
 
 const never = new AbortController().signal;
-const codeOf = (error: unknown): string => (error instanceof ExchangeError ? error.code : String(error));
+const codeOf = (error: unknown): string => (error instanceof HttpClientError ? error.code : String(error));
 
 /** Several servers that do as they are told, and the ways to them. */
 export const waysTo = (...given: readonly Manner[]): Ways => {
@@ -36,18 +45,18 @@ export const waysTo = (...given: readonly Manner[]): Ways => {
   const told: string[] = [];
   const retryAfter: Ways['retryAfter'] = { value: '1' };
   const baseUrls = manners.map((_, place) => `http://agent-${place}.test/base`);
-  const meet = async (sent: Pick<Sent, 'url' | 'headers' | 'signal'>): Promise<Received> => {
+  const meet = async (sent: Pick<HttpRequest, 'url' | 'headers' | 'signal'>): Promise<HttpResponse> => {
     const { host, pathname } = new URL(sent.url);
     const place = Number(/\d+/.exec(host)?.[0]);
     asked.push({ place, path: pathname, sent });
     const manner = manners[place] ?? 'nobody';
     if (manner === 'silent') await untilAborted(new Promise<never>(() => {}), sent.signal);
     if (manner === 'slow') await new Promise<void>((resolve) => clock.after(60_000, resolve));
-    else if (typeof manner === 'string') throw new ExchangeError(manner);
+    else if (typeof manner === 'string') throw new HttpClientError(manner);
     const header = (name: string) => (name === 'retry-after' && manner === 503 ? retryAfter.value : null);
     return { status: manner === 'slow' ? 200 : manner, header, text: `answer of ${place}` };
   };
-  const stream: OpenStream = async (wanted) => {
+  const stream: OpenHttpStream = async (wanted) => {
     const { status, header, text } = await meet(wanted);
     return {
       status,
@@ -63,7 +72,7 @@ export const waysTo = (...given: readonly Manner[]): Ways => {
   };
   const log = createLog({ level: 'debug', service: 'bridge', clock, write });
   const credentials = { username: 'opencode', password: 'secret' };
-  const reach = reachAgents({ baseUrls, credentials, exchange: meet, stream, clock, log });
+  const reach = reachAgents({ baseUrls, credentials, httpClient: meet, stream, clock, log });
   const placesFrom = (first: number): string =>
     asked
       .slice(first)
@@ -81,7 +90,7 @@ export const waysTo = (...given: readonly Manner[]): Ways => {
       const method = kind === 'get' ? 'GET' : 'POST';
       const sent = { method, url: `${reach.baseUrl}/session`, headers: {}, signal, limitBytes: 1000 } as const;
       const result = await reach
-        .exchange({ ...sent, isPrompt: kind === 'prompt', isRepeatable: kind === 'get' })
+        .httpClient({ ...sent, isPrompt: kind === 'prompt', isRepeatable: kind === 'get' })
         .then(({ status }) => String(status), codeOf);
       return { result, places: placesFrom(first) };
     },

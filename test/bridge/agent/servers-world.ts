@@ -1,4 +1,4 @@
-import { ExchangeError, type OpenStream } from '../../../src/core/http/client.ts';
+import { HttpClientError, type OpenHttpStream } from '../../../src/core/http/client.ts';
 import type { AgentWorld } from '../../agent/harness/world.ts';
 import { type AgentLink, createAgentLink } from '../harness/agent-link.ts';
 import { type BridgeGiven, type BridgeWorld, createBridgeWorld, startAgentWorld } from '../harness/world.ts';
@@ -35,13 +35,13 @@ const serverOf = (agent: AgentWorld): Server => {
 export const waysOver = (servers: readonly Server[]): NonNullable<BridgeGiven['ways']> => {
   const linkAt = (url: string): AgentLink => {
     const found = servers[Number(/\d+/.exec(new URL(url).host)?.[0])]?.link;
-    if (found === undefined) throw new ExchangeError('ENOTFOUND');
+    if (found === undefined) throw new HttpClientError('ENOTFOUND');
     return found;
   };
-  const stream: OpenStream = (asked) => linkAt(asked.url).stream(asked);
+  const stream: OpenHttpStream = (asked) => linkAt(asked.url).stream(asked);
   return {
     baseUrls: servers.map((_, place) => `http://agent-${place}.test`),
-    exchange: (sent) => linkAt(sent.url).exchange(sent),
+    httpClient: (sent) => linkAt(sent.url).httpClient(sent),
     stream,
   };
 };

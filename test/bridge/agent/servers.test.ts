@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { reachAgents } from '../../../src/bridge/agent/servers.ts';
 import { createDeadline } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
-import { ExchangeError } from '../../../src/core/http/client.ts';
+import { HttpClientError } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { type Kind, type Ways, waysTo } from './scripted-servers.ts';
@@ -21,14 +21,14 @@ const calls = async (ways: Ways, count: number, kind: Kind = 'get'): Promise<rea
 
 describe('one agent server', (check) => {
   check('is reached over the very ways that were given', () => {
-    const exchange = async () => {
-      throw new ExchangeError('ECONNREFUSED');
+    const httpClient = async () => {
+      throw new HttpClientError('ECONNREFUSED');
     };
-    const stream = exchange;
-    const given = { credentials: undefined, exchange, stream, clock: createFakeClock(), log: () => {} };
+    const stream = httpClient;
+    const given = { credentials: undefined, httpClient, stream, clock: createFakeClock(), log: () => {} };
     const reach = reachAgents({ baseUrls: ['http://agent.test'], ...given });
     assert.is(reach.baseUrl, 'http://agent.test');
-    assert.is(reach.exchange, exchange);
+    assert.is(reach.httpClient, httpClient);
     assert.is(reach.stream, stream);
     assert.is(reach.servers, undefined);
   });

@@ -1,6 +1,6 @@
 import { untilAborted } from '../../../src/core/async.ts';
-import { type Exchange, ExchangeError, type OpenStream } from '../../../src/core/http/client.ts';
-import type { Handler } from '../../../src/core/http/server.ts';
+import { type HttpClient, HttpClientError, type OpenHttpStream } from '../../../src/core/http/client.ts';
+import type { Handler } from '../../../src/core/http/handler.ts';
 
 export type Call = {
   readonly method: string;
@@ -19,8 +19,8 @@ export type FeedFaults = {
 
 /** What lies between a bridge and its agent: everything goes through, unless a test is in the way. */
 export type AgentLink = {
-  readonly exchange: Exchange;
-  readonly stream: OpenStream;
+  readonly httpClient: HttpClient;
+  readonly stream: OpenHttpStream;
   /** What the bridge has asked of the agent, in order. */
   readonly calls: Call[];
   /** Puts another handler in the agent's place, or nothing: then nobody answers. */
@@ -95,26 +95,26 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
   const feeds: Feeds = new Set();
   const exchanges = new Set<() => void>();
   const reach = (): Handler => {
-    if (handler === undefined) throw new ExchangeError('ECONNREFUSED');
+    if (handler === undefined) throw new HttpClientError('ECONNREFUSED');
     return handler;
   };
   const cutStreams = () => {
     for (const cut of [...streams]) cut();
   };
 
-  const exchange: Exchange = async ({ method, url, headers, body, signal, limitBytes }) => {
+  const httpClient: HttpClient = async ({ method, url, headers, body, signal, limitBytes }) => {
     const call: Call = { method, path: new URL(url).pathname, body: body === undefined ? undefined : JSON.parse(body) };
     calls.push(call);
     const broken = Promise.withResolvers<never>();
     broken.promise.catch(() => {});
-    const breakIt = () => broken.reject(new ExchangeError('ECONNRESET'));
+    const breakIt = () => broken.reject(new HttpClientError('ECONNRESET'));
     exchanges.add(breakIt);
     const answer = async () => {
       if (held?.isHeld(call) === true) await untilAborted(held.until, signal);
       const request = new Request(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
       const response = await reach()(request);
       const text = await response.text();
-      if (Buffer.byteLength(text) > limitBytes) throw new ExchangeError('ANSWER_TOO_LARGE');
+      if (Buffer.byteLength(text) > limitBytes) throw new HttpClientError('ANSWER_TOO_LARGE');
       return { status: response.status, header: (name: string) => response.headers.get(name), text };
     };
     try {
@@ -124,8 +124,8 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
       exchanges.delete(breakIt);
     }
   };
-  const stream: OpenStream = async ({ url, headers, signal }) => {
-    if (isCut) throw new ExchangeError('ECONNREFUSED');
+  const stream: OpenHttpStream = async ({ url, headers, signal }) => {
+    if (isCut) throw new HttpClientError('ECONNREFUSED');
     const response = await reach()(new Request(url, { headers, signal }));
     const body = response.body ?? new ReadableStream<Uint8Array>();
     const reader = open(lateMs === 0 ? body : delayed(body, lateMs), feeds).getReader();
@@ -143,7 +143,7 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
     return { status: response.status, header: (name) => response.headers.get(name), chunks: chunks() };
   };
   return {
-    exchange,
+    httpClient,
     stream,
     calls,
     replace(other) {

@@ -1,4 +1,4 @@
-import { ExchangeError, type OpenedStream, type OpenStream } from '../../../src/core/http/client.ts';
+import { HttpClientError, type HttpStream, type OpenHttpStream } from '../../../src/core/http/client.ts';
 
 /** A connection to the event stream, with the test at its other end. */
 export type Line = {
@@ -15,8 +15,8 @@ export type Line = {
 
 type Piece = { readonly bytes: Uint8Array } | { readonly error: unknown } | 'end';
 
-const lineFor = (asked: Parameters<OpenStream>[0]) => {
-  const head = Promise.withResolvers<OpenedStream>();
+const lineFor = (asked: Parameters<OpenHttpStream>[0]) => {
+  const head = Promise.withResolvers<HttpStream>();
   const pieces: Piece[] = [];
   let wake = (): void => {};
   const put = (piece: Piece): void => {
@@ -42,7 +42,7 @@ const lineFor = (asked: Parameters<OpenStream>[0]) => {
       head.resolve({ status, header: (name) => (name === 'content-type' ? type : null), chunks: chunks() });
     },
     fail(error) {
-      const thrown = typeof error === 'string' ? new ExchangeError(error) : error;
+      const thrown = typeof error === 'string' ? new HttpClientError(error) : error;
       head.reject(thrown);
       put({ error: thrown });
     },
@@ -55,7 +55,7 @@ const lineFor = (asked: Parameters<OpenStream>[0]) => {
 /** Streams that a test answers itself, in the order in which they were asked for. */
 export const createScriptedStreams = () => {
   const lines: Line[] = [];
-  const stream: OpenStream = (asked) => {
+  const stream: OpenHttpStream = (asked) => {
     const { line, head } = lineFor(asked);
     lines.push(line);
     return head;

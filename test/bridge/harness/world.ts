@@ -66,7 +66,7 @@ export type BridgeGiven = WorldGiven & {
   readonly over?: AgentWorld;
   readonly feed?: FeedFaults;
   /** Other ways than the world's own link, to several servers. */
-  readonly ways?: Pick<ReachNeeds, 'baseUrls' | 'exchange' | 'stream'>;
+  readonly ways?: Pick<ReachNeeds, 'baseUrls' | 'httpClient' | 'stream'>;
   /** The bridge's time; the agent always keeps the machine's. */
   readonly clock?: Clock;
 };
@@ -160,8 +160,8 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     agentServers: { all: 0, well: 0 },
   });
   const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
-  const { baseUrls, exchange, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
-  const reach = reachAgents({ baseUrls, credentials: undefined, exchange, stream, clock, log });
+  const { baseUrls, httpClient, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
+  const reach = reachAgents({ baseUrls, credentials: undefined, httpClient, stream, clock, log });
   const feed = createFeed({ ...reach, clock, log, chance: () => 1 });
   const bridge = createBridge({
     settings: { ...SETTINGS, ...settings },

@@ -3,7 +3,7 @@ import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createDoor, withCors } from '../../../src/bridge/http/auth.ts';
 import { BRIDGE_REPLIES } from '../../../src/bridge/http/errors.ts';
 import type { Fault } from '../../../src/core/fault.ts';
-import { guard } from '../../../src/core/http/server.ts';
+import { guard } from '../../../src/core/http/handler.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 

@@ -92,7 +92,7 @@ describe('a fault', (check) => {
       { kind: 'rate-limited', retryAfterMs: 5000 },
     ];
     for (const detail of faults) {
-      const response = BRIDGE_REPLIES.to(detail);
+      const response = BRIDGE_REPLIES.forFault(detail);
       const { error } = (await response.json()) as { error: { code: string; message: string } };
       const failure = failureOf(detail);
       assert.equal([failure.status, failure.code], [response.status, error.code], detail.kind);
@@ -107,11 +107,11 @@ describe('a fault', (check) => {
   });
 
   check('may be tried again where nothing was begun', () => {
-    const mayRetry = (detail: FaultDetail) => BRIDGE_REPLIES.to(detail).headers.get('x-should-retry') !== 'false';
+    const mayRetry = (detail: FaultDetail) => BRIDGE_REPLIES.forFault(detail).headers.get('x-should-retry') !== 'false';
     assert.equal(
       [AGENT, { ...AGENT, isRetryable: false }, { kind: 'backend-error', reason: 'x' } as const].map(mayRetry),
       [true, false, true],
     );
-    assert.is(BRIDGE_REPLIES.toBug().status, 500);
+    assert.is(BRIDGE_REPLIES.forBug().status, 500);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { bearerToken, keyIndexOf } from '../../../src/core/http/auth.ts';
+import { bearerToken, matchingKeyIndex } from '../../../src/core/http/auth.ts';
 import { describe } from '../../check.ts';
 
 const presenting = (authorization?: string): Request =>
@@ -66,7 +66,7 @@ describe('the bearer token', (check) => {
 describe('the keys of a service', (check) => {
   const KEYS = ['key-one', 'key-two', 'key-three'];
   const found = (token: string, keys: readonly string[] = KEYS): number =>
-    keyIndexOf(presenting(`Bearer ${token}`), keys);
+    matchingKeyIndex(presenting(`Bearer ${token}`), keys);
 
   check('are told apart by their place in the list', () => {
     assert.equal(
@@ -96,8 +96,8 @@ describe('the keys of a service', (check) => {
   check('fit nobody when there are none, or when one is empty', () => {
     assert.is(found('key-one', []), -1);
     assert.is(found('key-one', ['']), -1);
-    assert.is(keyIndexOf(presenting('Bearer '), ['']), -1);
-    assert.is(keyIndexOf(presenting(), ['']), -1);
+    assert.is(matchingKeyIndex(presenting('Bearer '), ['']), -1);
+    assert.is(matchingKeyIndex(presenting(), ['']), -1);
   });
 
   check('do not know a token of 10 kB, not even one that is a key', () => {

@@ -1,16 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { type Exchange, ExchangeError, type Received, type Sent } from '../../../src/core/http/client.ts';
+import {
+  type HttpClient,
+  HttpClientError,
+  type HttpRequest,
+  type HttpResponse,
+} from '../../../src/core/http/client.ts';
 import { type Check, rejection } from '../../check.ts';
 import { closedPort, type LocalServer, soon, withHttpServer, withTcpServer } from './local-server.ts';
 
-export type OpenExchange = { readonly exchange: Exchange; readonly close: () => Promise<void> };
+export type OpenExchange = { readonly httpClient: HttpClient; readonly close: () => Promise<void> };
 
 const SECRET = 'sk-secret-of-the-backend';
 const never = new AbortController().signal;
 
-export const get = (url: string, changes: Partial<Sent> = {}): Sent => ({
+export const get = (url: string, changes: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'GET',
   url,
   headers: { authorization: `Bearer ${SECRET}` },
@@ -18,14 +23,14 @@ export const get = (url: string, changes: Partial<Sent> = {}): Sent => ({
   limitBytes: 1_000_000,
   ...changes,
 });
-export const post = (url: string, changes: Partial<Sent> = {}): Sent =>
+export const post = (url: string, changes: Partial<HttpRequest> = {}): HttpRequest =>
   get(url, { method: 'POST', body: '{"model":"m"}', ...changes });
 
-/** The code of an `ExchangeError` that says nothing of the host, the key or what the server said. */
-export const codeOf = async (received: Promise<Received>): Promise<string> => {
+/** The code of an `HttpClientError` that says nothing of the host, the key or what the server said. */
+export const codeOf = async (received: Promise<HttpResponse>): Promise<string> => {
   const error = await soon(rejection(received), 'a rejection');
-  assert.instance(error, ExchangeError);
-  const { code, message, stack, cause } = error as ExchangeError;
+  assert.instance(error, HttpClientError);
+  const { code, message, stack, cause } = error as HttpClientError;
   assert.match(code, /^\w+$/);
   assert.is(cause, undefined);
   for (const word of [SECRET, '127.0.0.1', 'localhost', 'http', '.invalid', 'canary']) {
@@ -42,7 +47,7 @@ const atOnce = (outcome: Promise<unknown>): Promise<unknown> => {
 };
 
 /** Aborts and demands that the exchange rejects with that very reason, long before anything else could end it. */
-const leavesAtOnce = async (received: Promise<Received>, controller: AbortController): Promise<void> => {
+const leavesAtOnce = async (received: Promise<HttpResponse>, controller: AbortController): Promise<void> => {
   const reason = new Fault({ kind: 'client-left' });
   const rejected = rejection(received);
   controller.abort(reason);
@@ -66,10 +71,10 @@ const bodyOf = async (message: IncomingMessage): Promise<string> => {
 /** What every way of sending has to keep, whatever it is made of. */
 /** `repeated` is what may be sent over a connection that was used before. */
 export const exchangeContract = (check: Check, open: () => OpenExchange, repeated = post): void => {
-  const using = async (body: (exchange: Exchange) => Promise<void>): Promise<void> => {
-    const { exchange, close } = open();
+  const using = async (body: (httpClient: HttpClient) => Promise<void>): Promise<void> => {
+    const { httpClient, close } = open();
     try {
-      await body(exchange);
+      await body(httpClient);
     } finally {
       await soon(close(), 'the exchange to close');
     }
@@ -77,12 +82,12 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   /** One check with a server and an exchange of its own. */
   const withHttp = (
     listener: Parameters<typeof withHttpServer>[0],
-    body: (exchange: Exchange, local: LocalServer) => Promise<void>,
-  ) => using((exchange) => withHttpServer(listener, (local) => body(exchange, local)));
+    body: (httpClient: HttpClient, local: LocalServer) => Promise<void>,
+  ) => using((httpClient) => withHttpServer(listener, (local) => body(httpClient, local)));
   const withTcp = (
     onSocket: Parameters<typeof withTcpServer>[0],
-    body: (exchange: Exchange, local: LocalServer) => Promise<void>,
-  ) => using((exchange) => withTcpServer(onSocket, (local) => body(exchange, local)));
+    body: (httpClient: HttpClient, local: LocalServer) => Promise<void>,
+  ) => using((httpClient) => withTcpServer(onSocket, (local) => body(httpClient, local)));
 
   check('sends what it was given, and tells status, headers and text', async () => {
     const seen: { method?: string | undefined; url?: string | undefined; key?: string | undefined; body: string }[] =
@@ -93,15 +98,15 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
         seen.push({ method, url, key: headers['x-key'] as string | undefined, body: await bodyOf(request) });
         response.writeHead(201, { 'Retry-After': '7', 'X-Mixed': 'CaSe' }).end('{"a":"ä"}');
       },
-      async (exchange, { url }) => {
+      async (httpClient, { url }) => {
         const body = '{"text":"Grüße, 世界 😀"}';
-        const received = await exchange(post(`${url}/api/chat?x=1`, { headers: { 'x-key': SECRET }, body }));
+        const received = await httpClient(post(`${url}/api/chat?x=1`, { headers: { 'x-key': SECRET }, body }));
         assert.is(received.status, 201);
         assert.is(received.text, '{"a":"ä"}');
         assert.is(received.header('retry-after'), '7');
         assert.is(received.header('x-mixed'), 'CaSe');
         assert.is(received.header('x-absent'), null);
-        assert.is((await exchange(get(`${url}/api/version`))).status, 201);
+        assert.is((await httpClient(get(`${url}/api/version`))).status, 201);
         assert.equal(seen, [
           { method: 'POST', url: '/api/chat?x=1', key: SECRET, body },
           { method: 'GET', url: '/api/version', key: undefined, body: '' },
@@ -113,9 +118,9 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   check('leaves the headers that it was given as they are', () =>
     withHttp(
       (_request, response) => void response.end('{}'),
-      async (exchange, { url }) => {
+      async (httpClient, { url }) => {
         const headers = Object.freeze({ accept: 'application/json' });
-        assert.is((await exchange(post(url, { headers }))).text, '{}');
+        assert.is((await httpClient(post(url, { headers }))).text, '{}');
       },
     ),
   );
@@ -124,12 +129,12 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
     withHttp(
       ({ url }, response) =>
         void response.writeHead(Number(url?.slice(1))).end(url === '/204' ? undefined : `it is ${url}`),
-      async (exchange, { url }) => {
+      async (httpClient, { url }) => {
         for (const status of [200, 206, 400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504]) {
-          const received = await exchange(repeated(`${url}/${status}`));
+          const received = await httpClient(repeated(`${url}/${status}`));
           assert.equal([received.status, received.text], [status, `it is /${status}`]);
         }
-        const empty = await exchange(get(`${url}/204`));
+        const empty = await httpClient(get(`${url}/204`));
         assert.equal([empty.status, empty.text], [204, '']);
       },
     ),
@@ -147,10 +152,10 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
           ({ url }, response) => {
             response.writeHead(Number(url?.slice(1)), { location: `${stranger.url}/elsewhere` }).end('moved');
           },
-          async (exchange, { url }) => {
+          async (httpClient, { url }) => {
             for (const status of [301, 302, 303, 307, 308]) {
               for (const sent of [get(`${url}/${status}`), post(`${url}/${status}`)]) {
-                assert.is((await exchange(sent)).status, status);
+                assert.is((await httpClient(sent)).status, status);
               }
             }
           },
@@ -169,17 +174,17 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
         }
         response.end();
       },
-      async (exchange, { url }) => assert.is((await exchange(get(url))).text, '{"t":"😀世"}'),
+      async (httpClient, { url }) => assert.is((await httpClient(get(url))).text, '{"t":"😀世"}'),
     );
   });
 
   check('takes an answer of just the limit, and not a byte more', () =>
     withHttp(
       ({ url }, response) => void response.end('ä'.repeat(Number(url?.slice(1)) / 2)),
-      async (exchange, { url }) => {
-        assert.is((await exchange(get(`${url}/1000`, { limitBytes: 1000 }))).text.length, 500);
-        assert.is(await codeOf(exchange(get(`${url}/1002`, { limitBytes: 1000 }))), 'ANSWER_TOO_LARGE');
-        assert.is(await codeOf(exchange(get(`${url}/1000000`, { limitBytes: 1000 }))), 'ANSWER_TOO_LARGE');
+      async (httpClient, { url }) => {
+        assert.is((await httpClient(get(`${url}/1000`, { limitBytes: 1000 }))).text.length, 500);
+        assert.is(await codeOf(httpClient(get(`${url}/1002`, { limitBytes: 1000 }))), 'ANSWER_TOO_LARGE');
+        assert.is(await codeOf(httpClient(get(`${url}/1000000`, { limitBytes: 1000 }))), 'ANSWER_TOO_LARGE');
       },
     ),
   );
@@ -193,8 +198,8 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
         response.on('drain', more);
         more();
       },
-      async (exchange, { url, sockets }) => {
-        assert.is(await codeOf(exchange(get(url, { limitBytes: 100_000 }))), 'ANSWER_TOO_LARGE');
+      async (httpClient, { url, sockets }) => {
+        assert.is(await codeOf(httpClient(get(url, { limitBytes: 100_000 }))), 'ANSWER_TOO_LARGE');
         await closing(sockets[0]);
       },
     ),
@@ -207,10 +212,10 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
         requests += 1;
         response.end();
       },
-      async (exchange, { url }) => {
+      async (httpClient, { url }) => {
         const reason = new Fault({ kind: 'backend-timeout' });
-        assert.is(await rejection(exchange(post(url, { signal: AbortSignal.abort(reason) }))), reason);
-        await exchange(get(url));
+        assert.is(await rejection(httpClient(post(url, { signal: AbortSignal.abort(reason) }))), reason);
+        await httpClient(get(url));
         assert.is(requests, 1);
       },
     );
@@ -219,11 +224,11 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   check('keeps no caller waiting for a connection that has left already', () =>
     withTcp(
       () => {},
-      async (exchange, { port }) => {
+      async (httpClient, { port }) => {
         const controller = new AbortController();
         const reason = new Fault({ kind: 'client-left' });
         controller.abort(reason);
-        const received = exchange(post(`https://127.0.0.1:${port}`, { signal: controller.signal }));
+        const received = httpClient(post(`https://127.0.0.1:${port}`, { signal: controller.signal }));
         assert.is(await atOnce(rejection(received)), reason);
       },
     ),
@@ -236,10 +241,10 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
         seen.push(url);
         response.end();
       },
-      async (exchange, { url }) => {
+      async (httpClient, { url }) => {
         const controller = new AbortController();
-        await leavesAtOnce(exchange(post(`${url}/left`, { signal: controller.signal })), controller);
-        for (let index = 0; index < 3; index++) await exchange(get(`${url}/stayed`));
+        await leavesAtOnce(httpClient(post(`${url}/left`, { signal: controller.signal })), controller);
+        for (let index = 0; index < 3; index++) await httpClient(get(`${url}/stayed`));
         assert.equal(seen, ['/stayed', '/stayed', '/stayed']);
       },
     );
@@ -249,9 +254,9 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
     const connected = Promise.withResolvers<void>();
     return withTcp(
       (socket) => void socket.on('data', () => connected.resolve()),
-      async (exchange, { port }) => {
+      async (httpClient, { port }) => {
         const controller = new AbortController();
-        const received = exchange(post(`https://127.0.0.1:${port}`, { signal: controller.signal }));
+        const received = httpClient(post(`https://127.0.0.1:${port}`, { signal: controller.signal }));
         await soon(connected.promise, 'a connection');
         await leavesAtOnce(received, controller);
       },
@@ -262,9 +267,9 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
     const asked = Promise.withResolvers<void>();
     return withHttp(
       () => asked.resolve(),
-      async (exchange, { url, sockets }) => {
+      async (httpClient, { url, sockets }) => {
         const controller = new AbortController();
-        const received = exchange(post(url, { signal: controller.signal }));
+        const received = httpClient(post(url, { signal: controller.signal }));
         await soon(asked.promise, 'the request');
         await leavesAtOnce(received, controller);
         await closing(sockets[0]);
@@ -275,9 +280,9 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   check('lets a caller go that leaves in the middle of the answer, and hangs up', () =>
     withHttp(
       (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"model":'),
-      async (exchange, { url, sockets }) => {
+      async (httpClient, { url, sockets }) => {
         const controller = new AbortController();
-        const received = exchange(post(url, { signal: controller.signal }));
+        const received = httpClient(post(url, { signal: controller.signal }));
         // The first byte has left the server; what the client has read of it does not matter.
         while (sockets[0] === undefined || sockets[0].bytesWritten === 0) await new Promise(setImmediate);
         await leavesAtOnce(received, controller);
@@ -289,12 +294,12 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   check('does not mind a caller that leaves after the answer', () =>
     withHttp(
       (_request, response) => void response.end('whole'),
-      async (exchange, { url, sockets }) => {
+      async (httpClient, { url, sockets }) => {
         const controller = new AbortController();
-        const received = await exchange(post(url, { signal: controller.signal }));
+        const received = await httpClient(post(url, { signal: controller.signal }));
         controller.abort(new Fault({ kind: 'client-left' }));
         assert.is(received.text, 'whole');
-        assert.is((await exchange(post(url))).text, 'whole');
+        assert.is((await httpClient(post(url))).text, 'whole');
         assert.ok(sockets.length <= 2);
       },
     ),
@@ -318,28 +323,28 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
     check(`has no answer from a server that ${what}`, () =>
       withTcp(
         (socket) => void socket.once('data', () => onRequest(socket)),
-        async (exchange, { url }) => void (await codeOf(exchange(post(url)))),
+        async (httpClient, { url }) => void (await codeOf(httpClient(post(url)))),
       ),
     );
   }
 
   check('names a refused connection by its code', () =>
-    using(async (exchange) => {
-      assert.is(await codeOf(exchange(post(`http://127.0.0.1:${await closedPort()}`))), 'ECONNREFUSED');
+    using(async (httpClient) => {
+      assert.is(await codeOf(httpClient(post(`http://127.0.0.1:${await closedPort()}`))), 'ECONNREFUSED');
     }),
   );
 
   check('has no answer from a server without TLS where TLS was expected', () =>
     withHttp(
       (_request, response) => void response.end('{}'),
-      async (exchange, { port }) => void (await codeOf(exchange(post(`https://127.0.0.1:${port}`)))),
+      async (httpClient, { port }) => void (await codeOf(httpClient(post(`https://127.0.0.1:${port}`)))),
     ),
   );
 
   check('names a host that does not exist by a code, without its name', () =>
-    using(async (exchange) => {
+    using(async (httpClient) => {
       // A label over 63 letters is refused by the resolver itself: no name server is asked.
-      const code = await codeOf(exchange(post(`http://${'a'.repeat(70)}.invalid`)));
+      const code = await codeOf(httpClient(post(`http://${'a'.repeat(70)}.invalid`)));
       assert.match(code, /^E[A-Z_]+$/);
     }),
   );
@@ -347,9 +352,9 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   check('takes a header that cannot be sent for a failure, and keeps the key to itself', () =>
     withHttp(
       (_request, response) => void response.end('{}'),
-      async (exchange, { url }) => {
+      async (httpClient, { url }) => {
         for (const key of [`${SECRET}\r\nx-evil: 1`, `${SECRET}\u0000`, `${SECRET}世`]) {
-          await codeOf(exchange(post(url, { headers: { authorization: `Bearer ${key}` } })));
+          await codeOf(httpClient(post(url, { headers: { authorization: `Bearer ${key}` } })));
         }
       },
     ),
@@ -358,9 +363,9 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   check('keeps to few connections over many calls, whatever their status', () =>
     withHttp(
       ({ url }, response) => void response.writeHead(Number(url?.slice(1)), { location: '/' }).end('x'.repeat(5_000)),
-      async (exchange, { url, sockets }) => {
+      async (httpClient, { url, sockets }) => {
         for (const status of [200, 302, 401, 429, 500]) {
-          for (let index = 0; index < 10; index++) await exchange(repeated(`${url}/${status}`));
+          for (let index = 0; index < 10; index++) await httpClient(repeated(`${url}/${status}`));
         }
         assert.ok(sockets.length <= 2, `${sockets.length} connections`);
       },

@@ -1,35 +1,35 @@
 import { gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
-import { ExchangeError, exchangeOverFetch } from '../../../src/core/http/client.ts';
+import { HttpClientError, httpClientOverFetch } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';
 import { codeOf, exchangeContract, get, post } from './client-contract.ts';
 import { withHttpServer } from './local-server.ts';
 
 const over = (fetcher: (url: unknown, init: RequestInit) => Promise<Response>) =>
-  exchangeOverFetch(fetcher as typeof fetch);
+  httpClientOverFetch(fetcher as typeof fetch);
 
 describe('an exchange over fetch', (check) => {
-  exchangeContract(check, () => ({ exchange: exchangeOverFetch(fetch), close: async () => {} }));
+  exchangeContract(check, () => ({ httpClient: httpClientOverFetch(fetch), close: async () => {} }));
 
   check('counts a compressed answer as long as it unpacks', () => {
     const packed = gzipSync('x'.repeat(1_000_000));
     return withHttpServer(
       (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
       async ({ url }) => {
-        const exchange = exchangeOverFetch(fetch);
-        assert.is((await exchange(get(url, { limitBytes: 1_000_000 }))).text.length, 1_000_000);
-        assert.is(await codeOf(exchange(get(url, { limitBytes: 999_999 }))), 'ANSWER_TOO_LARGE');
+        const httpClient = httpClientOverFetch(fetch);
+        assert.is((await httpClient(get(url, { limitBytes: 1_000_000 }))).text.length, 1_000_000);
+        assert.is(await codeOf(httpClient(get(url, { limitBytes: 999_999 }))), 'ANSWER_TOO_LARGE');
       },
     );
   });
 
   check('tells the platform not to follow redirects', async () => {
     let init: RequestInit | undefined;
-    const exchange = over(async (_url, given) => {
+    const httpClient = over(async (_url, given) => {
       init = given;
       return new Response('moved', { status: 302 });
     });
-    assert.is((await exchange(post('http://backend.test'))).status, 302);
+    assert.is((await httpClient(post('http://backend.test'))).status, 302);
     assert.is(init?.redirect, 'manual');
   });
 
@@ -42,8 +42,8 @@ describe('an exchange over fetch', (check) => {
         throw new Error('canary: cannot be cancelled');
       },
     });
-    const exchange = over(async () => new Response(endless));
-    assert.is(await codeOf(exchange(get('http://backend.test', { limitBytes: 5000 }))), 'ANSWER_TOO_LARGE');
+    const httpClient = over(async () => new Response(endless));
+    assert.is(await codeOf(httpClient(get('http://backend.test', { limitBytes: 5000 }))), 'ANSWER_TOO_LARGE');
     assert.ok(isCancelled);
   });
 
@@ -67,10 +67,10 @@ describe('an exchange over fetch', (check) => {
   check('rejects with the reason of the signal even when the platform rejects with something else', async () => {
     const controller = new AbortController();
     const reason = new Error('the reason');
-    const exchange = over(async () => {
+    const httpClient = over(async () => {
       controller.abort(reason);
-      throw new ExchangeError('ECONNRESET');
+      throw new HttpClientError('ECONNRESET');
     });
-    assert.is(await rejection(exchange(post('http://backend.test', { signal: controller.signal }))), reason);
+    assert.is(await rejection(httpClient(post('http://backend.test', { signal: controller.signal }))), reason);
   });
 });

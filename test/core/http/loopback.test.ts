@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { isLoopback, isOfThisMachine } from '../../../src/core/http/auth.ts';
+import { isFromLocalProgram, isLoopback } from '../../../src/core/http/auth.ts';
 import { describe } from '../../check.ts';
 
 const asked = (headers: Record<string, string>): boolean =>
-  isOfThisMachine(new Request('http://ignored.example/', { headers }));
+  isFromLocalProgram(new Request('http://ignored.example/', { headers }));
 
 describe('an address to listen on', (check) => {
   check('is of this machine alone, or not', () => {

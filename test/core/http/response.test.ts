@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { FaultDetail } from '../../../src/core/fault.ts';
-import { replyTo, replyToBug } from '../../../src/core/http/response.ts';
+import { errorResponse, internalErrorResponse } from '../../../src/core/http/response.ts';
 import { describe } from '../../check.ts';
 
 type Row = {
@@ -159,12 +159,12 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
 
 const bytesOf = async (response: Response): Promise<number> => (await response.arrayBuffer()).byteLength;
 const messageOf = async (response: Response): Promise<string> => (await response.json()).error.message;
-const notFound = (hint: string): Response => replyTo({ kind: 'not-found', hint });
+const notFound = (hint: string): Response => errorResponse({ kind: 'not-found', hint });
 
 describe('the answer to a fault', (check) => {
   for (const [kind, { detail, status, code, type, param = null, says, headers = {} }] of Object.entries(TABLE)) {
     check(`${kind} is ${status} ${code}, with exactly the headers of the table`, async () => {
-      const response = replyTo(detail);
+      const response = errorResponse(detail);
       assert.is(response.status, status);
       assert.equal(Object.fromEntries(response.headers), { 'content-type': 'application/json', ...headers });
       const { error, ...others } = await response.json();
@@ -176,14 +176,14 @@ describe('the answer to a fault', (check) => {
   }
 
   check('client-left is a bare 499 for the log', async () => {
-    const response = replyTo({ kind: 'client-left' });
+    const response = errorResponse({ kind: 'client-left' });
     assert.is(response.status, 499);
     assert.is(response.body, null);
     assert.equal([...response.headers], []);
   });
 
   check('to a bug is 500 and tells nothing', async () => {
-    const response = replyToBug();
+    const response = internalErrorResponse();
     assert.is(response.status, 500);
     const { error } = await response.json();
     assert.equal([error.type, error.param, error.code], [TROUBLE, null, 'internal_error']);
@@ -207,21 +207,21 @@ describe('the wait that is asked for', (check) => {
   for (const [retryAfterMs, seconds] of waits) {
     check(`is ${seconds} s for ${retryAfterMs} ms`, () => {
       for (const kind of ['rate-limited', 'overloaded', 'no-backend-key'] as const) {
-        assert.is(replyTo({ kind, retryAfterMs }).headers.get('retry-after'), seconds, kind);
+        assert.is(errorResponse({ kind, retryAfterMs }).headers.get('retry-after'), seconds, kind);
       }
     });
   }
 
   check('over 30 s tells the client not to try again, up to 30 s leaves it to the client', () => {
     const advice = (retryAfterMs: number) =>
-      replyTo({ kind: 'no-backend-key', retryAfterMs }).headers.get('x-should-retry');
+      errorResponse({ kind: 'no-backend-key', retryAfterMs }).headers.get('x-should-retry');
     assert.equal([0, 1000, 30_000].map(advice), [null, null, null]);
     assert.equal([30_001, 31_000, 120_000, 3_600_000].map(advice), ['false', 'false', 'false', 'false']);
   });
 
   check('for a place or for the next minute is never called hopeless', () => {
     for (const kind of ['rate-limited', 'overloaded'] as const) {
-      assert.is(replyTo({ kind, retryAfterMs: 60_000 }).headers.get('x-should-retry'), null, kind);
+      assert.is(errorResponse({ kind, retryAfterMs: 60_000 }).headers.get('x-should-retry'), null, kind);
     }
   });
 });
@@ -236,7 +236,7 @@ describe('the body of an error', (check) => {
     ['escaped', '"\\\n\u0001'],
   ] as const) {
     check(`stays within 512 bytes with 100 long model names in ${what} characters, and uses them`, async () => {
-      const response = replyTo({ kind: 'model-not-found', valid: names(100, name) });
+      const response = errorResponse({ kind: 'model-not-found', valid: names(100, name) });
       const text = await response.clone().text();
       const bytes = await bytesOf(response.clone());
       assert.ok(bytes <= 512, `${bytes} bytes`);
@@ -272,7 +272,7 @@ describe('the body of an error', (check) => {
 
   check('still comes when what may not be cut is too long by itself', async () => {
     const param = `input${'[0]'.repeat(300)}`;
-    const response = replyTo({ kind: 'bad-input', code: 'invalid_type', param, message: 'Expected a string' });
+    const response = errorResponse({ kind: 'bad-input', code: 'invalid_type', param, message: 'Expected a string' });
     const { error } = await response.json();
     assert.equal([error.message, error.param], ['...', param]);
   });

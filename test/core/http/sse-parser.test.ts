@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { encodeSse, type SseEvent } from '../../../src/core/http/sse.ts';
-import { createSseLines, type SseNews } from '../../../src/core/http/sse-parser.ts';
+import { createSseParser, type SseItem } from '../../../src/core/http/sse-parser.ts';
 import { describe } from '../../check.ts';
 
 const LIMIT = 1_000_000;
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const named = (name: string, data: string): SseNews => ({ kind: 'event', name, data });
-const event = (data: string): SseNews => named('message', data);
+const named = (name: string, data: string): SseItem => ({ kind: 'event', name, data });
+const event = (data: string): SseItem => named('message', data);
 
 /** What a text brings when it comes in pieces of so many bytes. */
 const readIn = (text: string, pieceBytes: number, limitChars = LIMIT) => {
-  const lines = createSseLines({ limitChars });
+  const lines = createSseParser({ limitChars });
   const bytes = bytesOf(text);
-  const news: SseNews[] = [];
+  const news: SseItem[] = [];
   for (let at = 0; at < bytes.length; at += pieceBytes) news.push(...lines.push(bytes.subarray(at, at + pieceBytes)));
   return { news, lines };
 };
-const read = (text: string, limitChars?: number): readonly SseNews[] => {
+const read = (text: string, limitChars?: number): readonly SseItem[] => {
   const whole = readIn(text, LIMIT, limitChars).news;
   for (const pieceBytes of [1, 2, 3, 7]) assert.equal(readIn(text, pieceBytes, limitChars).news, whole);
   return whole;
@@ -30,7 +30,7 @@ describe('a stream of server-sent events', (check) => {
     }
     assert.equal(read('data: a\rdata: b\r\n\ndata: c\n\r\n'), [event('a\nb'), event('c')]);
     assert.equal(read('data: a\r\ndata: b\r\n\r\n'), [event('a\nb')]);
-    const lines = createSseLines({ limitChars: LIMIT });
+    const lines = createSseParser({ limitChars: LIMIT });
     const news = ['data: a\r', '', '\ndata: b\n\n'].flatMap((piece) => lines.push(bytesOf(piece)));
     assert.equal(news, [event('a\nb')], 'an empty piece changes nothing');
   });
@@ -78,11 +78,11 @@ describe('a stream of server-sent events', (check) => {
     assert.is(lines.lastID(), '3', 'an id alone counts, too');
     lines.push(bytesOf('id\ndata: d\n\n'));
     assert.is(lines.lastID(), '');
-    assert.is(createSseLines({ limitChars: LIMIT }).lastID(), '');
+    assert.is(createSseParser({ limitChars: LIMIT }).lastID(), '');
   });
 
   check('goes on with the id of an earlier connection', () => {
-    const lines = createSseLines({ limitChars: LIMIT, lastID: '7' });
+    const lines = createSseParser({ limitChars: LIMIT, lastID: '7' });
     assert.is(lines.lastID(), '7');
     lines.push(bytesOf('data: x\n\n'));
     assert.is(lines.lastID(), '7');
@@ -97,7 +97,7 @@ describe('a stream of server-sent events', (check) => {
       lines.push(bytesOf(wrong));
       assert.is(lines.retryMs(), 1500);
     }
-    assert.is(createSseLines({ limitChars: LIMIT }).retryMs(), undefined);
+    assert.is(createSseParser({ limitChars: LIMIT }).retryMs(), undefined);
   });
 
   check('takes an event of just the limit, and tells of a longer one in its place', () => {
@@ -119,7 +119,7 @@ describe('a stream of server-sent events', (check) => {
   });
 
   check('keeps little of a line that does not end', () => {
-    const lines = createSseLines({ limitChars: 1000 });
+    const lines = createSseParser({ limitChars: 1000 });
     const piece = bytesOf('x'.repeat(65_536));
     lines.push(bytesOf('data: '));
     const before = process.memoryUsage().heapUsed;

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import type { Handler } from '../../../src/core/http/server.ts';
+import type { Handler } from '../../../src/core/http/handler.ts';
 import type { ModelControl, ModelScript } from '../../../src/demo/model/control.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';

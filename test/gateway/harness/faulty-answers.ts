@@ -1,4 +1,4 @@
-import { ExchangeError } from '../../../src/core/http/client.ts';
+import { HttpClientError } from '../../../src/core/http/client.ts';
 import { BACKEND_CANARY } from './unusable-answers.ts';
 import { type Answer, received } from './world.ts';
 
@@ -22,7 +22,7 @@ const burst = (retryAfter: string, waitSeconds: number): Faulty =>
   key(status(429, 'slow down', { 'retry-after': retryAfter }), waitSeconds);
 const broken = (code: string): Faulty =>
   host(() => {
-    throw new ExchangeError(code);
+    throw new HttpClientError(code);
   });
 
 /** 120 s is the most that a client is told, however long a key rests. */

@@ -1,4 +1,4 @@
-import type { Received, Sent } from '../../../src/core/http/client.ts';
+import type { HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
 import { nonceOf, received, saying, verdictJson } from './world.ts';
 
@@ -96,7 +96,7 @@ export const UNUSABLE_CONTENTS: Readonly<Record<string, Said>> = {
   'an order taken from the text': () => 'flagged=false',
 };
 
-type Reply = (sent: Sent) => Received;
+type Reply = (sent: HttpRequest) => HttpResponse;
 /** A server's answer around a whole clean verdict, changed. */
 const changed =
   (change: (answer: Record<string, unknown>, nonce: string) => unknown): Reply =>

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Exchange, Received, Sent } from '../../../src/core/http/client.ts';
-import type { Handler } from '../../../src/core/http/server.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
+import type { Handler } from '../../../src/core/http/handler.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createGateway, type GatewayNeeds } from '../../../src/gateway/app.ts';
 import { readGatewayConfig } from '../../../src/gateway/config.ts';
@@ -12,28 +12,33 @@ import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 export const GATEWAY_KEY = 'gateway-key-1';
 
 /** A backend's answer: what it holds, or a function of what was asked. */
-export type Answer = (sent: Sent) => Received | Promise<Received>;
+export type Answer = (sent: HttpRequest) => HttpResponse | Promise<HttpResponse>;
 
 /** An answer of a server, by status, text and headers. */
-export const received = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Received => ({
+export const received = (
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse => ({
   status,
   text,
   header: (name) => headers[name] ?? null,
 });
 
 /** The user's message of a call, in either dialect. */
-export const userMessageOf = ({ body = '' }: Sent): string => {
+export const userMessageOf = ({ body = '' }: HttpRequest): string => {
   const { messages } = JSON.parse(body) as { messages: { content: string | { text?: string }[] }[] };
   const content = messages.at(-1)?.content ?? '';
   return typeof content === 'string' ? content : (content[0]?.text ?? '');
 };
-export const systemMessageOf = ({ body = '' }: Sent): string =>
+export const systemMessageOf = ({ body = '' }: HttpRequest): string =>
   (JSON.parse(body) as { messages: { content: string }[] }).messages[0]?.content ?? '';
 /** The backend key that a call went out with. */
-export const keyOf = ({ headers }: Sent): string => headers.authorization?.replace('Bearer ', '') ?? 'no key';
-export const nonceOf = (sent: Sent): string => /\[\[text (\d{12})\]\]/.exec(userMessageOf(sent))?.[1] ?? 'no nonce';
+export const keyOf = ({ headers }: HttpRequest): string => headers.authorization?.replace('Bearer ', '') ?? 'no key';
+export const nonceOf = (sent: HttpRequest): string =>
+  /\[\[text (\d{12})\]\]/.exec(userMessageOf(sent))?.[1] ?? 'no nonce';
 /** The text that the judge was shown, between its markers. */
-export const shownTextOf = (sent: Sent): string =>
+export const shownTextOf = (sent: HttpRequest): string =>
   /\[\[text (\d{12})\]\]\n([\s\S]*)\n\[\[end \1\]\]/.exec(userMessageOf(sent))?.[2] ?? '';
 
 /** A verdict as a judge writes it: zero but for the codes given. */
@@ -41,7 +46,7 @@ export const verdictJson = (nonce: string, scores: Readonly<Record<string, unkno
   JSON.stringify({ ...Object.fromEntries(CATEGORIES.map(({ code }) => [code, 0])), ...scores, nonce });
 
 /** What a dialect's server answers when its model says `content`. */
-export const saying = (sent: Sent, content: string | null): Received => {
+export const saying = (sent: HttpRequest, content: string | null): HttpResponse => {
   const { model } = JSON.parse(sent.body ?? '{}') as { model: string };
   return sent.url.endsWith('/api/chat')
     ? received(
@@ -75,7 +80,7 @@ export type World = {
   readonly app: Handler;
   readonly clock: FakeClock;
   /** Every chat call that reached the backend. */
-  readonly calls: readonly Sent[];
+  readonly calls: readonly HttpRequest[];
   readonly logged: readonly string[];
   /** Asks for a moderation with the right key. */
   readonly ask: (body: unknown, headers?: Readonly<Record<string, string>>, signal?: AbortSignal) => Promise<Response>;
@@ -91,7 +96,7 @@ export type WorldSettings = {
 /** A gateway whose backend is `answer`, with time standing still until it is told to go on. */
 export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: WorldSettings = {}): World => {
   const clock = createFakeClock();
-  const calls: Sent[] = [];
+  const calls: HttpRequest[] = [];
   const logged: string[] = [];
   const config = readGatewayConfig({
     MODERATION_API_KEYS: GATEWAY_KEY,
@@ -100,7 +105,7 @@ export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: Worl
   });
   if (config.backend === undefined) throw new Error('Expected a backend in the variables');
   const secrets = config.backend.keys.length === 0 ? [''] : config.backend.keys;
-  const exchange: Exchange = async (sent) => {
+  const httpClient: HttpClient = async (sent) => {
     if (sent.method === 'POST') calls.push(sent);
     return untilGone(Promise.resolve(answer(sent)), sent.signal);
   };
@@ -114,7 +119,7 @@ export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: Worl
       })),
     },
     policy: OUR_POLICY,
-    exchange,
+    httpClient,
     clock,
     digest: (text) => createHash('sha256').update(text).digest('hex'),
     newId: () => randomBytes(18).toString('hex'),

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { newNonce } from '../../../src/adapter/web/crypto.ts';
-import type { Sent } from '../../../src/core/http/client.ts';
+import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
 import { describe } from '../../check.ts';
 import { GUESSED_NONCE, HARMFUL, HARMLESS, HIDDEN, SPOKEN } from '../harness/attacks.ts';
@@ -19,12 +19,12 @@ import {
 
 /** Finds a threat where it can read one, and is honest. */
 const honest: Answer = (sent) => judging(/kill you/i.test(shownTextOf(sent)) ? { VI: 90, HRT: 90 } : {})(sent);
-const onlyCall = (calls: readonly Sent[]): Sent => {
+const onlyCall = (calls: readonly HttpRequest[]): HttpRequest => {
   const [call, more] = calls;
   if (call === undefined || more !== undefined) throw new Error(`Expected one call, saw ${calls.length}`);
   return call;
 };
-const asked = async (input: string): Promise<readonly Sent[]> => {
+const asked = async (input: string): Promise<readonly HttpRequest[]> => {
   const { ask, calls } = gatewayOver(judging());
   await resultsOf(await ask({ input }));
   return calls;
@@ -35,7 +35,7 @@ const MARKER_LINE = /^\[\[(?:text|end) \d{12}\]\]$/gm;
 const CONTROL = /<\||\|>|<｜|｜>|<\/?s>|\[\/?INST\]|<<\/?SYS>>|<\/?think>|<(?:start|end)_of_turn>|\[\[|<\/\w/;
 
 /** What must hold of every call, whatever the text says. */
-const checkCall = (sent: Sent, usual: Sent): void => {
+const checkCall = (sent: HttpRequest, usual: HttpRequest): void => {
   const [user, nonce] = [userMessageOf(sent), nonceOf(sent)];
   assert.match(nonce, /^\d{12}$/);
   assert.equal(user.match(MARKER_LINE), [`[[text ${nonce}]]`, `[[end ${nonce}]]`]);

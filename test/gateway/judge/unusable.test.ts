@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusMeter } from '../../../src/adapter/prometheus/gateway.ts';
-import type { Sent } from '../../../src/core/http/client.ts';
+import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { eachCategory, errorOf, resultsOf } from '../harness/read-answer.ts';
 import { UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from '../harness/unusable-answers.ts';
@@ -24,7 +24,10 @@ const DIALECTS = {
 const everyUnusable = (dialect: 'ollama' | 'openai'): Readonly<Record<string, Answer>> => ({
   ...UNUSABLE_REPLIES[dialect],
   ...Object.fromEntries(
-    Object.entries(UNUSABLE_CONTENTS).map(([name, said]) => [name, (sent: Sent) => saying(sent, said(nonceOf(sent)))]),
+    Object.entries(UNUSABLE_CONTENTS).map(([name, said]) => [
+      name,
+      (sent: HttpRequest) => saying(sent, said(nonceOf(sent))),
+    ]),
   ),
 });
 

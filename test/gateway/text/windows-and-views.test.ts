@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Sent } from '../../../src/core/http/client.ts';
+import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { CATEGORY_NAMES } from '../../../src/gateway/policy/categories.ts';
 import { policyFrom } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
@@ -19,7 +19,7 @@ import {
 const SENTENCE = 'The river was calm and the boats lay still in the morning sun. ';
 const lines = (chars: number): string => SENTENCE.repeat(Math.ceil(chars / SENTENCE.length)).slice(0, chars);
 const honest: Answer = (sent) => judging(/kill you/.test(shownTextOf(sent)) ? { VI: 90 } : { HR: 10 })(sent);
-const partOf = (sent: Sent): string => /^Judge (.+?) between/.exec(userMessageOf(sent))?.[1] ?? '';
+const partOf = (sent: HttpRequest): string => /^Judge (.+?) between/.exec(userMessageOf(sent))?.[1] ?? '';
 /** As much guidance as a policy file may hold. */
 const longPolicy = policyFrom(
   JSON.stringify({
@@ -27,7 +27,7 @@ const longPolicy = policyFrom(
     categories: Object.fromEntries(CATEGORY_NAMES.map((name) => [name, { guidance: '规则很长。'.repeat(100) }])),
   }),
 );
-const numbersOf = (sent: Sent): { num_ctx: number; num_predict: number } =>
+const numbersOf = (sent: HttpRequest): { num_ctx: number; num_predict: number } =>
   (JSON.parse(sent.body ?? '') as { options: { num_ctx: number; num_predict: number } }).options;
 
 describe('a long text', (check) => {
@@ -83,7 +83,7 @@ describe('a long text', (check) => {
   });
 
   for (const [name, bad] of [
-    ['has no verdict', (sent: Sent) => saying(sent, '{}')],
+    ['has no verdict', (sent: HttpRequest) => saying(sent, '{}')],
     ['fails', () => received(500, '')],
   ] as const) {
     check(`fails whole when one window ${name}, and the other calls are given up`, async () => {

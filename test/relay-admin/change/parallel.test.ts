@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Exchange } from '../../../src/core/http/client.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
 import { createUser } from '../../../src/demo/relay/records/users.ts';
 import type { RelayAdmin } from '../../../src/relay-admin/app.ts';
 import { describe } from '../../check.ts';
@@ -43,7 +43,7 @@ const createBarrier = () => {
       letGo();
     },
     over:
-      (direct: Exchange): Exchange =>
+      (direct: HttpClient): HttpClient =>
       async (sent) => {
         if (sent.method === 'GET') return direct(sent);
         inFlight += 1;
@@ -65,7 +65,7 @@ const payAll = (admin: RelayAdmin, tokens: readonly string[]) =>
 const fullHouse = async () => {
   const world = createWorld();
   const barrier = createBarrier();
-  const admin = world.start({ exchange: barrier.over });
+  const admin = world.start({ httpClient: barrier.over });
   const tokens = await previewedCrowd(world, PLACES + 1);
   const inside = payAll(admin, tokens.slice(0, PLACES));
   await until(() => barrier.held() === PLACES);
@@ -78,7 +78,7 @@ describe('changes at the same time', (check) => {
   check('of many users are sixteen at most, and all end well with a slow relay', async () => {
     const world = createWorld();
     const barrier = createBarrier();
-    const admin = world.start({ exchange: barrier.over });
+    const admin = world.start({ httpClient: barrier.over });
     const tokens = await previewedCrowd(world, 40);
     const asked = payAll(admin, tokens);
     for (const size of [PLACES, PLACES, 40 - 2 * PLACES]) {
@@ -153,7 +153,7 @@ describe('changes at the same time', (check) => {
   check('of one user stand in one line and leave the places to others', async () => {
     const world = createWorld();
     const barrier = createBarrier();
-    const admin = world.start({ exchange: barrier.over });
+    const admin = world.start({ httpClient: barrier.over });
     const [other] = await previewedCrowd(world, 1);
     const line = await Promise.all(Array.from({ length: PLACES * 2 }, () => previewed(admin, 2, '1')));
     const inLine = payAll(admin, line);

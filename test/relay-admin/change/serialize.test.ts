@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { createGate } from '../../../src/core/semaphore.ts';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createChangeTurns } from '../../../src/relay-admin/change/serialize.ts';
 import { Problem } from '../../../src/relay-admin/errors.ts';
 import { describe, rejection } from '../../check.ts';
@@ -21,7 +21,7 @@ const isIn = async (promise: Promise<unknown>): Promise<boolean> => {
 };
 
 const createWorld = (places: number, waiting = 10) => {
-  const changes = createGate(places, waiting);
+  const changes = createSemaphore(places, waiting);
   return { changes, turns: createChangeTurns({ changes }) };
 };
 

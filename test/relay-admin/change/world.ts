@@ -1,6 +1,6 @@
 import { Fault } from '../../../src/core/fault.ts';
 import type { LogFields } from '../../../src/core/log.ts';
-import { createGate } from '../../../src/core/semaphore.ts';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { ChangeNeeds, ChangeNote } from '../../../src/relay-admin/change/change.ts';
 import type { ChangeTurnsNeeds } from '../../../src/relay-admin/change/serialize.ts';
 import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
@@ -107,7 +107,7 @@ export const createWorld = ({ reads = [], answer = ACCEPTED, lists = {}, note = 
   const needs: ChangeNeeds & ChangeTurnsNeeds = {
     relay,
     clock,
-    changes: createGate(16, 100),
+    changes: createSemaphore(16, 100),
     journal: {
       note(entry) {
         happened.push(`note ${entry.state}`);

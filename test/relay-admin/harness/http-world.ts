@@ -1,10 +1,10 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import { createNodeHttpExchange } from '../../../src/adapter/node/http-client.ts';
+import { createNodeHttpClient } from '../../../src/adapter/node/http-client.ts';
 import { newId, webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
 
-import type { Exchange } from '../../../src/core/http/client.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
@@ -29,11 +29,11 @@ export type HttpTools = {
 };
 
 export const httpTools = (origin: string, limitMs: number = USUAL_LIMIT_MS): HttpTools => {
-  const { exchange: direct } = createNodeHttpExchange();
+  const { httpClient: direct } = createNodeHttpClient();
   const file = createMemoryFile();
   const logged: string[] = [];
   const thrown: unknown[] = [];
-  const exchange: Exchange = (sent) =>
+  const httpClient: HttpClient = (sent) =>
     direct(sent).catch((error: unknown) => {
       thrown.push(error);
       throw error;
@@ -45,7 +45,7 @@ export const httpTools = (origin: string, limitMs: number = USUAL_LIMIT_MS): Htt
       RELAY_ADMIN_API_KEY: KEY,
       RELAY_TIMEOUT_MS: String(limitMs),
     }),
-    exchange,
+    httpClient,
     clock: systemClock,
     journalFile: file.open(),
     digest: webDigest,

@@ -1,4 +1,4 @@
-import type { Received } from '../../../src/core/http/client.ts';
+import type { HttpResponse } from '../../../src/core/http/client.ts';
 
 /** Names whose values the tools go by: changed, there would be nothing left to show. */
 const KEPT = new Set(['email', 'type']);
@@ -20,7 +20,7 @@ const jsonOf = (text: string): unknown => {
 };
 
 /** The answer with the poison behind every text in it, and as a name of its own in every record. */
-export const poisoned = (received: Received, poison: string): Received => {
+export const poisoned = (received: HttpResponse, poison: string): HttpResponse => {
   const body = jsonOf(received.text);
   if (body === undefined) return received;
   const text = JSON.stringify(poisonedValue(body, poison));
@@ -28,7 +28,7 @@ export const poisoned = (received: Received, poison: string): Received => {
 };
 
 /** What a request with the key in it would be echoed as by something between the tools and the relay. */
-export const refusalWith = (status: number, poison: string): Received => ({
+export const refusalWith = (status: number, poison: string): HttpResponse => ({
   status,
   header: () => poison,
   text: JSON.stringify({

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { untilAborted } from '../../../src/core/async.ts';
-import type { Exchange, Received, Sent } from '../../../src/core/http/client.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
 import type { RelayAdmin, ToolAnswer } from '../../../src/relay-admin/app.ts';
 import { demandGoodAnswer } from './answer-rules.ts';
 import { KEY, leaksIn, relayWordsIn, wholeError } from './canaries.ts';
@@ -14,11 +14,11 @@ export const LIMIT_MS = 30_000;
 export type WatchedWorld = World & {
   readonly admin: RelayAdmin;
   /** Called before each request with its number, once a test has set it. */
-  beforeSending: (number: number, sent: Sent) => void;
+  beforeSending: (number: number, sent: HttpRequest) => void;
   /** Changes an answer on its way in. */
-  onReceiving: (received: Received, sent: Sent) => Received;
+  onReceiving: (received: HttpResponse, sent: HttpRequest) => HttpResponse;
   /** Requests since the last call began. */
-  readonly sent: Sent[];
+  readonly sent: HttpRequest[];
   readonly thrown: unknown[];
   readonly isAsking: () => boolean;
 };
@@ -27,11 +27,11 @@ export type WatchedWorld = World & {
 export const createWatchedWorld = (variables: Readonly<Record<string, string>> = {}): WatchedWorld => {
   const world = createWorld();
   world.control.setKey(KEY);
-  const sent: Sent[] = [];
+  const sent: HttpRequest[] = [];
   const thrown: unknown[] = [];
   let asking = 0;
-  const exchange =
-    (direct: Exchange): Exchange =>
+  const httpClient =
+    (direct: HttpClient): HttpClient =>
     async (request) => {
       sent.push(request);
       asking += 1;
@@ -48,7 +48,7 @@ export const createWatchedWorld = (variables: Readonly<Record<string, string>> =
     };
   const watched: WatchedWorld = {
     ...world,
-    admin: world.start({ variables: { RELAY_ADMIN_API_KEY: KEY, ...variables }, exchange }),
+    admin: world.start({ variables: { RELAY_ADMIN_API_KEY: KEY, ...variables }, httpClient }),
     beforeSending: () => {},
     onReceiving: (received) => received,
     sent,

@@ -1,6 +1,6 @@
 import { webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
 
-import { type Exchange, ExchangeError, exchangeOverFetch } from '../../../src/core/http/client.ts';
+import { type HttpClient, HttpClientError, httpClientOverFetch } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
@@ -44,7 +44,7 @@ export type World = {
 };
 export type StartGiven = {
   readonly variables?: Readonly<Record<string, string>>;
-  readonly exchange?: (direct: Exchange) => Exchange;
+  readonly httpClient?: (direct: HttpClient) => HttpClient;
   readonly journalFile?: JournalFile;
 };
 
@@ -61,10 +61,10 @@ export const createWorld = (): World => {
   };
   const dropped = new WeakSet<Request>();
   const { handler, control } = createDemoRelay({ clock, newId, drop: (request) => void dropped.add(request) });
-  const direct = exchangeOverFetch(async (url, init) => {
+  const direct = httpClientOverFetch(async (url, init) => {
     const request = new Request(url as string, init);
     const response = await handler(request);
-    if (dropped.has(request)) throw new ExchangeError('ECONNRESET');
+    if (dropped.has(request)) throw new HttpClientError('ECONNRESET');
     init?.signal?.throwIfAborted();
     return response;
   });
@@ -75,7 +75,7 @@ export const createWorld = (): World => {
     clock,
     file,
     logged,
-    start: ({ variables = {}, exchange = (direct: Exchange) => direct, journalFile = file.open() } = {}) =>
+    start: ({ variables = {}, httpClient = (direct: HttpClient) => direct, journalFile = file.open() } = {}) =>
       createRelayAdmin({
         config: readRelayConfig({
           RELAY_BASE_URL: RELAY,
@@ -83,7 +83,7 @@ export const createWorld = (): World => {
           RELAY_ADMIN_API_KEY: DEMO_ADMIN_KEY,
           ...variables,
         }),
-        exchange: exchange(direct),
+        httpClient: httpClient(direct),
         clock,
         journalFile,
         digest: webDigest,

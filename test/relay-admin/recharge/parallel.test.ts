@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Exchange } from '../../../src/core/http/client.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { createWorld, keyNumber, previewed } from '../harness/world.ts';
 import { bentFile, changesAt, codeOf, comeTo, inTime, paid, pay, payRefusal, until } from './steps.ts';
@@ -27,7 +27,7 @@ const createHold = () => {
 /** Holds the requests of a method back until they are let through. */
 const holding =
   (hold: ReturnType<typeof createHold>, method: 'GET' | 'POST', when: 'before' | 'after' = 'before') =>
-  (direct: Exchange): Exchange =>
+  (direct: HttpClient): HttpClient =>
   async (sent) => {
     if (sent.method === method && when === 'before') await hold.wait();
     sent.signal.throwIfAborted();
@@ -87,7 +87,7 @@ describe('recharges at the same time', (check) => {
     check(`of one pair in two processes: the slower takes ${what} for what it is, the credit of its pair`, async () => {
       const world = createWorld();
       const hold = createHold();
-      const slower = world.start({ exchange: holding(hold, 'GET') });
+      const slower = world.start({ httpClient: holding(hold, 'GET') });
       const quicker = world.start();
       const token = await previewed(quicker, ALICE, '10');
       const asked = pay(slower, { token });
@@ -125,7 +125,7 @@ describe('recharges at the same time', (check) => {
     async () => {
       const world = createWorld();
       const hold = createHold();
-      const slower = world.start({ exchange: holding(hold, 'GET') });
+      const slower = world.start({ httpClient: holding(hold, 'GET') });
       const quicker = world.start();
       const token = await previewed(quicker, ALICE, '10');
       const behind = pay(slower, { token, key: keyNumber(2) });
@@ -145,13 +145,13 @@ describe('recharges at the same time', (check) => {
       const [admission, look, sending] = [createHold(), createHold(), createHold()];
       let reads = 0;
       const slower = world.start({
-        exchange: (direct) => async (sent) => {
+        httpClient: (direct) => async (sent) => {
           reads += 1;
           await (reads > 2 ? look : admission).wait();
           return direct(sent);
         },
       });
-      const quicker = world.start({ exchange: holding(sending, 'POST') });
+      const quicker = world.start({ httpClient: holding(sending, 'POST') });
       const token = await previewed(world.start(), ALICE, '10');
       const early = pay(slower, { token });
       await until(admission.isReached);
@@ -227,7 +227,7 @@ describe('a recharge that is cancelled', (check) => {
 
   check('before it was sent sends nothing, and its pair stays good', async () => {
     const hold = createHold();
-    const { world, token, admin, caller, asked } = await cancellable({ exchange: holding(hold, 'GET') });
+    const { world, token, admin, caller, asked } = await cancellable({ httpClient: holding(hold, 'GET') });
     await until(hold.isReached);
     caller.abort();
     hold.letGo();
@@ -283,7 +283,7 @@ describe('a recharge that is cancelled', (check) => {
   for (const when of ['before', 'after'] as const) {
     check(`once it is on its way is followed to its end and noted (held ${when} the relay has it)`, async () => {
       const hold = createHold();
-      const { world, token, admin, caller, asked } = await cancellable({ exchange: holding(hold, 'POST', when) });
+      const { world, token, admin, caller, asked } = await cancellable({ httpClient: holding(hold, 'POST', when) });
       await until(hold.isReached);
       caller.abort();
       hold.letGo();
@@ -338,7 +338,7 @@ describe('a journal that fails once the recharge was sent', (check) => {
       append: (line) => (line.includes('"settlement"') ? writing.wait() : Promise.resolve()),
       read: () => (isHeld ? reading.wait() : Promise.resolve()),
     });
-    const admin = world.start({ journalFile, exchange: holding(answering, 'POST', 'after') });
+    const admin = world.start({ journalFile, httpClient: holding(answering, 'POST', 'after') });
     world.control.useFault('rate-limited');
     const asked = [pay(admin, { token })];
     await until(answering.isReached);

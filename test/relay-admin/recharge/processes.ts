@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { type Exchange, ExchangeError, exchangeOverFetch } from '../../../src/core/http/client.ts';
+import { type HttpClient, HttpClientError, httpClientOverFetch } from '../../../src/core/http/client.ts';
 import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
 import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
@@ -64,10 +64,10 @@ export const createProcesses = (operations: HeldOperations = createHeldOperation
   };
   const dropped = new WeakSet<Request>();
   const { handler, control } = createDemoRelay({ clock, newId, drop: (request) => void dropped.add(request) });
-  const direct = exchangeOverFetch(async (url, init) => {
+  const direct = httpClientOverFetch(async (url, init) => {
     const request = new Request(url as string, init);
     const response = await handler(request);
-    if (dropped.has(request)) throw new ExchangeError('ECONNRESET');
+    if (dropped.has(request)) throw new HttpClientError('ECONNRESET');
     init?.signal?.throwIfAborted();
     return response;
   });
@@ -80,7 +80,7 @@ export const createProcesses = (operations: HeldOperations = createHeldOperation
   };
 
   const exchangeOf =
-    (life: Life): Exchange =>
+    (life: Life): HttpClient =>
     (sent) => {
       // Whoever stops waiting before the request is on its way cannot stop it any more.
       const delivered = async () => {
@@ -152,7 +152,7 @@ export const createProcesses = (operations: HeldOperations = createHeldOperation
           RELAY_ALLOWED_HOST: 'relay.test',
           RELAY_ADMIN_API_KEY: DEMO_ADMIN_KEY,
         }),
-        exchange: exchangeOf(life),
+        httpClient: exchangeOf(life),
         clock,
         journalFile: fileOf(life, (isRead) => {
           if (isRead) creditsAtLastRead = control.credits().length;

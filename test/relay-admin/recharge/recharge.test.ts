@@ -112,7 +112,7 @@ describe('a recharge', (check) => {
     const { world, token } = await withPreview();
     let linesWhenSent: readonly string[] = [];
     const admin = world.start({
-      exchange: (direct) => (sent) => {
+      httpClient: (direct) => (sent) => {
         if (sent.method === 'POST') linesWhenSent = [...world.file.lines];
         return direct(sent);
       },
@@ -154,7 +154,7 @@ describe('a recharge', (check) => {
   for (const { fault, soon, inTheEnd } of FOR_EVER) {
     check(`ends within the time of a call when the relay takes for ever (${fault})`, async () => {
       const { world, token } = await withPreview();
-      const admin = world.start({ exchange: impatient });
+      const admin = world.start({ httpClient: impatient });
       world.control.setDelayMs(10 * 60_000);
       world.control.useFault(fault);
       const startedAt = world.clock.now();
@@ -185,7 +185,7 @@ describe('what a recharge sees afterwards', (check) => {
   /** The fault waits until the recharge has been sent. */
   const afterSending = (world: World, target: RegExp, fault: RouteFault) =>
     world.start({
-      exchange: (direct) => async (sent) => {
+      httpClient: (direct) => async (sent) => {
         const received = await direct(sent);
         if (sent.method === 'POST') world.control.useRouteFault(fault, 2, target);
         return received;
@@ -231,7 +231,7 @@ describe('what a recharge sees afterwards', (check) => {
   const bending = async (bend: (world: World) => void) => {
     const { world, token } = await withPreview();
     const admin = world.start({
-      exchange: (direct) => async (sent) => {
+      httpClient: (direct) => async (sent) => {
         const received = await direct(sent);
         if (sent.method === 'POST') bend(world);
         return received;
@@ -310,7 +310,7 @@ describe('what a recharge sees afterwards', (check) => {
     const { world, token } = await withPreview();
     const admin = world.start({
       // Somebody in between sends everything twice.
-      exchange: (direct) => async (sent) => {
+      httpClient: (direct) => async (sent) => {
         if (sent.method === 'POST') await direct(sent);
         return direct(sent);
       },
@@ -325,10 +325,10 @@ describe('what a recharge sees afterwards', (check) => {
 describe('a relay that cannot be reached', (check) => {
   check('has credited nothing when no connection was made, and the same call says so again', async () => {
     const { world, token } = await withPreview();
-    const { ExchangeError } = await import('../../../src/core/http/client.ts');
+    const { HttpClientError } = await import('../../../src/core/http/client.ts');
     const admin = world.start({
-      exchange: (direct) => (sent) =>
-        sent.method === 'POST' ? Promise.reject(new ExchangeError('ECONNREFUSED')) : direct(sent),
+      httpClient: (direct) => (sent) =>
+        sent.method === 'POST' ? Promise.reject(new HttpClientError('ECONNREFUSED')) : direct(sent),
     });
     for (const process of [admin, admin, world.start()]) {
       const text = await payRefusal(process, { token });

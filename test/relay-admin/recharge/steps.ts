@@ -1,5 +1,5 @@
 import { untilAborted } from '../../../src/core/async.ts';
-import type { Exchange } from '../../../src/core/http/client.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
 import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import type { SeenRequest } from '../../../src/demo/relay/recorded-requests.ts';
 import type { RelayAdmin, ToolAnswer } from '../../../src/relay-admin/app.ts';
@@ -80,7 +80,7 @@ export const bentFile = (
 
 /** As on a network: whoever stops waiting hears nothing more, whatever the relay still does. */
 export const impatient =
-  (direct: Exchange): Exchange =>
+  (direct: HttpClient): HttpClient =>
   (sent) =>
     untilAborted(direct(sent), sent.signal);
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createDeadline } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
-import { createGate, type Gate } from '../../../src/core/semaphore.ts';
+import { createSemaphore, type Semaphore } from '../../../src/core/semaphore.ts';
 import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
 import { createRelay, type Query, type Relay, type Write } from '../../../src/relay-admin/relay/client.ts';
 import type { WriteAnswer } from '../../../src/relay-admin/relay/response.ts';
@@ -21,13 +21,13 @@ const SECRET = `admin-${'a'.repeat(64)}`;
 const ADDRESS = { origin: BASE_URL, host: 'backend.test' };
 const NEVER = new AbortController().signal;
 
-type Changes = { readonly key?: AdminKey; readonly gate?: Gate };
+type Changes = { readonly key?: AdminKey; readonly gate?: Semaphore };
 
 const relayWorld = (script: Script, { key = { kind: 'present', secret: SECRET }, gate }: Changes = {}) => {
   const clock = createFakeClock();
-  const { exchange, calls } = createScriptedExchange(script);
-  const places = gate ?? createGate(8, 100);
-  const relay: Relay = createRelay({ address: ADDRESS, key, exchange, clock, gate: places, version: '1.2.3' });
+  const { httpClient, calls } = createScriptedExchange(script);
+  const places = gate ?? createSemaphore(8, 100);
+  const relay: Relay = createRelay({ address: ADDRESS, key, httpClient, clock, gate: places, version: '1.2.3' });
   return { relay, clock, calls, gate: places };
 };
 const ok = (data: unknown): Answer => ({ text: JSON.stringify({ code: 0, message: 'success', data }) });
@@ -292,7 +292,7 @@ describe('the second try of a read', (check) => {
   });
 
   check('holds no place of the gate while it waits', async () => {
-    const { relay, clock, gate } = relayWorld([{ status: 503 }, ok(1)], { gate: createGate(1, 0) });
+    const { relay, clock, gate } = relayWorld([{ status: 503 }, ok(1)], { gate: createSemaphore(1, 0) });
     const answer = get(relay);
     await clock.advance(100);
     assert.is(gate.running(), 0);
@@ -320,10 +320,10 @@ describe('the second try of a read', (check) => {
       address: ADDRESS,
       key: { kind: 'present', secret: SECRET },
       clock,
-      gate: createGate(1, 1),
+      gate: createSemaphore(1, 1),
       version: '0',
       // One that does not listen to its signal.
-      exchange: async () => {
+      httpClient: async () => {
         caller.abort(reason);
         return { status: 503, text: '', header: () => null };
       },
@@ -335,7 +335,7 @@ describe('the second try of a read', (check) => {
 
 describe('the gate', (check) => {
   check('that is full makes a read and a look at health busy, and nothing is sent', async () => {
-    const { relay, calls } = relayWorld(() => 'silence', { gate: createGate(1, 0) });
+    const { relay, calls } = relayWorld(() => 'silence', { gate: createSemaphore(1, 0) });
     const caller = new AbortController();
     const first = rejection(relay.get('users/7', {}, caller.signal));
     assert.equal(await problemOf(get(relay)), { kind: 'busy' });
@@ -347,7 +347,7 @@ describe('the gate', (check) => {
 
   check('lets a change past: what was confirmed does not wait behind reads', async () => {
     const { relay } = relayWorld((sent) => (sent.method === 'GET' ? 'silence' : ok({ id: 7 })), {
-      gate: createGate(1, 0),
+      gate: createSemaphore(1, 0),
     });
     const caller = new AbortController();
     const first = rejection(relay.get('users/7', {}, caller.signal));
@@ -357,7 +357,7 @@ describe('the gate', (check) => {
   });
 
   check('gets its place back whatever becomes of a read', async () => {
-    const gate = createGate(1, 0);
+    const gate = createSemaphore(1, 0);
     for (const step of [ok(1), { status: 404 }, { status: 302 }, reset('ANSWER_TOO_LARGE'), new TypeError('bug')]) {
       const { relay } = relayWorld([step], { gate });
       await get(relay).catch(() => {});
@@ -366,7 +366,7 @@ describe('the gate', (check) => {
   });
 
   check('keeps nobody in line who has left', async () => {
-    const gate = createGate(1, 5);
+    const gate = createSemaphore(1, 5);
     const { relay } = relayWorld(() => 'silence', { gate });
     const [first, second] = [new AbortController(), new AbortController()];
     const [running, queued] = [first, second].map(({ signal }) => rejection(relay.get('users/7', {}, signal)));
@@ -472,9 +472,9 @@ describe('a change', (check) => {
       address: ADDRESS,
       key: { kind: 'present', secret: SECRET },
       clock: createFakeClock(),
-      gate: createGate(1, 0),
+      gate: createSemaphore(1, 0),
       version: '0',
-      exchange: () => {
+      httpClient: () => {
         throw new Error('at once');
       },
     });

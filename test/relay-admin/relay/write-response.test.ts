@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { ExchangeError, type Received } from '../../../src/core/http/client.ts';
+import { HttpClientError, type HttpResponse } from '../../../src/core/http/client.ts';
 import {
   DOUBTS,
   type Doubt,
@@ -10,7 +10,11 @@ import {
 } from '../../../src/relay-admin/relay/response.ts';
 import { describe } from '../../check.ts';
 
-const received = (status: number, body: unknown = '', headers: Readonly<Record<string, string>> = {}): Received => ({
+const received = (
+  status: number,
+  body: unknown = '',
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse => ({
   status,
   text: typeof body === 'string' ? body : JSON.stringify(body),
   header: (name) => headers[name] ?? null,
@@ -167,7 +171,7 @@ describe('a failure below HTTP', (check) => {
   ];
   for (const code of BEFORE) {
     check(`of ${code} proves that nothing was sent`, () => {
-      assert.equal(writeFailureOf(new ExchangeError(code)), refused(0));
+      assert.equal(writeFailureOf(new HttpClientError(code)), refused(0));
     });
   }
 
@@ -190,12 +194,12 @@ describe('a failure below HTTP', (check) => {
   ];
   for (const code of AFTER) {
     check(`of ${JSON.stringify(code)} may have come after the request`, () => {
-      assert.equal(writeFailureOf(new ExchangeError(code)), doubtful('no-answer'));
+      assert.equal(writeFailureOf(new HttpClientError(code)), doubtful('no-answer'));
     });
   }
 
   check('of an answer that is too large says nothing, though there was one', () => {
-    assert.equal(writeFailureOf(new ExchangeError('ANSWER_TOO_LARGE')), doubtful('unusable-answer'));
+    assert.equal(writeFailureOf(new HttpClientError('ANSWER_TOO_LARGE')), doubtful('unusable-answer'));
   });
 
   check('that is the end of the time, or anything unheard of, says nothing', () => {
@@ -204,7 +208,7 @@ describe('a failure below HTTP', (check) => {
       new Fault({ kind: 'client-left' }),
       new TypeError('x'),
       Object.assign(new Error('x'), { code: 'ECONNREFUSED' }),
-      { name: 'ExchangeError', code: 'ECONNREFUSED' },
+      { name: 'HttpClientError', code: 'ECONNREFUSED' },
       'ECONNREFUSED',
       undefined,
       null,
@@ -219,7 +223,7 @@ describe('every doubt', (check) => {
       answerTo(200, ''),
       answerTo(302),
       ...REFUSALS.map(([, , answer]) => answer),
-      writeFailureOf(new ExchangeError('ECONNRESET')),
+      writeFailureOf(new HttpClientError('ECONNRESET')),
       writeFailureOf(new Fault({ kind: 'backend-timeout' })),
     ];
     const doubts = told.map((answer) => (answer.kind === 'unknown' ? answer.doubt : undefined));

@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { ExchangeError, type Received } from '../../../src/core/http/client.ts';
+import { HttpClientError, type HttpResponse } from '../../../src/core/http/client.ts';
 import { Problem } from '../../../src/relay-admin/errors.ts';
 import { createHealth } from '../../../src/relay-admin/tools/health.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { assertWellDescribed, callTool, createScriptedRelay, problemOf, received, SILENCE } from './scripted-relay.ts';
 
-const healthOf = (answer: Received | Error | typeof SILENCE, clock: FakeClock = createFakeClock()) => {
+const healthOf = (answer: HttpResponse | Error | typeof SILENCE, clock: FakeClock = createFakeClock()) => {
   const { relay, asked } = createScriptedRelay(
     () => new Error('Read something'),
     () => answer,
@@ -15,7 +15,7 @@ const healthOf = (answer: Received | Error | typeof SILENCE, clock: FakeClock = 
   return { tool: createHealth({ relay, clock }), asked, clock };
 };
 
-const resultOf = (answer: Received | Error) => {
+const resultOf = (answer: HttpResponse | Error) => {
   const { tool, clock } = healthOf(answer);
   return callTool(tool, {}, { clock });
 };
@@ -33,7 +33,7 @@ describe('health', (check) => {
     });
   });
 
-  const answers: readonly (readonly [string, Received, string])[] = [
+  const answers: readonly (readonly [string, HttpResponse, string])[] = [
     ['a web page with status 200', received(200, '<!doctype html><title>Relay</title>'), 'not_json'],
     ['an empty answer with status 200', received(200, ''), 'not_json'],
     ['a proxy that has no relay', received(502, '<html>Bad Gateway</html>'), 'not_json'],
@@ -77,7 +77,7 @@ describe('health', (check) => {
   ];
   for (const [code, reason] of failures) {
     check(`is an answer and no error when the connection fails with ${code}`, async () => {
-      assert.equal(await resultOf(new ExchangeError(code)), {
+      assert.equal(await resultOf(new HttpClientError(code)), {
         reachable: false,
         healthy: false,
         status: null,
@@ -88,7 +88,7 @@ describe('health', (check) => {
   }
 
   check('counts an answer that never ends as reachable', async () => {
-    const { reachable, healthy, reason } = await resultOf(new ExchangeError('ANSWER_TOO_LARGE'));
+    const { reachable, healthy, reason } = await resultOf(new HttpClientError('ANSWER_TOO_LARGE'));
     assert.equal([reachable, healthy, reason], [true, false, 'too_large']);
   });
 
@@ -98,7 +98,7 @@ describe('health', (check) => {
     const slow = {
       ...relay,
       health: () =>
-        new Promise<Received>((resolve) => clock.after(120, () => resolve(received(200, '{"status":"ok"}')))),
+        new Promise<HttpResponse>((resolve) => clock.after(120, () => resolve(received(200, '{"status":"ok"}')))),
     };
     const call = callTool(createHealth({ relay: slow, clock }), {}, { clock });
     await clock.advance(120);

@@ -1,20 +1,20 @@
 import * as assert from 'uvu/assert';
-import type { Exchange } from '../../../src/core/http/client.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { createWorld, keyNumber, previewed, refusalOf, resultOf, type World } from '../harness/world.ts';
 import { bentFile, changesAt, codeOf, inTime, paid, until } from '../recharge/steps.ts';
 
 const [OWNER, ALICE, BOB, ERIN] = [1, 2, 3, 8];
 
-const preview = (world: World, user_id: number, amount: string, exchange?: (direct: Exchange) => Exchange) =>
-  resultOf(world.start(exchange === undefined ? {} : { exchange }), 'preview_recharge', { user_id, amount });
+const preview = (world: World, user_id: number, amount: string, httpClient?: (direct: HttpClient) => HttpClient) =>
+  resultOf(world.start(httpClient === undefined ? {} : { httpClient }), 'preview_recharge', { user_id, amount });
 const codesOf = (result: Readonly<Record<string, unknown>>): string[] =>
   (result.warnings as { code: string }[]).map(({ code }) => code);
 
 /** A relay that says so much about the requests of this minute. */
 const rpmStatus =
   (data: unknown) =>
-  (direct: Exchange): Exchange =>
+  (direct: HttpClient): HttpClient =>
   async (sent) => {
     const received = await direct(sent);
     return sent.url.endsWith('rpm-status') ? { ...received, text: JSON.stringify({ code: 0, data }) } : received;

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { untilAborted } from '../../../src/core/async.ts';
-import type { Received } from '../../../src/core/http/client.ts';
+import type { HttpResponse } from '../../../src/core/http/client.ts';
 import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
 import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
 import { type Structured, type Tool, withinTime } from '../../../src/relay-admin/tool.ts';
@@ -15,7 +15,7 @@ export type Answering = (asked: Asked, index: number) => unknown;
 export const SILENCE = Symbol('silence');
 
 /** A relay without a network. It can only be read: a change that is sent fails the test. */
-export const createScriptedRelay = (answering: Answering, answer?: () => Received | Error | typeof SILENCE) => {
+export const createScriptedRelay = (answering: Answering, answer?: () => HttpResponse | Error | typeof SILENCE) => {
   const asked: Asked[] = [];
   const come = <T>(value: unknown, signal: AbortSignal): Promise<T> =>
     untilAborted(
@@ -40,7 +40,7 @@ export const createScriptedRelay = (answering: Answering, answer?: () => Receive
   return { relay, asked };
 };
 
-export const received = (status: number, text: string): Received => ({ status, text, header: () => null });
+export const received = (status: number, text: string): HttpResponse => ({ status, text, header: () => null });
 
 /** Calls a tool as the server does, under one limit of time that a test lets pass by moving the clock. */
 export const callTool = (

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
-import { json } from '../../../core/http/json-response.ts';
+import { jsonResponse } from '../../../core/http/json-response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
 import type { Agent } from '../../agent/types.ts';
@@ -116,12 +116,12 @@ export const storedResponseRoutes = ({ enter, conversations, agent, clock }: Res
       const nowSeconds = Math.floor(clock.now() / 1000);
       const response = storedResponse(messages, { responseID: id, promptID: place.promptID, nowSeconds });
       if (response === undefined) throw NO_RESPONSE;
-      return json(200, response);
+      return jsonResponse(200, response);
     },
     async DELETE(request, { id = '' }) {
       const owner = enter(request);
       if (!(await conversations.forgetResponse(id, owner, request.signal))) throw NO_RESPONSE;
-      return json(200, deletedResponse(id));
+      return jsonResponse(200, deletedResponse(id));
     },
   },
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import { json } from '../../../core/http/json-response.ts';
+import { jsonResponse } from '../../../core/http/json-response.ts';
 import { barred, internalError, page, refused } from '../envelope.ts';
 import { storeUnavailable } from '../idempotency.ts';
 import type { Dials, RelayWorld } from '../world.ts';
@@ -125,14 +125,14 @@ export const createTrouble = ({ world: { clock, dials }, drop }: TroubleNeeds) =
   unauthorized: wrongKey,
   forbidden: (): Response => barred(403, 'FORBIDDEN', 'Admin access required'),
   notFound: (): Response => refused({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }),
-  unavailable: (): Response => json(503, { code: 503, message: 'service unavailable' }, retryAfter(dials)),
+  unavailable: (): Response => jsonResponse(503, { code: 503, message: 'service unavailable' }, retryAfter(dials)),
   rateLimited: (): Response =>
-    json(429, { code: 429, message: 'too many requests', reason: 'PANEL_RATE_LIMITED' }, retryAfter(dials)),
+    jsonResponse(429, { code: 429, message: 'too many requests', reason: 'PANEL_RATE_LIMITED' }, retryAfter(dials)),
   html: (): Response => page(200, 'Relay'),
   badGateway: (): Response => page(502, 'Bad gateway'),
   misdirected: (): Response => page(421, 'Misdirected request'),
   garbage: (): Response => new Response('{"code":0,"message":"success","data":{"id":', { headers: JSON_TYPE }),
-  wrongShape: (): Response => json(200, { code: 0, message: 'success', data: { user: 'ok' } }),
+  wrongShape: (): Response => jsonResponse(200, { code: 0, message: 'success', data: { user: 'ok' } }),
   redirect: (status: number): Response => new Response(null, { status, headers: { location: dials.location } }),
   notModified: (): Response => new Response(null, { status: 304, headers: { etag: '"demo"' } }),
   huge: (): Response => new Response(hugeBody(), { headers: JSON_TYPE }),

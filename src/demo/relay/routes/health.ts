@@ -1,4 +1,4 @@
-import { json } from '../../../core/http/json-response.ts';
+import { jsonResponse } from '../../../core/http/json-response.ts';
 import { ok, page } from '../envelope.ts';
 import type { RelayWorld } from '../world.ts';
 import type { RelayTable } from './table.ts';
@@ -10,11 +10,11 @@ export const unknownPath = (): Response =>
 const health = ({ dials }: RelayWorld): Response => {
   switch (dials.health) {
     case 'ok':
-      return json(200, { status: 'ok' });
+      return jsonResponse(200, { status: 'ok' });
     case 'html':
       return page(200, 'Relay');
     case 'json-200-not-ok':
-      return json(200, { status: 'starting' });
+      return jsonResponse(200, { status: 'starting' });
     case 'down-404':
       return unknownPath();
   }

@@ -4,7 +4,7 @@ import { responseEvents } from '../../../../src/bridge/openai/responses/stream.t
 
 import type { Saying, ToolCall } from '../../../../src/bridge/turn/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
-import { replyTo } from '../../../../src/core/http/response.ts';
+import { errorResponse } from '../../../../src/core/http/response.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
 import { type Told, telling } from '../../harness/recorded-outputs.ts';
@@ -81,7 +81,7 @@ export const createResponsesWorld = (...sayings: readonly Told[]): ResponsesWorl
       try {
         return await answer(new Request(input as string, init));
       } catch (error) {
-        if (error instanceof Fault) return replyTo(error.detail);
+        if (error instanceof Fault) return errorResponse(error.detail);
         throw error;
       }
     },

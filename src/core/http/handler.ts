@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts';
 import { Fault, type FaultDetail } from '../fault.ts';
 import type { Log } from '../log.ts';
-import { replyTo, replyToBug } from './response.ts';
+import { errorResponse, internalErrorResponse } from './response.ts';
 
 /** A service, whole: it knows no runtime, and adapters bring it to Node, Deno, Bun and Workers. */
 export type Handler = (request: Request) => Promise<Response>;
 
 /** What is known about a request once it has been answered; `route` is a path of ours or `other`, never a caller's text. */
-export type Answered = {
+export type AnsweredRequest = {
   /** A method of HTTP, or `other`. */
   readonly method: string;
   readonly route: string;
@@ -20,15 +20,15 @@ export type GuardNeeds = {
   readonly log: Log;
   readonly newRequestId: () => string;
   readonly routeOf: (request: Request) => string;
-  readonly onAnswered?: (answered: Answered) => void;
+  readonly onAnswered?: (answered: AnsweredRequest) => void;
   /** How failures are answered; in OpenAI's shape unless the service has another face. */
-  readonly replies?: Replies;
+  readonly replies?: ErrorResponses;
 };
 
 /** The answers to failures that were expected, and to those that were not. */
-export type Replies = { readonly to: (detail: FaultDetail) => Response; readonly toBug: () => Response };
+export type ErrorResponses = { readonly forFault: (detail: FaultDetail) => Response; readonly forBug: () => Response };
 
-const OPENAI_REPLIES: Replies = { to: replyTo, toBug: replyToBug };
+const OPENAI_REPLIES: ErrorResponses = { forFault: errorResponse, forBug: internalErrorResponse };
 
 /** Some runtimes let any word through as a method, and a caller's words belong in no log. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
@@ -36,12 +36,16 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 /** Anything longer or odder could forge log lines or headers. */
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-const failureOf = (error: unknown, replies: Replies): { reply: Response; fault: string; reason?: string } => {
+const failureOf = (error: unknown, replies: ErrorResponses): { reply: Response; fault: string; reason?: string } => {
   if (!(error instanceof Fault)) {
-    return { reply: replies.toBug(), fault: 'bug', reason: whereabouts(error) };
+    return { reply: replies.forBug(), fault: 'bug', reason: whereabouts(error) };
   }
   const { detail } = error;
-  return { reply: replies.to(detail), fault: detail.kind, ...('reason' in detail ? { reason: detail.reason } : {}) };
+  return {
+    reply: replies.forFault(detail),
+    fault: detail.kind,
+    ...('reason' in detail ? { reason: detail.reason } : {}),
+  };
 };
 
 /** Where a bug was thrown. Its message, which opens the stack, is left out: it may quote what a user or a backend said. */
@@ -88,7 +92,7 @@ export const guard =
       failure = failureOf(error, replies);
       response = withRequestId(failure.reply, requestId);
     }
-    const answered: Answered = {
+    const answered: AnsweredRequest = {
       method: METHODS.has(request.method) ? request.method : 'other',
       route: routeOf(request),
       status: response.status,

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { type Answered, guard, type Handler } from '../../../src/core/http/server.ts';
+import { type AnsweredRequest, guard, type Handler } from '../../../src/core/http/handler.ts';
 
 import { createLog } from '../../../src/core/log.ts';
 import { describe } from '../../check.ts';
@@ -8,7 +8,7 @@ import { createFakeClock } from '../../fake-clock.ts';
 
 const CANARY = 'canary-4c1d';
 
-const guarding = (handler: Handler, onAnswered?: (answered: Answered) => void) => {
+const guarding = (handler: Handler, onAnswered?: (answered: AnsweredRequest) => void) => {
   const clock = createFakeClock();
   const lines: string[] = [];
   let made = 0;
@@ -292,7 +292,7 @@ describe('the line about a request', (check) => {
   });
 
   check('tells those who count the same', async () => {
-    const counted: Answered[] = [];
+    const counted: AnsweredRequest[] = [];
     const { app } = guarding(
       () => {
         throw new Fault({ kind: 'unauthorized' });
