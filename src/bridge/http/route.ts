@@ -9,9 +9,9 @@ import type { Semaphore } from '../../core/semaphore.ts';
 import type { Owner } from '../conversation/types.ts';
 import type { AnswerFacts, Meter } from '../metrics.ts';
 import { type Asked, wordsOf } from '../openai/request.ts';
+import type { AnswerEnd, Ask, Saying } from '../output.ts';
 import { withoutLeadingEcho } from '../stream/echo-filter.ts';
 import { paced } from '../stream/pacing.ts';
-import type { AnswerEnd, Ask, Saying } from '../turn/output.ts';
 import type { Answer, Answers } from '../turn/request.ts';
 import type { Leaving, Presence } from './shutdown.ts';
 

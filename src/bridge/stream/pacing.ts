@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Saying } from '../turn/output.ts';
+import type { Saying } from '../output.ts';
 import { createGrowingText, type Portion, type Prospect } from './graphemes.ts';
 import { readAhead, stoppedBy } from './read-ahead.ts';
 

@@ -1,6 +1,6 @@
 import { badInput, type Verdict } from '../openai/request.ts';
+import type { Ask } from '../output.ts';
 import { shortIdOf } from './approval-text.ts';
-import type { Ask } from './output.ts';
 
 /** The only one of a kind. Two that fit are none: nothing is guessed. */
 const onlyOne = (asks: readonly Ask[]): Ask | undefined => (asks.length === 1 ? asks[0] : undefined);

@@ -1,5 +1,5 @@
 import type { AskRecord } from '../agent/schema.ts';
-import type { Ask } from './output.ts';
+import type { Ask } from '../output.ts';
 
 const INPUT_CHARS = 6000;
 /** Tried in this order on each text among the arguments, until all of them fit. */

@@ -2,10 +2,10 @@ import { isNotFound } from '../agent/errors.ts';
 import type { Agent, PermissionAnswer } from '../agent/types.ts';
 import type { Conversation } from '../conversation/types.ts';
 import { type Asked, type Verdict, wordsOf } from '../openai/request.ts';
+import type { Ask } from '../output.ts';
 import { idOf, isNearlyVerdict, verdictIn } from './approval-parser.ts';
 import { createTurnLog, type TurnLog } from './log.ts';
 import { AT_THE_START, type Bookmark, type Outcome, textsIn } from './outcome.ts';
-import type { Ask } from './output.ts';
 import { startTurn, type Turn, type TurnNeeds } from './turn.ts';
 
 /** An answer that is ours and not the agent's. With questions it ends as the agent's own would: with them. */

@@ -1,7 +1,7 @@
 import { Fault, type FaultDetail } from '../../core/fault.ts';
 import type { AssistantInfo, MessageError } from '../agent/schema.ts';
+import type { Failure } from '../output.ts';
 import type { TurnEnd } from './log.ts';
-import type { Failure } from './output.ts';
 
 const MESSAGE_CHARS = 300;
 /** A backend may have answered with a whole page. */

@@ -1,5 +1,5 @@
+import { type Ask, type Failure, NO_USAGE, type ToolCall, type Usage } from '../output.ts';
 import { createLogTexts, type OpenText, type TextKind, type TextNow } from './log-text.ts';
-import { type Ask, type Failure, NO_USAGE, type ToolCall, type Usage } from './output.ts';
 
 /** A text that grows. In pieces, because cutting what is new off the end of one long text would copy all of it each time. */
 export type TextItem = {

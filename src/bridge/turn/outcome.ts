@@ -1,8 +1,8 @@
 import { pause, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import { type AnswerEnd, type Ask, type Failure, NO_USAGE, type Usage } from '../output.ts';
 import { questionsOf } from './approval-text.ts';
 import type { TurnLog } from './log.ts';
-import { type AnswerEnd, type Ask, type Failure, NO_USAGE, type Usage } from './output.ts';
 
 /** How far a turn's log has been told. An answer that ended with a question leaves one for the next answer to go on from. */
 export type Bookmark = { readonly items: number; readonly usage: Usage };

@@ -1,7 +1,7 @@
 import { untilAborted } from '../../core/async.ts';
+import type { Saying } from '../output.ts';
 import type { CallItem, LogItem, TextItem, TurnLog } from './log.ts';
 import type { Bookmark, Outcome } from './outcome.ts';
-import type { Saying } from './output.ts';
 
 export type ViewNeeds = {
   readonly from: Bookmark;

@@ -1,7 +1,7 @@
 import type { AgentEvent, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
 import { promptsAfter } from '../conversation/transcript.ts';
+import { NO_USAGE, type Usage } from '../output.ts';
 import type { TurnLogWriter } from './log.ts';
-import { NO_USAGE, type Usage } from './output.ts';
 
 export type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
 type Delta = Extract<AgentEvent, { readonly type: 'message.part.delta' }>['properties'];

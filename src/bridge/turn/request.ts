@@ -5,11 +5,11 @@ import { type Catalog, nameOf } from '../agent/models.ts';
 import type { AgentModel, Feed } from '../agent/types.ts';
 import type { Conversations, Held, Owner } from '../conversation/types.ts';
 import type { Asked } from '../openai/request.ts';
+import type { Saying } from '../output.ts';
 import { type Audience, createAudience } from './disconnect.ts';
 import { type Beginning, createExchanges, type Exchange, type ExchangesNeeds, type Fate } from './exchange.ts';
 import { failureOf } from './failure.ts';
 import { createRetries, type RetryMark } from './idempotency.ts';
-import type { Saying } from './output.ts';
 import { viewOf } from './reader.ts';
 
 export type AnswersNeeds = ExchangesNeeds & {

@@ -1,5 +1,5 @@
+import type { Ask, Saying } from '../../../src/bridge/output.ts';
 import type { CallItem, TurnLogWriter } from '../../../src/bridge/turn/log.ts';
-import type { Ask, Saying } from '../../../src/bridge/turn/output.ts';
 
 /** Everything that is ready to run. */
 export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

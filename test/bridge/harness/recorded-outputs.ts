@@ -1,4 +1,4 @@
-import type { AnswerEnd, Ask, Failure, Saying, Usage } from '../../../src/bridge/turn/output.ts';
+import type { AnswerEnd, Ask, Failure, Saying, Usage } from '../../../src/bridge/output.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 
 export const COST: Usage = { prompt: 30, cached: 10, completion: 7, reasoning: 2 };

@@ -1,4 +1,4 @@
-import { NO_USAGE, type Saying } from '../../../src/bridge/turn/output.ts';
+import { NO_USAGE, type Saying } from '../../../src/bridge/output.ts';
 
 import type { FakeClock } from '../../fake-clock.ts';
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { counted } from '../../../src/bridge/http/route.ts';
 import { type AnswerFacts, SILENT_METER } from '../../../src/bridge/metrics.ts';
-import type { AnswerEnd, Saying } from '../../../src/bridge/turn/output.ts';
+import type { AnswerEnd, Saying } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

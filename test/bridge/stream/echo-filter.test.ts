@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import type { Saying } from '../../../src/bridge/output.ts';
 import { withoutLeadingEcho } from '../../../src/bridge/stream/echo-filter.ts';
 import { paced } from '../../../src/bridge/stream/pacing.ts';
-import type { Saying } from '../../../src/bridge/turn/output.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { anyParts, anyText } from '../harness/any-text.ts';

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import type { Saying } from '../../../src/bridge/output.ts';
 import { paced } from '../../../src/bridge/stream/pacing.ts';
-import type { Saying } from '../../../src/bridge/turn/output.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { anyParts, graphemesOf } from '../harness/any-text.ts';

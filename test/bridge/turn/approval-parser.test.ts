@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
+import type { Ask } from '../../../src/bridge/output.ts';
 import { idOf, isNearlyVerdict, verdictIn } from '../../../src/bridge/turn/approval-parser.ts';
-import type { Ask } from '../../../src/bridge/turn/output.ts';
 import { describe } from '../../check.ts';
 import { askNamed } from '../harness/log-readers.ts';
 

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import * as assert from 'uvu/assert';
+import { NO_USAGE } from '../../../src/bridge/output.ts';
 import { createTurnLog, type TurnLogWriter } from '../../../src/bridge/turn/log.ts';
 import { AT_THE_START, type Outcome, outcomeOf } from '../../../src/bridge/turn/outcome.ts';
-import { NO_USAGE } from '../../../src/bridge/turn/output.ts';
 import { viewOf } from '../../../src/bridge/turn/reader.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -1,5 +1,5 @@
+import { type AnswerEnd, createJoiner, type Saying, type Usage } from '../../output.ts';
 import { faultOf, unended } from '../../turn/failure.ts';
-import { type AnswerEnd, createJoiner, type Saying, type Usage } from '../../turn/output.ts';
 
 /** What every answer to one request says of itself. */
 export type AnswerFacts = {

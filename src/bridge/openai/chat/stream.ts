@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
 import { errorEvent } from '../../http/errors.ts';
+import { type AnswerEnd, createJoiner, type Saying } from '../../output.ts';
 import { faultOf, unended } from '../../turn/failure.ts';
-import { type AnswerEnd, createJoiner, type Saying } from '../../turn/output.ts';
 import { type AnswerFacts, approvalsIn, chatUsage } from './response.ts';
 
 export type StreamFacts = AnswerFacts & {

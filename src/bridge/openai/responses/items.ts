@@ -1,4 +1,4 @@
-import { createJoiner, type Saying, type ToolCall } from '../../turn/output.ts';
+import { createJoiner, type Saying, type ToolCall } from '../../output.ts';
 
 export type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 

@@ -1,5 +1,5 @@
+import type { AnswerEnd, Failure, Saying, Usage } from '../../output.ts';
 import { faultOf, unended } from '../../turn/failure.ts';
-import type { AnswerEnd, Failure, Saying, Usage } from '../../turn/output.ts';
 import { approvalsIn } from '../chat/response.ts';
 import { createOutput, type OutputItem } from './items.ts';
 

@@ -1,6 +1,6 @@
 import { Fault } from '../../../core/fault.ts';
+import type { Failure, Saying } from '../../output.ts';
 import { failureOf, unended } from '../../turn/failure.ts';
-import type { Failure, Saying } from '../../turn/output.ts';
 import { type CallItem, type Change, createOutput, type OutputItem, outputText, summaryText } from './items.ts';
 import { type ResponseStart, type ResponseState, responseObject } from './response.ts';
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
 import { chatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
-import type { Saying } from '../../../../src/bridge/turn/output.ts';
+import type { Saying } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
 import { ASK, ended, failed, ranTool, saidText, telling, thought } from '../../harness/recorded-outputs.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
-import type { Saying } from '../../../../src/bridge/turn/output.ts';
+import type { Saying } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
 import { ASK, ended, FAILURE, failed, saidText, type Told, telling, thought } from '../../harness/recorded-outputs.ts';

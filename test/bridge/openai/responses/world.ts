@@ -2,7 +2,7 @@ import { type AskedInResponses, askedFromResponses } from '../../../../src/bridg
 import { NO_ECHO, type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
 
-import type { Saying, ToolCall } from '../../../../src/bridge/turn/output.ts';
+import type { Saying, ToolCall } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { errorResponse } from '../../../../src/core/http/response.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
