@@ -1,12 +1,11 @@
 import type { AnsweredRequest } from '../core/http/handler.ts';
-import type { ServerCount } from './agent/load-balancer.ts';
 
 /** What can be read off the bridge at any moment. */
 export type Readings = {
   readonly answersRunning: number;
   readonly conversations: number;
   readonly isAgentConnected: boolean;
-  readonly agentServers: ServerCount;
+  readonly agentServers: { readonly all: number; readonly well: number };
 };
 
 export type AnswerFacts = {

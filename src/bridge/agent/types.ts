@@ -1,4 +1,4 @@
-import type { PromptPart } from '../openai/request.ts';
+import type { PromptPart } from '../request.ts';
 import type { AgentEvent, AskRecord, MessageRecord, SessionRecord } from './schema.ts';
 
 /** A model of the agent: `provider/key`, which `/v1/models` lists and a prompt names. */

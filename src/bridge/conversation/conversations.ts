@@ -3,13 +3,12 @@ import { createTurnQueue } from '../../core/keyed-queue.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { Agent } from '../agent/types.ts';
-import { readResponseID, responseIDFor } from '../openai/responses/items.ts';
 import type { Digest } from './fingerprint.ts';
 import { createHolding } from './lock.ts';
 import { createConversationIndex, createStoppedAnswers } from './lookup.ts';
-
 import type { Exchange, Kept } from './record.ts';
 import { createPlacing, lineOf } from './resolve.ts';
+import { readResponseID, responseIDFor } from './response-id.ts';
 import { createConversationKeeper } from './sync.ts';
 import type { Conversations, Owner } from './types.ts';
 

@@ -1,4 +1,4 @@
-import type { FilePart, Said } from '../openai/request.ts';
+import type { FilePart, Said } from '../request.ts';
 
 /** A short text that stands for another: SHA-256 in base64url. */
 export type Digest = (text: string) => string;

@@ -1,6 +1,6 @@
 import type { Ticket } from '../../core/keyed-queue.ts';
 import type { Agent } from '../agent/types.ts';
-import type { Asked, Said } from '../openai/request.ts';
+import type { Asked, Said } from '../request.ts';
 import { type Digest, NOTHING_SAID } from './fingerprint.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { afterExchange, type Footing, type History } from './match.ts';

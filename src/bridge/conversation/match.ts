@@ -1,5 +1,4 @@
-import type { Said } from '../openai/request.ts';
-import { readResponseID } from '../openai/responses/items.ts';
+import type { Said } from '../request.ts';
 import {
   type Digest,
   entriesAfter,
@@ -11,6 +10,7 @@ import {
   tailOf,
 } from './fingerprint.ts';
 import { type Kept, latest } from './record.ts';
+import { readResponseID } from './response-id.ts';
 import type { Exchanged } from './types.ts';
 
 /** What an exchange is added to. The last entry stands apart: if it is the user's, more of the user's words go into it. */

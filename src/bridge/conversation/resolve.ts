@@ -2,14 +2,13 @@ import { Fault } from '../../core/fault.ts';
 import type { TurnQueue } from '../../core/keyed-queue.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { Agent } from '../agent/types.ts';
-import type { Asked, Place, Said } from '../openai/request.ts';
-import { type ResponsePlace, readResponseID } from '../openai/responses/items.ts';
+import type { Asked, Place, Said } from '../request.ts';
 import type { Digest } from './fingerprint.ts';
 import type { GoingOn, Holding, Plan } from './lock.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
-
 import { footingIn, type History, historyOf, isHistoryOf, mayStandFor } from './match.ts';
 import { type Kept, promptIDsOf } from './record.ts';
+import { type ResponsePlace, readResponseID } from './response-id.ts';
 import type { ConversationKeeper } from './sync.ts';
 import { saidUpTo } from './transcript.ts';
 import type { Conversations, Owner, Placement } from './types.ts';

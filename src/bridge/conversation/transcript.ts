@@ -1,7 +1,7 @@
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { MessageRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
-import { type Asked, type PromptPart, type Said, wordsOf } from '../openai/request.ts';
+import { type Asked, type PromptPart, type Said, wordsOf } from '../request.ts';
 
 const textOf = ({ parts }: MessageRecord, isWithSynthetic = false): string =>
   parts

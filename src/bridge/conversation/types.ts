@@ -1,4 +1,4 @@
-import type { Asked, FilePart, Said } from '../openai/request.ts';
+import type { Asked, FilePart, Said } from '../request.ts';
 
 /** Which key a request came with, as a short digest; one for all where there are no keys. */
 export type Owner = string;

@@ -1,4 +1,4 @@
-import { Fault, type FaultDetail } from '../../core/fault.ts';
+import type { FaultDetail } from '../../core/fault.ts';
 import type { ErrorResponses } from '../../core/http/handler.ts';
 import { errorResponse, internalErrorResponse } from '../../core/http/response.ts';
 
@@ -31,7 +31,3 @@ export const BRIDGE_REPLIES: ErrorResponses = {
   forFault: (detail) => errorResponse(inOurWords(detail)),
   forBug: internalErrorResponse,
 };
-
-/** What went wrong as the data of a last event, in the words of an answer's body; empty for a client that left. */
-export const errorEvent = (error: unknown): Promise<string> =>
-  (error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse()).text();

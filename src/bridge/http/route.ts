@@ -8,8 +8,9 @@ import type { Log } from '../../core/log.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { Owner } from '../conversation/types.ts';
 import type { AnswerFacts, Meter } from '../metrics.ts';
-import { type Asked, wordsOf } from '../openai/request.ts';
+import type { Face } from '../openai/endpoint.ts';
 import type { AnswerEnd, Ask, Saying } from '../output.ts';
+import { type Asked, wordsOf } from '../request.ts';
 import { withoutLeadingEcho } from '../stream/echo-filter.ts';
 import { paced } from '../stream/pacing.ts';
 import type { Answer, Answers } from '../turn/request.ts';
@@ -62,16 +63,6 @@ export type AnswerRouteNeeds = {
   readonly chunkDelayMs: number;
   readonly dropsLeadingEcho: boolean;
   readonly heartbeat: 'comment' | 'chunk' | 'off';
-};
-
-/** What an endpoint makes of a request and of its answer. */
-export type Face<A extends Asked> = {
-  readonly endpoint: 'chat' | 'responses';
-  readonly read: (body: unknown, headers: Headers) => A;
-  readonly whole: (sayings: AsyncIterable<Saying>, asked: A, answer: Answer) => Promise<unknown>;
-  readonly events: (sayings: AsyncIterable<Saying>, asked: A, answer: Answer) => AsyncGenerator<SseEvent>;
-  /** An event that says nothing, for clients that hear no comments; none where there is no such event. */
-  readonly emptyEvent: (asked: A, answer: Answer) => SseEvent | undefined;
 };
 
 const BODY_LIMIT_MS = 30_000;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { badInput, type FilePart, type PromptPart, readAs, wordsOf } from './request.ts';
+import { badInput, type FilePart, type PromptPart, wordsOf } from '../request.ts';
+import { readAs } from './body.ts';
 
 const DATA_URL = /^data:([\w.+-]{1,99}\/[\w.+-]{1,99})(?:;[\w.+-]+=[\w.+-]*)*;base64,/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;

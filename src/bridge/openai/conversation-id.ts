@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { badInput, type Place } from './request.ts';
+import { badInput, type Place } from '../request.ts';
 
 /** Set by those who mean a conversation that is remembered for them. */
 const HEADERS = ['x-session-id', 'x-conversation-id', 'x-chat-id', 'x-hermes-session-id', 'x-letta-chat-key'];

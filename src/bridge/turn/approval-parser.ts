@@ -1,5 +1,5 @@
-import { badInput, type Verdict } from '../openai/request.ts';
 import type { Ask } from '../output.ts';
+import { badInput, type Verdict } from '../request.ts';
 import { shortIdOf } from './approval-text.ts';
 
 /** The only one of a kind. Two that fit are none: nothing is guessed. */

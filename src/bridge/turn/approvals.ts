@@ -1,8 +1,8 @@
 import { isNotFound } from '../agent/errors.ts';
 import type { Agent, PermissionAnswer } from '../agent/types.ts';
 import type { Conversation } from '../conversation/types.ts';
-import { type Asked, type Verdict, wordsOf } from '../openai/request.ts';
 import type { Ask } from '../output.ts';
+import { type Asked, type Verdict, wordsOf } from '../request.ts';
 import { idOf, isNearlyVerdict, verdictIn } from './approval-parser.ts';
 import { createTurnLog, type TurnLog } from './log.ts';
 import { AT_THE_START, type Bookmark, type Outcome, textsIn } from './outcome.ts';

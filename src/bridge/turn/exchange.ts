@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Agent, AgentModel } from '../agent/types.ts';
 import { promptFor } from '../conversation/transcript.ts';
 import type { Conversations, Held } from '../conversation/types.ts';
-import { type Asked, filesOf, wordsOf } from '../openai/request.ts';
+import { type Asked, filesOf, wordsOf } from '../request.ts';
 import { withoutEcho } from '../stream/echo-filter.ts';
 import { createPausedTurns, type Going } from './approvals.ts';
 import { createReaders, type DeparturePolicy, type Readers } from './disconnect.ts';

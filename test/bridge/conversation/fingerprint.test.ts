@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { entriesOf, NOTHING_SAID, standingAfter, tailOf } from '../../../src/bridge/conversation/fingerprint.ts';
-import type { Said } from '../../../src/bridge/openai/request.ts';
+import type { Said } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { assistant, user } from './world.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { Held, Placement } from '../../../src/bridge/conversation/types.ts';
-import type { Asked, Place, Said } from '../../../src/bridge/openai/request.ts';
+import type { Asked, Place, Said } from '../../../src/bridge/request.ts';
 import { after, asking, assistant, createWorld, named, remembered, user } from './world.ts';
 
 /** How a client says which conversation it means. Those that tell everything share their names with others. */

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { promptFor } from '../../../src/bridge/conversation/transcript.ts';
-import type { FilePart } from '../../../src/bridge/openai/request.ts';
+import type { FilePart } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { asking, assistant, user } from './world.ts';
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { FilePart } from '../../../src/bridge/openai/request.ts';
+import type { FilePart } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { asking, assistant, createWorld, named, remembered, user } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { type ConversationsNeeds, createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import type { Conversations, Held } from '../../../src/bridge/conversation/types.ts';
-import { type Asked, filesOf, type Place, type Said } from '../../../src/bridge/openai/request.ts';
+import { type Asked, filesOf, type Place, type Said } from '../../../src/bridge/request.ts';
 import type { LogFields } from '../../../src/core/log.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createFakeAgent, type FakeAgent } from '../harness/fake-agent.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { refuseTooMany } from '../../../src/bridge/openai/request.ts';
+import { refuseTooMany } from '../../../src/bridge/openai/body.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { readAs } from '../../../src/bridge/openai/request.ts';
+import { readAs } from '../../../src/bridge/openai/body.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 

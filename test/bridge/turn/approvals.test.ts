@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Verdict } from '../../../src/bridge/openai/request.ts';
+import type { Verdict } from '../../../src/bridge/request.ts';
 import { createPausedTurns, type Going } from '../../../src/bridge/turn/approvals.ts';
 import { AT_THE_START, outcomeOf, toldIn } from '../../../src/bridge/turn/outcome.ts';
 import type { Turn } from '../../../src/bridge/turn/turn.ts';

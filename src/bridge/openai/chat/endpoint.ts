@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { Face } from '../../http/route.ts';
 import type { Answer } from '../../turn/request.ts';
+import type { Face } from '../endpoint.ts';
 import { type AskedInChat, askedFromChat } from './request.ts';
 import { chatAnswer } from './response.ts';
 import { chatChunks, emptyChunk, type StreamFacts } from './stream.ts';

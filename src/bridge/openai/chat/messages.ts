@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { badInput, filesOf, type PromptPart, type Said, wordsOf } from '../../request.ts';
 import { partsFrom, withTextsJoined } from '../content.ts';
-import { badInput, filesOf, type PromptPart, type Said, wordsOf } from '../request.ts';
 
 const maybeText = v.nullish(v.string());
 const FunctionCall = v.object({ name: v.string(), arguments: maybeText });

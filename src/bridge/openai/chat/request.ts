@@ -1,19 +1,10 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
+import { type Asked, badInput, wordsOf } from '../../request.ts';
 import { verdictOf } from '../../turn/approval-parser.ts';
 import { isTask } from '../background-tasks.ts';
+import { type IsNeutral, is, isEmpty, never, readAs, refuseTooMany } from '../body.ts';
 import { placeOf } from '../conversation-id.ts';
-import {
-  type Asked,
-  badInput,
-  type IsNeutral,
-  is,
-  isEmpty,
-  never,
-  readAs,
-  refuseTooMany,
-  wordsOf,
-} from '../request.ts';
 import { Messages, transcriptOf } from './messages.ts';
 
 type Given = Readonly<Record<string, unknown>>;

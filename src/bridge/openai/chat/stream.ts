@@ -1,5 +1,5 @@
 import { Fault } from '../../../core/fault.ts';
-import { errorEvent } from '../../http/errors.ts';
+import { errorResponse, internalErrorResponse } from '../../../core/http/response.ts';
 import { type AnswerEnd, createJoiner, type Saying } from '../../output.ts';
 import { faultOf, unended } from '../../turn/failure.ts';
 import { type AnswerFacts, approvalsIn, chatUsage } from './response.ts';
@@ -73,6 +73,10 @@ const createEncoder = (facts: StreamFacts) => {
     },
   };
 };
+
+/** What went wrong as the data of a last event, in the words of an answer's body; empty for a client that left. */
+const errorEvent = (error: unknown): Promise<string> =>
+  (error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse()).text();
 
 /**
  * The data of a stream's events. The first is there before anything of the source is waited for. Of a failure the last event

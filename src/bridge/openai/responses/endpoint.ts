@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { Face } from '../../http/route.ts';
 import type { Answer } from '../../turn/request.ts';
+import type { Face } from '../endpoint.ts';
 import { type AskedInResponses, askedFromResponses } from './request.ts';
 import { responseAnswer } from './response.ts';
 import { responseEvents } from './stream.ts';

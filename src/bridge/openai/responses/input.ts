@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
+import { badInput, filesOf, type PromptPart, type Said, wordsOf } from '../../request.ts';
+import { readAs } from '../body.ts';
 import { calledInWords, partsFrom, returnedInWords, withTextsJoined } from '../content.ts';
-import { badInput, filesOf, type PromptPart, readAs, type Said, wordsOf } from '../request.ts';
 import { isMessageID, responseIDIn } from './items.ts';
 
 const maybeText = v.nullish(v.string());

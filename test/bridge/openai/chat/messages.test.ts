@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { askedFromChat } from '../../../../src/bridge/openai/chat/request.ts';
-import { wordsOf } from '../../../../src/bridge/openai/request.ts';
+import { wordsOf } from '../../../../src/bridge/request.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 

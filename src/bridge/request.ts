@@ -1,0 +1,72 @@
+import { Fault } from '../core/fault.ts';
+
+/** A file of a prompt. Its `url` is a `data:` URL. */
+export type FilePart = {
+  readonly type: 'file';
+  readonly mime: string;
+  readonly filename?: string;
+  readonly url: string;
+};
+
+/** A piece of a prompt in the agent's words. */
+export type PromptPart = { readonly type: 'text'; readonly text: string } | FilePart;
+
+/** Something said earlier in a conversation, as the client tells it. `files`: those that came with it, if any did. */
+export type Said = {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+  readonly files?: readonly FilePart[];
+};
+
+/**
+ * What a client says of the conversation that a request belongs to. `remembers`: the client sends only what is new and relies
+ * on us for the rest; otherwise it sends everything each time, and what it sends is what was said.
+ */
+export type Place =
+  | { readonly kind: 'unnamed' }
+  | { readonly kind: 'named'; readonly id: string; readonly remembers: boolean }
+  | { readonly kind: 'after'; readonly responseID: string };
+
+/** An answer to a question of the agent, given beside the words: the header `x-approval`. */
+export type Verdict = {
+  readonly isApproved: boolean;
+  /** Ids of questions, whole or their last characters. */
+  readonly ids: readonly string[];
+  /** What the agent is told of a rejection. */
+  readonly message?: string;
+};
+
+/** What is asked of the agent, whichever endpoint it came by. */
+export type Asked = {
+  /** As the client wrote it; nothing stands for the default. */
+  readonly model: string | undefined;
+  /** Instructions of the client, empty if there are none. */
+  readonly system: string;
+  /** What was said before the prompt, in order. */
+  readonly history: readonly Said[];
+  /** Everything that the user has said since the last answer; at least one part. */
+  readonly prompt: readonly PromptPart[];
+  readonly isStreamed: boolean;
+  /** The reasoning effort that was wished for, a variant's name at the agent. */
+  readonly effort: string | undefined;
+  /** Whether the conversation is to be kept; `false` only when the client said so. */
+  readonly isKept: boolean;
+  readonly place: Place;
+  /** A title, tags or the like for a chat front end: it belongs to no conversation. */
+  readonly isTask: boolean;
+  readonly verdict: Verdict | undefined;
+  /** Members of the body that were given and have no effect here, for a header that says so. */
+  readonly ignored: readonly string[];
+};
+
+/** The files of a prompt, in order. */
+export const filesOf = (prompt: readonly PromptPart[]): readonly FilePart[] =>
+  prompt.filter((part): part is FilePart => part.type === 'file');
+
+/** The words of a prompt, without its files. */
+export const wordsOf = (prompt: readonly PromptPart[]): string =>
+  prompt.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
+
+/** A refusal of what a client sent, with OpenAI's codes. The message must never quote what came. */
+export const badInput = (code: string, param: string | null, message: string): Fault =>
+  new Fault({ kind: 'bad-input', code, param, message });
