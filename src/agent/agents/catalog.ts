@@ -1,8 +1,7 @@
 import { nearestName } from '../../core/config.ts';
 import { Fault } from '../../core/fault.ts';
 import type { ModelRef } from '../protocol/types.ts';
-import type { Titler } from './title.ts';
-import type { AgentVoice, ModelVoice, Summariser } from './types.ts';
+import type { AgentVoice, ModelVoice, Summariser, Titler } from './types.ts';
 
 /** An agent that can be asked for, and the model it prefers. */
 export type KnownAgent = AgentVoice & {

@@ -28,5 +28,8 @@ export type ModelVoice = {
 /** Who sums up a conversation. No prompt of its own: it is told what the agent at work is told. */
 export type Summariser = { readonly prompt: string | undefined; readonly model: ModelVoice };
 
+/** Who names sessions, and the words that it is told. */
+export type Titler = { readonly prompt: string; readonly model: ModelVoice };
+
 /** Who answers: an agent's manners, the model that speaks for it, and who makes room when the context is full. */
 export type Voice = { readonly agent: AgentVoice; readonly model: ModelVoice; readonly summariser: Summariser };

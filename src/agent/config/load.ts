@@ -1,6 +1,6 @@
 import type { Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
-import { rulesOf } from '../tools/rules.ts';
+import { rulesOf } from '../protocol/permission-rules.ts';
 import { type ConfigProblem, modelNames, modelRef } from './names.ts';
 import { shownConfig } from './redacted.ts';
 import { agentsFrom, mcpFrom, providersFrom } from './resolve.ts';

@@ -1,6 +1,6 @@
 import { USUAL_LIMITS } from '../model/http.ts';
+import { rulesOf } from '../protocol/permission-rules.ts';
 import type { Rule } from '../protocol/types.ts';
-import { rulesOf } from '../tools/rules.ts';
 import { modelRef, variantNames } from './names.ts';
 import type { AgentSettings, McpSettings } from './schema.ts';
 import { adapterOf, type ModelSettings, type ProviderSettings } from './schema-provider.ts';

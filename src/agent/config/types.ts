@@ -1,7 +1,7 @@
 import type { BundledAdapter } from '../model/adapters.ts';
 import type { BackendLimits } from '../model/http.ts';
+import { type PermissionSettings, rulesOf } from '../protocol/permission-rules.ts';
 import type { ModelRef, Rule } from '../protocol/types.ts';
-import { type PermissionSettings, rulesOf } from '../tools/rules.ts';
 import { tableIn } from './names.ts';
 
 /** `primary` talks with people, `subagent` is asked by other agents, `all` does both. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Fact } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
+import { rulingForAll } from '../protocol/permission-rules.ts';
 import type { PermissionReply, PermissionRequest, Rule } from '../protocol/types.ts';
 import type { AskBoard, AskOutcome } from '../store/cluster.ts';
-import { rulingForAll } from './rules.ts';
 
 export type Question = Omit<PermissionRequest, 'id'>;
 

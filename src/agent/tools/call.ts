@@ -4,10 +4,9 @@ import { partFact } from '../events/records.ts';
 import type { Meter, ToolFacts } from '../metrics.ts';
 import { NESTING_LIMIT } from '../protocol/request-schemas.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
-import type { AskedCall } from '../turn/response-parts.ts';
 import type { LoopGuard } from './loop-guard.ts';
 import { createLeave, errorOutcome, type LeaveNeeds } from './permission-check.ts';
-import { type AgentTool, boundedOutput, type OutputLimits, type ToolOutcome } from './tool.ts';
+import { type AgentTool, type AskedCall, boundedOutput, type OutputLimits, type ToolOutcome } from './tool.ts';
 
 /** Works through items in their order, so many at the same time. The work must not reject. */
 export const inLanes = async <Item>(

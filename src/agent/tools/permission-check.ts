@@ -1,8 +1,8 @@
 import { isRecord } from '../../core/json.ts';
+import { rulesInForce, rulingUnder, type Worker } from '../protocol/permission-rules.ts';
 import type { Action, Session, ToolPart } from '../protocol/types.ts';
 import type { Store, Told } from '../store/store.ts';
 import type { Approvals } from './approvals.ts';
-import { rulesInForce, rulingUnder, type Worker } from './rules.ts';
 import type { TaskFamilies } from './task.ts';
 import type { AgentTool, ToolOutcome } from './tool.ts';
 

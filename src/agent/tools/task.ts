@@ -2,13 +2,13 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import type { KnownAgent, Voices } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
+import { isAbout, rulingFor } from '../protocol/permission-rules.ts';
 import type { PromptIn } from '../protocol/request-schemas.ts';
 import type { Message, Rule, Session, UserMessage } from '../protocol/types.ts';
 import type { Accepted } from '../session/prompt.ts';
 import type { Runs } from '../session/run-queue.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
-import { isAbout, rulingFor } from './rules.ts';
 import type { AgentTool, CallContext, ToolOutcome } from './tool.ts';
 
 /** Which sessions work for which at the moment, and how much one prompt has handed on, all the way down. */

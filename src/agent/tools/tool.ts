@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../model/types.ts';
-import type { Rule } from '../protocol/types.ts';
+import type { Rule, ToolPart } from '../protocol/types.ts';
 
 /** What a tool call came to. `output` is for the model; an error is one that the model should hear of. */
 export type ToolOutcome = {
@@ -7,6 +7,13 @@ export type ToolOutcome = {
   readonly title: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
+};
+
+/** A call that a model has asked for. `input` is undefined when its arguments are no JSON object, or one that lies too deep. */
+export type AskedCall = {
+  readonly part: ToolPart;
+  readonly input: Readonly<Record<string, unknown>> | undefined;
+  readonly raw: string;
 };
 
 /** Where a call comes from, and how long it is wanted. */

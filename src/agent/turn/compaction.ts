@@ -17,7 +17,7 @@ import { isExpectedEnd, messageErrorOf } from './errors.ts';
 import { historyOf, shortened } from './history.ts';
 import { type AskNeeds, askModel, type StepEnd } from './model-call.ts';
 import { createStepParts, type StepParts } from './response-parts.ts';
-import type { TurnNeeds } from './turn.ts';
+import type { TurnNeeds } from './types.ts';
 
 const INSTRUCTION =
   'Summarise this conversation for whoever carries it on without having seen it: what is wanted, what was found out and done, with every id, amount, name and reference that still matters, what failed, and what comes next. Write nothing else.';

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { KnownAgent, Voices } from '../agents/catalog.ts';
-import { type TitleNeeds, titleFor } from '../agents/title.ts';
 import type { ModelVoice, Summariser, Voice } from '../agents/types.ts';
 import type { Publisher } from '../events/publisher.ts';
 import type { Meter } from '../metrics.ts';
@@ -10,61 +9,26 @@ import { addTokens } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
+import { isHidden, rulesInForce, type Worker } from '../protocol/permission-rules.ts';
 import type { AssistantMessage, Rule, Session, UserMessage } from '../protocol/types.ts';
 import type { Answering, Prompted } from '../session/run-queue.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import { createCurrentRulings } from '../tools/permission-check.ts';
-import { isHidden, rulesInForce, type Worker } from '../tools/rules.ts';
 import type { TaskFamilies } from '../tools/task.ts';
 import type { AgentTool, OutputLimits } from '../tools/tool.ts';
 import { asksForSummary, runSummary } from './compaction.ts';
 import { TurnTooLong } from './errors.ts';
-import { runTurn, type TurnNeeds } from './turn.ts';
+import { createSessionNamer } from './title.ts';
+import { runTurn } from './turn.ts';
+import type { TurnNeeds } from './types.ts';
 
 /** The tools that a model is told of under its agent's rules, each without what the rules deny of it. */
 export const offeredTools = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
   tools
     .filter(({ name }) => !isHidden(rules, name))
     .flatMap((tool) => (tool.underRules === undefined ? [tool] : (tool.underRules(rules) ?? [])));
-
-export type NamerNeeds = TitleNeeds & {
-  readonly clock: Clock;
-  readonly store: Pick<Store, 'message'>;
-  readonly sessions: Pick<Sessions, 'update'>;
-  readonly voices: Pick<Voices, 'titlerFor'>;
-  /** Aborts when the server stops: nobody waits for a title any more then. */
-  readonly ending: AbortSignal;
-};
-
-const TITLE_LIMIT_MS = 30_000;
-
-/** Gives a session that has still its first title one that a model makes of a prompt. Rejects when there is none to be had. */
-export const createSessionNamer =
-  (needs: NamerNeeds) =>
-  async ({ id, sessionID, model: ref }: UserMessage): Promise<void> => {
-    const { clock, store, sessions, voices, ending } = needs;
-    const titler = voices.titlerFor(ref);
-    const parts = (await store.message(sessionID, id))?.parts ?? [];
-    const asked = parts
-      .map((part) => (part.type === 'text' ? part.text : ''))
-      .join('\n')
-      .trim();
-    if (titler === undefined || asked === '') return;
-    const controller = new AbortController();
-    const leave = () => controller.abort(new Error('Titles take no longer'));
-    const cancel = clock.after(TITLE_LIMIT_MS, leave);
-    ending.addEventListener('abort', leave, { once: true });
-    try {
-      const title = await titleFor(needs, { titler, asked, sessionID }, controller.signal);
-      if (title === undefined) return;
-      await sessions.update(sessionID, (now) => (isDefaultTitle(now.title) ? { ...now, title } : now));
-    } finally {
-      cancel();
-      ending.removeEventListener('abort', leave);
-    }
-  };
 
 /** A signal that aborts with the run's, or when the turn has taken all the time that it may. Call `clear` in a `finally`. */
 export const createTurnDeadline = (

@@ -7,13 +7,7 @@ import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { isNestedBeyond } from '../protocol/request-schemas.ts';
 import { type Part, type ReasoningPart, type TextPart, type ToolPart, WITHDRAWN } from '../protocol/types.ts';
-
-/** A call that a model has asked for. `input` is undefined when its arguments are no JSON object, or one that lies too deep. */
-export type AskedCall = {
-  readonly part: ToolPart;
-  readonly input: Readonly<Record<string, unknown>> | undefined;
-  readonly raw: string;
-};
+import type { AskedCall } from '../tools/tool.ts';
 
 type Spoken = TextPart | ReasoningPart;
 type StepPartsNeeds = {

@@ -11,7 +11,7 @@ import { endedByServer, isExpectedEnd, messageErrorOf } from './errors.ts';
 import { historyOf } from './history.ts';
 import { askModel, type StepEnd } from './model-call.ts';
 import { createStepParts, type StepParts } from './response-parts.ts';
-import type { TurnAsked, TurnNeeds } from './turn.ts';
+import type { TurnAsked, TurnNeeds } from './types.ts';
 
 const LAST_STEP = 'This is the last step of this turn, and no tools are left. Answer with what is known.';
 const LOOPING = endedByServer('The model made the same call again and again');

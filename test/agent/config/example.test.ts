@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type { AgentServerConfig } from '../../../src/agent/config/types.ts';
 import { agentList, providerList } from '../../../src/agent/config/views.ts';
 
-import { isHidden, rulingFor } from '../../../src/agent/tools/rules.ts';
+import { isHidden, rulingFor } from '../../../src/agent/protocol/permission-rules.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe } from '../../check.ts';
 import { problemsFrom, readFrom } from './world.ts';

@@ -1,6 +1,6 @@
 import type { KnownAgent, Voices } from '../../../src/agent/agents/catalog.ts';
-import { TITLE_PROMPT, type Titler } from '../../../src/agent/agents/title.ts';
-import type { ModelVoice, Summariser } from '../../../src/agent/agents/types.ts';
+import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
+import type { ModelVoice, Summariser, Titler } from '../../../src/agent/agents/types.ts';
 import { type AgentNeeds, type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
 import { SILENT_METER } from '../../../src/agent/metrics.ts';
 import type { ChatEvent, ChatModel, ChatRequest } from '../../../src/agent/model/types.ts';

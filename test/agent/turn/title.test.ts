@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { titleIn } from '../../../src/agent/agents/title.ts';
 import { type ChatModel, ModelProblem } from '../../../src/agent/model/types.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { isDefaultTitle } from '../../../src/agent/session/sessions.ts';
+import { titleIn } from '../../../src/agent/turn/title.ts';
 import { describe } from '../../check.ts';
 import { ask, until } from '../harness/permission-requests.ts';
 import { createAgentWorld, failing, hanging, type Script, saying } from '../harness/world.ts';

@@ -1,12 +1,11 @@
 import * as assert from 'uvu/assert';
 import { modelNamed } from '../../../src/agent/agents/catalog.ts';
-import { voicesFrom } from '../../../src/agent/agents/from-config.ts';
-import { TITLE_PROMPT } from '../../../src/agent/agents/title.ts';
+import { TITLE_PROMPT, voicesFrom } from '../../../src/agent/agents/from-config.ts';
 import type { ModelVoice } from '../../../src/agent/agents/types.ts';
 import type { ModelRef } from '../../../src/agent/protocol/types.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
-import { configOf, type Json } from '../config/world.ts';
+import { configOf, type Json } from './world.ts';
 
 const LARGE = { providerID: 'home', modelID: 'large' };
 const SMALL = { providerID: 'home', modelID: 'small' };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { isHidden, rulesOf, rulingFor, rulingForAll } from '../../../src/agent/protocol/permission-rules.ts';
 import type { Rule } from '../../../src/agent/protocol/types.ts';
-import { isHidden, rulesOf, rulingFor, rulingForAll } from '../../../src/agent/tools/rules.ts';
 import { matchesWildcard } from '../../../src/core/wildcard.ts';
 import { describe } from '../../check.ts';
 

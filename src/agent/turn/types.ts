@@ -1,0 +1,38 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Fact } from '../events/publisher.ts';
+import type { Answered } from '../events/records.ts';
+import type { Meter } from '../metrics.ts';
+import type { ChatModel } from '../model/types.ts';
+import type { Ids } from '../protocol/ids.ts';
+import type { Action, MessageTokens, SessionStatus } from '../protocol/types.ts';
+import type { Store } from '../store/store.ts';
+import type { Approvals } from '../tools/approvals.ts';
+import type { AgentTool, OutputLimits } from '../tools/tool.ts';
+
+export type TurnNeeds = {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly chance: () => number;
+  readonly model: ChatModel;
+  readonly approvals: Approvals;
+  readonly store: Pick<Store, 'messages' | 'outline'>;
+  readonly outputLimits: OutputLimits;
+  readonly meter: Pick<Meter, 'modelCall' | 'toolCall'>;
+  readonly publish: (fact: Fact) => Promise<unknown>;
+  readonly show: (status: SessionStatus) => Promise<unknown>;
+  /** What is told with the end of the turn. */
+  readonly atEnd: () => Promise<Fact>;
+  /** Adds what a step has cost to the session; `within` as for any other change of a session. */
+  readonly account: (
+    step: { readonly tokens: MessageTokens; readonly cost: number },
+    within: (changed: Fact) => Fact,
+  ) => Promise<unknown>;
+  /** Hears of a failure that nobody expects; whoever asked is told only that there was one. */
+  readonly onBug: (error: unknown) => void;
+};
+
+/** What is to be answered, by whom, and with which tools. */
+export type TurnAsked = Answered & {
+  readonly tools: readonly AgentTool[];
+  readonly ruling: (tool: string, patterns: readonly string[]) => Promise<Action>;
+};
