@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../core/config.ts';
-
+import { Fault } from '../core/fault.ts';
 import { isRecord } from '../core/json.ts';
 import { isGptOss } from '../llm/model-name.ts';
 import type { Think } from '../llm/types.ts';
@@ -99,4 +99,11 @@ export const modelAliases = (text: string | undefined): ReadonlyMap<string, Mode
   const fast = entries.get('moderation-fast');
   if (fast !== undefined && !entries.has(DEFAULT_ALIAS)) entries.set(DEFAULT_ALIAS, fast);
   return new Map([...entries].map(([alias, entry]) => [alias, aliasOf(alias, entry)]));
+};
+
+/** The alias of a name that a request sends. Faults with `model-not-found`, which repeats nothing of the request. */
+export const findAlias = (models: ReadonlyMap<string, ModelAlias>, name: string): ModelAlias => {
+  const alias = models.get(name);
+  if (alias === undefined) throw new Fault({ kind: 'model-not-found', valid: [...models.keys()] });
+  return alias;
 };

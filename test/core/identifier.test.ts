@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { errorResponse } from '../../src/core/http/response.ts';
 import { notConfiguredText, notFoundText, shownIdentifier } from '../../src/core/identifier.ts';
 import { describe } from '../check.ts';
 
@@ -30,5 +31,16 @@ describe('the error about a name that is not there', (check) => {
 
   check('takes no time to speak of over a name of a million characters', () => {
     assert.is(notConfiguredText('model', 'x'.repeat(1_000_000), ['y']).includes('xx'), false);
+  });
+});
+
+describe('the answer to an unknown model', (check) => {
+  const messageFor = async (asked: string | undefined): Promise<string> =>
+    (await errorResponse({ kind: 'model-not-found', asked, valid: ['fake/main', 'fake/small'] }).json()).error.message;
+
+  check('names it, the nearest one and all others', async () => {
+    const all = 'Valid models: fake/main, fake/small';
+    assert.is(await messageFor('fake/mian'), `model "fake/mian" is not configured; the nearest is "fake/main". ${all}`);
+    assert.is(await messageFor(undefined), `No such model. ${all}`);
   });
 });

@@ -58,7 +58,7 @@ export const createCatalog = (agent: Agent, clock: Clock, defaultModel: string |
       const known = await models();
       const found = name === undefined ? defaultOf(known) : named(known, name);
       if (found !== undefined) return found;
-      throw new Fault({ kind: 'model-not-found', valid: known.models.slice(0, NAMED).map(nameOf) });
+      throw new Fault({ kind: 'model-not-found', asked: name, valid: known.models.slice(0, NAMED).map(nameOf) });
     },
     async small(otherwise) {
       const known = await models();

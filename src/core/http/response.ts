@@ -1,4 +1,5 @@
 import type { FaultDetail } from '../fault.ts';
+import { notConfiguredText } from '../identifier.ts';
 
 /** The largest error body we send; clients log these whole. */
 const BODY_LIMIT_BYTES = 512;
@@ -62,8 +63,11 @@ export const errorResponse = (detail: FaultDetail): Response => {
       );
     case 'bad-input':
       return refusal(400, detail.code, detail.message, {}, detail.param);
-    case 'model-not-found':
-      return refusal(404, 'model_not_found', `No such model. Valid models: ${detail.valid.join(', ')}`, {}, 'model');
+    case 'model-not-found': {
+      const { asked, valid } = detail;
+      const what = asked === undefined ? 'No such model' : notConfiguredText('model', asked, valid);
+      return refusal(404, 'model_not_found', `${what}. Valid models: ${valid.join(', ')}`, {}, 'model');
+    }
     case 'not-found':
       return refusal(404, 'not_found', detail.hint);
     case 'conflict':

@@ -1,7 +1,6 @@
-import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import type { ModelAlias } from '../models.ts';
+import { findAlias, type ModelAlias } from '../models.ts';
 import { authorise } from './moderations.ts';
 
 /** Clients want a date; aliases have none, so it is that of the first release's year. */
@@ -25,9 +24,7 @@ export const modelRoutes = (models: ReadonlyMap<string, ModelAlias>, gatewayKeys
   '/v1/models/:id': {
     GET(request, { id }) {
       authorise(request, gatewayKeys);
-      const alias = models.get(id ?? '');
-      if (alias === undefined) throw new Fault({ kind: 'model-not-found', valid: [...models.keys()] });
-      return jsonResponse(200, modelOf(alias));
+      return jsonResponse(200, modelOf(findAlias(models, id ?? '')));
     },
   },
 });

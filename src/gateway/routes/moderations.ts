@@ -6,7 +6,7 @@ import { readJson } from '../../core/http/body.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import type { Judged, Moderate } from '../judge/moderate.ts';
 import type { Meter } from '../metrics.ts';
-import { DEFAULT_ALIAS, type ModelAlias } from '../models.ts';
+import { DEFAULT_ALIAS, findAlias, type ModelAlias } from '../models.ts';
 import type { Scores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { RateLimit } from '../rate-limit.ts';
@@ -104,8 +104,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     const { model = DEFAULT_ALIAS, input } = readEnvelope(
       await readJson(request, needs.bodyLimitBytes, deadline.signal),
     );
-    const alias = models.get(model);
-    if (alias === undefined) throw new Fault({ kind: 'model-not-found', valid: [...models.keys()] });
+    const alias = findAlias(models, model);
     return { alias, items: readItems(input, alias.vision, needs.limits) };
   };
 

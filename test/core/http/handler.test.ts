@@ -153,7 +153,7 @@ describe('a bug', (check) => {
       throw new Error(`a\n    at ${CANARY}`);
     });
     await app(asking());
-    assert.match(logged()[0].reason, /^Error at brokenHandler \(.*guard\.test\.ts:\d+:\d+\)$/);
+    assert.match(logged()[0].reason, /^Error at brokenHandler \(.*handler\.test\.ts:\d+:\d+\)$/);
   });
 
   check('in a promise is answered as one that is thrown', async () => {
