@@ -120,6 +120,12 @@ describe('the runner', (check) => {
     assert.is((await run('green', ['sums'])).lastLine, '4 passed, 0 failed');
   });
 
+  check('leaves out what takes long unless it is asked for', async () => {
+    assert.is((await run('long')).lastLine, '1 passed, 0 failed');
+    assert.is((await run('long', ['--long'])).lastLine, '2 passed, 0 failed');
+    assert.is((await run('long', ['--all'])).lastLine, '3 passed, 0 failed');
+  });
+
   check('turns red when there is nothing to run', async () => {
     const { exitCode, lastLine, output } = await run('green', ['no-such-file']);
     assert.is(lastLine, '0 passed, 1 failed');

@@ -14,7 +14,7 @@ const LANES = 6;
 const CUTS = 20;
 const FILLING = 'x'.repeat(20_000);
 
-const database = await startPostgres();
+const database = await startPostgres({ isOwn: true });
 
 const numbersOf = (texts: readonly string[], lane: string): number[] =>
   texts.filter((text) => text.startsWith(`${lane}.`)).map((text) => Number(text.slice(lane.length + 1)));

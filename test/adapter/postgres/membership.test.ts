@@ -8,7 +8,7 @@ import { describe, rejection } from '../../check.ts';
 import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
 
-const database = await startPostgres();
+const database = await startPostgres({ isOwn: true });
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 const listenAll = (peers: readonly Peer[]): void => {

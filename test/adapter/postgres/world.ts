@@ -21,10 +21,41 @@ export type TestPostgres = {
   readonly stop: () => Promise<void>;
 };
 
+type OwnServer = {
+  /** Whether the test stops, restarts or fills its server, and so needs one that no other file uses. */
+  readonly isOwn?: boolean;
+  /** How many connections the server accepts. */
+  readonly connections?: number;
+};
+
 let count = 0;
 
-/** Starts one. It takes about a second; whoever starts it stops it. `connections` is how many it lets in. */
-export const startPostgres = async ({ connections = 60 } = {}): Promise<TestPostgres> => {
+const freshDatabaseAt = async (url: string): Promise<string> => {
+  count += 1;
+  const name = `fresh_${process.pid}_${count}`;
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql`CREATE DATABASE ${sql(name)}`;
+  await sql.end();
+  return url.replace(/[^/]+$/, name);
+};
+const freshSchema = (): string => {
+  count += 1;
+  return `test_${process.pid}_${count}`;
+};
+
+/** The server that `test/run.mjs` started for all files, with a database of this file's own in it. */
+const joinPostgres = async (server: string): Promise<TestPostgres> => ({
+  port: Number(new URL(server).port),
+  url: await freshDatabaseAt(server),
+  freshSchema,
+  freshDatabase: () => freshDatabaseAt(server),
+  restart: () => Promise.reject(new Error('This server is shared: ask for one with isOwn')),
+  // It ends with the run, and its directory with it.
+  stop: async () => {},
+});
+
+/** Starts a server, which takes about a second. The caller stops it. */
+const startOwnPostgres = async (connections: number): Promise<TestPostgres> => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
   // Under root the server runs as another user.
   chmodSync(directory, 0o777);
@@ -46,18 +77,8 @@ export const startPostgres = async ({ connections = 60 } = {}): Promise<TestPost
   return {
     port,
     url,
-    freshSchema() {
-      count += 1;
-      return `test_${process.pid}_${count}`;
-    },
-    async freshDatabase() {
-      count += 1;
-      const name = `fresh_${process.pid}_${count}`;
-      const sql = postgres(url, { max: 1, onnotice: () => {} });
-      await sql`CREATE DATABASE ${sql(name)}`;
-      await sql.end();
-      return url.replace(/postgres$/, name);
-    },
+    freshSchema,
+    freshDatabase: () => freshDatabaseAt(url),
     async restart(downMs = 0) {
       await server.stop();
       await new Promise((resolve) => setTimeout(resolve, downMs));
@@ -68,6 +89,12 @@ export const startPostgres = async ({ connections = 60 } = {}): Promise<TestPost
       if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
     },
   };
+};
+
+/** A database to test on: in the server of the whole run where there is one, else in one that is started for this file. */
+export const startPostgres = ({ isOwn = false, connections = 60 }: OwnServer = {}): Promise<TestPostgres> => {
+  const shared = process.env.TEST_POSTGRES_URL;
+  return isOwn || shared === undefined ? startOwnPostgres(connections) : joinPostgres(shared);
 };
 
 /** Removes a schema and all in it. */

@@ -22,7 +22,7 @@ const WORDS = Array.from({ length: 40 }, (_, index) => `word${index} `);
 const WHOLE = WORDS.join('');
 const TAKEN_OVER_LIMIT_MS = 10_000;
 
-const database = await startPostgres();
+const database = await startPostgres({ isOwn: true });
 const slowly = (ms: number): Piece[] => WORDS.flatMap((word) => [{ kind: 'wait' as const, ms }, ...text(word)]);
 const asks = (word: string) => (asked: AskedModel) =>
   isNoTitle(asked) && JSON.stringify(asked.turns.at(-1) ?? '').includes(word);
