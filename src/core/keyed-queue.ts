@@ -1,135 +1,94 @@
-import { Problem } from '../relay-admin/errors.ts';
 import { untilAborted } from './async.ts';
-import { Fault } from './fault.ts';
 
-/** Lets one at a time do something about a subject; the others wait in line. */
-export type Turns = {
-  /**
-   * Waits for the subject to be free; the returned function frees it, once. Rejects with the signal's reason, and with
-   * the `busy` problem when too many wait.
-   */
-  readonly take: (subject: string, signal: AbortSignal) => Promise<() => void>;
-};
-
-const WAITING_LIMIT = 100;
-
-export const createTurns = (): Turns => {
-  /** Who waits for a subject, in order. A subject without an entry is free. */
-  const lines = new Map<string, Set<() => void>>();
-  let waiting = 0;
-
-  const freeOnce = (subject: string): (() => void) => {
-    let isFreed = false;
-    return () => {
-      if (isFreed) return;
-      isFreed = true;
-      const line = lines.get(subject);
-      const [next] = line ?? [];
-      if (next === undefined) lines.delete(subject);
-      else next();
-    };
-  };
-  const inLine = (subject: string, line: Set<() => void>, signal: AbortSignal): Promise<() => void> =>
-    new Promise((resolve, reject) => {
-      const stepOut = () => {
-        line.delete(admit);
-        waiting -= 1;
-        signal.removeEventListener('abort', leave);
-      };
-      const admit = () => {
-        stepOut();
-        resolve(freeOnce(subject));
-      };
-      const leave = () => {
-        stepOut();
-        reject(signal.reason);
-      };
-      line.add(admit);
-      waiting += 1;
-      signal.addEventListener('abort', leave, { once: true });
-    });
-
-  return {
-    async take(subject, signal) {
-      signal.throwIfAborted();
-      const line = lines.get(subject);
-      if (line === undefined) {
-        lines.set(subject, new Set());
-        return freeOnce(subject);
-      }
-      if (waiting >= WAITING_LIMIT) throw new Problem({ kind: 'busy' });
-      return inLine(subject, line, signal);
-    },
-  };
-};
-
-/** A place in a line. */
+/** A position in the queue of a key. */
 export type Ticket = {
-  /** Resolves when everyone before it has left. Rejects with the signal's reason, and leaves the line then. */
-  readonly turn: (signal: AbortSignal) => Promise<void>;
-  /** Says that it will leave in a moment. */
-  readonly settle: () => void;
+  /** Resolves when everyone before it has released. Rejects with the signal's reason, and is released then. */
+  readonly waitForTurn: (signal: AbortSignal) => Promise<void>;
+  /** Says that it will be released in a moment. */
+  readonly announceRelease: () => void;
   /** Lets the next one in. Calling it again changes nothing. */
-  readonly leave: () => void;
+  readonly release: () => void;
 };
 
-/** Lines of those who want the same conversation, first come first served. */
-export type TurnQueue = {
-  /** Faults with `rate-limited` when too many wait. */
-  readonly join: (subject: string) => Ticket;
-  readonly isFree: (subject: string) => boolean;
-  /** Whether it is free, or as good as that: nobody waits, and the one whose turn it is has settled. */
-  readonly isNearlyFree: (subject: string) => boolean;
+/** One at a time for each key, first come first served. A key on which no one waits takes no memory. */
+export type KeyedQueue = {
+  /** Joins the queue of a key. Throws the error of the limit when too many wait. */
+  readonly join: (key: string) => Ticket;
+  /**
+   * Joins and waits; the returned function releases the key, once. Rejects with the signal's reason, and with the error
+   * of the limit when too many wait.
+   */
+  readonly acquire: (key: string, signal: AbortSignal) => Promise<() => void>;
+  readonly isFree: (key: string) => boolean;
+  /** Whether it is free, or as good as that: no one waits, and the one whose turn it is has announced its release. */
+  readonly isNearlyFree: (key: string) => boolean;
 };
 
-type Line = { readonly places: Set<() => void>; isSettled: boolean };
+export type WaitingLimit = {
+  /** How many may wait, beside those whose turn it is. */
+  readonly count: number;
+  readonly per: 'key' | 'queue';
+  /** What is thrown at one more. */
+  readonly createError: () => Error;
+};
 
-/** Turns of an agent take seconds to minutes. */
-const RETRY_AFTER_MS = 5000;
+type Line = { readonly members: Set<() => void>; isReleaseAnnounced: boolean };
 
-export const createTurnQueue = (waitingLimit: number): TurnQueue => {
-  /** Whoever is first in a line has its turn. A line in which nobody stands is gone. */
+export const createKeyedQueue = (limit: WaitingLimit): KeyedQueue => {
+  /** Whoever is first in a line has its turn. A line without members is removed. */
   const lines = new Map<string, Line>();
+  let members = 0;
 
-  const inLine = (line: Line, subject: string): Ticket => {
+  const waiting = (line: Line): number => (limit.per === 'key' ? line.members.size - 1 : members - lines.size);
+  const enter = (line: Line, key: string): Ticket => {
     const { promise: admitted, resolve: admit } = Promise.withResolvers<void>();
-    line.places.add(admit);
-    const isFirst = () => line.places.values().next().value === admit;
+    line.members.add(admit);
+    members += 1;
+    const isFirst = () => line.members.values().next().value === admit;
     if (isFirst()) admit();
 
-    const leave = () => {
-      if (isFirst()) line.isSettled = false;
-      if (!line.places.delete(admit)) return;
-      const [first] = line.places;
-      if (first === undefined) lines.delete(subject);
+    const release = () => {
+      if (isFirst()) line.isReleaseAnnounced = false;
+      if (!line.members.delete(admit)) return;
+      members -= 1;
+      const [first] = line.members;
+      if (first === undefined) lines.delete(key);
       else first();
     };
     return {
-      settle() {
-        if (isFirst()) line.isSettled = true;
+      announceRelease() {
+        if (isFirst()) line.isReleaseAnnounced = true;
       },
-      leave,
-      async turn(signal) {
+      release,
+      async waitForTurn(signal) {
         try {
           await untilAborted(admitted, signal);
         } catch (error) {
-          leave();
+          release();
           throw error;
         }
       },
     };
   };
+  const join = (key: string): Ticket => {
+    const line = lines.get(key);
+    if (line !== undefined && waiting(line) >= limit.count) throw limit.createError();
+    const entered = line ?? { members: new Set(), isReleaseAnnounced: false };
+    lines.set(key, entered);
+    return enter(entered, key);
+  };
   return {
-    isFree: (subject) => !lines.has(subject),
-    isNearlyFree(subject) {
-      const line = lines.get(subject);
-      return line === undefined || (line.isSettled && line.places.size === 1);
+    join,
+    async acquire(key, signal) {
+      signal.throwIfAborted();
+      const { waitForTurn, release } = join(key);
+      await waitForTurn(signal);
+      return release;
     },
-    join(subject) {
-      const line = lines.get(subject) ?? { places: new Set(), isSettled: false };
-      if (line.places.size > waitingLimit) throw new Fault({ kind: 'rate-limited', retryAfterMs: RETRY_AFTER_MS });
-      lines.set(subject, line);
-      return inLine(line, subject);
+    isFree: (key) => !lines.has(key),
+    isNearlyFree(key) {
+      const line = lines.get(key);
+      return line === undefined || (line.isReleaseAnnounced && line.members.size === 1);
     },
   };
 };

@@ -1,86 +1,266 @@
+import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
-import { createTurnQueue } from '../../src/core/keyed-queue.ts';
-import { never } from '../bridge/conversation/world.ts';
+import { createKeyedQueue } from '../../src/core/keyed-queue.ts';
+import { Problem } from '../../src/relay-admin/errors.ts';
 import { describe, rejection } from '../check.ts';
 
+const NEVER = new AbortController().signal;
+const LEFT = new Fault({ kind: 'client-left' });
+const LIMIT = 100;
+
+const createTurns = () =>
+  createKeyedQueue({ count: LIMIT, per: 'queue', createError: () => new Problem({ kind: 'busy' }) });
+
+/** Every microtask that is ready runs before it is over. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('a line for a conversation', (check) => {
-  check('lets one in at a time, first come first served', async () => {
-    const queue = createTurnQueue(16);
-    const seen: number[] = [];
-    const tickets = [1, 2, 3].map((number) => {
-      const ticket = queue.join('a');
-      ticket.turn(never).then(() => seen.push(number));
-      return ticket;
-    });
+describe('turns', (check) => {
+  check('give a free subject at once', async () => {
+    const turns = createTurns();
+    const free = await turns.acquire('7', NEVER);
+    free();
+    (await turns.acquire('7', NEVER))();
+  });
+
+  check('let another subject pass', async () => {
+    const turns = createTurns();
+    await turns.acquire('7', NEVER);
+    await turns.acquire('8', NEVER);
+    await turns.acquire('', NEVER);
+    await turns.acquire('__proto__', NEVER);
+  });
+
+  check('come in the order in which they were asked for, one at a time', async () => {
+    const turns = createTurns();
+    const told: number[] = [];
+    const frees = new Map<number, () => void>();
+    for (const index of [0, 1, 2, 3]) {
+      void turns.acquire('7', NEVER).then((free) => {
+        told.push(index);
+        frees.set(index, free);
+      });
+    }
+    for (const index of [0, 1, 2, 3]) {
+      await turn();
+      assert.equal(told, [0, 1, 2, 3].slice(0, index + 1));
+      frees.get(index)?.();
+    }
+  });
+
+  check('are given back once, however often they are given back', async () => {
+    const turns = createTurns();
+    const first = await turns.acquire('7', NEVER);
+    const waiting = [turns.acquire('7', NEVER), turns.acquire('7', NEVER)];
+    let admitted = 0;
+    for (const one of waiting) void one.then(() => (admitted += 1));
+    first();
+    first();
+    first();
     await turn();
-    assert.equal(seen, [1]);
-    tickets[0]?.leave();
-    tickets[0]?.leave();
+    assert.is(admitted, 1);
+    (await waiting[0])?.();
     await turn();
-    assert.equal(seen, [1, 2]);
-    tickets[1]?.leave();
+    first();
+    assert.is(admitted, 2);
+    // The second still holds it: nobody else gets in beside it.
+    const third = turns.acquire('7', NEVER).then(() => (admitted += 1));
+    first();
     await turn();
-    assert.equal(seen, [1, 2, 3]);
-    tickets[2]?.leave();
-    assert.ok(queue.isFree('a'));
+    assert.is(admitted, 2);
+    (await waiting[1])?.();
+    await third;
   });
 
-  check('does not keep those of another conversation waiting', async () => {
-    const queue = createTurnQueue(16);
-    queue.join('a');
-    await queue.join('b').turn(never);
-    assert.not.ok(queue.isFree('b'));
-    assert.ok(queue.isFree('c'));
+  check('given back twice do not free what somebody else took since', async () => {
+    const turns = createTurns();
+    const first = await turns.acquire('7', NEVER);
+    first();
+    const second = await turns.acquire('7', NEVER);
+    first();
+    let isAdmitted = false;
+    void turns.acquire('7', NEVER).then(() => (isAdmitted = true));
+    await turn();
+    assert.not(isAdmitted);
+    second();
+    await turn();
+    assert.ok(isAdmitted);
   });
 
-  check('forgets who left while waiting, and lets the others in', async () => {
-    const queue = createTurnQueue(16);
-    const first = queue.join('a');
-    const left = new AbortController();
-    const gone = queue.join('a').turn(left.signal);
-    const last = queue.join('a').turn(never);
-    left.abort(new Fault({ kind: 'client-left' }));
-    assert.equal((await rejection(gone)) instanceof Fault, true);
-    first.leave();
-    await last;
+  check('are not for who has left already', async () => {
+    const turns = createTurns();
+    assert.is(await rejection(turns.acquire('7', AbortSignal.abort(LEFT))), LEFT);
+    (await turns.acquire('7', NEVER))();
   });
 
-  check('passes on the turn of somebody who leaves in the moment in which it comes', async () => {
-    const queue = createTurnQueue(16);
-    const first = queue.join('a');
-    const left = new AbortController();
-    const gone = queue.join('a').turn(left.signal);
-    const last = queue.join('a').turn(never);
-    left.abort(new Fault({ kind: 'client-left' }));
-    first.leave();
-    await rejection(gone);
-    await last;
+  check('pass over who left while in line, and tell that one why', async () => {
+    const turns = createTurns();
+    const first = await turns.acquire('7', NEVER);
+    const caller = new AbortController();
+    const second = rejection(turns.acquire('7', caller.signal));
+    const third = turns.acquire('7', NEVER);
+    caller.abort(LEFT);
+    assert.is(await second, LEFT);
+    first();
+    (await third)();
+    (await turns.acquire('7', NEVER))();
   });
 
-  check('turns away who would wait behind too many', () => {
-    const queue = createTurnQueue(2);
-    for (const _ of [1, 2, 3]) queue.join('a');
-    assert.throws(
-      () => queue.join('a'),
-      (error: unknown) => error instanceof Fault && error.detail.kind === 'rate-limited',
+  check('are free again when everybody in line has left', async () => {
+    const turns = createTurns();
+    const first = await turns.acquire('7', NEVER);
+    const caller = new AbortController();
+    const left = [1, 2, 3].map(() => rejection(turns.acquire('7', caller.signal)));
+    caller.abort(LEFT);
+    await Promise.all(left);
+    first();
+    (await turns.acquire('7', NEVER))();
+  });
+
+  check('stay with who has one and leaves then, until it is given back', async () => {
+    const turns = createTurns();
+    const caller = new AbortController();
+    const free = await turns.acquire('7', caller.signal);
+    const waiter = new AbortController();
+    const second = turns.acquire('7', waiter.signal);
+    caller.abort(LEFT);
+    let isAdmitted = false;
+    void second.then(() => (isAdmitted = true));
+    await turn();
+    assert.not(isAdmitted);
+    free();
+    const freeSecond = await second;
+    // Its signal is of no more use, and its end frees nothing.
+    waiter.abort(LEFT);
+    const third = turns.acquire('7', NEVER);
+    freeSecond();
+    (await third)();
+  });
+
+  check('let a bounded number wait, over all subjects, and are busy for the next', async () => {
+    const turns = createTurns();
+    const caller = new AbortController();
+    const frees = [await turns.acquire('7', NEVER), await turns.acquire('8', NEVER)];
+    const waiting = Array.from({ length: LIMIT }, (_, index) =>
+      rejection(turns.acquire(index % 2 === 0 ? '7' : '8', caller.signal)),
     );
-    queue.join('b');
+    for (const subject of ['7', '8']) {
+      const error = await rejection(turns.acquire(subject, NEVER));
+      assert.instance(error, Problem);
+      assert.equal((error as Problem).detail, { kind: 'busy' });
+    }
+    // Nobody has to wait for a free one.
+    (await turns.acquire('9', NEVER))();
+    caller.abort(LEFT);
+    await Promise.all(waiting);
+    for (const free of frees) free();
+    (await turns.acquire('7', NEVER))();
   });
 
-  check('is nearly free once the only one in it has settled', () => {
-    const queue = createTurnQueue(16);
-    assert.ok(queue.isNearlyFree('a'));
-    const first = queue.join('a');
-    assert.not.ok(queue.isNearlyFree('a'));
-    first.settle();
-    assert.ok(queue.isNearlyFree('a'));
-    const second = queue.join('a');
-    assert.not.ok(queue.isNearlyFree('a'));
-    second.settle();
-    first.leave();
-    assert.not.ok(queue.isNearlyFree('a'), 'the next one has not settled');
+  check('have a place in line again for each that was served or left', async () => {
+    const turns = createTurns();
+    let free = await turns.acquire('7', NEVER);
+    const line: Promise<() => void>[] = Array.from({ length: LIMIT }, () => turns.acquire('7', NEVER));
+    for (const next of line) {
+      free();
+      free = await next;
+      const caller = new AbortController();
+      const extra = rejection(turns.acquire('7', caller.signal));
+      caller.abort(LEFT);
+      assert.is(await extra, LEFT);
+    }
+    free();
+    (await turns.acquire('7', NEVER))();
+  });
+});
+
+describe('who was served and leaves then', (check) => {
+  check('is not counted out of the line twice', async () => {
+    const turns = createTurns();
+    let free = await turns.acquire('7', NEVER);
+    for (let round = 0; round < 10; round++) {
+      const caller = new AbortController();
+      const next = turns.acquire('7', caller.signal);
+      free();
+      free = await next;
+      caller.abort(LEFT);
+    }
+    const caller = new AbortController();
+    const waiting = Array.from({ length: LIMIT }, () => rejection(turns.acquire('7', caller.signal)));
+    assert.instance(await rejection(turns.acquire('7', AbortSignal.timeout(1000))), Problem);
+    caller.abort(LEFT);
+    await Promise.all(waiting);
+    free();
+  });
+});
+
+type Step =
+  | { readonly kind: 'take'; readonly subject: string }
+  | { readonly kind: 'free'; readonly index: number }
+  | { readonly kind: 'leave'; readonly index: number };
+const pick = fc.nat(30);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('take' as const), subject: fc.constantFrom('7', '8') }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('free' as const), index: pick }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave' as const), index: pick }) },
+);
+
+describe('turns, whoever takes, frees and leaves in whatever order,', (check) => {
+  check('are held by one at a time, in order, and by nobody in the end', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const turns = createTurns();
+        type Taker = {
+          readonly subject: string;
+          readonly caller: AbortController;
+          free?: () => void;
+          state: 'waiting' | 'holding' | 'freed' | 'left';
+        };
+        const takers: Taker[] = [];
+        const of = (subject: string, state: Taker['state']) =>
+          takers.filter((taker) => taker.subject === subject && taker.state === state);
+        const settle = async () => {
+          await turn();
+          for (const subject of ['7', '8']) {
+            const holders = of(subject, 'holding');
+            assert.ok(holders.length <= 1);
+            // Nobody waits for what is free.
+            if (holders.length === 0) assert.is(of(subject, 'waiting').length, 0);
+            const [holder] = holders;
+            // Who waits came later than who holds.
+            for (const waiter of of(subject, 'waiting'))
+              assert.ok(holder !== undefined && takers.indexOf(waiter) > takers.indexOf(holder));
+          }
+        };
+        for (const one of steps) {
+          if (one.kind === 'take') {
+            const taker: Taker = { subject: one.subject, caller: new AbortController(), state: 'waiting' };
+            takers.push(taker);
+            turns.acquire(one.subject, taker.caller.signal).then(
+              (free) => Object.assign(taker, { free, state: 'holding' }),
+              () => Object.assign(taker, { state: 'left' }),
+            );
+          } else {
+            const taker = takers[one.index];
+            if (one.kind === 'leave') taker?.caller.abort(LEFT);
+            else {
+              taker?.free?.();
+              if (taker?.state === 'holding') taker.state = 'freed';
+            }
+          }
+          await settle();
+        }
+        for (let holders = takers; holders.length > 0; ) {
+          holders = takers.filter(({ state }) => state === 'holding');
+          for (const holder of holders) {
+            holder.free?.();
+            holder.state = 'freed';
+          }
+          await settle();
+        }
+        for (const subject of ['7', '8']) (await turns.acquire(subject, NEVER))();
+      }),
+      { numRuns: 200 },
+    );
   });
 });

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { createTurnQueue } from '../../core/keyed-queue.ts';
+import { Fault } from '../../core/fault.ts';
+import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { Agent } from '../agent/types.ts';
@@ -33,6 +34,9 @@ const unlessGone = (error: unknown): void => {
   if (!isNotFound(error)) throw error;
 };
 
+/** Turns of an agent take seconds to minutes. */
+const TURN_RETRY_AFTER_MS = 5000;
+
 type Found = { readonly kept: Kept; readonly exchange: Exchange };
 
 /**
@@ -45,7 +49,11 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
   const index = createConversationIndex({ ...needs, newName });
   const keeper = createConversationKeeper({ ...needs, index });
   const stopped = createStoppedAnswers();
-  const queue = createTurnQueue(needs.queueLimit);
+  const queue = createKeyedQueue({
+    count: needs.queueLimit,
+    per: 'key',
+    createError: () => new Fault({ kind: 'rate-limited', retryAfterMs: TURN_RETRY_AFTER_MS }),
+  });
   const hold = createHolding({ ...needs, index, keeper, stopped });
 
   const found = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {

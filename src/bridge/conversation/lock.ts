@@ -90,7 +90,7 @@ export const createHolding = ({ agent, index, keeper, stopped, digest }: Holding
       stopped.set(session.kept.sessionID, exchanged.isStopped ? exchanged.told : undefined);
       index.put(session.kept);
       // Whoever has heard the answer may wait in line for the short time that is left.
-      ticket.settle();
+      ticket.announceRelease();
       await keeper.write(session.kept).catch(() => {});
     };
     const release = (): void => {
@@ -101,7 +101,7 @@ export const createHolding = ({ agent, index, keeper, stopped, digest }: Holding
       if (session.isNew) keeper.discard(sessionID);
       // The agent may have taken a prompt of which nothing was told.
       else if (!isNoted && kept !== undefined) index.put({ ...kept, isSure: false });
-      ticket.leave();
+      ticket.release();
     };
     const held = (): Held => ({
       conversation: { sessionID: session.kept.sessionID, earlier: promptIDsOf(session.kept) },
@@ -118,11 +118,11 @@ export const createHolding = ({ agent, index, keeper, stopped, digest }: Holding
   };
 
   return async (plan, ticket, signal) => {
-    await ticket.turn(signal);
+    await ticket.waitForTurn(signal);
     try {
       return take(plan, ticket, (await known(plan, signal)) ?? (await begin(plan, signal)));
     } catch (error) {
-      ticket.leave();
+      ticket.release();
       throw error;
     }
   };

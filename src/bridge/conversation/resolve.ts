@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import type { TurnQueue } from '../../core/keyed-queue.ts';
+import type { KeyedQueue } from '../../core/keyed-queue.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { Agent } from '../agent/types.ts';
 import type { Asked, Place, Said } from '../request.ts';
@@ -18,7 +18,7 @@ export type PlacingNeeds = {
   readonly index: ConversationIndex;
   readonly keeper: ConversationKeeper;
   readonly stopped: StoppedAnswers;
-  readonly queue: TurnQueue;
+  readonly queue: KeyedQueue;
   readonly hold: Holding;
   readonly digest: Digest;
   readonly newName: () => string;

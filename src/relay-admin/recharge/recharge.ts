@@ -100,7 +100,7 @@ export const createRecharge = (needs: RechargeNeeds): ((pair: Pair, call: ToolCa
     const amount = textOf(preview.amount);
     if (preview.amount > largestRecharge)
       throw new Problem({ kind: 'amount-over-limit', amount, limit: textOf(largestRecharge) });
-    const leave = await turns.take(String(userId), call.signal);
+    const leave = await turns.acquire(String(userId), call.signal);
     try {
       await journal.refresh();
       const knownClaims = journal.claimsOf(userId).length;

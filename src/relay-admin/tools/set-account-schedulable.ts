@@ -89,7 +89,7 @@ export const createSetAccountSchedulable = (needs: ChangeNeeds & ChangeTurnsNeed
   const change = async (input: v.InferOutput<typeof Input>, call: ToolCall): Promise<Result> => {
     const { account_id, schedulable, expected = {} } = input;
     const read = (signal: AbortSignal) => readAccount(relay, account_id, signal);
-    const leave = await turns.take(String(account_id), call.signal);
+    const leave = await turns.acquire(String(account_id), call.signal);
     try {
       const before = await read(call.signal);
       const present = { schedulable: before.schedulable };

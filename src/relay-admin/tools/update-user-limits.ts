@@ -126,7 +126,7 @@ export const createUpdateUserLimits = (needs: ChangeNeeds & ChangeTurnsNeeds): T
     const asked = askedOf(input);
     const expected = expectedOf(input);
     const read = (signal: AbortSignal) => readUserLimits(needs.relay, user_id, signal);
-    const leave = await turns.take(String(user_id), call.signal);
+    const leave = await turns.acquire(String(user_id), call.signal);
     try {
       const before = await read(call.signal);
       demandExpected(expected, before);

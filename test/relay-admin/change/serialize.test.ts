@@ -28,9 +28,9 @@ const createWorld = (places: number, waiting = 10) => {
 describe('turns for changes', (check) => {
   check('let in as many subjects as there are places, and the next when one leaves', async () => {
     const { turns } = createWorld(2);
-    const first = await turns.take('7', NEVER);
-    await turns.take('8', NEVER);
-    const third = turns.take('9', NEVER);
+    const first = await turns.acquire('7', NEVER);
+    await turns.acquire('8', NEVER);
+    const third = turns.acquire('9', NEVER);
     assert.not(await isIn(third));
     first();
     assert.ok(await isIn(third));
@@ -38,8 +38,8 @@ describe('turns for changes', (check) => {
 
   check('share their places with those of another tool', async () => {
     const { turns, changes } = createWorld(1);
-    const leave = await turns.take('7', NEVER);
-    const other = createChangeTurns({ changes }).take('7', NEVER);
+    const leave = await turns.acquire('7', NEVER);
+    const other = createChangeTurns({ changes }).acquire('7', NEVER);
     assert.not(await isIn(other));
     leave();
     assert.ok(await isIn(other));
@@ -47,19 +47,19 @@ describe('turns for changes', (check) => {
 
   check('give no place to who still waits for a subject', async () => {
     const { turns, changes } = createWorld(2);
-    await turns.take('7', NEVER);
-    const inLine = [turns.take('7', NEVER), turns.take('7', NEVER)];
+    await turns.acquire('7', NEVER);
+    const inLine = [turns.acquire('7', NEVER), turns.acquire('7', NEVER)];
     for (const one of inLine) assert.not(await isIn(one));
     assert.equal([changes.running(), changes.waiting()], [1, 0]);
-    assert.ok(await isIn(turns.take('8', NEVER)));
+    assert.ok(await isIn(turns.acquire('8', NEVER)));
   });
 
   check('free the subject of who got no place in time, and take the one who left out of the queue', async () => {
     const { turns, changes } = createWorld(1);
-    const leave = await turns.take('7', NEVER);
+    const leave = await turns.acquire('7', NEVER);
     const caller = new AbortController();
-    const second = rejection(turns.take('8', caller.signal));
-    const third = turns.take('8', NEVER);
+    const second = rejection(turns.acquire('8', caller.signal));
+    const third = turns.acquire('8', NEVER);
     await turn();
     caller.abort(LEFT);
     assert.is(await second, LEFT);
@@ -71,26 +71,26 @@ describe('turns for changes', (check) => {
 
   check('are busy when too many wait for a place, and free the subject then', async () => {
     const { turns } = createWorld(1, 1);
-    const leave = await turns.take('7', NEVER);
-    const waiting = turns.take('8', NEVER);
+    const leave = await turns.acquire('7', NEVER);
+    const waiting = turns.acquire('8', NEVER);
     await turn();
-    const error = await rejection(turns.take('9', NEVER));
+    const error = await rejection(turns.acquire('9', NEVER));
     assert.instance(error, Problem);
     assert.equal((error as Problem).detail, { kind: 'busy' });
     leave();
     (await waiting)();
-    (await turns.take('9', NEVER))();
+    (await turns.acquire('9', NEVER))();
   });
 
   check('give subject and place back once, however often they are given back', async () => {
     const { turns, changes } = createWorld(1);
-    const leave = await turns.take('7', NEVER);
+    const leave = await turns.acquire('7', NEVER);
     leave();
     leave();
     assert.is(changes.running(), 0);
-    await turns.take('7', NEVER);
+    await turns.acquire('7', NEVER);
     leave();
     assert.is(changes.running(), 1);
-    assert.not(await isIn(turns.take('7', NEVER)));
+    assert.not(await isIn(turns.acquire('7', NEVER)));
   });
 });
