@@ -4,7 +4,7 @@ import type { Credentials } from '../core/http/auth.ts';
 import type { Handler } from '../core/http/handler.ts';
 import type { RouteTable } from '../core/http/router.ts';
 import type { Log } from '../core/log.ts';
-import type { Voices } from './agents/catalog.ts';
+import type { AgentCatalog } from './agents/catalog.ts';
 import type { RouteNeeds, Shown } from './context.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createStreamCount } from './events/readers.ts';
@@ -25,7 +25,7 @@ import { createSessions } from './session/sessions.ts';
 import type { Peers } from './store/cluster.ts';
 import type { Store } from './store/store.ts';
 import { createApprovals } from './tools/approvals.ts';
-import { createTaskFamilies, createTaskTool, TASKS_OF_A_PROMPT } from './tools/task.ts';
+import { createTaskTool, createTaskTracker, MAX_TASKS_PER_PROMPT } from './tools/task.ts';
 import type { AgentTool, OutputLimits } from './tools/tool.ts';
 import { createAnswering } from './turn/prompt-run.ts';
 
@@ -37,16 +37,16 @@ export const assemble = (
   needs: AgentNeeds,
   { ending, onBug }: { readonly ending: AbortSignal; readonly onBug: (error: unknown) => void },
 ): RouteNeeds & { readonly recovery: Recovery; readonly retention: Retention } => {
-  const { clock, log, ids, store, peers, voices, version, directory, meter, permissionTimeoutMs: timeoutMs } = needs;
+  const { clock, log, ids, store, peers, catalog, version, directory, meter, permissionTimeoutMs: timeoutMs } = needs;
   const publisher = createPublisher(store);
   const { publish } = publisher;
   const sessions = createSessions({ store, publisher, ids, clock, version });
   const approvals = createApprovals({ board: peers.asks, ids, clock, timeoutMs, publish });
   const mcp = needs.mcp((draft) => void publish(directory, { drafts: [draft] }).catch(onBug));
   const isClosing = (id: string): boolean => runs.isClosing(id);
-  const accept = createAccept({ store, sessions, voices, ids, clock, isClosing });
-  const families = createTaskFamilies(TASKS_OF_A_PROMPT);
-  const task = createTaskTool({ sessions, store, voices, accept, runs: (): Runs => runs, families });
+  const accept = createAccept({ store, sessions, catalog, ids, clock, isClosing });
+  const taskTracker = createTaskTracker(MAX_TASKS_PER_PROMPT);
+  const task = createTaskTool({ sessions, store, catalog, accept, runs: (): Runs => runs, taskTracker });
   const tools = async (signal: AbortSignal, onWait: () => Promise<unknown>): Promise<readonly AgentTool[]> => {
     // A run that is aborted meanwhile ends by itself, with a message that says so.
     const settled = mcp.settled(TOOLS_WAIT_MS, signal)?.catch(() => {});
@@ -54,8 +54,8 @@ export const assemble = (
     return [...mcp.tools(), task];
   };
   const { instructions } = mcp;
-  const onTrouble = (reason: string): void => log('warn', 'trouble', { reason });
-  const own = { approvals, publisher, sessions, tools, instructions, families, onTrouble, onBug, ending };
+  const onFailure = (reason: string): void => log('warn', 'trouble', { reason });
+  const own = { approvals, publisher, sessions, tools, instructions, taskTracker, onFailure, onBug, ending };
   const answer = createAnswering({ ...needs, ...own });
   const tell = (session: Session, status: SessionStatus) => publish(session.directory, statusFact(session.id, status));
   const { leases } = peers;
@@ -91,7 +91,7 @@ export type AgentNeeds = {
   readonly store: Store;
   /** Other servers on the same store. */
   readonly peers: Peers;
-  readonly voices: Voices;
+  readonly catalog: AgentCatalog;
   readonly shown: Shown;
   readonly model: ChatModel;
   /** Given what it needs to tell that tools have changed. */
@@ -140,7 +140,7 @@ export const createAgentServer = (needs: AgentNeeds): AgentServer => {
   /** Once the tool servers have had their chance: a rule with a slip in it holds nobody back. */
   const tellUnmatchedRules = async (): Promise<void> => {
     await mcp.settled(TOOLS_LIMIT_MS, ending.signal);
-    const permissions = [...needs.voices.agents.values()].flatMap(({ rules }) => rules.map((rule) => rule.permission));
+    const permissions = [...needs.catalog.agents.values()].flatMap(({ rules }) => rules.map((rule) => rule.permission));
     const tools = ['task', ...mcp.tools().map(({ name }) => name)];
     for (const tool of unmatchedRules({ permissions, tools, statuses: mcp.statuses() }))
       log('warn', 'rule-matches-no-tool', { tool });

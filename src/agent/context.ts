@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import type { Voices } from './agents/catalog.ts';
+import type { AgentCatalog } from './agents/catalog.ts';
 import type { Publisher } from './events/publisher.ts';
 import type { StreamCount } from './events/readers.ts';
 import type { McpServers } from './mcp/servers.ts';
@@ -24,7 +24,7 @@ export type RouteNeeds = {
   readonly store: Store;
   readonly publisher: Publisher;
   readonly sessions: Sessions;
-  readonly voices: Voices;
+  readonly catalog: AgentCatalog;
   readonly approvals: Approvals;
   readonly runs: Runs;
   readonly mcp: McpServers;

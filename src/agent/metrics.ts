@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { AnsweredRequest } from '../core/http/handler.ts';
-import type { ChatRequest } from './model/types.ts';
+import type { ModelRequest } from './model/types.ts';
 import type { MessageTokens } from './protocol/types.ts';
 import type { PeerCounts } from './store/cluster.ts';
 
@@ -61,7 +61,7 @@ export type CallMeter = { readonly clock: Pick<Clock, 'now'>; readonly meter: Pi
 /** Counts one request to a model, however it ends. An end without tokens is one that the model never came to. */
 export const meteredCall = async <End extends { readonly tokens: MessageTokens | undefined }>(
   { clock, meter }: CallMeter,
-  { target }: ChatRequest,
+  { target }: ModelRequest,
   { signal, ask }: { readonly signal: AbortSignal; readonly ask: () => Promise<End> },
 ): Promise<End> => {
   const startedAt = clock.now();

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { systemClock } from '../adapter/node/clock.ts';
 import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
 import { newId, randomBytes } from '../adapter/web/crypto.ts';
-import { voicesFrom } from '../agent/agents/from-config.ts';
+import { createAgentCatalog } from '../agent/agents/from-config.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { readAgentConfig } from '../agent/config/load.ts';
 import { agentList, configProviders, providerList } from '../agent/config/views.ts';
@@ -58,8 +58,8 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
       fetcher: outward.models,
       clock,
       version: VERSION,
-      limitsOf: (providerID) => config.providers.get(providerID)?.limits,
-      onLeftOut: (reason) => log('warn', 'setting-without-effect', { reason }),
+      limitsFor: (providerID) => config.providers.get(providerID)?.limits,
+      onUnsupported: (reason) => log('warn', 'setting-without-effect', { reason }),
     });
   });
   const { meter, load: loadMeter } = createLateMeter(
@@ -84,7 +84,7 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     isForThisMachine: isLoopback(settings.host),
     store,
     peers,
-    voices: voicesFrom(config),
+    catalog: createAgentCatalog(config),
     shown: {
       config: config.shown,
       provider: providerList(config),

@@ -10,7 +10,7 @@ import { AGENT_REPLIES } from '../../src/agent/http/errors.ts';
 import { docOf } from '../../src/agent/http/openapi.ts';
 import { BUNDLED_ADAPTERS } from '../../src/agent/model/adapters.ts';
 import { createIds } from '../../src/agent/protocol/ids.ts';
-import { rulingForAll } from '../../src/agent/protocol/permission-rules.ts';
+import { actionForAll } from '../../src/agent/protocol/permission-rules.ts';
 import { PromptIn, ReplyIn, SessionIn } from '../../src/agent/protocol/request-schemas.ts';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
@@ -207,7 +207,7 @@ describe('the page of the agent server', (check) => {
     const readFile = () => JSON.stringify({ ...REST, permission: { 'relay-admin_*': 'deny' } });
     const rulingWith = (content: string) => {
       const { rules } = readAgentConfig({ AGENT_CONFIG_CONTENT: content }, readFile);
-      return rulingForAll(rules, 'relay-admin_recharge', ['*']);
+      return actionForAll(rules, 'relay-admin_recharge', ['*']);
     };
     const told = flat(sectionOf('## Configuration'));
     for (const content of ['"permission": {"*": "allow"}', '"permission": "allow"']) {
@@ -222,7 +222,7 @@ describe('the page of the agent server', (check) => {
     const config = readAgentConfig({ ...withVariables(example), AGENT_CONFIG: 'x' }, () => example);
     for (const name of Object.keys(withVariables(example))) assert.ok(section.includes(`${name}=`), name);
     const ruling = (agent: string, tool: string, pattern = '*') =>
-      rulingForAll(config.agents.get(agent)?.rules ?? [], tool, [pattern]);
+      actionForAll(config.agents.get(agent)?.rules ?? [], tool, [pattern]);
     for (const tool of ['recharge', 'update_user_limits', 'set_account_schedulable'])
       assert.is(ruling('maintainer', `relay-admin_${tool}`), 'ask');
     for (const tool of ['describe', 'health', 'read', 'find_user', 'preview_recharge', 'model_control_options'])

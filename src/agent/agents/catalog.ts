@@ -1,20 +1,20 @@
 import { nearestName } from '../../core/config.ts';
 import { Fault } from '../../core/fault.ts';
 import type { ModelRef } from '../protocol/types.ts';
-import type { AgentVoice, ModelVoice, Summariser, Titler } from './types.ts';
+import type { AgentProfile, ResolvedModel, Summariser, Titler } from './types.ts';
 
 /** An agent that can be asked for, and the model it prefers. */
-export type KnownAgent = AgentVoice & {
+export type KnownAgent = AgentProfile & {
   readonly model: ModelRef | undefined;
   /** Whether other agents may hand work to it with the `task` tool. */
-  readonly takesTasks: boolean;
+  readonly canTakeTasks: boolean;
   /** Whether a prompt may name it. */
-  readonly answersPrompts: boolean;
+  readonly canAnswerPrompts: boolean;
   readonly description: string;
 };
 
 /** Who can answer here, from the configuration. */
-export type Voices = {
+export type AgentCatalog = {
   readonly agents: ReadonlyMap<string, KnownAgent>;
   readonly defaultAgent: string;
   readonly defaultModel: ModelRef;
@@ -23,9 +23,9 @@ export type Voices = {
   /** Names of all models, `provider/key`. */
   readonly models: readonly string[];
   /** The model as an agent speaks with it; nothing when there is none of this name or variant. */
-  readonly modelFor: (ref: ModelRef, agent: string) => ModelVoice | undefined;
+  readonly modelFor: (ref: ModelRef, agent: string) => ResolvedModel | undefined;
   /** The names of a model's variants; none where there is no such model. */
-  readonly variantsOf: (ref: ModelRef) => readonly string[];
+  readonly variantsFor: (ref: ModelRef) => readonly string[];
   /** Who sums up what an agent and a model have said; nothing when there is no such model. */
   readonly summariserFor: (ref: ModelRef, agent: string) => Summariser | undefined;
 };
@@ -34,26 +34,28 @@ const bad = (param: string, message: string): Fault =>
   new Fault({ kind: 'bad-input', code: `unknown_${param}`, param, message });
 
 /** The agent of a name, if prompts may name it; a `bad-input` fault that tells the nearest one otherwise. */
-export const agentNamed = (voices: Voices, name: string): KnownAgent => {
-  const agent = voices.agents.get(name);
-  if (agent?.answersPrompts === true) return agent;
-  const known = [...voices.agents.values()].filter(({ answersPrompts }) => answersPrompts).map((one) => one.name);
+export const requireAgent = (catalog: AgentCatalog, name: string): KnownAgent => {
+  const agent = catalog.agents.get(name);
+  if (agent?.canAnswerPrompts === true) return agent;
+  const known = [...catalog.agents.values()]
+    .filter(({ canAnswerPrompts: answersPrompts }) => answersPrompts)
+    .map((one) => one.name);
   throw bad('agent', `agent: no such agent. Agents are: ${known.join(', ')}`);
 };
 
 /** A model that exists, before anything is stored; a `bad-input` fault that tells the nearest one otherwise. */
-export const modelNamed = (voices: Voices, ref: ModelRef): ModelRef => {
-  if (voices.modelFor(ref, voices.defaultAgent) !== undefined) return ref;
+export const requireModel = (catalog: AgentCatalog, ref: ModelRef): ModelRef => {
+  if (catalog.modelFor(ref, catalog.defaultAgent) !== undefined) return ref;
   const { providerID, modelID } = ref;
   const name = `${providerID}/${modelID}`;
-  if (voices.models.includes(name)) {
-    const variants = voices.variantsOf(ref).join(', ');
+  if (catalog.models.includes(name)) {
+    const variants = catalog.variantsFor(ref).join(', ');
     throw bad(
       'model',
       `variant: ${name} has no such variant. Its variants are: ${variants === '' ? 'none' : variants}`,
     );
   }
-  const nearest = nearestName(name, voices.models);
+  const nearest = nearestName(name, catalog.models);
   const hint = nearest === undefined ? '' : ` The nearest is ${nearest}.`;
   throw bad('model', `model: no such model.${hint} GET /config/providers lists all`);
 };

@@ -3,7 +3,7 @@ import type { ModelTarget } from '../model/types.ts';
 import type { ModelRef, Rule } from '../protocol/types.ts';
 
 /** An agent as a turn needs it. */
-export type AgentVoice = {
+export type AgentProfile = {
   readonly name: string;
   /** Comes first in what the model is told; empty for none. */
   readonly prompt: string;
@@ -13,7 +13,7 @@ export type AgentVoice = {
 };
 
 /** A model as a turn needs it. */
-export type ModelVoice = {
+export type ResolvedModel = {
   readonly ref: ModelRef;
   readonly target: ModelTarget;
   readonly prices: Prices;
@@ -26,10 +26,14 @@ export type ModelVoice = {
 };
 
 /** Who sums up a conversation. No prompt of its own: it is told what the agent at work is told. */
-export type Summariser = { readonly prompt: string | undefined; readonly model: ModelVoice };
+export type Summariser = { readonly prompt: string | undefined; readonly model: ResolvedModel };
 
 /** Who names sessions, and the words that it is told. */
-export type Titler = { readonly prompt: string; readonly model: ModelVoice };
+export type Titler = { readonly prompt: string; readonly model: ResolvedModel };
 
 /** Who answers: an agent's manners, the model that speaks for it, and who makes room when the context is full. */
-export type Voice = { readonly agent: AgentVoice; readonly model: ModelVoice; readonly summariser: Summariser };
+export type Responder = {
+  readonly agent: AgentProfile;
+  readonly model: ResolvedModel;
+  readonly summariser: Summariser;
+};

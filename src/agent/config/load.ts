@@ -1,6 +1,6 @@
 import type { Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
-import { rulesOf } from '../protocol/permission-rules.ts';
+import { parsePermissionRules } from '../protocol/permission-rules.ts';
 import { type ConfigProblem, modelNames, modelRef } from './names.ts';
 import { shownConfig } from './redacted.ts';
 import { agentsFrom, mcpFrom, providersFrom } from './resolve.ts';
@@ -47,7 +47,7 @@ const resolved = (settings: ConfigSettings, read: Read): AgentServerConfig => {
   const primary = primaryAgentIds(settings);
   const defaultAgent = settings.default_agent ?? primary.find((id) => id === FIRST_AGENT) ?? primary[0];
   if (defaultModel === undefined || defaultAgent === undefined) throw new Error('Cannot resolve what was not checked');
-  const rules = [...DEFAULT_RULES, ...rulesOf(settings.permission ?? {})];
+  const rules = [...DEFAULT_RULES, ...parsePermissionRules(settings.permission ?? {})];
   const steps = settings.steps ?? STEPS;
   return {
     ...read,

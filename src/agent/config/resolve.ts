@@ -1,5 +1,5 @@
-import { USUAL_LIMITS } from '../model/http.ts';
-import { rulesOf } from '../protocol/permission-rules.ts';
+import { DEFAULT_LIMITS } from '../model/http.ts';
+import { parsePermissionRules } from '../protocol/permission-rules.ts';
 import type { Rule } from '../protocol/types.ts';
 import { modelRef, variantNames } from './names.ts';
 import type { AgentSettings, McpSettings } from './schema.ts';
@@ -32,7 +32,7 @@ const agentFrom = (name: string, agent: AgentSettings, { rules, steps }: Shared)
     options: agent.options ?? {},
     steps: agent.steps ?? steps,
     // What a built-in agent is not for stays denied, also where the file allows everything for all.
-    rules: [...rules, ...rulesOf(builtIn.permission), ...rulesOf(agent.permission ?? {})],
+    rules: [...rules, ...parsePermissionRules(builtIn.permission), ...parsePermissionRules(agent.permission ?? {})],
   };
 };
 
@@ -103,9 +103,9 @@ const providerFrom = (id: string, provider: ProviderSettings): ProviderConfig =>
     apiKey,
     headers,
     limits: {
-      headerMs: limitMs(headerTimeout, USUAL_LIMITS.headerMs),
-      gapMs: limitMs(chunkTimeout, USUAL_LIMITS.gapMs),
-      wholeMs: limitMs(timeout, USUAL_LIMITS.wholeMs),
+      headerMs: limitMs(headerTimeout, DEFAULT_LIMITS.headerMs),
+      gapMs: limitMs(chunkTimeout, DEFAULT_LIMITS.gapMs),
+      wholeMs: limitMs(timeout, DEFAULT_LIMITS.wholeMs),
     },
     models: new Map(
       Object.entries(provider.models ?? {}).map(([modelID, model]) => [

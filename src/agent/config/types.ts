@@ -1,6 +1,6 @@
 import type { BundledAdapter } from '../model/adapters.ts';
 import type { BackendLimits } from '../model/http.ts';
-import { type PermissionSettings, rulesOf } from '../protocol/permission-rules.ts';
+import { type PermissionSettings, parsePermissionRules } from '../protocol/permission-rules.ts';
 import type { ModelRef, Rule } from '../protocol/types.ts';
 import { tableIn } from './names.ts';
 
@@ -15,7 +15,7 @@ type BuiltIn = {
 };
 
 /** What every agent may do unless something later says otherwise. */
-export const DEFAULT_RULES: readonly Rule[] = rulesOf('allow');
+export const DEFAULT_RULES: readonly Rule[] = parsePermissionRules('allow');
 
 const BUILT_IN: ReadonlyMap<string, BuiltIn> = new Map([
   [

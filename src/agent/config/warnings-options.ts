@@ -1,5 +1,5 @@
 import { nearestName } from '../../core/config.ts';
-import { type BundledAdapter, EFFORTS, isEffort, optionsTakenBy } from '../model/adapters.ts';
+import { type BundledAdapter, EFFORTS, isEffort, supportedOptionsFor } from '../model/adapters.ts';
 
 import { type ConfigPath, type ConfigProblem, modelRef, quoted, withoutEffectNow } from './names.ts';
 import type { ConfigSettings } from './schema.ts';
@@ -13,7 +13,7 @@ const dropped = (name: string, npm: BundledAdapter, taken: readonly string[]): s
   withoutEffectNow(`${npm} has no such option, the nearest one is ${quoted(nearestName(name, taken) ?? '')}`);
 
 const idleIn = (options: Options, path: ConfigPath, npm: BundledAdapter): readonly ConfigProblem[] => {
-  const taken = optionsTakenBy(npm);
+  const taken = supportedOptionsFor(npm);
   if (taken === undefined) return [];
   return Object.entries(options).flatMap(([name, value]): readonly ConfigProblem[] => {
     if (!taken.includes(name)) return [{ path: [...path, name], text: dropped(name, npm, taken) }];

@@ -1,4 +1,4 @@
-import type { Voice } from '../agents/types.ts';
+import type { Responder } from '../agents/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import {
   type AssistantMessage,
@@ -51,21 +51,21 @@ export const withMergedDeltas = (drafts: readonly EventDraft[]): readonly EventD
 };
 
 /** Who answers which message, and where. */
-export type Answered = { readonly session: Session; readonly user: UserMessage; readonly voice: Voice };
+export type Answered = { readonly session: Session; readonly user: UserMessage; readonly responder: Responder };
 
 /** The message with which a step begins. */
 export const openedMessage = (
-  { session, user, voice }: Answered,
+  { session, user, responder }: Answered,
   { id, now }: { readonly id: string; readonly now: number },
 ): AssistantMessage => {
-  const { providerID, modelID, variant } = voice.model.ref;
+  const { providerID, modelID, variant } = responder.model.ref;
   return {
     id,
     sessionID: session.id,
     role: 'assistant',
     parentID: user.id,
-    mode: voice.agent.name,
-    agent: voice.agent.name,
+    mode: responder.agent.name,
+    agent: responder.agent.name,
     modelID,
     providerID,
     ...(variant === undefined ? {} : { variant }),

@@ -8,7 +8,7 @@ import { PromptIn, readBody } from '../protocol/request-schemas.ts';
 import type { AssistantMessage } from '../protocol/types.ts';
 import type { Accepted } from '../session/prompt.ts';
 import type { MessagesAsked, Store, Told } from '../store/store.ts';
-import { messageErrorOf } from '../turn/errors.ts';
+import { toMessageError } from '../turn/errors.ts';
 import { queryOf, wholeNumber } from './query.ts';
 
 const HEADERS = { 'content-type': 'application/json' };
@@ -148,7 +148,7 @@ export const messageRoutes = (needs: RouteNeeds): RouteTable => {
         const told = afterEvents(needs, toldOf(accepted, answer), (one) => !isStopped(one));
         return patientJson(clock, told, (error) => {
           onBug(error);
-          return messageErrorOf(error, '');
+          return toMessageError(error, '');
         });
       },
     },

@@ -1,14 +1,14 @@
 import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import { agentNamed, modelNamed } from '../agents/catalog.ts';
+import { requireAgent, requireModel } from '../agents/catalog.ts';
 import type { RouteNeeds } from '../context.ts';
 import { afterEvents } from '../events/readers.ts';
 import { ForkIn, RevertIn, readBody, SessionChangeIn, SessionIn, SummarizeIn } from '../protocol/request-schemas.ts';
 import { forkSession } from '../session/fork.ts';
 import { refuseBusy, removedFact, revertSession, unrevertSession } from '../session/revert.ts';
 import { requestSummary } from '../turn/compaction.ts';
-import { messageErrorOf } from '../turn/errors.ts';
+import { toMessageError } from '../turn/errors.ts';
 import { patientJson } from './messages.ts';
 import { directoryOf, queryOf, wholeNumber } from './query.ts';
 
@@ -24,7 +24,7 @@ const noParent = () =>
 
 /** Sessions: made, listed, changed, removed, looked at and stopped. */
 export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
-  const { store, sessions, voices, runs, directory } = needs;
+  const { store, sessions, catalog, runs, directory } = needs;
   /** Ends what runs in a session and in all below it, and lets nothing begin there any more. Those at the bottom come first. */
   const closeFamily = async (id: string): Promise<readonly string[]> => {
     await runs.close(id);
@@ -68,8 +68,8 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
         const { parentID } = given;
         if (parentID !== undefined && (runs.isClosing(parentID) || (await store.session(parentID)) === undefined))
           throw noParent();
-        if (given.agent !== undefined) agentNamed(voices, given.agent);
-        if (given.model !== undefined) modelNamed(voices, given.model);
+        if (given.agent !== undefined) requireAgent(catalog, given.agent);
+        if (given.model !== undefined) requireModel(catalog, given.model);
         return jsonResponse(200, await sessions.create({ ...given, directory: directoryOf(request, directory) }));
       },
     },
@@ -158,7 +158,7 @@ export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
         const asked = await requestSummary({ ...needs, isClosing }, id, { providerID, modelID });
         return patientJson(clock, afterEvents(needs, summed(asked)), (error) => {
           onBug(error);
-          return messageErrorOf(error, providerID);
+          return toMessageError(error, providerID);
         });
       },
     },

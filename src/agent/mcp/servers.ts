@@ -76,7 +76,7 @@ export const agentToolsFrom = (
           description,
           inputSchema,
           origin: { server, tool },
-          patternsOf: () => ['*'],
+          patternsFor: () => ['*'],
           run: (input, { signal }) => call({ name: tool, input }, signal),
         });
     }

@@ -75,4 +75,4 @@ export const ADAPTER_OPTIONS = {
 } as const satisfies Readonly<Record<BundledAdapter, readonly string[] | undefined>>;
 
 /** The options that an adapter takes; nothing when it takes all. */
-export const optionsTakenBy = (npm: BundledAdapter): readonly string[] | undefined => ADAPTER_OPTIONS[npm];
+export const supportedOptionsFor = (npm: BundledAdapter): readonly string[] | undefined => ADAPTER_OPTIONS[npm];

@@ -2,13 +2,13 @@ import { isRecord } from '../../core/json.ts';
 import { visibleLines } from '../../core/text.ts';
 import { dataComplaint, dataUrl } from '../protocol/request-schemas.ts';
 import { type BundledAdapter, type Effort, isEffort } from './adapters.ts';
-import type { ChatMessage, ModelTarget } from './types.ts';
+import type { ModelMessage, ModelTarget } from './types.ts';
 
 /** A file as somebody has attached it. */
 export type AttachedFile = { readonly mime: string; readonly url: string; readonly filename?: string };
 
 /** What a model is given of a file: its text, its bytes in base64, or a line that says what it was. */
-export type ToldFile =
+export type ModelFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file'; readonly data: string; readonly mediaType: string };
 
@@ -18,15 +18,15 @@ const SENT_TYPE = /^(?:image\/[\w.+-]+|application\/pdf)$/i;
 const NAME_LIMIT_CHARS = 200;
 
 const paddingOf = (data: string): number => (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0);
-const sizeWords = (bytes: number): string => (bytes < 1000 ? `${bytes} bytes` : `${Math.round(bytes / 1000)} kB`);
+const formatSize = (bytes: number): string => (bytes < 1000 ? `${bytes} bytes` : `${Math.round(bytes / 1000)} kB`);
 
-const unshown = ({ filename = 'file', mime }: AttachedFile, bytes: number): ToldFile => {
+const describeFile = ({ filename = 'file', mime }: AttachedFile, bytes: number): ModelFile => {
   const [name, type] = [filename, mime].map((text) => visibleLines(text, NAME_LIMIT_CHARS).replace(/\s+/g, ' '));
-  const what = `${name}, ${type || 'of unknown type'}, ${sizeWords(bytes)}`;
+  const what = `${name}, ${type || 'of unknown type'}, ${formatSize(bytes)}`;
   return { kind: 'text', text: `[attached ${what}: cannot be shown to this model]` };
 };
 
-const decoded = (isBase64: boolean, data: string): string =>
+const decodeText = (isBase64: boolean, data: string): string =>
   isBase64
     ? new TextDecoder().decode(Uint8Array.from(atob(data), (char) => char.charCodeAt(0)))
     : decodeURIComponent(data);
@@ -35,18 +35,18 @@ const decoded = (isBase64: boolean, data: string): string =>
  * A file as a model can be told of it. Text is told as text, which every model can read, and nothing is ever fetched. What
  * cannot be sent is said in a line: a failure would fail every later turn of the session, too.
  */
-export const toldFile = (file: AttachedFile): ToldFile => {
+export const toModelFile = (file: AttachedFile): ModelFile => {
   const { mime, url, filename } = file;
   const given = dataUrl(url);
-  if (given === undefined || dataComplaint(given) !== undefined) return unshown(file, 0);
+  if (given === undefined || dataComplaint(given) !== undefined) return describeFile(file, 0);
   const { isBase64, data } = given;
   if (TEXT_TYPE.test(mime)) {
-    const text = decoded(isBase64, data);
+    const text = decodeText(isBase64, data);
     return { kind: 'text', text: filename === undefined ? text : `${filename}:\n${text}` };
   }
   const [mediaType = ''] = mime.split(/\s*;/);
   if (isBase64 && data !== '' && SENT_TYPE.test(mediaType)) return { kind: 'file', data, mediaType };
-  return unshown(file, isBase64 ? (data.length * 3) / 4 - paddingOf(data) : data.length);
+  return describeFile(file, isBase64 ? (data.length * 3) / 4 - paddingOf(data) : data.length);
 };
 
 type TextContent = { type: 'text'; text: string };
@@ -65,23 +65,23 @@ export type AiMessage =
   | { role: 'assistant'; content: (TextContent | CallContent)[] }
   | { role: 'tool'; content: ResultContent[] };
 
-type UserPiece = Extract<ChatMessage, { readonly role: 'user' }>['content'][number];
+type UserPiece = Extract<ModelMessage, { readonly role: 'user' }>['content'][number];
 type FilePiece = Extract<UserPiece, { readonly kind: 'file' }>;
 
-const fileContent = (piece: FilePiece): TextContent | FileContent => {
-  const told = toldFile(piece);
+const toFileContent = (piece: FilePiece): TextContent | FileContent => {
+  const told = toModelFile(piece);
   if (told.kind === 'text') return { type: 'text', text: told.text };
   const { data, mediaType } = told;
   return { type: 'file', data, mediaType, ...(piece.filename === undefined ? {} : { filename: piece.filename }) };
 };
 
-const toldTo = (message: ChatMessage): AiMessage => {
+const toAiMessage = (message: ModelMessage): AiMessage => {
   switch (message.role) {
     case 'user':
       return {
         role: 'user',
         content: message.content.map((piece) =>
-          piece.kind === 'text' ? { type: 'text', text: piece.text } : fileContent(piece),
+          piece.kind === 'text' ? { type: 'text', text: piece.text } : toFileContent(piece),
         ),
       };
     case 'assistant':
@@ -115,8 +115,8 @@ const toldTo = (message: ChatMessage): AiMessage => {
 };
 
 /** The conversation in the SDK's shape. Messages without content are left out: backends refuse them. */
-export const aiMessages = (messages: readonly ChatMessage[]): AiMessage[] =>
-  messages.map(toldTo).filter(({ content }) => content.length > 0);
+export const toAiMessages = (messages: readonly ModelMessage[]): AiMessage[] =>
+  messages.map(toAiMessage).filter(({ content }) => content.length > 0);
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
 type JsonRecord = { [key: string]: Json | undefined };
@@ -132,29 +132,29 @@ export type AiOptions = {
 const KNOWN_TO_OPENAI = /^(?:gpt-\d|chatgpt-|o\d)/;
 
 /** What of a value is JSON. The SDK's types ask for it; a configuration holds nothing else. */
-const jsonOf = (value: unknown): Json | undefined => {
+const toJson = (value: unknown): Json | undefined => {
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
     return value;
-  if (Array.isArray(value)) return value.map((item) => jsonOf(item) ?? null);
-  return isRecord(value) ? jsonRecord(value) : undefined;
+  if (Array.isArray(value)) return value.map((item) => toJson(item) ?? null);
+  return isRecord(value) ? toJsonRecord(value) : undefined;
 };
-const jsonRecord = (record: Readonly<Record<string, unknown>>): JsonRecord =>
-  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, jsonOf(value)]));
+const toJsonRecord = (record: Readonly<Record<string, unknown>>): JsonRecord =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, toJson(value)]));
 
 /** The options of a model as its adapter takes them. `reasoningEffort` reaches the backend through each of them. */
-export const aiOptionsOf = (npm: BundledAdapter, { options, upstreamID }: ModelTarget): AiOptions => {
+export const toAiOptions = (npm: BundledAdapter, { options, upstreamID }: ModelTarget): AiOptions => {
   const { reasoningEffort, ...others } = options;
   switch (npm) {
     case '@ai-sdk/openai-compatible':
-      return { options: jsonRecord(options) };
+      return { options: toJsonRecord(options) };
     case '@ai-sdk/openai': {
       const isStranger = typeof reasoningEffort === 'string' && !KNOWN_TO_OPENAI.test(upstreamID);
       // Its word for the system's message would change, too, and other servers may not know the new one.
       const asReasoning = isStranger ? { forceReasoning: true, systemMessageMode: 'system' } : {};
-      return { options: { ...asReasoning, ...jsonRecord(options) } };
+      return { options: { ...asReasoning, ...toJsonRecord(options) } };
     }
     case '@ai-sdk/anthropic':
-      return { options: jsonRecord(others), ...(isEffort(reasoningEffort) ? { reasoning: reasoningEffort } : {}) };
+      return { options: toJsonRecord(others), ...(isEffort(reasoningEffort) ? { reasoning: reasoningEffort } : {}) };
     default:
       return npm satisfies never;
   }

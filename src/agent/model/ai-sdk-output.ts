@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/json.ts';
 import type { Finish, MessageTokens } from '../protocol/types.ts';
-import { problemFor } from './provider-errors.ts';
-import { ModelProblem } from './types.ts';
+import { createProviderError } from './provider-errors.ts';
+import { ModelError } from './types.ts';
 
 type Count = number | undefined;
 
@@ -23,7 +23,7 @@ const counted = (value: unknown): number =>
  * Tokens as the wire counts them: `input` without what came from or went to a cache, `output` without the reasoning,
  * `total` as the backend gives it, or else the sum of what it took and gave.
  */
-export const tokensOf = (usage: AiUsage): MessageTokens => {
+export const toTokens = (usage: AiUsage): MessageTokens => {
   const read = counted(usage.inputTokenDetails.cacheReadTokens);
   const write = counted(usage.inputTokenDetails.cacheWriteTokens);
   const reasoning = counted(usage.outputTokenDetails.reasoningTokens);
@@ -46,7 +46,7 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 };
 
 /** Why the model stopped, or nothing when its answer was cut off before it said so: `raw` is the backend's own reason. */
-export const finishOf = (reason: string, raw: string | undefined, hasCalls: boolean): Finish | undefined => {
+export const toFinish = (reason: string, raw: string | undefined, hasCalls: boolean): Finish | undefined => {
   // Some backends end with "stop" what ends with calls, and a loop that believed them would leave the calls undone.
   if (reason === 'stop' && hasCalls) return 'tool-calls';
   const isUnsaid = reason === 'interrupted' || ((reason === 'other' || reason === 'error') && raw === undefined);
@@ -54,7 +54,7 @@ export const finishOf = (reason: string, raw: string | undefined, hasCalls: bool
 };
 
 /** Whose answer it was, and what must not show. */
-export type Blame = { readonly providerID: string; readonly secrets: readonly string[] };
+export type ErrorContext = { readonly providerID: string; readonly secrets: readonly string[] };
 
 const DEEPEST_CAUSE = 8;
 const SDK_NAME = /^AI_(\w{1,48})$/;
@@ -88,54 +88,54 @@ const unreadIn = (error: unknown): Readonly<Record<string, unknown>> | undefined
   isRecord(error) && error.name === 'AI_TypeValidationError' && isRecord(error.value) ? error.value : undefined;
 
 /** Whether an error of the SDK is about an event that is no part of the answer, and that the answer does not miss. */
-export const isBesideTheAnswer = (error: unknown): boolean => {
+export const isIgnorableEvent = (error: unknown): boolean => {
   const event = unreadIn(error);
   if (event === undefined || 'choices' in event || 'error' in event) return false;
   return typeof event.type !== 'string' || !PART_OF_AN_ANSWER.test(event.type);
 };
 
 /** An error that a backend has told in its stream, in one of the forms in which the SDK hands it on. */
-const complaintIn = (error: unknown, { providerID, secrets }: Blame): ModelProblem | undefined => {
+const findProviderError = (error: unknown, { providerID, secrets }: ErrorContext): ModelError | undefined => {
   const unread = unreadIn(error);
   if (unread !== undefined && 'error' in unread) {
-    return problemFor({ providerID, statusCode: undefined, body: unread, secrets });
+    return createProviderError({ providerID, statusCode: undefined, body: unread, secrets });
   }
   if (!isRecord(error)) return undefined;
   const { name, code, type, message } = error;
   const isComplaint = name === 'AI_StreamProviderError' || name === 'AI_APICallError' || !(error instanceof Error);
   if (!isComplaint || (typeof message !== 'string' && typeof error.error !== 'string')) return undefined;
   const body = parsed(error.responseBody) ?? { code, type, message, error: error.error };
-  return problemFor({ providerID, statusCode: statusOf(error), body, secrets });
+  return createProviderError({ providerID, statusCode: statusOf(error), body, secrets });
 };
 
-const sdkProblem = (error: unknown, who: string): ModelProblem => {
+const toSdkError = (error: unknown, who: string): ModelError => {
   const name = isRecord(error) && typeof error.name === 'string' ? SDK_NAME.exec(error.name)?.[1] : undefined;
   switch (name) {
     case 'InvalidResponseDataError':
     case 'NoOutputGeneratedError':
-      return new ModelProblem('cut-off', `${who} broke off before the end of its answer`, { isRetryable: true });
+      return new ModelError('cut-off', `${who} broke off before the end of its answer`, { isRetryable: true });
     case 'JSONParseError':
     case 'TypeValidationError':
-      return new ModelProblem('api', `${who} sent something that is no part of an answer`, { isRetryable: true });
+      return new ModelError('api', `${who} sent something that is no part of an answer`, { isRetryable: true });
     case 'ToolChoiceViolationError':
-      return new ModelProblem('api', `${who} asked for a call where none may be made`);
+      return new ModelError('api', `${who} asked for a call where none may be made`);
     case 'UnsupportedFunctionalityError':
-      return new ModelProblem('api', `${who} cannot be sent a part of this conversation, such as a file of its type`);
+      return new ModelError('api', `${who} cannot be sent a part of this conversation, such as a file of its type`);
     case 'InvalidArgumentError':
-      return new ModelProblem('api', `${who} cannot be asked: an option of the model has a value that is not allowed`);
+      return new ModelError('api', `${who} cannot be asked: an option of the model has a value that is not allowed`);
     default:
-      return new ModelProblem('api', `${who} could not be asked${name === undefined ? '' : ` (${name})`}`);
+      return new ModelError('api', `${who} could not be asked${name === undefined ? '' : ` (${name})`}`);
   }
 };
 
 /** What was thrown while a model was asked, in our own words: nothing of it is repeated but a status and a code. */
-export const modelProblemOf = (error: unknown, blame: Blame): ModelProblem => {
+export const toModelError = (error: unknown, blame: ErrorContext): ModelError => {
   const causes = causesOf(error);
-  const known = causes.find((cause) => cause instanceof ModelProblem);
-  if (known instanceof ModelProblem) return known;
+  const known = causes.find((cause) => cause instanceof ModelError);
+  if (known instanceof ModelError) return known;
   for (const cause of causes) {
-    const complaint = complaintIn(cause, blame);
+    const complaint = findProviderError(cause, blame);
     if (complaint !== undefined) return complaint;
   }
-  return sdkProblem(error, `The provider "${blame.providerID}"`);
+  return toSdkError(error, `The provider "${blame.providerID}"`);
 };

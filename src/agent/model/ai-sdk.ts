@@ -6,19 +6,19 @@ import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
 import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from './adapters.ts';
-import { aiMessages, aiOptionsOf, withoutLostThoughts } from './ai-sdk-input.ts';
-import { finishOf, isBesideTheAnswer, modelProblemOf, tokensOf } from './ai-sdk-output.ts';
-import { type BackendLimits, createBackendFetch, type Fetcher, USUAL_LIMITS } from './http.ts';
-import { type ChatEvent, type ChatModel, type ChatRequest, ModelProblem, type ModelTarget } from './types.ts';
+import { toAiMessages, toAiOptions, withoutLostThoughts } from './ai-sdk-input.ts';
+import { isIgnorableEvent, toFinish, toModelError, toTokens } from './ai-sdk-output.ts';
+import { type BackendLimits, createBackendFetch, DEFAULT_LIMITS, type Fetcher } from './http.ts';
+import { type ChatModel, ModelError, type ModelEvent, type ModelRequest, type ModelTarget } from './types.ts';
 
 /** A tool call that the SDK has read to its end. `input` is what it made of the arguments: their text where it failed. */
-export type EndedCall = { readonly id: string; readonly name: string; readonly input: unknown };
+export type CompletedCall = { readonly id: string; readonly name: string; readonly input: unknown };
 
-const NOTHING = /^\s*$/;
+const BLANK = /^\s*$/;
 
-const inputIn = (raw: string): unknown => {
+const parseInput = (raw: string): unknown => {
   // Many models say nothing where a tool takes no arguments.
-  if (NOTHING.test(raw)) return {};
+  if (BLANK.test(raw)) return {};
   try {
     return JSON.parse(raw);
   } catch {
@@ -26,13 +26,13 @@ const inputIn = (raw: string): unknown => {
   }
 };
 
-const rawOf = (input: unknown): string => (typeof input === 'string' ? input : (JSON.stringify(input) ?? ''));
+const toRawInput = (input: unknown): string => (typeof input === 'string' ? input : (JSON.stringify(input) ?? ''));
 
 /** Follows the tool calls of one answer. Arguments are read here, so that nobody repairs them on the way. */
-export const createCalls = () => {
+export const createCallReader = () => {
   const begun = new Map<string, string>();
   let count = 0;
-  const begin = (id: string, name: string): readonly ChatEvent[] => {
+  const begin = (id: string, name: string): readonly ModelEvent[] => {
     if (begun.has(id)) return [];
     begun.set(id, '');
     return [{ kind: 'call-begun', id, name }];
@@ -41,12 +41,12 @@ export const createCalls = () => {
     count: () => count,
     begin,
     add: (id: string, delta: string): void => void begun.set(id, (begun.get(id) ?? '') + delta),
-    end({ id, name, input }: EndedCall): readonly ChatEvent[] {
+    end({ id, name, input }: CompletedCall): readonly ModelEvent[] {
       const beginning = begin(id, name);
       // Some backends send the arguments only with the end of the call.
-      const raw = begun.get(id) || rawOf(input);
+      const raw = begun.get(id) || toRawInput(input);
       count += 1;
-      return [...beginning, { kind: 'call', id, name, input: inputIn(raw), raw }];
+      return [...beginning, { kind: 'call', id, name, input: parseInput(raw), raw }];
     },
   };
 };
@@ -57,13 +57,13 @@ export type AiModelNeeds = {
   /** Of this program, for the `user-agent`. */
   readonly version: string;
   /** How long a provider may take, by its id; none for the usual limits. */
-  readonly limitsOf?: (providerID: string) => BackendLimits | undefined;
+  readonly limitsFor?: (providerID: string) => BackendLimits | undefined;
   /** Hears of a setting that an adapter keeps from a model, in one sentence, once. */
-  readonly onLeftOut?: (sentence: string) => void;
+  readonly onUnsupported?: (sentence: string) => void;
 };
 
 /** Making one costs several milliseconds, most of them for its schemas. */
-const MODELS_KEPT = 64;
+const MODEL_CACHE_SIZE = 64;
 /** Names the provider within the SDK, and so the place of its options. It shows nowhere. */
 const COMPATIBLE = 'gatehouse';
 const OPTIONS_KEY: Readonly<Record<BundledAdapter, string>> = {
@@ -80,7 +80,7 @@ type Settings = { readonly baseURL: string; readonly apiKey: string; readonly fe
 
 const isSchema = (schema: unknown): schema is Parameters<typeof jsonSchema>[0] => isRecord(schema);
 
-const toolsOf = ({ tools }: ChatRequest): ToolSet =>
+const toAiTools = ({ tools }: ModelRequest): ToolSet =>
   Object.fromEntries(
     tools.map(({ name, description, inputSchema }) => [
       name,
@@ -89,7 +89,7 @@ const toolsOf = ({ tools }: ChatRequest): ToolSet =>
   );
 
 /** The SDK would otherwise read addresses and keys from the environment: nothing is left out here. */
-const modelFor = (npm: BundledAdapter, upstreamID: string, settings: Settings): LanguageModel => {
+const createLanguageModel = (npm: BundledAdapter, upstreamID: string, settings: Settings): LanguageModel => {
   switch (npm) {
     case '@ai-sdk/openai-compatible':
       return createOpenAICompatible({ ...settings, name: COMPATIBLE, includeUsage: true })(upstreamID);
@@ -102,17 +102,17 @@ const modelFor = (npm: BundledAdapter, upstreamID: string, settings: Settings): 
   }
 };
 
-const addressOf = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): string => {
+const baseUrlFor = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): string => {
   if (baseURL !== undefined) return baseURL;
   if (npm !== '@ai-sdk/openai-compatible') return PUBLIC_API[npm];
-  throw new ModelProblem('api', `The provider "${providerID}" has no baseURL`);
+  throw new ModelError('api', `The provider "${providerID}" has no baseURL`);
 };
 
-const createModels = ({ fetcher, clock, version, limitsOf }: AiModelNeeds) => {
+const createModelCache = ({ fetcher, clock, version, limitsFor: limitsOf }: AiModelNeeds) => {
   const kept = new Map<string, LanguageModel>();
   const userAgent = `gatehouse-agent/${version}`;
   const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
-    const limits = limitsOf?.(target.providerID) ?? USUAL_LIMITS;
+    const limits = limitsOf?.(target.providerID) ?? DEFAULT_LIMITS;
     const ask = createBackendFetch({ fetcher, clock, limits, userAgent }, target);
     if (npm !== '@ai-sdk/anthropic') return ask;
     return (input, init) =>
@@ -120,23 +120,23 @@ const createModels = ({ fetcher, clock, version, limitsOf }: AiModelNeeds) => {
   };
   return (npm: BundledAdapter, target: ModelTarget): LanguageModel => {
     const { providerID, apiKey, headers, upstreamID } = target;
-    const baseURL = addressOf(npm, target);
+    const baseURL = baseUrlFor(npm, target);
     const key = JSON.stringify([npm, providerID, upstreamID, baseURL, apiKey, Object.entries(headers).sort()]);
     const known = kept.get(key);
     if (known !== undefined) return known;
     const settings = { baseURL, apiKey: apiKey ?? '', fetch: fetchFor(npm, target) };
-    const model = modelFor(npm, upstreamID, settings);
+    const model = createLanguageModel(npm, upstreamID, settings);
     const [oldest] = kept.keys();
-    if (kept.size >= MODELS_KEPT && oldest !== undefined) kept.delete(oldest);
+    if (kept.size >= MODEL_CACHE_SIZE && oldest !== undefined) kept.delete(oldest);
     kept.set(key, model);
     return model;
   };
 };
 
-const adapterOf = ({ npm, providerID }: ModelTarget): BundledAdapter => {
+const requireAdapter = ({ npm, providerID }: ModelTarget): BundledAdapter => {
   if (isBundledAdapter(npm)) return npm;
   const valid = BUNDLED_ADAPTERS.join(', ');
-  throw new ModelProblem('unknown-adapter', `The provider "${providerID}" needs one of the adapters ${valid}`);
+  throw new ModelError('unknown-adapter', `The provider "${providerID}" needs one of the adapters ${valid}`);
 };
 
 type Parts = ReadableStream<TextStreamPart<ToolSet>>;
@@ -145,19 +145,19 @@ type Parts = ReadableStream<TextStreamPart<ToolSet>>;
  * Backends that speak Anthropic's dialect may refuse a history with calls when no tools are named. Elsewhere tools that may
  * not be called are left out: not every backend keeps to that.
  */
-const areNamed = (npm: BundledAdapter, { tools, toolChoice }: ChatRequest): boolean =>
+const sendsTools = (npm: BundledAdapter, { tools, toolChoice }: ModelRequest): boolean =>
   tools.length > 0 && (toolChoice === undefined || npm === '@ai-sdk/anthropic');
 
-const ask = (model: LanguageModel, npm: BundledAdapter, request: ChatRequest, signal: AbortSignal): Parts => {
+const startStream = (model: LanguageModel, npm: BundledAdapter, request: ModelRequest, signal: AbortSignal): Parts => {
   const { target, system, messages, sessionID } = request;
   const { maxOutputTokens, temperature, topP } = target;
-  const { options, reasoning } = aiOptionsOf(npm, target);
-  const tools = toolsOf(request);
+  const { options, reasoning } = toAiOptions(npm, target);
+  const tools = toAiTools(request);
   const { stream } = streamText({
     model,
-    messages: aiMessages(messages),
+    messages: toAiMessages(messages),
     ...(system === '' ? {} : { instructions: system }),
-    ...(areNamed(npm, request) ? { tools, toolChoice: request.toolChoice ?? 'auto' } : {}),
+    ...(sendsTools(npm, request) ? { tools, toolChoice: request.toolChoice ?? 'auto' } : {}),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { topP }),
@@ -172,25 +172,25 @@ const ask = (model: LanguageModel, npm: BundledAdapter, request: ChatRequest, si
     // An address in a conversation or in an answer must not make us ask there.
     experimental_download: async (files) => {
       if (files.length === 0) return [];
-      throw new ModelProblem('api', `The provider "${target.providerID}" answered with a file that is elsewhere`);
+      throw new ModelError('api', `The provider "${target.providerID}" answered with a file that is elsewhere`);
     },
   });
   return stream;
 };
 
 /** Some adapters pass on what holds no words, such as a signature. */
-const said = (kind: 'text' | 'reasoning', delta: string): readonly ChatEvent[] =>
+const deltaEvent = (kind: 'text' | 'reasoning', delta: string): readonly ModelEvent[] =>
   delta === '' ? [] : [{ kind, delta }];
 
 type Reading = { readonly providerID: string; readonly onLeftOut: (feature: string) => void };
 
 /** The SDK's parts as events. Throws whatever error they hold. */
-async function* eventsIn(
+async function* readEvents(
   parts: Parts,
   { providerID, onLeftOut }: Reading,
   signal: AbortSignal,
-): AsyncGenerator<ChatEvent> {
-  const calls = createCalls();
+): AsyncGenerator<ModelEvent> {
+  const calls = createCallReader();
   const reader = parts.getReader();
   try {
     for (;;) {
@@ -199,18 +199,18 @@ async function* eventsIn(
       if (part === undefined) break;
       if (part.type === 'start-step') {
         for (const warning of part.warnings) if ('feature' in warning) onLeftOut(warning.feature);
-      } else if (part.type === 'text-delta') yield* said('text', part.text);
-      else if (part.type === 'reasoning-delta') yield* said('reasoning', part.text);
+      } else if (part.type === 'text-delta') yield* deltaEvent('text', part.text);
+      else if (part.type === 'reasoning-delta') yield* deltaEvent('reasoning', part.text);
       else if (part.type === 'tool-input-start') yield* calls.begin(part.id, part.toolName);
       else if (part.type === 'tool-input-delta') calls.add(part.id, part.delta);
       else if (part.type === 'tool-call') {
         yield* calls.end({ id: part.toolCallId, name: part.toolName, input: part.input });
       } else if (part.type === 'error') {
-        if (!isBesideTheAnswer(part.error)) throw part.error;
+        if (!isIgnorableEvent(part.error)) throw part.error;
       } else if (part.type === 'finish-step') {
-        const finish = finishOf(part.finishReason, part.rawFinishReason, calls.count() > 0);
+        const finish = toFinish(part.finishReason, part.rawFinishReason, calls.count() > 0);
         if (finish === undefined) break;
-        yield { kind: 'finished', finish, tokens: tokensOf(part.usage) };
+        yield { kind: 'finished', finish, tokens: toTokens(part.usage) };
         return;
       }
     }
@@ -218,11 +218,11 @@ async function* eventsIn(
     void reader.cancel().catch(() => {});
   }
   const message = `The provider "${providerID}" broke off before the end of its answer`;
-  throw new ModelProblem('cut-off', message, { isRetryable: true });
+  throw new ModelError('cut-off', message, { isRetryable: true });
 }
 
 /** Tells of each thing once: a setting is the same in every step. */
-const createLeftOut = ({ onLeftOut }: AiModelNeeds) => {
+const createUnsupportedReporter = ({ onUnsupported: onLeftOut }: AiModelNeeds) => {
   const told = new Set<string>();
   return (npm: BundledAdapter, { providerID, upstreamID }: ModelTarget, feature: string): void => {
     const sentence = `${npm} does not send ${feature} as it is set to the model ${upstreamID} of ${providerID}`;
@@ -234,11 +234,11 @@ const createLeftOut = ({ onLeftOut }: AiModelNeeds) => {
 
 /**
  * A model behind the AI SDK. Loading this file costs some 25 MB and a tenth of a second, so a server does it after it listens. It never writes to
- * the console, reads nothing from the environment, and rejects only with a `ModelProblem` or the caller's own reason.
+ * the console, reads nothing from the environment, and rejects only with a `ModelError` or the caller's own reason.
  */
 export const createAiModel = (needs: AiModelNeeds): ChatModel => {
-  const modelOf = createModels(needs);
-  const leftOut = createLeftOut(needs);
+  const modelOf = createModelCache(needs);
+  const leftOut = createUnsupportedReporter(needs);
   // The SDK's only switch for its warnings, which it would write to stderr.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return async function* events(request, signal) {
@@ -250,12 +250,16 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     const leave = () => asking.abort(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     try {
-      const npm = adapterOf(target);
+      const npm = requireAdapter(target);
       const onLeftOut = (feature: string) => leftOut(npm, target, feature);
-      yield* eventsIn(ask(modelOf(npm, target), npm, request, asking.signal), { providerID, onLeftOut }, signal);
+      yield* readEvents(
+        startStream(modelOf(npm, target), npm, request, asking.signal),
+        { providerID, onLeftOut },
+        signal,
+      );
     } catch (error) {
       signal.throwIfAborted();
-      throw modelProblemOf(error, blame);
+      throw toModelError(error, blame);
     } finally {
       signal.removeEventListener('abort', leave);
       // Whoever stops listening early ends the call to the backend, too.

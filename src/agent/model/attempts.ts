@@ -1,4 +1,4 @@
-import type { ChatModel, ChatRequest } from './types.ts';
+import type { ChatModel, ModelRequest } from './types.ts';
 
 export type CountedModel = {
   readonly model: ChatModel;
@@ -7,8 +7,8 @@ export type CountedModel = {
 };
 
 /** A model with an account of its attempts. Meant for one turn, which asks for one thing at a time. */
-export const countedModel = (model: ChatModel): CountedModel => {
-  let last: ChatRequest | undefined;
+export const countAttempts = (model: ChatModel): CountedModel => {
+  let last: ModelRequest | undefined;
   let count = 0;
   return {
     model(request, signal) {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
 import { retryAfterMs } from '../../core/retry.ts';
-import { problemFor } from './provider-errors.ts';
-import { createWatch, type Watch } from './timeouts.ts';
-import { ModelProblem } from './types.ts';
+import { createProviderError } from './provider-errors.ts';
+import { createExchangeLimiter, type ExchangeLimiter } from './timeouts.ts';
+import { ModelError } from './types.ts';
 
 /** How long a call to a backend may take, in milliseconds; 0 for no limit. */
 export type BackendLimits = {
@@ -16,9 +16,9 @@ export type BackendLimits = {
 };
 
 /** What holds for a provider of which the configuration says nothing else. */
-export const USUAL_LIMITS: BackendLimits = { headerMs: 300_000, gapMs: 300_000, wholeMs: 0 };
+export const DEFAULT_LIMITS: BackendLimits = { headerMs: 300_000, gapMs: 300_000, wholeMs: 0 };
 
-const callIn = (call: unknown, index: number): unknown => {
+const toCallDelta = (call: unknown, index: number): unknown => {
   if (!isRecord(call)) return call;
   const called = isRecord(call.function) ? call.function : {};
   const { arguments: given } = called;
@@ -33,13 +33,13 @@ const callIn = (call: unknown, index: number): unknown => {
  * The event stream that a whole chat completion would have been; nothing when the value is no chat completion. Backends
  * that cannot stream answer so whatever they are asked for.
  */
-export const streamOfCompletion = (completion: unknown): string | undefined => {
+export const toCompletionStream = (completion: unknown): string | undefined => {
   if (!isRecord(completion) || !Array.isArray(completion.choices)) return undefined;
   const [choice]: readonly unknown[] = completion.choices;
   if (!isRecord(choice) || !isRecord(choice.message)) return undefined;
   const { message } = choice;
   const calls: readonly unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : [];
-  const delta = { ...message, ...(calls.length === 0 ? {} : { tool_calls: calls.map(callIn) }) };
+  const delta = { ...message, ...(calls.length === 0 ? {} : { tool_calls: calls.map(toCallDelta) }) };
   // It came to its end as a whole, so it was not cut off.
   const chunk = { ...completion, choices: [{ index: 0, delta, finish_reason: choice.finish_reason ?? 'stop' }] };
   return `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
@@ -56,7 +56,7 @@ export type BackendFetchNeeds = {
 };
 
 /** Whom to speak to, as far as it shows in headers. */
-export type Backend = {
+export type ModelBackend = {
   readonly providerID: string;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** All headers are set here: what the SDK makes of names and keys is overruled by what the configuration says. */
-const headersFor = (init: RequestInit, { apiKey, headers }: Backend, userAgent: string): Headers => {
+const createHeaders = (init: RequestInit, { apiKey, headers }: ModelBackend, userAgent: string): Headers => {
   const all = new Headers(init.headers);
   all.set('user-agent', userAgent);
   // Without a key the SDK would send an empty one.
@@ -76,13 +76,13 @@ const headersFor = (init: RequestInit, { apiKey, headers }: Backend, userAgent: 
   return all;
 };
 
-const askedWaitMs = (headers: Headers, now: number): number | undefined => {
+const parseRetryAfterMs = (headers: Headers, now: number): number | undefined => {
   const exact = /^\d{1,12}(?:\.\d+)?$/.exec(headers.get('retry-after-ms')?.trim() ?? '')?.[0];
   if (exact !== undefined && Number(exact) > 0) return Math.min(LONGEST_WAIT_MS, Math.ceil(Number(exact)));
   return retryAfterMs(headers.get('retry-after'), now);
 };
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -90,46 +90,42 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** A fetch for one backend, that answers only with an event stream, and rejects with nothing but a `ModelProblem` or the caller's reason. */
-export const createBackendFetch = (needs: BackendFetchNeeds, backend: Backend): typeof fetch => {
+/** A fetch for one backend, that answers only with an event stream, and rejects with nothing but a `ModelError` or the caller's reason. */
+export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBackend): typeof fetch => {
   const { fetcher, clock, userAgent, limits } = needs;
   const { headerMs, gapMs, wholeMs } = limits;
   const { providerID } = backend;
   const who = `The provider "${providerID}"`;
   const secrets = [backend.apiKey ?? '', ...Object.values(backend.headers)];
 
-  const refused = async (response: Response, watch: Watch): Promise<ModelProblem> => {
+  const refused = async (response: Response, watch: ExchangeLimiter): Promise<ModelError> => {
     const { status: statusCode, headers } = response;
     const shouldRetry = headers.get('x-should-retry');
     // What kept the body from arriving matters less than the status that came.
-    const text = await watch.text(response.body, { limitMs: gapMs, limitBytes: ERROR_LIMIT_BYTES }).catch(() => '');
-    return problemFor({
+    const text = await watch.readText(response.body, { limitMs: gapMs, limitBytes: ERROR_LIMIT_BYTES }).catch(() => '');
+    return createProviderError({
       providerID,
       statusCode,
-      body: parsed(text),
-      retryAfterMs: askedWaitMs(headers, clock.now()),
+      body: parseJson(text),
+      retryAfterMs: parseRetryAfterMs(headers, clock.now()),
       mayRetry: shouldRetry === 'true' ? true : shouldRetry === 'false' ? false : undefined,
       secrets,
     });
   };
 
-  const wholeAnswer = async ({ status: statusCode, body }: Response, watch: Watch): Promise<string> => {
-    const answer = parsed(await watch.text(body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }));
+  const wholeAnswer = async ({ status: statusCode, body }: Response, watch: ExchangeLimiter): Promise<string> => {
+    const answer = parseJson(await watch.readText(body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }));
     if (isRecord(answer) && answer.error !== undefined && answer.error !== null) {
-      throw problemFor({ providerID, statusCode: undefined, body: answer, secrets });
+      throw createProviderError({ providerID, statusCode: undefined, body: answer, secrets });
     }
-    const stream = streamOfCompletion(answer);
+    const stream = toCompletionStream(answer);
     if (stream !== undefined) return stream;
-    throw new ModelProblem(
-      'api',
-      `${who} answered in one piece that is no chat completion, and was asked for a stream`,
-      {
-        statusCode,
-      },
-    );
+    throw new ModelError('api', `${who} answered in one piece that is no chat completion, and was asked for a stream`, {
+      statusCode,
+    });
   };
 
-  const streamIn = async (response: Response, watch: Watch): Promise<Response> => {
+  const streamIn = async (response: Response, watch: ExchangeLimiter): Promise<Response> => {
     const headers = { 'content-type': 'text/event-stream' };
     const type = response.headers.get('content-type') ?? '';
     if (/^\s*application\/json\b/i.test(type)) {
@@ -138,25 +134,25 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: Backend): 
       return new Response(text, { headers });
     }
     if (/^\s*text\/html\b/i.test(type)) {
-      throw new ModelProblem('api', `${who} answered with a web page: the baseURL leads elsewhere`);
+      throw new ModelError('api', `${who} answered with a web page: the baseURL leads elsewhere`);
     }
-    if (response.body === null) throw new ModelProblem('cut-off', `${who} gave an empty answer`, { isRetryable: true });
+    if (response.body === null) throw new ModelError('cut-off', `${who} gave an empty answer`, { isRetryable: true });
     return new Response(watch.body(response.body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }), {
       headers,
     });
   };
 
   return async (input, init = {}) => {
-    const watch = createWatch({ clock, who, wholeLimitMs: wholeMs, signal: init.signal ?? undefined });
+    const watch = createExchangeLimiter({ clock, who, wholeLimitMs: wholeMs, signal: init.signal ?? undefined });
     try {
-      const headers = headersFor(init, backend, userAgent);
+      const headers = createHeaders(init, backend, userAgent);
       const asked = fetcher(String(input), { ...init, headers, redirect: 'manual', signal: watch.signal });
-      const response = await watch.within(headerMs, asked);
+      const response = await watch.withTimeout(headerMs, asked);
       if (!response.ok) throw await refused(response, watch);
       return await streamIn(response, watch);
     } catch (error) {
-      watch.drop();
-      throw watch.problemOf(error);
+      watch.abort();
+      throw watch.toError(error);
     }
   };
 };

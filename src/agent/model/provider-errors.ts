@@ -1,8 +1,8 @@
 import { isRecord } from '../../core/json.ts';
-import { ModelProblem, type ModelProblemKind } from './types.ts';
+import { ModelError, type ModelErrorKind } from './types.ts';
 
 /** An error as a backend tells it, in the status of its answer or in the midst of a stream. */
-export type Complaint = {
+export type ProviderFailure = {
   readonly providerID: string;
   /** Nothing for an error in the midst of a stream. */
   readonly statusCode: number | undefined;
@@ -15,9 +15,9 @@ export type Complaint = {
   readonly secrets: readonly string[];
 };
 
-const LOOK_CHARS = 4096;
+const TEXT_LIMIT_CHARS = 4096;
 /** A header of a letter or two is no secret, and stands in every word. */
-const SHORTEST_SECRET_CHARS = 6;
+const MIN_SECRET_CHARS = 6;
 const SHOWABLE_CODE = /^[a-z0-9_]{1,64}$/;
 const OVERFLOW_CODES = new Set([
   'context_length_exceeded',
@@ -25,30 +25,30 @@ const OVERFLOW_CODES = new Set([
   'request_too_large',
   'model_max_prompt_tokens_exceeded',
 ]);
-const OVERFLOW_WORDS =
+const OVERFLOW_TEXT =
   /context[ _-]?(?:length|window|size)|maximum context|prompt is too long|(?:input|prompt)[^.]{0,40} too long|too many (?:input |prompt )?tokens|(?:exceeds?|over|than) [^.]{0,60}(?:maximum|max|limit)[^.]{0,40}tokens|input token count|reduce the length/i;
 const FILTER_CODES = new Set(['content_filter', 'content_policy_violation', 'responsible_ai_policy_violation']);
 const AUTH_CODES = new Set(['invalid_api_key', 'authentication_error', 'permission_error', 'account_deactivated']);
 /** Waiting does not bring these back. */
 const FINAL_CODES = new Set(['insufficient_quota', 'billing_error', 'invalid_request_error', 'model_not_found']);
-const PASSING_STATUSES = new Set([408, 409, 425, 429]);
+const RETRYABLE_STATUSES = new Set([408, 409, 425, 429]);
 
-type Said = { readonly codes: readonly string[]; readonly words: string };
+type ErrorBodyTexts = { readonly codes: readonly string[]; readonly words: string };
 
 /** The codes and the words of an error body. Every provider has its own form; all of them are flat. */
-const saidIn = (body: unknown): Said => {
-  if (typeof body === 'string') return { codes: [], words: body.slice(0, LOOK_CHARS) };
+const readErrorBody = (body: unknown): ErrorBodyTexts => {
+  if (typeof body === 'string') return { codes: [], words: body.slice(0, TEXT_LIMIT_CHARS) };
   if (!isRecord(body)) return { codes: [], words: '' };
   const inner = isRecord(body.error) ? body.error : {};
   const deepest = isRecord(inner.innererror) ? inner.innererror : {};
   const texts = (...values: readonly unknown[]): string[] => values.filter((value) => typeof value === 'string');
   return {
     codes: texts(deepest.code, inner.code, inner.type, body.code, body.type),
-    words: texts(inner.message, body.message, body.detail, body.error).join(' ').slice(0, LOOK_CHARS),
+    words: texts(inner.message, body.message, body.detail, body.error).join(' ').slice(0, TEXT_LIMIT_CHARS),
   };
 };
 
-const kindOf = (statusCode: number | undefined, { codes, words }: Said): ModelProblemKind => {
+const errorKindFor = (statusCode: number | undefined, { codes, words }: ErrorBodyTexts): ModelErrorKind => {
   const hasOneOf = (known: ReadonlySet<string>): boolean => codes.some((code) => known.has(code.toLowerCase()));
   if (statusCode === 401 || statusCode === 403) return 'auth';
   // A limit per minute counts tokens too, and is over in a minute.
@@ -56,15 +56,15 @@ const kindOf = (statusCode: number | undefined, { codes, words }: Said): ModelPr
   if (statusCode === 413 || hasOneOf(OVERFLOW_CODES)) return 'overflow';
   if (hasOneOf(FILTER_CODES)) return 'content-filter';
   if (hasOneOf(AUTH_CODES)) return 'auth';
-  return OVERFLOW_WORDS.test(words) ? 'overflow' : 'api';
+  return OVERFLOW_TEXT.test(words) ? 'overflow' : 'api';
 };
 
-const isPassing = (statusCode: number | undefined, codes: readonly string[]): boolean => {
+const isTemporary = (statusCode: number | undefined, codes: readonly string[]): boolean => {
   if (codes.some((code) => FINAL_CODES.has(code))) return false;
-  return statusCode === undefined || PASSING_STATUSES.has(statusCode) || statusCode >= 500;
+  return statusCode === undefined || RETRYABLE_STATUSES.has(statusCode) || statusCode >= 500;
 };
 
-const sentenceFor = (kind: ModelProblemKind, providerID: string, statusCode: number | undefined): string => {
+const errorTextFor = (kind: ModelErrorKind, providerID: string, statusCode: number | undefined): string => {
   const who = `The provider "${providerID}"`;
   if (kind === 'auth') return `${who} refused the API key`;
   if (kind === 'overflow') return `The conversation is longer than the model of "${providerID}" takes`;
@@ -76,18 +76,18 @@ const sentenceFor = (kind: ModelProblemKind, providerID: string, statusCode: num
 };
 
 const isSecret = (text: string, secrets: readonly string[]): boolean =>
-  secrets.some((secret) => secret.includes(text) || (secret.length >= SHORTEST_SECRET_CHARS && text.includes(secret)));
+  secrets.some((secret) => secret.includes(text) || (secret.length >= MIN_SECRET_CHARS && text.includes(secret)));
 
 /** A backend's own complaint in our words: of what it said only the status, and a code that can hold no more than a name. */
-export const problemFor = (complaint: Complaint): ModelProblem => {
+export const createProviderError = (complaint: ProviderFailure): ModelError => {
   const { providerID, statusCode, body, retryAfterMs, mayRetry, secrets } = complaint;
-  const said = saidIn(body);
-  const kind = kindOf(statusCode, said);
+  const said = readErrorBody(body);
+  const kind = errorKindFor(statusCode, said);
   const code = said.codes.find((text) => SHOWABLE_CODE.test(text) && !isSecret(text, secrets));
   const facts = [statusCode === undefined ? [] : [`status ${statusCode}`], code === undefined ? [] : [code]].flat();
-  const message = `${sentenceFor(kind, providerID, statusCode)}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
-  const isRetryable = kind === 'api' && (mayRetry ?? isPassing(statusCode, said.codes));
-  return new ModelProblem(kind, message, {
+  const message = `${errorTextFor(kind, providerID, statusCode)}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
+  const isRetryable = kind === 'api' && (mayRetry ?? isTemporary(statusCode, said.codes));
+  return new ModelError(kind, message, {
     ...(statusCode === undefined ? {} : { statusCode }),
     isRetryable,
     ...(isRetryable && retryAfterMs !== undefined ? { retryAfterMs } : {}),

@@ -1,4 +1,4 @@
-import type { ChatEvent } from './types.ts';
+import type { ModelEvent } from './types.ts';
 
 const OPENING = '<think>';
 const CLOSING = '</think>';
@@ -12,10 +12,10 @@ const overlap = (text: string, mark: string): number => {
 };
 
 /** What a model says with the `think` section at its beginning as thoughts. A section anywhere else is text like any other. */
-export async function* splitThinking(source: AsyncIterable<ChatEvent>): AsyncGenerator<ChatEvent> {
+export async function* splitThinking(source: AsyncIterable<ModelEvent>): AsyncGenerator<ModelEvent> {
   let state: 'before' | 'thinking' | 'after' = 'before';
   let held = '';
-  const pieces = function* (delta: string): Generator<ChatEvent> {
+  const pieces = function* (delta: string): Generator<ModelEvent> {
     held += delta;
     if (state === 'before') {
       const text = held.trimStart();
@@ -39,7 +39,7 @@ export async function* splitThinking(source: AsyncIterable<ChatEvent>): AsyncGen
       held = '';
     }
   };
-  const rest = function* (): Generator<ChatEvent> {
+  const rest = function* (): Generator<ModelEvent> {
     if (held !== '') yield { kind: state === 'thinking' ? 'reasoning' : 'text', delta: held };
     held = '';
   };

@@ -1,6 +1,6 @@
 import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { ModelProblem } from './types.ts';
+import { ModelError } from './types.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -10,7 +10,7 @@ const COLON = 0x3a;
  * Follows the bytes of an event stream, and says of each piece whether it holds anything of an event: comments and empty
  * lines say nothing, and keep a connection awake on which nothing happens.
  */
-export const createSseWords = (): ((bytes: Uint8Array) => boolean) => {
+export const createSseContentDetector = (): ((bytes: Uint8Array) => boolean) => {
   /** What the line at hand is, which may have begun in an earlier piece. */
   let line: 'empty' | 'comment' | 'words' = 'empty';
   const after = (byte: number): typeof line => {
@@ -35,23 +35,23 @@ export type ReadLimits = {
 };
 
 /** Keeps an eye on one exchange with a backend: nothing in it lasts longer than it may, and a caller who leaves ends it. */
-export type Watch = {
+export type ExchangeLimiter = {
   /** For the exchange itself. */
   readonly signal: AbortSignal;
   /** Settles like the promise, but in time; 0 for no limit, as everywhere here. */
-  readonly within: <T>(limitMs: number, promise: Promise<T>) => Promise<T>;
-  readonly text: (body: ReadableStream<Uint8Array> | null, limits: ReadLimits) => Promise<string>;
+  readonly withTimeout: <T>(limitMs: number, promise: Promise<T>) => Promise<T>;
+  readonly readText: (limitBody: ReadableStream<Uint8Array> | null, limits: ReadLimits) => Promise<string>;
   /** The same bytes of an event stream, watched. Its end is the end of the watch. */
   readonly body: (body: ReadableStream<Uint8Array>, limits: ReadLimits) => ReadableStream<Uint8Array>;
   /** What to reject with: the caller's reason, or the problem that it is. */
-  readonly problemOf: (error: unknown) => unknown;
+  readonly toError: (error: unknown) => unknown;
   /** Lets go of the caller. */
   readonly end: () => void;
   /** The same, and breaks off what still runs. */
-  readonly drop: () => void;
+  readonly abort: () => void;
 };
 
-export type WatchNeeds = {
+export type ExchangeNeeds = {
   readonly clock: Clock;
   /** Whom sentences are about. */
   readonly who: string;
@@ -63,17 +63,17 @@ export type WatchNeeds = {
 const CODE = /^[A-Z0-9_]{1,64}$/;
 
 /** The platform's own word for a failure below HTTP. Its message is left out: it may name addresses. */
-const codeOf = (error: unknown): string | undefined => {
+const systemErrorCode = (error: unknown): string | undefined => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   return typeof code === 'string' && CODE.test(code) ? code : undefined;
 };
 
-export const createWatch = ({ clock, who, wholeLimitMs, signal }: WatchNeeds): Watch => {
+export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: ExchangeNeeds): ExchangeLimiter => {
   const controller = new AbortController();
   /** Breaks it off after that time, unless it is taken back. */
   const limit = (limitMs: number, what: string): (() => void) => {
-    const late = () => controller.abort(new ModelProblem('network', `${who} ${what}`, { isRetryable: true }));
+    const late = () => controller.abort(new ModelError('network', `${who} ${what}`, { isRetryable: true }));
     return limitMs === 0 ? () => {} : clock.after(limitMs, late);
   };
   const cancelWhole = limit(wholeLimitMs, `was not done after ${wholeLimitMs} ms`);
@@ -93,10 +93,10 @@ export const createWatch = ({ clock, who, wholeLimitMs, signal }: WatchNeeds): W
   };
   const problemOf = (error: unknown): unknown => {
     if (signal?.aborted) return signal.reason;
-    if (error instanceof ModelProblem) return error;
-    const code = codeOf(error);
+    if (error instanceof ModelError) return error;
+    const code = systemErrorCode(error);
     const message = `${who} could not be reached, or the connection broke${code === undefined ? '' : ` (${code})`}`;
-    return new ModelProblem('network', message, { isRetryable: true });
+    return new ModelError('network', message, { isRetryable: true });
   };
   const within = async <T>(limitMs: number, promise: Promise<T>, silentMs = 0): Promise<T> => {
     // Silence that has lasted for some time already leaves at least a moment.
@@ -123,7 +123,7 @@ export const createWatch = ({ clock, who, wholeLimitMs, signal }: WatchNeeds): W
         const { value } = await within(limitMs, reader.read(), silentMs);
         silentMs = value !== undefined && saysSomething(value) ? 0 : silentMs + clock.now() - askedAt;
         bytes += value?.byteLength ?? 0;
-        if (bytes > limitBytes) throw new ModelProblem('api', `${who} answered with more than ${limitBytes} bytes`);
+        if (bytes > limitBytes) throw new ModelError('api', `${who} answered with more than ${limitBytes} bytes`);
         return value;
       },
       // A backend may ignore this, so nobody waits for it.
@@ -132,11 +132,11 @@ export const createWatch = ({ clock, who, wholeLimitMs, signal }: WatchNeeds): W
   };
   return {
     signal: controller.signal,
-    within,
-    problemOf,
+    withTimeout: within,
+    toError: problemOf,
     end,
-    drop,
-    async text(body, limits) {
+    abort: drop,
+    async readText(body, limits) {
       if (body === null) return '';
       const reader = readerOf(body, limits, () => true);
       const decoder = new TextDecoder();
@@ -151,7 +151,7 @@ export const createWatch = ({ clock, who, wholeLimitMs, signal }: WatchNeeds): W
       }
     },
     body(body, limits) {
-      const reader = readerOf(body, limits, createSseWords());
+      const reader = readerOf(body, limits, createSseContentDetector());
       const giveUp = () => {
         drop();
         reader.release();

@@ -1,7 +1,7 @@
 import type { Finish, MessageTokens } from '../protocol/types.ts';
 
 /** What is said to a model, in the order in which it was said. */
-export type ChatMessage =
+export type ModelMessage =
   | {
       readonly role: 'user';
       readonly content: readonly (
@@ -48,10 +48,10 @@ export type ModelTarget = {
   readonly topP: number | undefined;
 };
 
-export type ChatRequest = {
+export type ModelRequest = {
   readonly target: ModelTarget;
   readonly system: string;
-  readonly messages: readonly ChatMessage[];
+  readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   /** The tools are there to understand what was said, and not to be called. */
   readonly toolChoice?: 'none';
@@ -59,8 +59,8 @@ export type ChatRequest = {
   readonly sessionID: string;
 };
 
-/** What a model says, piece by piece. It ends with exactly one `finished`, or it throws a `ModelProblem`. */
-export type ChatEvent =
+/** What a model says, piece by piece. It ends with exactly one `finished`, or it throws a `ModelError`. */
+export type ModelEvent =
   | { readonly kind: 'text'; readonly delta: string }
   | { readonly kind: 'reasoning'; readonly delta: string }
   | { readonly kind: 'call-begun'; readonly id: string; readonly name: string }
@@ -69,27 +69,20 @@ export type ChatEvent =
   | { readonly kind: 'finished'; readonly finish: Finish; readonly tokens: MessageTokens };
 
 /** Asks a model for one step. Never tries again by itself, and stops asking when the signal aborts. */
-export type ChatModel = (request: ChatRequest, signal: AbortSignal) => AsyncIterable<ChatEvent>;
+export type ChatModel = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
 
-export type ModelProblemKind =
-  | 'auth'
-  | 'api'
-  | 'network'
-  | 'overflow'
-  | 'content-filter'
-  | 'cut-off'
-  | 'unknown-adapter';
+export type ModelErrorKind = 'auth' | 'api' | 'network' | 'overflow' | 'content-filter' | 'cut-off' | 'unknown-adapter';
 
 /** Why a model gave no whole answer. Its message is our own words, never a backend's. */
-export class ModelProblem extends Error {
-  override readonly name = 'ModelProblem';
-  readonly kind: ModelProblemKind;
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+  readonly kind: ModelErrorKind;
   readonly statusCode: number | undefined;
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    kind: ModelProblemKind,
+    kind: ModelErrorKind,
     message: string,
     more: { readonly statusCode?: number; readonly isRetryable?: boolean; readonly retryAfterMs?: number } = {},
   ) {

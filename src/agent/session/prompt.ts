@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { agentNamed, type KnownAgent, modelNamed, type Voices } from '../agents/catalog.ts';
+import { type AgentCatalog, type KnownAgent, requireAgent, requireModel } from '../agents/catalog.ts';
 import { type Fact, joined } from '../events/publisher.ts';
 import { partUpdated } from '../events/records.ts';
 import type { Ids } from '../protocol/ids.ts';
@@ -13,7 +13,7 @@ import { noSession, refuseFull, type Sessions, sessionModel } from './sessions.t
 export type PromptNeeds = {
   readonly store: Store;
   readonly sessions: Sessions;
-  readonly voices: Voices;
+  readonly catalog: AgentCatalog;
   readonly ids: Ids;
   readonly clock: Clock;
   /** Whether a session is being removed: it takes nothing in any more. */
@@ -29,9 +29,9 @@ const modelOf = (session: Session): ModelRef | undefined => {
 };
 
 /** The one that is asked for, or else the session's own, which a prompt need not be free to name. */
-export const agentFor = (voices: Voices, session: Session, asked: string | undefined): KnownAgent => {
-  const own = session.agent === undefined ? undefined : voices.agents.get(session.agent);
-  return asked === undefined && own !== undefined ? own : agentNamed(voices, asked ?? voices.defaultAgent);
+export const agentFor = (catalog: AgentCatalog, session: Session, asked: string | undefined): KnownAgent => {
+  const own = session.agent === undefined ? undefined : catalog.agents.get(session.agent);
+  return asked === undefined && own !== undefined ? own : requireAgent(catalog, asked ?? catalog.defaultAgent);
 };
 
 const partsOf = (prompt: PromptIn, place: { readonly sessionID: string; readonly messageID: string }, ids: Ids) =>
@@ -57,7 +57,7 @@ const promptFact = (user: UserMessage, parts: readonly (TextPart | FilePart)[]):
  * Takes a prompt in: checks whom it is for before anything is kept, and settles once the message is stored. A session
  * remembers the agent and the model that were asked for last.
  */
-export const createAccept = ({ store, sessions, voices, ids, clock, isClosing }: PromptNeeds) => {
+export const createAccept = ({ store, sessions, catalog, ids, clock, isClosing }: PromptNeeds) => {
   const chosen = createChosenIds({ store, clock });
   const nextID = createMessageIDs({ store, ids });
   const refuseClosing = (sessionID: string): void => {
@@ -66,9 +66,9 @@ export const createAccept = ({ store, sessions, voices, ids, clock, isClosing }:
   return async (sessionID: string, prompt: PromptIn): Promise<Accepted> => {
     const before = await sessions.get(sessionID);
     await refuseFull(store, sessionID, prompt);
-    const agent = agentFor(voices, before, prompt.agent);
-    const asked = prompt.model ?? agent.model ?? modelOf(before) ?? voices.defaultModel;
-    const model = modelNamed(voices, prompt.variant === undefined ? asked : { ...asked, variant: prompt.variant });
+    const agent = agentFor(catalog, before, prompt.agent);
+    const asked = prompt.model ?? agent.model ?? modelOf(before) ?? catalog.defaultModel;
+    const model = requireModel(catalog, prompt.variant === undefined ? asked : { ...asked, variant: prompt.variant });
     const keep = async (id: string): Promise<Accepted> => {
       const user: UserMessage = {
         id,

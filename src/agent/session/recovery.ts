@@ -7,7 +7,7 @@ import type { AssistantMessage, Part, ToolState } from '../protocol/types.ts';
 
 import type { Leases } from '../store/cluster.ts';
 import type { Store, Told } from '../store/store.ts';
-import { messageErrorOf, RunAborted } from '../turn/errors.ts';
+import { RunAborted, toMessageError } from '../turn/errors.ts';
 
 const NOT_MADE = 'The server was stopped before this call was made, so it was not made';
 const UNKNOWN = 'The server was stopped while this call was under way; whether it was carried out is not known';
@@ -42,7 +42,7 @@ const isAnswer = (told: Told): told is Left => told.info.role === 'assistant';
 const closing = ({ info, parts }: Left, now: number): Fact => {
   const { sessionID, providerID } = info;
   const ended = parts.map((part) => settled(part, now)).filter((part) => part !== undefined);
-  const error = messageErrorOf(new RunAborted(), providerID);
+  const error = toMessageError(new RunAborted(), providerID);
   const message: AssistantMessage = { ...info, error, finish: 'error', time: { ...info.time, completed: now } };
   return {
     changes: [...ended.map((part) => ({ kind: 'part' as const, part })), { kind: 'message', message }],
@@ -54,7 +54,7 @@ const closing = ({ info, parts }: Left, now: number): Fact => {
 };
 /** That the turn failed, and that nothing runs any more. */
 const over = ({ info: { sessionID, providerID } }: Left): Fact => {
-  const error = messageErrorOf(new RunAborted(), providerID);
+  const error = toMessageError(new RunAborted(), providerID);
   const told: Fact = { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
   return joined(told, statusFact(sessionID, { type: 'idle' }));
 };

@@ -1,16 +1,16 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Fact } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
-import { rulingForAll } from '../protocol/permission-rules.ts';
+import { actionForAll } from '../protocol/permission-rules.ts';
 import type { PermissionReply, PermissionRequest, Rule } from '../protocol/types.ts';
 import type { AskBoard, AskOutcome } from '../store/cluster.ts';
 
-export type Question = Omit<PermissionRequest, 'id'>;
+export type NewPermissionRequest = Omit<PermissionRequest, 'id'>;
 
 /** Questions to people that are open, and what was allowed for good. Nothing of it survives the process: a run does not either. */
 export type Approvals = {
   /** Asks, and waits for the answer. Rejects with the signal's reason when it aborts; the question is gone then. */
-  readonly ask: (directory: string, question: Question, signal: AbortSignal) => Promise<AskOutcome>;
+  readonly request: (directory: string, question: NewPermissionRequest, signal: AbortSignal) => Promise<AskOutcome>;
   readonly open: () => Promise<readonly PermissionRequest[]>;
   /**
    * False when there is no such question, or no longer. `always` also answers the other questions that it covers, of every
@@ -43,11 +43,11 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
   const answerCovered = async ({ permission }: PermissionRequest): Promise<void> => {
     const allowed = await board.allowed();
     const isCovered = (other: PermissionRequest): boolean =>
-      other.permission === permission && rulingForAll(allowed, permission, other.patterns) === 'allow';
+      other.permission === permission && actionForAll(allowed, permission, other.patterns) === 'allow';
     await answerAll(isCovered, { reply: 'always' });
   };
   return {
-    async ask(directory, question, signal) {
+    async request(directory, question, signal) {
       signal.throwIfAborted();
       const request: PermissionRequest = { ...question, id: ids('permission') };
       const { id: requestID, sessionID } = request;

@@ -5,11 +5,11 @@ import type { Meter, ToolFacts } from '../metrics.ts';
 import { NESTING_LIMIT } from '../protocol/request-schemas.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
 import type { LoopGuard } from './loop-guard.ts';
-import { createLeave, errorOutcome, type LeaveNeeds } from './permission-check.ts';
-import { type AgentTool, type AskedCall, boundedOutput, type OutputLimits, type ToolOutcome } from './tool.ts';
+import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from './permission-check.ts';
+import { type AgentTool, limitOutput, type OutputLimits, type RequestedCall, type ToolOutcome } from './tool.ts';
 
 /** Works through items in their order, so many at the same time. The work must not reject. */
-export const inLanes = async <Item>(
+export const runConcurrently = async <Item>(
   items: readonly Item[],
   lanes: number,
   work: (item: Item) => Promise<void>,
@@ -21,7 +21,7 @@ export const inLanes = async <Item>(
   await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
 };
 
-export type CallNeeds = LeaveNeeds & {
+export type CallNeeds = PermissionCheckNeeds & {
   readonly clock: Clock;
   readonly agent: string;
   readonly guard: LoopGuard;
@@ -36,7 +36,7 @@ export type CallNeeds = LeaveNeeds & {
 export type CallEnd = 'done' | 'rejected' | 'looping';
 
 /** What came of a call, and how the turn goes on. `part` is the call's own, or what it is shown as. */
-type Made = {
+type CallResult = {
   readonly part: ToolPart;
   readonly start: number;
   readonly outcome: ToolOutcome;
@@ -54,20 +54,20 @@ const LATE = 'The turn has no step left for this call, so it was not made.';
 const TOO_MANY = `One step makes at most ${CALLS_OF_A_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
 const OVER = 'The turn ended with another call of this step, so this one was not made.';
 
-const noSuchTool = (tools: readonly AgentTool[]): ToolOutcome => {
+const unknownToolOutcome = (tools: readonly AgentTool[]): ToolOutcome => {
   const known = tools.map(({ name }) => name).join(', ') || 'none';
   const output = `There is no tool of this name. The tools are: ${known}`;
   return { output, title: 'Invalid tool', metadata: {}, isError: false };
 };
 
 /** Makes the calls of one step. Each ends as a part that is completed or has failed, whatever happens. */
-export const createCaller = (needs: CallNeeds) => {
+export const createCallRunner = (needs: CallNeeds) => {
   const { clock, agent, tools, guard, outputLimits, publish } = needs;
-  const refusalOf = createLeave(needs);
+  const refusalOf = createPermissionCheck(needs);
 
   const endOf = (part: ToolPart, start: number, outcome: ToolOutcome): Fact => {
     const { input } = part.state;
-    const { shown, isCut } = boundedOutput(outcome.output, outputLimits);
+    const { shown, isCut } = limitOutput(outcome.output, outputLimits);
     const time = { start, end: clock.now() };
     const { title, metadata } = outcome;
     const state: ToolState = outcome.isError
@@ -80,12 +80,12 @@ export const createCaller = (needs: CallNeeds) => {
   };
   const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>
     publish(endOf(part, start, outcome));
-  const count = ({ part }: AskedCall, outcome: ToolFacts['outcome']): void => {
+  const count = ({ part }: RequestedCall, outcome: ToolFacts['outcome']): void => {
     const tool = tools.find(({ name }) => name === part.tool);
     needs.meter.toolCall({ server: tool?.origin?.server ?? (tool === undefined ? 'none' : 'gatehouse'), outcome });
   };
   /** None of them is made, and all are told so together. */
-  const refuse = async (calls: readonly AskedCall[], why: string): Promise<void> => {
+  const refuse = async (calls: readonly RequestedCall[], why: string): Promise<void> => {
     if (calls.length === 0) return;
     for (const one of calls) count(one, 'refused');
     const told = joined(...calls.map(({ part }) => endOf(part, clock.now(), errorOutcome(why))));
@@ -102,11 +102,17 @@ export const createCaller = (needs: CallNeeds) => {
       return errorOutcome('The tool failed in a way it should not. Whether it did anything is not known.');
     }
   };
-  const make = async ({ part, input, raw }: AskedCall, signal: AbortSignal): Promise<Made> => {
+  const make = async ({ part, input, raw }: RequestedCall, signal: AbortSignal): Promise<CallResult> => {
     const start = clock.now();
     const tool = tools.find(({ name }) => name === part.tool);
     if (tool === undefined) {
-      return { part: { ...part, tool: 'invalid' }, start, outcome: noSuchTool(tools), end: 'done', isRefused: true };
+      return {
+        part: { ...part, tool: 'invalid' },
+        start,
+        outcome: unknownToolOutcome(tools),
+        end: 'done',
+        isRefused: true,
+      };
     }
     if (input === undefined) {
       const what = `The arguments are not a JSON object (${raw.length} characters)`;
@@ -119,7 +125,7 @@ export const createCaller = (needs: CallNeeds) => {
     await publish(partFact({ ...part, state: running }, clock.now()));
     return { part, start, outcome: await outcomeOf(part, tool, signal), end: 'done' };
   };
-  const call = async (asked: AskedCall, signal: AbortSignal): Promise<CallEnd> => {
+  const call = async (asked: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
     signal.throwIfAborted();
     const { tool } = asked.part;
     const given = asked.input ?? asked.raw;
@@ -135,7 +141,7 @@ export const createCaller = (needs: CallNeeds) => {
     return end;
   };
   /** A call that was cut short still ends as a part of its own. */
-  const guarded = async (asked: AskedCall, signal: AbortSignal): Promise<CallEnd> => {
+  const guarded = async (asked: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
     try {
       return await call(asked, signal);
     } catch (error) {
@@ -147,7 +153,7 @@ export const createCaller = (needs: CallNeeds) => {
   };
   return {
     /** None of them, because the turn is at its end. */
-    async none(calls: readonly AskedCall[]): Promise<CallEnd> {
+    async none(calls: readonly RequestedCall[]): Promise<CallEnd> {
       await refuse(calls, LATE);
       return 'done';
     },
@@ -155,7 +161,7 @@ export const createCaller = (needs: CallNeeds) => {
      * Some at the same time, the others after them, and none any more once one has ended the turn; the worst end of them.
      * Rejects with the signal's reason, or another failure, once every call has ended.
      */
-    async all(calls: readonly AskedCall[], signal: AbortSignal): Promise<CallEnd> {
+    async all(calls: readonly RequestedCall[], signal: AbortSignal): Promise<CallEnd> {
       const ends: CallEnd[] = [];
       let failure: { readonly error: unknown } | undefined;
       const isOver = (): boolean => failure !== undefined || ends.some((end) => end !== 'done');
@@ -163,12 +169,12 @@ export const createCaller = (needs: CallNeeds) => {
         work.catch((error: unknown) => {
           failure ??= { error };
         });
-      const one = async (asked: AskedCall): Promise<void> => {
+      const one = async (asked: RequestedCall): Promise<void> => {
         if (isOver() && !signal.aborted) await refuse([asked], OVER);
         else ends.push(await guarded(asked, signal));
       };
       await attempt(refuse(calls.slice(CALLS_OF_A_STEP), TOO_MANY));
-      await inLanes(calls.slice(0, CALLS_OF_A_STEP), CALLS_AT_ONCE, (asked) => attempt(one(asked)));
+      await runConcurrently(calls.slice(0, CALLS_OF_A_STEP), CALLS_AT_ONCE, (asked) => attempt(one(asked)));
       if (failure !== undefined) throw failure.error;
       return ends.find((end) => end === 'looping') ?? ends.find((end) => end === 'rejected') ?? 'done';
     },

@@ -1,16 +1,16 @@
 /** What to do with a tool call that repeats itself. */
-export type LoopRuling = 'run' | 'refuse' | 'stop';
+export type LoopDecision = 'run' | 'refuse' | 'stop';
 
-const RUNS_OF_ONE_CALL = 3;
-const REFUSALS_OF_A_TURN = 3;
+const MAX_EQUAL_RUNS = 3;
+const MAX_REFUSALS = 3;
 
-const canonical = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(canonical);
+const sortKeys = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([left], [right]) => (left < right ? -1 : 1))
-      .map(([name, part]) => [name, canonical(part)]),
+      .map(([name, part]) => [name, sortKeys(part)]),
   );
 };
 
@@ -21,18 +21,18 @@ const canonical = (value: unknown): unknown => {
 export const createLoopGuard = () => {
   const seen = new Map<string, { runs: number; outcome: string | undefined }>();
   let refusals = 0;
-  const signatureOf = (name: string, input: unknown): string => JSON.stringify([name, canonical(input)]);
+  const signatureOf = (name: string, input: unknown): string => JSON.stringify([name, sortKeys(input)]);
   return {
     /** Counts a call that may run from here on: those that run at the same time must not all count as the first. */
-    rule(name: string, input: unknown): LoopRuling {
+    rule(name: string, input: unknown): LoopDecision {
       const signature = signatureOf(name, input);
       const known = seen.get(signature) ?? { runs: 0, outcome: undefined };
-      if (known.runs < RUNS_OF_ONE_CALL) {
+      if (known.runs < MAX_EQUAL_RUNS) {
         seen.set(signature, { ...known, runs: known.runs + 1 });
         return 'run';
       }
       refusals += 1;
-      return refusals > REFUSALS_OF_A_TURN ? 'stop' : 'refuse';
+      return refusals > MAX_REFUSALS ? 'stop' : 'refuse';
     },
     /** A call that tells something new was worth making: it starts anew. */
     told(name: string, input: unknown, outcome: string): void {

@@ -1,9 +1,9 @@
 import { isRecord } from '../../core/json.ts';
-import { rulesInForce, rulingUnder, type Worker } from '../protocol/permission-rules.ts';
+import { collectRules, decideAction, type RuleScope } from '../protocol/permission-rules.ts';
 import type { Action, Session, ToolPart } from '../protocol/types.ts';
 import type { Store, Told } from '../store/store.ts';
 import type { Approvals } from './approvals.ts';
-import type { TaskFamilies } from './task.ts';
+import type { TaskTracker } from './task.ts';
 import type { AgentTool, ToolOutcome } from './tool.ts';
 
 /** What a person reads of a preview: words of the tool's own answer, or ours where there is none to be shown. */
@@ -17,7 +17,7 @@ const UNKNOWN =
 const CONTRADICTORY =
   'The tool server has previewed this token more than once, and not with the same words, so none of them are shown. Reject the call';
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -25,14 +25,14 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const textsIn = (value: unknown, names: readonly string[]): Preview =>
+const pickTexts = (value: unknown, names: readonly string[]): Preview =>
   Object.fromEntries(
     names.flatMap((name) => (isRecord(value) && typeof value[name] === 'string' ? [[name, value[name]]] : [])),
   );
 
-const previewIn = (output: unknown, token: string): Preview | undefined => {
+const parsePreview = (output: unknown, token: string): Preview | undefined => {
   if (!isRecord(output) || output.preview_token !== token || typeof output.summary !== 'string') return undefined;
-  const user = textsIn(output.user, ['email', 'username', 'status', 'role']);
+  const user = pickTexts(output.user, ['email', 'username', 'status', 'role']);
   return {
     summary: output.summary,
     ...(Object.keys(user).length === 0 ? {} : { user }),
@@ -41,28 +41,28 @@ const previewIn = (output: unknown, token: string): Preview | undefined => {
 };
 
 /** The preview tool of the server that a tool really comes from, whatever other tools are called. */
-const siblingOf = ({ origin }: AgentTool, tools: readonly AgentTool[]): AgentTool | undefined =>
+const findPreviewTool = ({ origin }: AgentTool, tools: readonly AgentTool[]): AgentTool | undefined =>
   origin === undefined
     ? undefined
     : tools.find((other) => other.origin?.server === origin.server && other.origin.tool === PREVIEW_TOOL);
 
-const previewsIn = (messages: readonly Told[], tool: string, token: string): readonly Preview[] =>
+const findPreviews = (messages: readonly Told[], tool: string, token: string): readonly Preview[] =>
   messages
     .flatMap(({ parts }) => parts)
     .flatMap((part) =>
       part.type === 'tool' && part.tool === tool && part.state.status === 'completed' ? [part.state] : [],
     )
-    .map(({ output }) => previewIn(parsed(output), token))
+    .map(({ output }) => parsePreview(parseJson(output), token))
     .filter((preview) => preview !== undefined);
 
-const previewFor = (previews: readonly Preview[]): Preview => {
+const agreedPreview = (previews: readonly Preview[]): Preview => {
   const [first, ...more] = previews;
   if (first === undefined) return { summary: UNKNOWN, warnings: [] };
   const isAgreed = more.every((other) => JSON.stringify(other) === JSON.stringify(first));
   return isAgreed ? first : { summary: CONTRADICTORY, warnings: [] };
 };
 
-export type AskedAbout = {
+export type PreviewNeeds = {
   readonly tool: AgentTool;
   /** All that the agent has. */
   readonly tools: readonly AgentTool[];
@@ -75,24 +75,24 @@ export type AskedAbout = {
  * What a person should see beside the arguments of a call: when one of them is the token of a preview, who and what the
  * preview was about. Only answers of the same tool server count: what a model or another tool says may be made up.
  */
-export const previewWordsFor = async ({ tool, tools, input, said }: AskedAbout): Promise<Preview> => {
+export const previewMetadata = async ({ tool, tools, input, said }: PreviewNeeds): Promise<Preview> => {
   const token = input.preview_token;
   if (typeof token !== 'string') return {};
-  const sibling = siblingOf(tool, tools);
-  return { preview: previewFor(sibling === undefined ? [] : previewsIn(await said(), sibling.name, token)) };
+  const sibling = findPreviewTool(tool, tools);
+  return { preview: agreedPreview(sibling === undefined ? [] : findPreviews(await said(), sibling.name, token)) };
 };
 
-export type LeaveNeeds = {
+export type PermissionCheckNeeds = {
   readonly directory: string;
   readonly tools: readonly AgentTool[];
   /** What the rules say at this moment: they may change while a turn runs. */
-  readonly ruling: (tool: string, patterns: readonly string[]) => Promise<Action>;
+  readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
   readonly approvals: Approvals;
   readonly said: () => Promise<readonly Told[]>;
 };
 
 /** Why a call was not made, in words for the model, and whether a person said no to more than this call. */
-export type Refusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'rejected' };
+export type CallRefusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'rejected' };
 
 /** An outcome that the model hears of as an error. */
 export const errorOutcome = (output: string): ToolOutcome => ({ output, title: '', metadata: {}, isError: true });
@@ -102,46 +102,46 @@ const REJECTED = 'The user rejected this call.';
 const EXPIRED = 'Nobody answered the question whether this call may be made, so it was not made.';
 
 /** Whether a call may be made, by the rules or by what a person says: nothing when it may. */
-export const createLeave =
-  ({ directory, tools, ruling, approvals, said }: LeaveNeeds) =>
-  async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<Refusal | undefined> => {
+export const createPermissionCheck =
+  ({ directory, tools, currentAction, approvals, said }: PermissionCheckNeeds) =>
+  async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<CallRefusal | undefined> => {
     const { input } = part.state;
-    const patterns = tool.patternsOf(input);
-    const action = await ruling(tool.name, patterns);
+    const patterns = tool.patternsFor(input);
+    const action = await currentAction(tool.name, patterns);
     if (action === 'allow') return undefined;
-    const denied: Refusal = { outcome: errorOutcome(DENIED), end: 'done' };
+    const denied: CallRefusal = { outcome: errorOutcome(DENIED), end: 'done' };
     if (action === 'deny') return denied;
     const { sessionID, messageID, callID } = part;
-    const metadata = { tool: tool.name, input, ...(await previewWordsFor({ tool, tools, input, said })) };
+    const metadata = { tool: tool.name, input, ...(await previewMetadata({ tool, tools, input, said })) };
     const question = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
-    const reply = await approvals.ask(directory, { ...question, tool: { messageID, callID } }, signal);
+    const reply = await approvals.request(directory, { ...question, tool: { messageID, callID } }, signal);
     // The rules may say another thing than when the question was asked.
     if (reply.reply === 'once' || reply.reply === 'always')
-      return (await ruling(tool.name, patterns)) === 'deny' ? denied : undefined;
+      return (await currentAction(tool.name, patterns)) === 'deny' ? denied : undefined;
     if (reply.reply === 'expired') return { outcome: errorOutcome(EXPIRED), end: 'rejected' };
     if (reply.message === undefined) return { outcome: errorOutcome(REJECTED), end: 'rejected' };
     return { outcome: errorOutcome(`${REJECTED} They say: ${reply.message}`), end: 'done' };
   };
 
-export type RulingsNeeds = {
+export type PermissionActionNeeds = {
   readonly store: Pick<Store, 'session'>;
   readonly approvals: Pick<Approvals, 'allowed'>;
-  readonly families: Pick<TaskFamilies, 'parentOf'>;
+  readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
 };
 
 /** What the rules say of a call when it is to be made, and not when its turn began. A session that is gone allows nothing. */
-export const createCurrentRulings = ({ store, approvals, families }: RulingsNeeds) => {
+export const createPermissionActions = ({ store, approvals, taskTracker }: PermissionActionNeeds) => {
   /** The sessions that one works for at the moment. */
   const above = async (sessionID: string): Promise<readonly Session[]> => {
-    const parentID = families.parentOf(sessionID);
+    const parentID = taskTracker.parentOf(sessionID);
     const parent = parentID === undefined ? undefined : await store.session(parentID);
     return parent === undefined ? [] : [parent, ...(await above(parent.id))];
   };
-  return ({ agent, session: { id }, user }: Worker) =>
+  return ({ agent, session: { id }, user }: RuleScope) =>
     async (tool: string, patterns: readonly string[]): Promise<Action> => {
       const session = await store.session(id);
       if (session === undefined) return 'deny';
-      const rules = rulesInForce({ agent, session, user, above: await above(id) });
-      return rulingUnder(rules, { tool, patterns }, await approvals.allowed());
+      const rules = collectRules({ agent, session, user, ancestors: await above(id) });
+      return decideAction(rules, { tool, patterns }, await approvals.allowed());
     };
 };

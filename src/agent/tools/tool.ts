@@ -10,7 +10,7 @@ export type ToolOutcome = {
 };
 
 /** A call that a model has asked for. `input` is undefined when its arguments are no JSON object, or one that lies too deep. */
-export type AskedCall = {
+export type RequestedCall = {
   readonly part: ToolPart;
   readonly input: Readonly<Record<string, unknown>> | undefined;
   readonly raw: string;
@@ -30,9 +30,9 @@ export type AgentTool = ToolSpec & {
   /** The tool server that it is really of, and its name there: others may have names that look like it. */
   readonly origin?: { readonly server: string; readonly tool: string };
   /** What a permission rule's pattern is held against; `*` when the arguments do not matter. */
-  readonly patternsOf: (input: Readonly<Record<string, unknown>>) => readonly string[];
+  readonly patternsFor: (input: Readonly<Record<string, unknown>>) => readonly string[];
   /** The tool without what these rules deny of it, where a part of it can be denied; nothing when all of it is. */
-  readonly underRules?: (rules: readonly Rule[]) => AgentTool | undefined;
+  readonly limitedBy?: (rules: readonly Rule[]) => AgentTool | undefined;
   /** Rejects with the signal's reason when that aborts; every other failure is an outcome. */
   readonly run: (input: Readonly<Record<string, unknown>>, context: CallContext) => Promise<ToolOutcome>;
 };
@@ -40,7 +40,7 @@ export type AgentTool = ToolSpec & {
 /** How much of a tool's output a model is shown. The whole is kept. */
 export type OutputLimits = { readonly maxLines: number; readonly maxBytes: number };
 
-export type BoundedOutput = { readonly shown: string; readonly isCut: boolean };
+export type LimitedOutput = { readonly shown: string; readonly isCut: boolean };
 
 const encoder = new TextEncoder();
 
@@ -53,7 +53,7 @@ const withinBytes = (text: string, limit: number): string => {
 };
 
 /** The beginning of an output, and a last line that says how much is left out. */
-export const boundedOutput = (text: string, { maxLines, maxBytes }: OutputLimits): BoundedOutput => {
+export const limitOutput = (text: string, { maxLines, maxBytes }: OutputLimits): LimitedOutput => {
   const lines = text.split('\n', maxLines + 1);
   const kept = withinBytes(lines.slice(0, maxLines).join('\n'), maxBytes);
   if (kept.length === text.length) return { shown: text, isCut: false };

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
-import { modelNamed, type Voices } from '../agents/catalog.ts';
-import type { Voice } from '../agents/types.ts';
+import { type AgentCatalog, requireModel } from '../agents/catalog.ts';
+import type { Responder } from '../agents/types.ts';
 import { type Fact, joined } from '../events/publisher.ts';
 import { type Answered, messageFact, openedMessage, partFact, statusFact } from '../events/records.ts';
 import { contextTokensOf, costOf } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
-import { type ChatMessage, type ChatModel, ModelProblem } from '../model/types.ts';
+import { type ChatModel, ModelError, type ModelMessage } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { AssistantMessage, CompactionPart, ModelRef, Session, UserMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
@@ -13,11 +13,11 @@ import { agentFor } from '../session/prompt.ts';
 import { droppedFact, withoutRevert } from '../session/revert.ts';
 import { noSession, type Sessions } from '../session/sessions.ts';
 import type { Store, Told } from '../store/store.ts';
-import { isExpectedEnd, messageErrorOf } from './errors.ts';
-import { historyOf, shortened } from './history.ts';
-import { type AskNeeds, askModel, type StepEnd } from './model-call.ts';
-import { createStepParts, type StepParts } from './response-parts.ts';
-import type { TurnNeeds } from './types.ts';
+import { isExpectedEnd, toMessageError } from './errors.ts';
+import { toModelHistory, truncateMessages } from './history.ts';
+import { callModel, type ModelCallNeeds, type ModelCallResult } from './model-call.ts';
+import { createResponseParts, type ResponseParts } from './response-parts.ts';
+import type { TurnContext } from './types.ts';
 
 const INSTRUCTION =
   'Summarise this conversation for whoever carries it on without having seen it: what is wanted, what was found out and done, with every id, amount, name and reference that still matters, what failed, and what comes next. Write nothing else.';
@@ -25,8 +25,8 @@ const INSTRUCTION =
 /** How long a text of the conversation may be when it is summed up; a conversation that is still too long is tried once more. */
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
-export type SummariseNeeds = AskNeeds &
-  Pick<TurnNeeds, 'account'> & { readonly ids: Ids; readonly said: readonly Told[] };
+export type SummariseNeeds = ModelCallNeeds &
+  Pick<TurnContext, 'addUsage'> & { readonly ids: Ids; readonly said: readonly Told[] };
 
 /** Whether the last answer has left too little of the context for another one. */
 export const isContextFull = (messages: readonly Told[], usableTokens: number | undefined): boolean => {
@@ -38,32 +38,32 @@ export const isContextFull = (messages: readonly Told[], usableTokens: number | 
 };
 
 /** The agent at work with the model and the words of whoever sums up. */
-const summarisingVoice = ({ agent, summariser }: Voice): Voice => ({
+const toSummarisingResponder = ({ agent, summariser }: Responder): Responder => ({
   agent: { ...agent, prompt: summariser.prompt ?? agent.prompt },
   model: summariser.model,
   summariser,
 });
 
 /** The model that is there splits thoughts off where the one at work does; this one may be another. */
-const modelOf = (model: ChatModel, { agent: _, model: atWork, summariser }: Voice): ChatModel =>
+const modelFor = (model: ChatModel, { agent: _, model: atWork, summariser }: Responder): ChatModel =>
   summariser.model.splitsThinking && !atWork.splitsThinking ? (...asked) => splitThinking(model(...asked)) : model;
 
-const askFor = async (
+const requestText = async (
   needs: SummariseNeeds,
-  { asked: { session, user, voice }, parts }: { readonly asked: Answered; readonly parts: StepParts },
+  { asked: { session, user, responder }, parts }: { readonly asked: Answered; readonly parts: ResponseParts },
   signal: AbortSignal,
-): Promise<StepEnd> => {
-  const history = historyOf(needs.said, user.id);
-  const instruction: ChatMessage = { role: 'user', content: [{ kind: 'text', text: INSTRUCTION }] };
-  const ask = (limitChars: number): Promise<StepEnd> => {
-    const messages = [...shortened(history, limitChars), instruction];
-    const { target } = voice.model;
-    const request = { target, system: voice.agent.prompt, messages, tools: [], sessionID: session.id };
-    return askModel(needs, { request, parts }, signal);
+): Promise<ModelCallResult> => {
+  const history = toModelHistory(needs.said, user.id);
+  const instruction: ModelMessage = { role: 'user', content: [{ kind: 'text', text: INSTRUCTION }] };
+  const ask = (limitChars: number): Promise<ModelCallResult> => {
+    const messages = [...truncateMessages(history, limitChars), instruction];
+    const { target } = responder.model;
+    const request = { target, system: responder.agent.prompt, messages, tools: [], sessionID: session.id };
+    return callModel(needs, { request, parts }, signal);
   };
   const [longer, shorter] = TEXT_LIMITS_CHARS;
   return ask(longer).catch(async (error: unknown) => {
-    if (!(error instanceof ModelProblem) || error.kind !== 'overflow') throw error;
+    if (!(error instanceof ModelError) || error.kind !== 'overflow') throw error;
     await needs.publish(parts.end('The summary was begun anew', true));
     return ask(shorter);
   });
@@ -84,23 +84,23 @@ export const writeSummary = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { clock, ids, publish } = needs;
-  const voice = summarisingVoice(given.asked.voice);
-  const model = modelOf(needs.model, given.asked.voice);
-  const asked = { ...given.asked, voice };
+  const responder = toSummarisingResponder(given.asked.responder);
+  const model = modelFor(needs.model, given.asked.responder);
+  const asked = { ...given.asked, responder };
   const sessionID = asked.session.id;
   // Prompts that wait stand behind the request.
   const [last] = [request.id, ...needs.said.map(({ info }) => info.id)].toSorted().toReversed();
   const id = ids('message', last);
   const opened = openedMessage({ ...asked, user: request }, { id, now: clock.now() });
-  const parts = createStepParts({ ids, clock, sessionID, messageID: opened.id });
+  const parts = createResponseParts({ ids, clock, sessionID, messageID: opened.id });
   await publish(messageFact(opened));
   const completed = () => ({ ...opened.time, completed: clock.now() });
   try {
-    const { finish, tokens, untold } = await askFor({ ...needs, model }, { asked, parts }, signal);
-    const cost = costOf(tokens, voice.model.prices);
-    await needs.account({ tokens, cost }, (changed) => joined(untold, changed));
+    const { finish, tokens, unpublished: untold } = await requestText({ ...needs, model }, { asked, parts }, signal);
+    const cost = costOf(tokens, responder.model.prices);
+    await needs.addUsage({ tokens, cost }, (changed) => joined(untold, changed));
     // An empty one would put nothing in the place of everything.
-    if (parts.text().trim() === '') throw new ModelProblem('cut-off', 'The summary was empty');
+    if (parts.text().trim() === '') throw new ModelError('cut-off', 'The summary was empty');
     await publish(parts.end('A summary makes no calls', false));
     const message = { ...opened, time: completed(), cost, tokens, finish, summary: true };
     const more: Fact = { drafts: [{ type: 'session.compacted', properties: { sessionID } }] };
@@ -140,7 +140,7 @@ export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: 
 export type SummaryRequestNeeds = {
   readonly store: Pick<Store, 'messages' | 'outline'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
-  readonly voices: Voices;
+  readonly catalog: AgentCatalog;
   readonly ids: Ids;
   readonly clock: Clock;
   /** Whether a session is being removed: it takes nothing in any more. */
@@ -148,7 +148,7 @@ export type SummaryRequestNeeds = {
 };
 
 /** Whether a message asks for a summary rather than for an answer. */
-export const asksForSummary = ({ parts }: Pick<Told, 'parts'>): boolean =>
+export const isSummaryRequest = ({ parts }: Pick<Told, 'parts'>): boolean =>
   parts.some((part) => part.type === 'compaction' && !part.auto);
 
 /**
@@ -156,13 +156,13 @@ export const asksForSummary = ({ parts }: Pick<Told, 'parts'>): boolean =>
  * prompt. Nothing when nothing was said yet.
  */
 export const requestSummary = async (
-  { store, sessions, voices, ids, clock, isClosing }: SummaryRequestNeeds,
+  { store, sessions, catalog, ids, clock, isClosing }: SummaryRequestNeeds,
   sessionID: string,
   asked: ModelRef,
 ): Promise<{ readonly session: Session; readonly user: UserMessage } | undefined> => {
   const before = await sessions.get(sessionID);
-  const model = modelNamed(voices, asked);
-  const agent = agentFor(voices, before, undefined).name;
+  const model = requireModel(catalog, asked);
+  const agent = agentFor(catalog, before, undefined).name;
   if ((await store.outline(sessionID, { limit: 1 })).length === 0) return undefined;
   const now = clock.now();
   const id = await createMessageIDs({ store, ids })(sessionID);
@@ -183,13 +183,17 @@ export const requestSummary = async (
  * Answers a request for a summary: the turn is that one message. As with any turn, whatever goes wrong ends as its error,
  * and nothing is then in the place of what was said.
  */
-export const runSummary = async (needs: TurnNeeds, asked: Answered, signal: AbortSignal): Promise<AssistantMessage> => {
+export const runSummary = async (
+  needs: TurnContext,
+  asked: Answered,
+  signal: AbortSignal,
+): Promise<AssistantMessage> => {
   const { publish, store, onBug } = needs;
   const { session, user: request } = asked;
   const sessionID = session.id;
   let closed: AssistantMessage | undefined;
   const close: CloseSummary = async ({ message, more, error: failure }) => {
-    const error = failure === undefined ? undefined : messageErrorOf(failure, message.providerID);
+    const error = failure === undefined ? undefined : toMessageError(failure, message.providerID);
     closed = error === undefined ? message : { ...message, error };
     const told: Fact =
       error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { ModelProblem } from '../model/types.ts';
+import { ModelError } from '../model/types.ts';
 import type { MessageError } from '../protocol/types.ts';
 import { LeaseLost } from '../store/errors.ts';
 
@@ -13,15 +13,15 @@ export class RunAborted extends Error {
 }
 
 /** Ends a turn that took too long. */
-export class TurnTooLong extends Error {
-  override readonly name = 'TurnTooLong';
+export class TurnTimeout extends Error {
+  override readonly name = 'TurnTimeout';
 
   constructor(limitMs: number) {
     super(`The turn was not done after ${limitMs} ms`);
   }
 }
 
-const ofModel = (problem: ModelProblem, providerID: string): MessageError => {
+const fromModelError = (problem: ModelError, providerID: string): MessageError => {
   const { kind, message, statusCode, isRetryable } = problem;
   if (kind === 'auth') return { name: 'ProviderAuthError', data: { providerID, message } };
   if (kind === 'overflow') return { name: 'ContextOverflowError', data: { message } };
@@ -30,9 +30,9 @@ const ofModel = (problem: ModelProblem, providerID: string): MessageError => {
 };
 
 /** Why a turn failed, in the words of the wire. Of a bug nothing is told but that it was one. */
-export const messageErrorOf = (error: unknown, providerID: string): MessageError => {
-  if (error instanceof ModelProblem) return ofModel(error, providerID);
-  if (error instanceof TurnTooLong) return endedByServer(error.message);
+export const toMessageError = (error: unknown, providerID: string): MessageError => {
+  if (error instanceof ModelError) return fromModelError(error, providerID);
+  if (error instanceof TurnTimeout) return serverEndedTurn(error.message);
   if (
     error instanceof RunAborted ||
     error instanceof LeaseLost ||
@@ -45,10 +45,10 @@ export const messageErrorOf = (error: unknown, providerID: string): MessageError
 
 /** Whether a turn may end so. Anything else is a bug. */
 export const isExpectedEnd = (error: unknown): boolean =>
-  error instanceof ModelProblem ||
+  error instanceof ModelError ||
   error instanceof RunAborted ||
   error instanceof LeaseLost ||
-  error instanceof TurnTooLong;
+  error instanceof TurnTimeout;
 
 /** A turn that the server itself ended, and why. */
-export const endedByServer = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });
+export const serverEndedTurn = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });

@@ -1,10 +1,10 @@
-import type { ChatMessage } from '../model/types.ts';
+import type { ModelMessage } from '../model/types.ts';
 import { isWithdrawn, type Part, type ToolPart } from '../protocol/types.ts';
 import type { Told } from '../store/store.ts';
 
-type UserContent = Extract<ChatMessage, { readonly role: 'user' }>['content'];
+type UserContent = Extract<ModelMessage, { readonly role: 'user' }>['content'];
 
-const contentOf = (parts: readonly Part[]): UserContent =>
+const toUserContent = (parts: readonly Part[]): UserContent =>
   parts.flatMap((part): UserContent => {
     if (part.type === 'text') return part.text === '' ? [] : [{ kind: 'text', text: part.text }];
     if (part.type !== 'file') return [];
@@ -12,27 +12,27 @@ const contentOf = (parts: readonly Part[]): UserContent =>
     return [{ kind: 'file', mime, url, ...(filename === undefined ? {} : { filename }) }];
   });
 
-const resultOf = ({ callID, tool, state }: ToolPart) => {
+const toToolResult = ({ callID, tool, state }: ToolPart) => {
   const told = { id: callID, name: tool };
   if (state.status === 'completed') return { ...told, output: state.output, isError: false };
   // A call that never ended must have a result all the same: backends refuse a call without one.
   return { ...told, output: state.status === 'error' ? state.error : 'The call was interrupted', isError: true };
 };
 
-const saidBy = ({ info, parts }: Told): readonly ChatMessage[] => {
+const toModelMessages = ({ info, parts }: Told): readonly ModelMessage[] => {
   if (info.role === 'user') {
-    const content = contentOf(parts);
+    const content = toUserContent(parts);
     return content.length === 0 ? [] : [{ role: 'user', content }];
   }
-  const text = textIn(parts);
+  const text = joinTexts(parts);
   const tools = parts.filter((part) => part.type === 'tool').filter((part) => !isWithdrawn(part));
   const calls = tools.map(({ callID, tool, state }) => ({ id: callID, name: tool, input: state.input }));
   if (text === '' && calls.length === 0) return [];
-  const said: ChatMessage = { role: 'assistant', text, calls };
-  return calls.length === 0 ? [said] : [said, { role: 'tool', results: tools.map(resultOf) }];
+  const said: ModelMessage = { role: 'assistant', text, calls };
+  return calls.length === 0 ? [said] : [said, { role: 'tool', results: tools.map(toToolResult) }];
 };
 
-const textIn = (parts: readonly Part[]): string =>
+const joinTexts = (parts: readonly Part[]): string =>
   parts
     .filter((part) => part.type === 'text')
     .map((part) => part.text)
@@ -43,47 +43,50 @@ const isSummary = ({ info }: Told): boolean => info.role === 'assistant' && info
 const isCompaction = ({ parts }: Told): boolean => parts.some(({ type }) => type === 'compaction');
 
 /** A message, and where it stands among those of its session. */
-type Standing = { readonly told: Told; readonly place: number };
+type PositionedMessage = { readonly stored: Told; readonly position: number };
 
 /**
  * Every message up to the one that is being answered, each followed by its answers, and that one at the end: those that wait
  * their turn come later. One that was answered counts wherever it stands.
  */
-const inOrder = (messages: readonly Standing[], askedID: string): readonly Standing[] => {
-  const answers = Map.groupBy(messages, ({ told: { info } }) => (info.role === 'assistant' ? info.parentID : ''));
-  const asked = messages.filter(({ told }) => told.info.id === askedID);
-  const askedPlace = asked[0]?.place ?? messages.length;
-  const before = messages.filter(({ told, place }) => {
+const orderByPrompt = (messages: readonly PositionedMessage[], askedID: string): readonly PositionedMessage[] => {
+  const answers = Map.groupBy(messages, ({ stored: { info } }) => (info.role === 'assistant' ? info.parentID : ''));
+  const asked = messages.filter(({ stored: told }) => told.info.id === askedID);
+  const askedPlace = asked[0]?.position ?? messages.length;
+  const before = messages.filter(({ stored: told, position: place }) => {
     const { id, role } = told.info;
     return role === 'user' && (place < askedPlace || (place > askedPlace && answers.has(id))) && !isCompaction(told);
   });
-  return [...before, ...asked].flatMap((one) => [one, ...(answers.get(one.told.info.id) ?? [])]);
+  return [...before, ...asked].flatMap((one) => [one, ...(answers.get(one.stored.info.id) ?? [])]);
 };
 
 /**
  * Where what a summary does not hold begins. When it was made an answer was begun: what is said in that comes after the
  * summary. The message that it answers and those before that one are in the summary; of those that waited none is.
  */
-const heldBy = (messages: readonly Standing[], summary: Standing) => {
-  const { info: summed } = summary.told;
-  const request = messages.find(({ told }) => summed.role === 'assistant' && told.info.id === summed.parentID);
+const summarizedBy = (messages: readonly PositionedMessage[], summary: PositionedMessage) => {
+  const { info: summed } = summary.stored;
+  const request = messages.find(({ stored: told }) => summed.role === 'assistant' && told.info.id === summed.parentID);
   // Somebody asked for it when it was its turn: everything before it was answered.
-  if (request?.told.parts.some((part) => part.type === 'compaction' && !part.auto))
+  if (request?.stored.parts.some((part) => part.type === 'compaction' && !part.auto))
     return {
-      answers: ({ place }: Standing): boolean => place <= summary.place,
-      prompts: ({ place }: Standing): boolean => place <= request.place,
+      answers: ({ position: place }: PositionedMessage): boolean => place <= summary.position,
+      prompts: ({ position: place }: PositionedMessage): boolean => place <= request.position,
     };
-  const compactions = new Set(messages.filter(({ told }) => isCompaction(told)).map(({ told }) => told.info.id));
-  const begun = messages.findLast(
-    ({ told: { info }, place }) =>
-      info.role === 'assistant' && place < summary.place && !compactions.has(info.parentID),
+  const compactions = new Set(
+    messages.filter(({ stored: told }) => isCompaction(told)).map(({ stored: told }) => told.info.id),
   );
-  const info = begun?.told.info;
+  const begun = messages.findLast(
+    ({ stored: { info }, position: place }) =>
+      info.role === 'assistant' && place < summary.position && !compactions.has(info.parentID),
+  );
+  const info = begun?.stored.info;
   const answeredID = info?.role === 'assistant' ? info.parentID : undefined;
-  const answered = messages.find(({ told }) => told.info.id === answeredID);
+  const answered = messages.find(({ stored: told }) => told.info.id === answeredID);
   return {
-    answers: ({ place }: Standing): boolean => place <= summary.place && place !== begun?.place,
-    prompts: ({ place }: Standing): boolean => place <= (answered?.place ?? -1),
+    answers: ({ position: place }: PositionedMessage): boolean =>
+      place <= summary.position && place !== begun?.position,
+    prompts: ({ position: place }: PositionedMessage): boolean => place <= (answered?.position ?? -1),
   };
 };
 
@@ -92,48 +95,51 @@ const heldBy = (messages: readonly Standing[], summary: Standing) => {
  * thoughts; where there is a summary, what came after it, and the message itself. The messages stand in their order: ids
  * may be of several clocks and are not compared.
  */
-export const historyOf = (messages: readonly Told[], askedID: string): readonly ChatMessage[] => {
-  const standing = messages.map((told, place): Standing => ({ told, place }));
-  const said = inOrder(standing, askedID);
-  const summary = standing.findLast(({ told }) => isSummary(told));
-  if (summary === undefined) return said.flatMap(({ told }) => saidBy(told));
-  const text = `What happened before, in short:\n${textIn(summary.told.parts)}`;
-  const held = heldBy(standing, summary);
+export const toModelHistory = (messages: readonly Told[], askedID: string): readonly ModelMessage[] => {
+  const standing = messages.map((told, place): PositionedMessage => ({ stored: told, position: place }));
+  const said = orderByPrompt(standing, askedID);
+  const summary = standing.findLast(({ stored: told }) => isSummary(told));
+  if (summary === undefined) return said.flatMap(({ stored: told }) => toModelMessages(told));
+  const text = `What happened before, in short:\n${joinTexts(summary.stored.parts)}`;
+  const held = summarizedBy(standing, summary);
   const since = said.filter((one) => {
-    const { info } = one.told;
+    const { info } = one.stored;
     return info.role === 'assistant' ? !held.answers(one) : info.id === askedID || !held.prompts(one);
   });
-  return [{ role: 'user', content: [{ kind: 'text', text }] }, ...since.flatMap(({ told }) => saidBy(told))];
+  return [
+    { role: 'user', content: [{ kind: 'text', text }] },
+    ...since.flatMap(({ stored: told }) => toModelMessages(told)),
+  ];
 };
 
-const cut = (text: string, limitChars: number): string =>
+const truncate = (text: string, limitChars: number): string =>
   text.length <= limitChars ? text : `${text.slice(0, limitChars).toWellFormed()}…`;
 
 /** The same conversation with no text in it that is longer than so many characters, and with the names of files for files. */
-export const shortened = (messages: readonly ChatMessage[], limitChars: number): readonly ChatMessage[] =>
-  messages.map((message): ChatMessage => {
+export const truncateMessages = (messages: readonly ModelMessage[], limitChars: number): readonly ModelMessage[] =>
+  messages.map((message): ModelMessage => {
     switch (message.role) {
       case 'user':
         return {
           ...message,
           content: message.content.map((piece) => {
             const text = piece.kind === 'text' ? piece.text : `(a file: ${piece.filename ?? piece.mime})`;
-            return { kind: 'text', text: cut(text, limitChars) };
+            return { kind: 'text', text: truncate(text, limitChars) };
           }),
         };
       case 'assistant':
         return {
           ...message,
-          text: cut(message.text, limitChars),
+          text: truncate(message.text, limitChars),
           calls: message.calls.map((call) => {
             const given = JSON.stringify(call.input) ?? '';
-            return given.length <= limitChars ? call : { ...call, input: { beginning: cut(given, limitChars) } };
+            return given.length <= limitChars ? call : { ...call, input: { beginning: truncate(given, limitChars) } };
           }),
         };
       case 'tool':
         return {
           ...message,
-          results: message.results.map((result) => ({ ...result, output: cut(result.output, limitChars) })),
+          results: message.results.map((result) => ({ ...result, output: truncate(result.output, limitChars) })),
         };
       default:
         return message satisfies never;

@@ -2,27 +2,27 @@ import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Fact } from '../events/publisher.ts';
 import { type Meter, meteredCall } from '../metrics.ts';
-import { type ChatModel, type ChatRequest, ModelProblem } from '../model/types.ts';
+import { type ChatModel, ModelError, type ModelRequest } from '../model/types.ts';
 import type { Finish, MessageTokens, SessionStatus } from '../protocol/types.ts';
-import type { StepParts } from './response-parts.ts';
+import type { ResponseParts } from './response-parts.ts';
 
 const ATTEMPT_LIMIT = 5;
 const FIRST_DELAY_MS = 2000;
-const LONGEST_DELAY_MS = 30_000;
+const MAX_DELAY_MS = 30_000;
 /** A backend that wants to be left alone for longer is answered with its refusal. */
-const LONGEST_ASKED_MS = 60_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 const JITTER = 0.25;
 
 /** How long to wait before a step is tried again, or nothing when it has failed: whole milliseconds. `attempt` counts from 1, `chance` is 0 to 1. */
-export const retryDelayMs = (problem: ModelProblem, attempt: number, chance: number): number | undefined => {
+export const retryDelayMs = (problem: ModelError, attempt: number, chance: number): number | undefined => {
   if (!problem.isRetryable || attempt > ATTEMPT_LIMIT) return undefined;
   if (problem.retryAfterMs !== undefined) {
-    return problem.retryAfterMs <= LONGEST_ASKED_MS ? Math.ceil(problem.retryAfterMs) : undefined;
+    return problem.retryAfterMs <= MAX_RETRY_AFTER_MS ? Math.ceil(problem.retryAfterMs) : undefined;
   }
-  return Math.round(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (1 + JITTER * chance));
+  return Math.round(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (1 + JITTER * chance));
 };
 
-export type BatchNeeds = {
+export type BatchOptions = {
   readonly clock: Clock;
   /** How long the first item after a silence waits for others. */
   readonly gatherMs: number;
@@ -33,7 +33,7 @@ export type BatchNeeds = {
 };
 
 /** A promise that is waited for in several places and can be fulfilled from outside. */
-const createBell = () => {
+const createLatch = () => {
   let bell = Promise.withResolvers<void>();
   return {
     ring: () => bell.resolve(),
@@ -48,14 +48,14 @@ const createBell = () => {
  * What has arrived since the last look, together: a source that is faster than its reader comes in larger pieces instead
  * of piling up. Ending early ends the source.
  */
-export async function* batched<Item>(
+export async function* readBatches<Item>(
   source: AsyncIterable<Item>,
-  { clock, gatherMs, intervalMs, limit }: BatchNeeds,
+  { clock, gatherMs, intervalMs, limit }: BatchOptions,
 ): AsyncGenerator<readonly Item[]> {
   const iterator = source[Symbol.asyncIterator]();
-  const arrived = createBell();
-  const taken = createBell();
-  const over = createBell();
+  const arrived = createLatch();
+  const taken = createLatch();
+  const over = createLatch();
   let ready: Item[] = [];
   let isOver = false;
   let failure: { readonly error: unknown } | undefined;
@@ -110,7 +110,7 @@ export async function* batched<Item>(
   }
 }
 
-export type AskNeeds = {
+export type ModelCallNeeds = {
   readonly clock: Clock;
   readonly model: ChatModel;
   /** From 0 to 1, for spreading retries. */
@@ -120,11 +120,11 @@ export type AskNeeds = {
   readonly show: (status: SessionStatus) => Promise<unknown>;
 };
 
-export type StepEnd = {
+export type ModelCallResult = {
   readonly finish: Finish;
   readonly tokens: MessageTokens;
   /** The last of what was said. Whoever asked tells it, together with what comes of it. */
-  readonly untold: Fact;
+  readonly unpublished: Fact;
 };
 
 /** Fast enough to read along, and few enough for a disk. */
@@ -134,22 +134,22 @@ const GATHER_MS = 1;
 const READ_AHEAD = 2000;
 
 /** Asks the model for one step, again where that may help, and tells what it says while it says it. */
-export const askModel = async (
-  { clock, model, chance, meter, publish, show }: AskNeeds,
-  { request, parts }: { readonly request: ChatRequest; readonly parts: StepParts },
+export const callModel = async (
+  { clock, model, chance, meter, publish, show }: ModelCallNeeds,
+  { request, parts }: { readonly request: ModelRequest; readonly parts: ResponseParts },
   signal: AbortSignal,
-): Promise<StepEnd> => {
-  const once = async (): Promise<StepEnd> => {
+): Promise<ModelCallResult> => {
+  const once = async (): Promise<ModelCallResult> => {
     const batching = { clock, gatherMs: GATHER_MS, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD };
-    for await (const events of batched(model(request, signal), batching)) {
+    for await (const events of readBatches(model(request, signal), batching)) {
       const fact = parts.take(events);
       const end = events.findLast((event) => event.kind === 'finished');
-      if (end !== undefined) return { finish: end.finish, tokens: end.tokens, untold: fact };
+      if (end !== undefined) return { finish: end.finish, tokens: end.tokens, unpublished: fact };
       if ((fact.drafts ?? []).length > 0) await publish(fact);
       signal.throwIfAborted();
     }
     signal.throwIfAborted();
-    throw new ModelProblem('cut-off', 'The answer ended in the middle', { isRetryable: true });
+    throw new ModelError('cut-off', 'The answer ended in the middle', { isRetryable: true });
   };
   for (let attempt = 1; ; attempt++) {
     try {
@@ -157,8 +157,8 @@ export const askModel = async (
       return await meteredCall({ clock, meter }, request, { signal, ask: once });
     } catch (error) {
       signal.throwIfAborted();
-      const delayMs = error instanceof ModelProblem ? retryDelayMs(error, attempt, chance()) : undefined;
-      if (delayMs === undefined || !(error instanceof ModelProblem)) throw error;
+      const delayMs = error instanceof ModelError ? retryDelayMs(error, attempt, chance()) : undefined;
+      if (delayMs === undefined || !(error instanceof ModelError)) throw error;
       await publish(parts.end('The step was begun anew', true));
       await show({ type: 'retry', attempt, message: error.message, next: clock.now() + delayMs });
       await pause(clock, delayMs, signal);

@@ -1,34 +1,34 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import type { KnownAgent, Voices } from '../agents/catalog.ts';
-import type { ModelVoice, Summariser, Voice } from '../agents/types.ts';
+import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
+import type { ResolvedModel, Responder, Summariser } from '../agents/types.ts';
 import type { Publisher } from '../events/publisher.ts';
 import type { Meter } from '../metrics.ts';
-import { countedModel } from '../model/attempts.ts';
+import { countAttempts } from '../model/attempts.ts';
 import { addTokens } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
-import { isHidden, rulesInForce, type Worker } from '../protocol/permission-rules.ts';
+import { collectRules, isToolHidden, type RuleScope } from '../protocol/permission-rules.ts';
 import type { AssistantMessage, Rule, Session, UserMessage } from '../protocol/types.ts';
 import type { Answering, Prompted } from '../session/run-queue.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
-import { createCurrentRulings } from '../tools/permission-check.ts';
-import type { TaskFamilies } from '../tools/task.ts';
+import { createPermissionActions } from '../tools/permission-check.ts';
+import type { TaskTracker } from '../tools/task.ts';
 import type { AgentTool, OutputLimits } from '../tools/tool.ts';
-import { asksForSummary, runSummary } from './compaction.ts';
-import { TurnTooLong } from './errors.ts';
+import { isSummaryRequest, runSummary } from './compaction.ts';
+import { TurnTimeout } from './errors.ts';
 import { createSessionNamer } from './title.ts';
 import { runTurn } from './turn.ts';
-import type { TurnNeeds } from './types.ts';
+import type { TurnContext } from './types.ts';
 
 /** The tools that a model is told of under its agent's rules, each without what the rules deny of it. */
-export const offeredTools = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
+export const toolsUnderRules = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
   tools
-    .filter(({ name }) => !isHidden(rules, name))
-    .flatMap((tool) => (tool.underRules === undefined ? [tool] : (tool.underRules(rules) ?? [])));
+    .filter(({ name }) => !isToolHidden(rules, name))
+    .flatMap((tool) => (tool.limitedBy === undefined ? [tool] : (tool.limitedBy(rules) ?? [])));
 
 /** A signal that aborts with the run's, or when the turn has taken all the time that it may. Call `clear` in a `finally`. */
 export const createTurnDeadline = (
@@ -37,7 +37,7 @@ export const createTurnDeadline = (
   run: AbortSignal,
 ): { readonly signal: AbortSignal; readonly clear: () => void } => {
   const controller = new AbortController();
-  const cancelTimer = clock.after(limitMs, () => controller.abort(new TurnTooLong(limitMs)));
+  const cancelTimer = clock.after(limitMs, () => controller.abort(new TurnTimeout(limitMs)));
   const leave = () => controller.abort(run.reason);
   if (run.aborted) leave();
   else run.addEventListener('abort', leave, { once: true });
@@ -60,7 +60,7 @@ export type AnswerNeeds = {
   readonly store: Store;
   readonly publisher: Publisher;
   readonly sessions: Sessions;
-  readonly voices: Voices;
+  readonly catalog: AgentCatalog;
   /** Every tool there is once the tool servers had their chance; each agent is shown those that its rules do not hide. */
   readonly tools: (signal: AbortSignal, onWait: () => Promise<unknown>) => Promise<readonly AgentTool[]>;
   /** What tool servers say of themselves, with the beginning of their tools' names. */
@@ -68,20 +68,20 @@ export type AnswerNeeds = {
   readonly outputLimits: OutputLimits;
   /** How long a turn may take as a whole. */
   readonly turnTimeoutMs: number;
-  readonly families: Pick<TaskFamilies, 'parentOf'>;
+  readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
   readonly meter: Meter;
   /** A title that could not be made, or another thing that nobody waits for. */
-  readonly onTrouble: (what: string) => void;
+  readonly onFailure: (what: string) => void;
   readonly onBug: (error: unknown) => void;
   /** Aborts when the server stops: nobody waits for a title any more then. */
   readonly ending: AbortSignal;
 };
 
-type Speaking = {
+type PromptAnswer = {
   readonly session: Session;
   readonly user: UserMessage;
   readonly agent: KnownAgent;
-  readonly voice: ModelVoice;
+  readonly voice: ResolvedModel;
   readonly summariser: Summariser;
 };
 
@@ -99,14 +99,14 @@ const logFailure = (log: Log, { sessionID, providerID, modelID, error }: Assista
   });
 };
 
-const endOf = ({ error }: AssistantMessage): 'answered' | 'failed' | 'aborted' =>
+const turnOutcome = ({ error }: AssistantMessage): 'answered' | 'failed' | 'aborted' =>
   error === undefined ? 'answered' : error.name === 'MessageAbortedError' ? 'aborted' : 'failed';
 
 /** Answers prompts with the agents, models and tools of the configuration. */
 export const createAnswering = (needs: AnswerNeeds): Answering => {
-  const { clock, log, model, publisher, sessions, store, voices, meter, onTrouble } = needs;
+  const { clock, log, model, publisher, sessions, store, catalog, meter, onFailure: onTrouble } = needs;
   const nameSession = createSessionNamer(needs);
-  const rulingFor = createCurrentRulings(needs);
+  const currentActionFor = createPermissionActions(needs);
 
   /** What the servers of these tools say of themselves, for the model. */
   const wordsOf = (tools: readonly AgentTool[]): readonly string[] =>
@@ -115,30 +115,30 @@ export const createAnswering = (needs: AnswerNeeds): Answering => {
       .filter(({ server }) => tools.some(({ name }) => name.startsWith(`${server.replace(/[^\w-]/g, '_')}_`)))
       .map(({ server, text }) => `The tool server ${server} says of its tools:\n${text}`);
   const converse = async (
-    turn: TurnNeeds,
-    { session, user, agent, voice, summariser }: Speaking,
+    turn: TurnContext,
+    { session, user, agent, voice, summariser }: PromptAnswer,
     signal: AbortSignal,
   ): Promise<AssistantMessage> => {
-    const worker: Worker = { agent: agent.rules, session, user };
+    const worker: RuleScope = { agent: agent.rules, session, user };
     const offered = voice.takesTools ? await needs.tools(signal, () => turn.show({ type: 'busy' })) : [];
-    const tools = offeredTools(offered, rulesInForce(worker).firm);
+    const tools = toolsUnderRules(offered, collectRules(worker).withoutInheritedAsk);
     const prompt = [agent.prompt, ...wordsOf(tools)].join('\n\n');
-    const whole: Voice = { agent: { ...agent, prompt }, model: voice, summariser };
-    return runTurn(turn, { session, user, voice: whole, tools, ruling: rulingFor(worker) }, signal);
+    const whole: Responder = { agent: { ...agent, prompt }, model: voice, summariser };
+    return runTurn(turn, { session, user, responder: whole, tools, currentAction: currentActionFor(worker) }, signal);
   };
   const answer = async (
     { session, user, show, atEnd, under }: Prompted,
-    { agent, voice }: { readonly agent: KnownAgent; readonly voice: ModelVoice },
+    { agent, voice }: { readonly agent: KnownAgent; readonly voice: ResolvedModel },
     signal: AbortSignal,
   ): Promise<AssistantMessage> => {
-    const counted = countedModel(model);
-    const turn: TurnNeeds = {
+    const counted = countAttempts(model);
+    const turn: TurnContext = {
       ...needs,
       model: voice.splitsThinking ? (...asked) => splitThinking(counted.model(...asked)) : counted.model,
       publish: (fact) => publisher.publish(session.directory, { ...fact, under }),
       show,
       atEnd,
-      account: ({ tokens, cost }, within) => {
+      addUsage: ({ tokens, cost }, within) => {
         const add = (now: Session): Session => ({
           ...now,
           cost: now.cost + cost,
@@ -147,28 +147,28 @@ export const createAnswering = (needs: AnswerNeeds): Answering => {
         return sessions.update(session.id, add, (changed) => ({ ...within(changed), under }));
       },
     };
-    const summariser = voices.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice };
+    const summariser = catalog.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice };
     const asked = await store.message(session.id, user.id);
     const message =
-      asked !== undefined && asksForSummary(asked)
-        ? await runSummary(turn, { session, user, voice: { agent, model: voice, summariser } }, signal)
+      asked !== undefined && isSummaryRequest(asked)
+        ? await runSummary(turn, { session, user, responder: { agent, model: voice, summariser } }, signal)
         : await converse(turn, { session, user, agent, voice, summariser }, signal);
     logFailure(log, message, counted.attempts());
     return message;
   };
   return async (prompted, run) => {
     const { user } = prompted;
-    const agent = voices.agents.get(user.agent) ?? voices.agents.get(voices.defaultAgent);
-    const voice = voices.modelFor(user.model, user.agent);
+    const agent = catalog.agents.get(user.agent) ?? catalog.agents.get(catalog.defaultAgent);
+    const voice = catalog.modelFor(user.model, user.agent);
     if (agent === undefined || voice === undefined)
       throw new Error('A stored prompt names an agent or a model that is gone');
     const startedAt = clock.now();
     const deadline = createTurnDeadline(clock, needs.turnTimeoutMs, run);
-    let end: ReturnType<typeof endOf> = 'failed';
+    let end: ReturnType<typeof turnOutcome> = 'failed';
     try {
       const session = await sessions.get(prompted.session.id);
       const message = await answer({ ...prompted, session }, { agent, voice }, deadline.signal);
-      end = endOf(message);
+      end = turnOutcome(message);
       if (isDefaultTitle(session.title) && session.parentID === undefined && end === 'answered')
         void nameSession(user).catch(() => onTrouble('title'));
       return message;

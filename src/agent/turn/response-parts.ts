@@ -2,15 +2,15 @@ import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Fact } from '../events/publisher.ts';
 import { partUpdated, withMergedDeltas } from '../events/records.ts';
-import type { ChatEvent } from '../model/types.ts';
+import type { ModelEvent } from '../model/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { isNestedBeyond } from '../protocol/request-schemas.ts';
 import { type Part, type ReasoningPart, type TextPart, type ToolPart, WITHDRAWN } from '../protocol/types.ts';
-import type { AskedCall } from '../tools/tool.ts';
+import type { RequestedCall } from '../tools/tool.ts';
 
-type Spoken = TextPart | ReasoningPart;
-type StepPartsNeeds = {
+type StreamedPart = TextPart | ReasoningPart;
+type ResponsePartsNeeds = {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly sessionID: string;
@@ -18,28 +18,28 @@ type StepPartsNeeds = {
 };
 
 /** Makes parts of what a model says in one step. */
-export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsNeeds) => {
+export const createResponseParts = ({ ids, clock, sessionID, messageID }: ResponsePartsNeeds) => {
   const placed = () => ({ id: ids('part'), sessionID, messageID });
   /** Parts that the batch at hand has changed, in the order of their ids. */
   const touched = new Map<string, Part>();
   /** What is being said at the moment, and all that was. */
-  let spoken: Spoken | undefined;
-  const said = new Map<string, Spoken>();
+  let spoken: StreamedPart | undefined;
+  const said = new Map<string, StreamedPart>();
   const pending = new Map<string, ToolPart>();
-  const calls: AskedCall[] = [];
+  const calls: RequestedCall[] = [];
   const callIDs = new Set<string>();
 
   const closeSpoken = (): EventDraft[] => {
     if (spoken === undefined) return [];
-    const closed: Spoken = { ...spoken, time: { start: spoken.time?.start ?? clock.now(), end: clock.now() } };
+    const closed: StreamedPart = { ...spoken, time: { start: spoken.time?.start ?? clock.now(), end: clock.now() } };
     spoken = undefined;
     touched.set(closed.id, closed);
     return [partUpdated(closed, clock.now())];
   };
-  const speak = (type: Spoken['type'], delta: string): EventDraft[] => {
+  const speak = (type: StreamedPart['type'], delta: string): EventDraft[] => {
     const before = spoken !== undefined && spoken.type !== type ? closeSpoken() : [];
     const isNew = spoken === undefined;
-    const current: Spoken = spoken ?? { ...placed(), type, text: '', time: { start: clock.now() } };
+    const current: StreamedPart = spoken ?? { ...placed(), type, text: '', time: { start: clock.now() } };
     const opened = isNew ? [partUpdated(current, clock.now())] : [];
     spoken = { ...current, text: current.text + delta };
     touched.set(spoken.id, spoken);
@@ -70,7 +70,7 @@ export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsN
     touched.set(part.id, part);
     return [...closeSpoken(), partUpdated(part, clock.now())];
   };
-  const call = ({ id, name, input, raw }: Extract<ChatEvent, { kind: 'call' }>): EventDraft[] => {
+  const call = ({ id, name, input, raw }: Extract<ModelEvent, { kind: 'call' }>): EventDraft[] => {
     const begun = pending.has(id) ? [] : begin(id, name);
     const known = pending.get(id);
     if (known === undefined) return begun;
@@ -82,7 +82,7 @@ export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsN
     calls.push({ part, input: given, raw });
     return [...begun, partUpdated(part, clock.now())];
   };
-  const draftsFor = (event: ChatEvent): EventDraft[] => {
+  const draftsFor = (event: ModelEvent): EventDraft[] => {
     switch (event.kind) {
       case 'text':
       case 'reasoning':
@@ -107,13 +107,13 @@ export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsN
     };
   };
   return {
-    take: (events: readonly ChatEvent[]): Fact => factOf(events.flatMap(draftsFor)),
+    take: (events: readonly ModelEvent[]): Fact => factOf(events.flatMap(draftsFor)),
     /** What was said to be read, as far as it still counts. */
     text: (): string => [...said.values()].map((part) => (part.type === 'text' ? part.text : '')).join(''),
     hasCalls: (): boolean => calls.length + pending.size > 0,
     /** The calls that were asked for. Whoever takes them ends them: from here on they are no matter of these parts. */
-    handOver(): readonly AskedCall[] {
-      const broken = [...pending.values()].map((part): AskedCall => ({ part, input: undefined, raw: '' }));
+    handOver(): readonly RequestedCall[] {
+      const broken = [...pending.values()].map((part): RequestedCall => ({ part, input: undefined, raw: '' }));
       pending.clear();
       return [...calls.splice(0), ...broken];
     },
@@ -125,7 +125,7 @@ export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsN
       const drafts = closeSpoken();
       const now = clock.now();
       for (const part of isBegunAnew ? said.values() : []) {
-        const empty: Spoken = { ...part, text: '', time: { start: part.time?.start ?? now, end: now } };
+        const empty: StreamedPart = { ...part, text: '', time: { start: part.time?.start ?? now, end: now } };
         touched.set(empty.id, empty);
         drafts.push(partUpdated(empty, now));
       }
@@ -147,4 +147,4 @@ export const createStepParts = ({ ids, clock, sessionID, messageID }: StepPartsN
     },
   };
 };
-export type StepParts = ReturnType<typeof createStepParts>;
+export type ResponseParts = ReturnType<typeof createResponseParts>;

@@ -1,21 +1,21 @@
 import { type Fact, joined } from '../events/publisher.ts';
 import { messageFact, partFact } from '../events/records.ts';
 import { costOf } from '../model/cost.ts';
-import { type ChatRequest, ModelProblem, type ToolSpec } from '../model/types.ts';
+import { ModelError, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
 import type { Told } from '../store/store.ts';
-import { createCaller } from '../tools/call.ts';
+import { createCallRunner } from '../tools/call.ts';
 import { createLoopGuard } from '../tools/loop-guard.ts';
 import { isContextFull, summarise } from './compaction.ts';
-import { endedByServer, isExpectedEnd, messageErrorOf } from './errors.ts';
-import { historyOf } from './history.ts';
-import { askModel, type StepEnd } from './model-call.ts';
-import { createStepParts, type StepParts } from './response-parts.ts';
-import type { TurnAsked, TurnNeeds } from './types.ts';
+import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
+import { toModelHistory } from './history.ts';
+import { callModel, type ModelCallResult } from './model-call.ts';
+import { createResponseParts, type ResponseParts } from './response-parts.ts';
+import type { TurnContext, TurnRequest } from './types.ts';
 
 const LAST_STEP = 'This is the last step of this turn, and no tools are left. Answer with what is known.';
-const LOOPING = endedByServer('The model made the same call again and again');
-const OUT_OF_STEPS = endedByServer('The turn took all the steps it may, and the model asked for more');
+const LOOPING = serverEndedTurn('The model made the same call again and again');
+const OUT_OF_STEPS = serverEndedTurn('The turn took all the steps it may, and the model asked for more');
 
 type Closing = {
   readonly last: Fact;
@@ -30,16 +30,24 @@ type Closing = {
  * Takes the steps of one turn: asks the model, makes the calls it asks for, and closes the message that was opened for the
  * step. Answers with that message when the turn is over after it.
  */
-export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSignal) => {
+export const createStep = (needs: TurnContext, asked: TurnRequest, signal: AbortSignal) => {
   const { clock, ids, publish, store } = needs;
-  const { session, user, voice, tools, ruling } = asked;
+  const { session, user, responder, tools, currentAction } = asked;
   const sessionID = session.id;
   const { directory } = session;
   const said = () => store.messages(sessionID);
   const guard = createLoopGuard();
-  const caller = createCaller({ ...needs, directory, agent: voice.agent.name, tools, ruling, guard, said });
+  const caller = createCallRunner({
+    ...needs,
+    directory,
+    agent: responder.agent.name,
+    tools,
+    currentAction,
+    guard,
+    said,
+  });
   const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
-  const system = [voice.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');
+  const system = [responder.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');
 
   const close = async (
     message: AssistantMessage,
@@ -58,10 +66,10 @@ export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSign
     });
     return closed;
   };
-  const requestFor = (messages: readonly Told[], isLast: boolean): ChatRequest => ({
-    target: voice.model.target,
+  const requestFor = (messages: readonly Told[], isLast: boolean): ModelRequest => ({
+    target: responder.model.target,
     system: isLast ? `${system}\n\n${LAST_STEP}`.trim() : system,
-    messages: historyOf(messages, user.id),
+    messages: toModelHistory(messages, user.id),
     tools: specs,
     ...(isLast ? { toolChoice: 'none' } : {}),
     sessionID,
@@ -73,38 +81,39 @@ export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSign
   let isSummaryInVain = false;
   /** A summary that cannot be had before it must be is done without, for the whole turn. */
   const makeRoomIfFull = async (messages: readonly Told[]): Promise<readonly Told[]> => {
-    if (isSummaryInVain || !isContextFull(messages, voice.model.usableTokens)) return messages;
+    if (isSummaryInVain || !isContextFull(messages, responder.model.usableTokens)) return messages;
     return makeRoom(messages).catch((error: unknown) => {
-      if (!(error instanceof ModelProblem)) throw error;
+      if (!(error instanceof ModelError)) throw error;
       isSummaryInVain = true;
       return messages;
     });
   };
-  const ask = async (parts: StepParts, isLast: boolean): Promise<StepEnd> => {
+  const ask = async (parts: ResponseParts, isLast: boolean): Promise<ModelCallResult> => {
     const before = await said();
     const messages = await makeRoomIfFull(before);
     try {
-      return await askModel(needs, { request: requestFor(messages, isLast), parts }, signal);
+      return await callModel(needs, { request: requestFor(messages, isLast), parts }, signal);
     } catch (error) {
-      const isTooLong = error instanceof ModelProblem && error.kind === 'overflow';
+      const isTooLong = error instanceof ModelError && error.kind === 'overflow';
       if (!isTooLong || messages !== before) throw error;
       await publish(parts.end('The step was begun anew', true));
-      return askModel(needs, { request: requestFor(await makeRoom(before), isLast), parts }, signal);
+      return callModel(needs, { request: requestFor(await makeRoom(before), isLast), parts }, signal);
     }
   };
   return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
     const messageID = message.id;
-    const parts = createStepParts({ ids, clock, sessionID, messageID });
+    const parts = createResponseParts({ ids, clock, sessionID, messageID });
     let spent = message;
     try {
-      const { finish, tokens, untold } = await ask(parts, isLast);
-      const cost = costOf(tokens, voice.model.prices);
+      const { finish, tokens, unpublished: untold } = await ask(parts, isLast);
+      const cost = costOf(tokens, responder.model.prices);
       spent = { ...message, cost, tokens, finish };
       const finished = (): Fact => {
         const placed = { id: ids('part'), sessionID, messageID };
         return partFact({ ...placed, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
       };
-      const account = (closing: Fact) => needs.account({ tokens, cost }, (changed) => joined(untold, changed, closing));
+      const account = (closing: Fact) =>
+        needs.addUsage({ tokens, cost }, (changed) => joined(untold, changed, closing));
       if (!parts.hasCalls()) return await close(spent, { last: finished(), tell: account });
       await account({});
       const calls = parts.handOver();
@@ -116,7 +125,7 @@ export const createStep = (needs: TurnNeeds, asked: TurnAsked, signal: AbortSign
     } catch (error) {
       if (!isExpectedEnd(error)) needs.onBug(error);
       const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);
-      return close(spent, { last, error: messageErrorOf(error, voice.model.ref.providerID) });
+      return close(spent, { last, error: toMessageError(error, responder.model.ref.providerID) });
     }
   };
 };

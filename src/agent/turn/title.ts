@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Voices } from '../agents/catalog.ts';
+import type { AgentCatalog } from '../agents/catalog.ts';
 import type { Titler } from '../agents/types.ts';
 import { type CallMeter, meteredCall } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
@@ -7,11 +7,11 @@ import type { MessageTokens, UserMessage } from '../protocol/types.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 
-const TITLE_CHARS = 100;
-const ASKED_CHARS = 4000;
+const TITLE_LIMIT_CHARS = 100;
+const PROMPT_LIMIT_CHARS = 4000;
 
 /** The title in what a model said: its first line that is one, without thoughts before it. */
-export const titleIn = (said: string): string | undefined => {
+export const parseTitle = (said: string): string | undefined => {
   const line = said
     // Some models begin in the middle of their thoughts.
     .replace(/^[\s\S]*<\/think>/i, '')
@@ -19,19 +19,19 @@ export const titleIn = (said: string): string | undefined => {
     .split('\n')
     .map((text) => text.trim())
     .find((text) => text !== '');
-  return line === undefined ? undefined : [...line].slice(0, TITLE_CHARS).join('');
+  return line === undefined ? undefined : [...line].slice(0, TITLE_LIMIT_CHARS).join('');
 };
 
 export type TitleNeeds = CallMeter & { readonly model: ChatModel };
-type Asked = { readonly titler: Titler; readonly asked: string; readonly sessionID: string };
+type TitleRequest = { readonly titler: Titler; readonly asked: string; readonly sessionID: string };
 
 /** Asks a model for a title of a conversation that began with `asked`. Nothing when it gives none. */
-export const titleFor = async (
+export const generateTitle = async (
   { model, ...needs }: TitleNeeds,
-  { titler, asked, sessionID }: Asked,
+  { titler, asked, sessionID }: TitleRequest,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
-  const content = [{ kind: 'text' as const, text: asked.slice(0, ASKED_CHARS) }];
+  const content = [{ kind: 'text' as const, text: asked.slice(0, PROMPT_LIMIT_CHARS) }];
   const { target } = titler.model;
   const request = {
     target,
@@ -50,26 +50,26 @@ export const titleFor = async (
     return { said, tokens };
   };
   const { said } = await meteredCall(needs, request, { signal, ask });
-  return titleIn(said);
+  return parseTitle(said);
 };
 
 export type NamerNeeds = TitleNeeds & {
   readonly clock: Clock;
   readonly store: Pick<Store, 'message'>;
   readonly sessions: Pick<Sessions, 'update'>;
-  readonly voices: Pick<Voices, 'titlerFor'>;
+  readonly catalog: Pick<AgentCatalog, 'titlerFor'>;
   /** Aborts when the server stops: nobody waits for a title any more then. */
   readonly ending: AbortSignal;
 };
 
-const TITLE_LIMIT_MS = 30_000;
+const TITLE_TIMEOUT_MS = 30_000;
 
 /** Gives a session that has still its first title one that a model makes of a prompt. Rejects when there is none to be had. */
 export const createSessionNamer =
   (needs: NamerNeeds) =>
   async ({ id, sessionID, model: ref }: UserMessage): Promise<void> => {
-    const { clock, store, sessions, voices, ending } = needs;
-    const titler = voices.titlerFor(ref);
+    const { clock, store, sessions, catalog, ending } = needs;
+    const titler = catalog.titlerFor(ref);
     const parts = (await store.message(sessionID, id))?.parts ?? [];
     const asked = parts
       .map((part) => (part.type === 'text' ? part.text : ''))
@@ -78,10 +78,10 @@ export const createSessionNamer =
     if (titler === undefined || asked === '') return;
     const controller = new AbortController();
     const leave = () => controller.abort(new Error('Titles take no longer'));
-    const cancel = clock.after(TITLE_LIMIT_MS, leave);
+    const cancel = clock.after(TITLE_TIMEOUT_MS, leave);
     ending.addEventListener('abort', leave, { once: true });
     try {
-      const title = await titleFor(needs, { titler, asked, sessionID }, controller.signal);
+      const title = await generateTitle(needs, { titler, asked, sessionID }, controller.signal);
       if (title === undefined) return;
       await sessions.update(sessionID, (now) => (isDefaultTitle(now.title) ? { ...now, title } : now));
     } finally {

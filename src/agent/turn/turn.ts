@@ -3,13 +3,17 @@ import { messageFact, openedMessage, partFact, statusFact } from '../events/reco
 import type { AssistantMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import { createStep } from './step.ts';
-import type { TurnAsked, TurnNeeds } from './types.ts';
+import type { TurnContext, TurnRequest } from './types.ts';
 
 /**
  * Answers one user message: step after step, each a message of its own, until the model is done, a person says no, or a limit
  * is reached. Never rejects while the store works: whatever goes wrong ends as the error of the last message, which is returned.
  */
-export const runTurn = async (needs: TurnNeeds, asked: TurnAsked, signal: AbortSignal): Promise<AssistantMessage> => {
+export const runTurn = async (
+  needs: TurnContext,
+  asked: TurnRequest,
+  signal: AbortSignal,
+): Promise<AssistantMessage> => {
   const { clock, ids, publish } = needs;
   const busy = statusFact(asked.session.id, { type: 'busy' });
   const step = createStep(needs, asked, signal);
@@ -19,7 +23,7 @@ export const runTurn = async (needs: TurnNeeds, asked: TurnAsked, signal: AbortS
     const { id: messageID, sessionID } = message;
     const start = partFact({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
     await publish(joined(count === 1 ? busy : {}, messageFact(message), start));
-    const ended = await step(message, count >= asked.voice.agent.steps);
+    const ended = await step(message, count >= asked.responder.agent.steps);
     if (ended !== undefined) return ended;
   }
 };

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { AgentTool, OutputLimits } from '../tools/tool.ts';
 
-export type TurnNeeds = {
+export type TurnContext = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly chance: () => number;
@@ -23,7 +23,7 @@ export type TurnNeeds = {
   /** What is told with the end of the turn. */
   readonly atEnd: () => Promise<Fact>;
   /** Adds what a step has cost to the session; `within` as for any other change of a session. */
-  readonly account: (
+  readonly addUsage: (
     step: { readonly tokens: MessageTokens; readonly cost: number },
     within: (changed: Fact) => Fact,
   ) => Promise<unknown>;
@@ -32,7 +32,7 @@ export type TurnNeeds = {
 };
 
 /** What is to be answered, by whom, and with which tools. */
-export type TurnAsked = Answered & {
+export type TurnRequest = Answered & {
   readonly tools: readonly AgentTool[];
-  readonly ruling: (tool: string, patterns: readonly string[]) => Promise<Action>;
+  readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
 };

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createProxiedFetch, type ProxySettings } from '../../../src/adapter/node/undici-client.ts';
 
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { answer, text } from '../../../src/demo/model/reply.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
@@ -24,9 +24,9 @@ const askThrough = async (proxies: ProxySettings, baseURL: string, signal = new 
     await close();
   }
 };
-const problemOf = async (asked: Promise<unknown>): Promise<ModelProblem> => {
+const problemOf = async (asked: Promise<unknown>): Promise<ModelError> => {
   const error = await rejection(asked);
-  if (error instanceof ModelProblem) return error;
+  if (error instanceof ModelError) return error;
   throw error;
 };
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusAgentMeter } from '../../../src/adapter/prometheus/agent.ts';
 import type { Meter } from '../../../src/agent/metrics.ts';
-import { type ChatModel, ModelProblem } from '../../../src/agent/model/types.ts';
+import { type ChatModel, ModelError } from '../../../src/agent/model/types.ts';
 import { ask, asksWhen, isQuiet, reply, until } from '../../agent/harness/permission-requests.ts';
 import {
   calling,
@@ -46,7 +46,7 @@ describe('the metrics of the agent server', (check) => {
   });
 
   check('count turns by their end, and calls to models with their tokens', async () => {
-    const refused = failing(new ModelProblem('auth', 'no'));
+    const refused = failing(new ModelError('auth', 'no'));
     const { world, samples } = await metered({ scripts: [saying('hi'), saying('hi'), refused, hanging] });
     const id = await world.session();
     for (let count = 0; count < 3; count++) await ask(world, id);
@@ -126,8 +126,8 @@ describe('the metrics of the agent server', (check) => {
       { name: 'made up by a model', input: {} },
     );
     const { world, samples } = await metered({
-      tools: [of('buy'), of('fail', async () => outcome('no', true)), { ...of('deny'), patternsOf: () => ['x'] }],
-      agents: [{ name: 'helper', takesTasks: true }],
+      tools: [of('buy'), of('fail', async () => outcome('no', true)), { ...of('deny'), patternsFor: () => ['x'] }],
+      agents: [{ name: 'helper', canTakeTasks: true }],
       rules: [
         { permission: '*', pattern: '*', action: 'allow' },
         { permission: 'shop_deny', pattern: 'x', action: 'deny' },

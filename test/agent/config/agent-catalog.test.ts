@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { modelNamed } from '../../../src/agent/agents/catalog.ts';
-import { TITLE_PROMPT, voicesFrom } from '../../../src/agent/agents/from-config.ts';
-import type { ModelVoice } from '../../../src/agent/agents/types.ts';
+import { requireModel } from '../../../src/agent/agents/catalog.ts';
+import { createAgentCatalog, TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
+import type { ResolvedModel } from '../../../src/agent/agents/types.ts';
 import type { ModelRef } from '../../../src/agent/protocol/types.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
@@ -22,8 +22,8 @@ const HOME = {
     },
   },
 };
-const voicesOf = (more: Json = {}) => voicesFrom(configOf({ ...HOME, ...more }));
-const said = (voice: ModelVoice | undefined) => {
+const voicesOf = (more: Json = {}) => createAgentCatalog(configOf({ ...HOME, ...more }));
+const said = (voice: ResolvedModel | undefined) => {
   const { target, ref } = voice ?? {};
   return { ref, options: target?.options, temperature: target?.temperature, topP: target?.topP };
 };
@@ -123,7 +123,7 @@ describe('whoever sums up a conversation', (check) => {
 describe('a model that a prompt names', (check) => {
   const complaint = (ref: ModelRef): string => {
     try {
-      modelNamed(voicesOf(), ref);
+      requireModel(voicesOf(), ref);
     } catch (error) {
       if (error instanceof Fault && error.detail.kind === 'bad-input') return error.detail.message;
     }

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type { AgentServerConfig } from '../../../src/agent/config/types.ts';
 import { agentList, providerList } from '../../../src/agent/config/views.ts';
 
-import { isHidden, rulingFor } from '../../../src/agent/protocol/permission-rules.ts';
+import { actionFor, isToolHidden } from '../../../src/agent/protocol/permission-rules.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe } from '../../check.ts';
 import { problemsFrom, readFrom } from './world.ts';
@@ -23,7 +23,7 @@ const config = readText(TEXT);
 const READING = ['describe', 'health', 'read', 'find_user', 'preview_recharge', 'model_control_options'];
 const CHANGING = ['recharge', 'update_user_limits', 'set_account_schedulable'];
 const rulesOf = (agent: string) => config.agents.get(agent)?.rules ?? [];
-const rulingOf = (agent: string, tool: string) => rulingFor(rulesOf(agent), `relay-admin_${tool}`, '*');
+const rulingOf = (agent: string, tool: string) => actionFor(rulesOf(agent), `relay-admin_${tool}`, '*');
 
 describe('the example configuration', (check) => {
   check('needs these variables and no others', () => {
@@ -43,7 +43,8 @@ describe('the example configuration', (check) => {
       CHANGING.map((tool) => rulingOf('maintainer', tool)),
       Array(3).fill('ask'),
     );
-    for (const tool of [...READING, ...CHANGING]) assert.not(isHidden(rulesOf('maintainer'), `relay-admin_${tool}`));
+    for (const tool of [...READING, ...CHANGING])
+      assert.not(isToolHidden(rulesOf('maintainer'), `relay-admin_${tool}`));
   });
 
   for (const agent of ['build', 'plan', 'general', 'title', 'compaction']) {
@@ -53,7 +54,7 @@ describe('the example configuration', (check) => {
         tools.map((tool) => rulingOf(agent, tool)),
         Array(9).fill('deny'),
       );
-      for (const tool of tools) assert.ok(isHidden(rulesOf(agent), `relay-admin_${tool}`));
+      for (const tool of tools) assert.ok(isToolHidden(rulesOf(agent), `relay-admin_${tool}`));
     });
   }
 
@@ -63,12 +64,12 @@ describe('the example configuration', (check) => {
 
   check('has build and plan hand work to the maintainer and to nobody else', () => {
     for (const agent of ['build', 'plan']) {
-      assert.is(rulingFor(rulesOf(agent), 'task', 'maintainer'), 'allow');
-      assert.is(rulingFor(rulesOf(agent), 'task', 'general'), 'deny');
-      assert.not(isHidden(rulesOf(agent), 'task'));
+      assert.is(actionFor(rulesOf(agent), 'task', 'maintainer'), 'allow');
+      assert.is(actionFor(rulesOf(agent), 'task', 'general'), 'deny');
+      assert.not(isToolHidden(rulesOf(agent), 'task'));
       assert.match(config.agents.get(agent)?.prompt ?? '', /"maintainer" with the tool "task"/);
     }
-    assert.ok(isHidden(rulesOf('maintainer'), 'task'));
+    assert.ok(isToolHidden(rulesOf('maintainer'), 'task'));
     assert.ok((config.agents.get('maintainer')?.description ?? '').length > 40);
     assert.is(config.agents.get('maintainer')?.mode, 'all');
   });

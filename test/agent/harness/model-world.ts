@@ -1,10 +1,10 @@
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import type { Fetcher } from '../../../src/agent/model/http.ts';
 import {
-  type ChatEvent,
   type ChatModel,
-  type ChatRequest,
-  ModelProblem,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
   type ModelTarget,
 } from '../../../src/agent/model/types.ts';
 import type { ModelControl } from '../../../src/demo/model/control.ts';
@@ -15,7 +15,7 @@ import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 export const ADAPTERS = ['@ai-sdk/openai-compatible', '@ai-sdk/openai', '@ai-sdk/anthropic'] as const;
 /** No sentence may hold it. */
 export const CANARY = 'sk-canary-5e1f00d';
-export const TOOLS: ChatRequest['tools'] = [
+export const TOOLS: ModelRequest['tools'] = [
   {
     name: 'weather',
     description: 'Tells the weather',
@@ -38,7 +38,7 @@ export const target = (more: Partial<ModelTarget> = {}): ModelTarget => ({
   ...more,
 });
 
-export const question = (more: Partial<ChatRequest> = {}): ChatRequest => ({
+export const question = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   target: target(),
   system: 'Be brief.',
   messages: [{ role: 'user', content: [{ kind: 'text', text: 'hello' }] }],
@@ -52,13 +52,13 @@ export type ModelWorld = {
   readonly control: ModelControl;
   readonly clock: FakeClock;
   /** All that one question brings. */
-  readonly ask: (more?: Partial<ChatRequest>, signal?: AbortSignal) => Promise<ChatEvent[]>;
-  /** What a question that fails fails with. Anything but a `ModelProblem` fails the check. */
-  readonly problem: (more?: Partial<ChatRequest>) => Promise<ModelProblem>;
+  readonly ask: (more?: Partial<ModelRequest>, signal?: AbortSignal) => Promise<ModelEvent[]>;
+  /** What a question that fails fails with. Anything but a `ModelError` fails the check. */
+  readonly problem: (more?: Partial<ModelRequest>) => Promise<ModelError>;
 };
 
-export const collected = async (events: AsyncIterable<ChatEvent>): Promise<ChatEvent[]> => {
-  const all: ChatEvent[] = [];
+export const collected = async (events: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> => {
+  const all: ModelEvent[] = [];
   for await (const event of events) all.push(event);
   return all;
 };
@@ -69,7 +69,7 @@ export const createModelWorld = (bend: (direct: Fetcher) => Fetcher = (direct) =
   const { handler, control } = createScriptedModel({ clock });
   const fetcher = bend((url, init) => handler(new Request(url, init)));
   const model = createAiModel({ fetcher, clock, version: '1.2.3' });
-  const ask = (more: Partial<ChatRequest> = {}, signal = new AbortController().signal) =>
+  const ask = (more: Partial<ModelRequest> = {}, signal = new AbortController().signal) =>
     collected(model(question(more), signal));
   return {
     model,
@@ -80,7 +80,7 @@ export const createModelWorld = (bend: (direct: Fetcher) => Fetcher = (direct) =
       try {
         await ask(more);
       } catch (error) {
-        if (error instanceof ModelProblem) return error;
+        if (error instanceof ModelError) return error;
         throw error;
       }
       throw new Error('Expected a problem, but the model answered');
@@ -89,7 +89,7 @@ export const createModelWorld = (bend: (direct: Fetcher) => Fetcher = (direct) =
 };
 
 /** Everything of one kind that was said. */
-export const saidIn = (events: readonly ChatEvent[], kind: 'text' | 'reasoning'): string =>
+export const saidIn = (events: readonly ModelEvent[], kind: 'text' | 'reasoning'): string =>
   events.map((event) => (event.kind === kind ? event.delta : '')).join('');
 
 /** Settles once it is so, and fails when that takes so long that it never will be. */

@@ -1,9 +1,9 @@
-import type { KnownAgent, Voices } from '../../../src/agent/agents/catalog.ts';
+import type { AgentCatalog, KnownAgent } from '../../../src/agent/agents/catalog.ts';
 import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
-import type { ModelVoice, Summariser, Titler } from '../../../src/agent/agents/types.ts';
+import type { ResolvedModel, Summariser, Titler } from '../../../src/agent/agents/types.ts';
 import { type AgentNeeds, type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
 import { SILENT_METER } from '../../../src/agent/metrics.ts';
-import type { ChatEvent, ChatModel, ChatRequest } from '../../../src/agent/model/types.ts';
+import type { ChatModel, ModelEvent, ModelRequest } from '../../../src/agent/model/types.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { ModelRef, Rule } from '../../../src/agent/protocol/types.ts';
@@ -16,7 +16,7 @@ import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 
 /** What a scripted model does when it is asked: it may look at what it was told. */
-export type Script = (request: ChatRequest, signal: AbortSignal) => AsyncIterable<ChatEvent>;
+export type Script = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
 
 const TOKENS = { input: 10, output: 5, reasoning: 0, cache: { read: 0, write: 0 }, total: 15 };
 
@@ -57,11 +57,11 @@ export type AgentWorld = {
   readonly server: AgentServer;
   readonly clock: FakeClock;
   readonly store: Store;
-  readonly voices: Voices;
+  readonly catalog: AgentCatalog;
   readonly logged: string[];
   /** What the model was asked, in order. Requests for titles are left out. */
-  readonly asked: ChatRequest[];
-  readonly titles: ChatRequest[];
+  readonly asked: ModelRequest[];
+  readonly titles: ModelRequest[];
   /** Calls a route and hands on its answer. */
   readonly call: (
     method: string,
@@ -84,7 +84,7 @@ export type WorldGiven = {
   readonly tools?: readonly AgentTool[];
   readonly rules?: readonly Rule[];
   readonly agents?: readonly Partial<KnownAgent>[];
-  readonly voice?: Partial<ModelVoice>;
+  readonly voice?: Partial<ResolvedModel>;
   /** Models that there are beside the usual one. They speak as that one does. */
   readonly models?: readonly ModelRef[];
   /** None: nobody names sessions. */
@@ -101,7 +101,7 @@ export const toolNamed = (name: string, run: AgentTool['run'] = async () => outc
   name,
   description: `The tool ${name}`,
   inputSchema: { type: 'object' },
-  patternsOf: () => ['*'],
+  patternsFor: () => ['*'],
   run,
 });
 export const outcome = (output: string, isError = false): ToolOutcome => ({ output, title: '', metadata: {}, isError });
@@ -118,8 +118,8 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
   });
   const store = given.store ?? createMemoryStore({ ids });
   const scripts = [...(given.scripts ?? [saying('hello')])];
-  const asked: ChatRequest[] = [];
-  const titles: ChatRequest[] = [];
+  const asked: ModelRequest[] = [];
+  const titles: ModelRequest[] = [];
   const model: ChatModel = (request, signal) => {
     if (request.system.includes('Generate a title')) {
       titles.push(request);
@@ -129,7 +129,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     return (script ?? saying('hello'))(request, signal);
   };
-  const voice: ModelVoice = {
+  const voice: ResolvedModel = {
     ref: { providerID: 'demo', modelID: 'main' },
     target: {
       providerID: 'demo',
@@ -155,19 +155,19 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     rules: given.rules ?? [ALLOW_ALL],
     steps: 50,
     model: undefined,
-    takesTasks: false,
-    answersPrompts: true,
+    canTakeTasks: false,
+    canAnswerPrompts: true,
     description: 'builds',
   };
   const agents = (given.agents ?? []).map((agent): KnownAgent => ({ ...build, ...agent }));
-  const voices: Voices = {
+  const catalog: AgentCatalog = {
     agents: new Map([build, ...agents].map((agent) => [agent.name, agent])),
     defaultAgent: 'build',
     defaultModel: voice.ref,
     titlerFor: (ref) =>
       given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...voice, ref }, ...given.titler },
     models: ['demo/main'],
-    variantsOf: () => [],
+    variantsFor: () => [],
     modelFor: (ref) => {
       const known = [voice.ref, ...(given.models ?? [])];
       const isKnown = known.some((one) => one.providerID === ref.providerID && one.modelID === ref.modelID);
@@ -188,7 +188,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     isForThisMachine: false,
     store,
     peers: alone(),
-    voices,
+    catalog,
     shown: { config: {}, provider: {}, configProviders: {}, agent: [] },
     model,
     mcp: () => ({
@@ -226,7 +226,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     server,
     clock,
     store,
-    voices,
+    catalog,
     logged,
     asked,
     titles,

@@ -28,7 +28,7 @@ describe('the tools of all servers', (check) => {
     const { tools } = agentToolsFrom([link('demo', 'slow.tool')]);
     const context = { sessionID: 's', messageID: 'm', callID: 'c', agent: 'a', signal: new AbortController().signal };
     assert.is((await tools[0]?.run({}, context))?.output, 'demo/slow.tool');
-    assert.equal(tools[0]?.patternsOf({ anything: 'at all' }), ['*']);
+    assert.equal(tools[0]?.patternsFor({ anything: 'at all' }), ['*']);
     assert.equal(tools[0]?.origin, { server: 'demo', tool: 'slow.tool' });
   });
 

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import type { ModelControl } from '../../../src/demo/model/control.ts';
 import { answer, calls, type Piece, type ScriptedReply, silence, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
@@ -168,12 +168,12 @@ describe('a backend that is silent', (check) => {
     const clock = createFakeClock();
     const limitsOf = (headerMs: number) => () => ({ headerMs, gapMs: 0, wholeMs: 0 });
     const never = () => new Promise<Response>(() => {});
-    const impatient = createAiModel({ fetcher: never, clock, version: '1', limitsOf: limitsOf(50) });
+    const impatient = createAiModel({ fetcher: never, clock, version: '1', limitsFor: limitsOf(50) });
     const failing = rejection(collected(impatient(question(), new AbortController().signal)));
     await settled();
     await clock.advance(50);
-    assert.instance(await failing, ModelProblem);
-    const patient = createAiModel({ fetcher: never, clock, version: '1', limitsOf: limitsOf(0) });
+    assert.instance(await failing, ModelError);
+    const patient = createAiModel({ fetcher: never, clock, version: '1', limitsFor: limitsOf(0) });
     const leaving = new AbortController();
     const asked = rejection(collected(patient(question(), leaving.signal)));
     await settled();

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { toldFile } from '../../../src/agent/model/ai-sdk-input.ts';
+import { toModelFile } from '../../../src/agent/model/ai-sdk-input.ts';
 import { describe } from '../../check.ts';
 
 const told = (mime: string, url: string, filename?: string) =>
-  toldFile({ mime, url, ...(filename === undefined ? {} : { filename }) });
+  toModelFile({ mime, url, ...(filename === undefined ? {} : { filename }) });
 
 describe('an attached file', (check) => {
   check('of text is told as its text, with its name', () => {

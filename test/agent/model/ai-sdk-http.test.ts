@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
-import { type ChatEvent, ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError, type ModelEvent } from '../../../src/agent/model/types.ts';
 import type { ModelControl } from '../../../src/demo/model/control.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { answer, calls, refusal, type ScriptedReply, silence, text } from '../../../src/demo/model/reply.ts';
@@ -17,17 +17,17 @@ const model = createAiModel({
   fetcher: fetch,
   clock: systemClock,
   version: '1.2.3',
-  limitsOf: () => ({ headerMs: 400, gapMs: 400, wholeMs: 0 }),
+  limitsFor: () => ({ headerMs: 400, gapMs: 400, wholeMs: 0 }),
 });
 const asking = (baseURL: string, npm: string, signal = new AbortController().signal) =>
   collected(model(question({ target: target({ baseURL, npm }), tools: TOOLS }), signal));
-const problemOf = async (asked: Promise<unknown>): Promise<ModelProblem> => {
+const problemOf = async (asked: Promise<unknown>): Promise<ModelError> => {
   const error = await rejection(asked);
-  if (error instanceof ModelProblem) return error;
+  if (error instanceof ModelError) return error;
   throw error;
 };
 
-type Ask = (npm: string, signal?: AbortSignal) => Promise<ChatEvent[]>;
+type Ask = (npm: string, signal?: AbortSignal) => Promise<ModelEvent[]>;
 const withModel = (body: (ask: Ask, control: ModelControl) => Promise<void>): Promise<void> => {
   const { handler, control } = createScriptedModel({ clock: systemClock });
   return withModelServer(handler, ({ url }) => body((npm, signal) => asking(`${url}/v1`, npm, signal), control));

@@ -3,7 +3,7 @@ import type { OpenAILanguageModelResponsesOptions } from '@ai-sdk/openai';
 import * as assert from 'uvu/assert';
 import type { ADAPTER_OPTIONS } from '../../../src/agent/model/adapters.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
-import type { ChatMessage, ModelTarget } from '../../../src/agent/model/types.ts';
+import type { ModelMessage, ModelTarget } from '../../../src/agent/model/types.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -12,14 +12,14 @@ import { ADAPTERS, collected, createModelWorld, question, TOOLS, target } from '
 type Body = Readonly<Record<string, unknown>>;
 const [COMPATIBLE, OPENAI, ANTHROPIC] = ADAPTERS;
 
-const MIDDLE_OF_A_TURN: readonly ChatMessage[] = [
+const MIDDLE_OF_A_TURN: readonly ModelMessage[] = [
   { role: 'user', content: [{ kind: 'text', text: 'Time?' }] },
   { role: 'assistant', text: '', calls: [{ id: 'c1', name: 'time', input: {} }] },
   { role: 'tool', results: [{ id: 'c1', name: 'time', output: 'noon', isError: false }] },
 ];
 
 /** What a backend is sent for a target. */
-const bodyFor = async (more: Partial<ModelTarget>, messages?: readonly ChatMessage[]): Promise<Body> => {
+const bodyFor = async (more: Partial<ModelTarget>, messages?: readonly ModelMessage[]): Promise<Body> => {
   const { ask, control } = createModelWorld();
   control.say('fine');
   await ask({ target: target(more), tools: TOOLS, ...(messages === undefined ? {} : { messages }) });
@@ -95,7 +95,7 @@ describe('a budget for thinking', (check) => {
   });
 
   check('comes back with the next prompt', async () => {
-    const next: readonly ChatMessage[] = [
+    const next: readonly ModelMessage[] = [
       ...MIDDLE_OF_A_TURN,
       { role: 'assistant', text: 'Noon', calls: [] },
       { role: 'user', content: [{ kind: 'text', text: 'Thanks' }] },
@@ -128,7 +128,7 @@ describe('what an adapter keeps from a model', (check) => {
       fetcher: (url, init) => handler(new Request(url, init)),
       clock: createFakeClock(),
       version: '1',
-      onLeftOut: (sentence) => told.push(sentence),
+      onUnsupported: (sentence) => told.push(sentence),
     });
     const asks: readonly Partial<ModelTarget>[] = [
       { npm: OPENAI, upstreamID: 'o3', temperature: 0.123 },

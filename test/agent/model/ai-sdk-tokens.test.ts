@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
-import { finishOf, tokensOf } from '../../../src/agent/model/ai-sdk-output.ts';
+import { toFinish, toTokens } from '../../../src/agent/model/ai-sdk-output.ts';
 import { describe } from '../../check.ts';
 
 type Numbers = Partial<Record<'input' | 'read' | 'write' | 'output' | 'reasoning' | 'total' | 'given', number>>;
 const tokens = ({ input, read, write, output, reasoning, total, given }: Numbers) =>
-  tokensOf({
+  toTokens({
     inputTokens: input,
     inputTokenDetails: { cacheReadTokens: read, cacheWriteTokens: write },
     outputTokens: output,
@@ -43,18 +43,18 @@ describe('the tokens of a step', (check) => {
 describe('the end of a step', (check) => {
   check('is told in the words of the wire', () => {
     for (const word of ['stop', 'length', 'tool-calls', 'content-filter'] as const) {
-      assert.is(finishOf(word, undefined, false), word);
+      assert.is(toFinish(word, undefined, false), word);
     }
-    assert.is(finishOf('other', 'eos', false), 'other');
-    assert.is(finishOf('something new', 'x', false), 'unknown');
+    assert.is(toFinish('other', 'eos', false), 'other');
+    assert.is(toFinish('something new', 'x', false), 'unknown');
   });
 
   check('is none when the backend has not said why', () => {
-    for (const word of ['interrupted', 'other', 'error']) assert.is(finishOf(word, undefined, false), undefined);
+    for (const word of ['interrupted', 'other', 'error']) assert.is(toFinish(word, undefined, false), undefined);
   });
 
   check('is one of tool calls when there were any, unless they were cut short', () => {
-    assert.is(finishOf('stop', 'stop', true), 'tool-calls');
-    assert.is(finishOf('length', 'length', true), 'length');
+    assert.is(toFinish('stop', 'stop', true), 'tool-calls');
+    assert.is(toFinish('length', 'length', true), 'length');
   });
 });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createBackendFetch, type Fetcher } from '../../../src/agent/model/http.ts';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
@@ -90,7 +90,7 @@ describe('a fetch from a backend', (check) => {
       const { ask, listeners, clock, isBrokenOff } = createWorld(async () => given());
       const failing = rejection(ask());
       await clock.advance(100);
-      assert.instance(await failing, ModelProblem);
+      assert.instance(await failing, ModelError);
       assert.equal([listeners(), clock.pending()], [0, 0]);
       assert.equal(isBrokenOff(), [true]);
     });
@@ -102,7 +102,7 @@ describe('a fetch from a backend', (check) => {
     const reading = rejection((await ask()).text());
     await clock.advance(100);
     const problem = await reading;
-    assert.ok(problem instanceof ModelProblem && problem.kind === 'network');
+    assert.ok(problem instanceof ModelError && problem.kind === 'network');
     assert.equal([listeners(), isLeft()], [0, true]);
     assert.equal(isBrokenOff(), [true]);
   });
@@ -200,7 +200,7 @@ describe('a fetch from a backend', (check) => {
       await clock.advance(249);
       await clock.advance(1);
       const problem = await asked;
-      assert.ok(problem instanceof ModelProblem && problem.kind === 'network' && problem.isRetryable);
+      assert.ok(problem instanceof ModelError && problem.kind === 'network' && problem.isRetryable);
       assert.is(problem.message, 'The provider "acme" was not done after 250 ms');
     }
   });
@@ -229,7 +229,7 @@ describe('a fetch from a backend', (check) => {
     const { body, isLeft } = endless(Array.from({ length: 70 }, () => 'x'.repeat(1024 * 1024)));
     const { ask } = createWorld(async () => new Response(body, EVENTS));
     const problem = await rejection((await ask()).text());
-    assert.ok(problem instanceof ModelProblem && !problem.isRetryable);
+    assert.ok(problem instanceof ModelError && !problem.isRetryable);
     assert.match(problem.message, 'more than 67108864 bytes');
     assert.ok(isLeft());
   });
@@ -239,7 +239,7 @@ describe('a fetch from a backend', (check) => {
     const { body, isLeft } = endless([start, ...Array.from({ length: 70 }, () => 'x'.repeat(1024))]);
     const { ask } = createWorld(async () => new Response(body, { status: 400 }));
     const problem = await rejection(ask());
-    assert.ok(problem instanceof ModelProblem && problem.statusCode === 400);
+    assert.ok(problem instanceof ModelError && problem.statusCode === 400);
     assert.ok(isLeft());
   });
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createSseWords } from '../../../src/agent/model/timeouts.ts';
+import { createSseContentDetector } from '../../../src/agent/model/timeouts.ts';
 import { describe } from '../../check.ts';
 
 const encoder = new TextEncoder();
 const heard = (...pieces: readonly string[]): readonly boolean[] => {
-  const hasWords = createSseWords();
+  const hasWords = createSseContentDetector();
   return pieces.map((piece) => hasWords(encoder.encode(piece)));
 };
 

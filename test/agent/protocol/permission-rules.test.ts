@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { isHidden, rulesOf, rulingFor, rulingForAll } from '../../../src/agent/protocol/permission-rules.ts';
+import {
+  actionFor,
+  actionForAll,
+  isToolHidden,
+  parsePermissionRules,
+} from '../../../src/agent/protocol/permission-rules.ts';
 import type { Rule } from '../../../src/agent/protocol/types.ts';
 import { matchesWildcard } from '../../../src/core/wildcard.ts';
 import { describe } from '../../check.ts';
@@ -106,7 +111,7 @@ describe('a wildcard', (check) => {
   });
 });
 
-const RULES: readonly Rule[] = rulesOf({
+const RULES: readonly Rule[] = parsePermissionRules({
   '*': 'ask',
   read: 'allow',
   bash: { '*': 'deny', 'ls *': 'allow', 'rm *': 'deny', 'ls secret*': 'ask' },
@@ -119,15 +124,15 @@ describe('permission rules', (check) => {
       return { permission: pattern, pattern, action: 'deny' };
     });
     const startedAt = performance.now();
-    for (let tool = 0; tool < 200; tool++) assert.not(isHidden(rules, `server_${'t'.repeat(50)}${tool}x`));
+    for (let tool = 0; tool < 200; tool++) assert.not(isToolHidden(rules, `server_${'t'.repeat(50)}${tool}x`));
     const tookMs = performance.now() - startedAt;
     assert.ok(tookMs < 1500, `${tookMs} ms`);
   });
 
   check('stand in the order in which they were written', () => {
-    assert.equal(rulesOf('deny'), [{ permission: '*', pattern: '*', action: 'deny' }]);
-    assert.equal(rulesOf({}), []);
-    assert.equal(rulesOf({ b: 'ask', a: { y: 'allow', '*': 'deny' } }), [
+    assert.equal(parsePermissionRules('deny'), [{ permission: '*', pattern: '*', action: 'deny' }]);
+    assert.equal(parsePermissionRules({}), []);
+    assert.equal(parsePermissionRules({ b: 'ask', a: { y: 'allow', '*': 'deny' } }), [
       { permission: 'b', pattern: '*', action: 'ask' },
       { permission: 'a', pattern: 'y', action: 'allow' },
       { permission: 'a', pattern: '*', action: 'deny' },
@@ -135,22 +140,22 @@ describe('permission rules', (check) => {
   });
 
   check('are decided by the last one that covers the call', () => {
-    assert.is(rulingFor(RULES, 'read', 'any'), 'allow');
-    assert.is(rulingFor(RULES, 'bash', 'ls -la'), 'allow');
-    assert.is(rulingFor(RULES, 'bash', 'ls secrets'), 'ask');
-    assert.is(rulingFor(RULES, 'bash', 'cat x'), 'deny');
-    assert.is(rulingFor(RULES, 'webfetch', '*'), 'ask');
-    assert.is(rulingFor([...RULES, ...rulesOf('allow')], 'bash', 'rm x'), 'allow');
+    assert.is(actionFor(RULES, 'read', 'any'), 'allow');
+    assert.is(actionFor(RULES, 'bash', 'ls -la'), 'allow');
+    assert.is(actionFor(RULES, 'bash', 'ls secrets'), 'ask');
+    assert.is(actionFor(RULES, 'bash', 'cat x'), 'deny');
+    assert.is(actionFor(RULES, 'webfetch', '*'), 'ask');
+    assert.is(actionFor([...RULES, ...parsePermissionRules('allow')], 'bash', 'rm x'), 'allow');
   });
 
   check('say ask where none of them says anything', () => {
-    assert.is(rulingFor([], 'bash', 'ls'), 'ask');
-    assert.is(rulingFor(rulesOf({ bash: { 'ls *': 'allow' } }), 'bash', 'rm'), 'ask');
-    assert.is(rulingForAll([], 'bash', []), 'ask');
+    assert.is(actionFor([], 'bash', 'ls'), 'ask');
+    assert.is(actionFor(parsePermissionRules({ bash: { 'ls *': 'allow' } }), 'bash', 'rm'), 'ask');
+    assert.is(actionForAll([], 'bash', []), 'ask');
   });
 
   check('deny a call of which they deny a part, and ask for one of which they ask for a part', () => {
-    const ruling = (...patterns: string[]) => rulingForAll(RULES, 'bash', patterns);
+    const ruling = (...patterns: string[]) => actionForAll(RULES, 'bash', patterns);
     assert.is(ruling('ls -la', 'rm x'), 'deny');
     assert.is(ruling('rm x', 'ls -la'), 'deny');
     assert.is(ruling('ls -la', 'ls secrets'), 'ask');
@@ -159,18 +164,20 @@ describe('permission rules', (check) => {
   });
 
   check('take a call without a pattern for one of everything, never for one that nothing forbids', () => {
-    assert.is(rulingForAll(RULES, 'bash', []), 'deny');
-    assert.is(rulingForAll(RULES, 'read', []), 'allow');
-    assert.is(rulingForAll(rulesOf({ bash: { 'ls *': 'allow' } }), 'bash', []), 'ask');
+    assert.is(actionForAll(RULES, 'bash', []), 'deny');
+    assert.is(actionForAll(RULES, 'read', []), 'allow');
+    assert.is(actionForAll(parsePermissionRules({ bash: { 'ls *': 'allow' } }), 'bash', []), 'ask');
   });
 
   check('hide a tool when the last rule for it denies everything, and only then', () => {
-    assert.ok(isHidden(rulesOf({ '*': 'allow', 'relay-admin_*': 'deny' }), 'relay-admin_read'));
-    assert.not(isHidden(rulesOf({ 'relay-admin_*': 'deny', 'relay-admin_read': 'ask' }), 'relay-admin_read'));
-    assert.ok(isHidden(rulesOf({ bash: { 'ls *': 'allow', '*': 'deny' } }), 'bash'));
-    assert.not(isHidden(RULES, 'bash'));
-    assert.not(isHidden(rulesOf({ task: { '*': 'deny', maintainer: 'allow' } }), 'task'));
-    assert.not(isHidden(rulesOf({ task: { maintainer: 'deny' } }), 'task'));
-    assert.not(isHidden([], 'bash'));
+    assert.ok(isToolHidden(parsePermissionRules({ '*': 'allow', 'relay-admin_*': 'deny' }), 'relay-admin_read'));
+    assert.not(
+      isToolHidden(parsePermissionRules({ 'relay-admin_*': 'deny', 'relay-admin_read': 'ask' }), 'relay-admin_read'),
+    );
+    assert.ok(isToolHidden(parsePermissionRules({ bash: { 'ls *': 'allow', '*': 'deny' } }), 'bash'));
+    assert.not(isToolHidden(RULES, 'bash'));
+    assert.not(isToolHidden(parsePermissionRules({ task: { '*': 'deny', maintainer: 'allow' } }), 'task'));
+    assert.not(isToolHidden(parsePermissionRules({ task: { maintainer: 'deny' } }), 'task'));
+    assert.not(isToolHidden([], 'bash'));
   });
 });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { ChatMessage } from '../../../src/agent/model/types.ts';
+import type { ModelMessage } from '../../../src/agent/model/types.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
@@ -22,7 +22,7 @@ const using = (total: number, script: Script): Script =>
     for await (const event of script(request, signal))
       yield event.kind === 'finished' ? { ...event, tokens: { ...event.tokens, total } } : event;
   };
-const wordsOf = (messages: readonly ChatMessage[] = []): readonly string[] =>
+const wordsOf = (messages: readonly ModelMessage[] = []): readonly string[] =>
   messages.map((said) => {
     if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
     return said.role === 'assistant' ? `<${said.text}>` : '[result]';

@@ -61,7 +61,7 @@ describe('who answers a prompt', (check) => {
 
 describe('a prompt that cannot be answered', (check) => {
   check('is refused before anything is stored, and told what is wrong where', async () => {
-    const world = await createAgentWorld({ agents: [{ name: 'hidden', answersPrompts: false }] });
+    const world = await createAgentWorld({ agents: [{ name: 'hidden', canAnswerPrompts: false }] });
     const id = await world.session();
     const path = `/session/${id}/message`;
     const parts = [{ type: 'text', text: 'hi' }];

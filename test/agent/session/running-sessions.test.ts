@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
 import {
   answersIn,
@@ -146,7 +146,7 @@ const STAGES: readonly Stage[] = [
   },
   {
     name: 'in the pause before another attempt',
-    given: { scripts: [failing(new ModelProblem('api', 'busy', { isRetryable: true }))] },
+    given: { scripts: [failing(new ModelError('api', 'busy', { isRetryable: true }))] },
     isReached: async (world) => JSON.stringify(await statuses(world)).includes('retry'),
   },
 ];

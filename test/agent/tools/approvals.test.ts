@@ -28,7 +28,7 @@ const world = (publish?: (fact: Fact) => Promise<unknown>) => {
     },
   });
   const ask = (sessionID: string, permission: string, signal = new AbortController().signal) =>
-    approvals.ask('/', { sessionID, permission, patterns: ['*'], always: ['*'], metadata: {} }, signal);
+    approvals.request('/', { sessionID, permission, patterns: ['*'], always: ['*'], metadata: {} }, signal);
   return { clock, approvals, told, ask };
 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -379,7 +379,7 @@ describe('a model that goes on and on', (check) => {
       { name: 'task', input: undefined, raw: 'no JSON' },
     ]) {
       const world = await createAgentWorld({
-        tools: [{ ...toolNamed('look'), patternsOf: () => ['secret'] }],
+        tools: [{ ...toolNamed('look'), patternsFor: () => ['secret'] }],
         rules: [
           { permission: '*', pattern: '*', action: 'allow' },
           { permission: 'look', pattern: 'secret', action: 'deny' },

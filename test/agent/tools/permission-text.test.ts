@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { Action, PermissionRequest, Rule } from '../../../src/agent/protocol/types.ts';
 
-import { previewWordsFor } from '../../../src/agent/tools/permission-check.ts';
+import { previewMetadata } from '../../../src/agent/tools/permission-check.ts';
 import type { AgentTool } from '../../../src/agent/tools/tool.ts';
 import { describe } from '../../check.ts';
 import { ask, asksWhen } from '../harness/permission-requests.ts';
@@ -127,7 +127,7 @@ describe('a question that is about no preview', (check) => {
     };
     const readsFor = async (input: Readonly<Record<string, unknown>>, tools: readonly AgentTool[]) => {
       reads = 0;
-      await previewWordsFor({ tool: RECHARGE, tools, input, said });
+      await previewMetadata({ tool: RECHARGE, tools, input, said });
       return reads;
     };
     assert.is(await readsFor({ amount: 'x' }, [previewing()]), 0);

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import type { Action, ModelRef, Rule, Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import {
@@ -35,7 +35,9 @@ const task = (input: unknown = TASK): Script => calling({ name: 'task', input })
 /** A world in which the first agent hands its work to a helper. */
 const handing = async (scripts: readonly Script[], given: WorldGiven = {}) => {
   const world = await createAgentWorld({
-    agents: [{ name: 'helper', takesTasks: true, answersPrompts: false, prompt: 'You help.', description: 'helps' }],
+    agents: [
+      { name: 'helper', canTakeTasks: true, canAnswerPrompts: false, prompt: 'You help.', description: 'helps' },
+    ],
     scripts,
     ...given,
   });
@@ -116,7 +118,7 @@ describe('a task', (check) => {
   });
 
   check('that fails is told to have failed', async () => {
-    const { world, id } = await handing([task(), failing(new ModelProblem('auth', 'Refused')), saying('it failed')]);
+    const { world, id } = await handing([task(), failing(new ModelError('auth', 'Refused')), saying('it failed')]);
     assert.is(textOf(await ask(world, id)), 'it failed');
     const [part] = await callsOf(world, id);
     assert.is(part?.state.status, 'error');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { batched } from '../../../src/agent/turn/model-call.ts';
+import { readBatches } from '../../../src/agent/turn/model-call.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
@@ -30,7 +30,7 @@ describe('what comes in batches', (check) => {
         const batches: (readonly number[])[] = [];
         let isDone = false;
         const reading = (async () => {
-          for await (const batch of batched(source, needs(clock, limit))) batches.push(batch);
+          for await (const batch of readBatches(source, needs(clock, limit))) batches.push(batch);
           isDone = true;
         })();
         const startedAt = clock.now();
@@ -52,7 +52,7 @@ describe('what comes in batches', (check) => {
   check('is not read ahead beyond the limit', async () => {
     const clock = createFakeClock();
     const state = { given: 0, isEnded: false };
-    const reader = batched(counting(10_000, state), needs(clock, 10));
+    const reader = readBatches(counting(10_000, state), needs(clock, 10));
     const reading = reader.next();
     await clock.advance(1);
     const first = await reading;
@@ -72,7 +72,7 @@ describe('what comes in batches', (check) => {
     })();
     const heard: number[] = [];
     const reading = (async () => {
-      for await (const batch of batched(source, needs(clock))) heard.push(...batch);
+      for await (const batch of readBatches(source, needs(clock))) heard.push(...batch);
     })();
     assert.is(await rejection(reading), broken);
     assert.equal(heard, [1, 2]);
@@ -83,7 +83,7 @@ describe('what comes in batches', (check) => {
     const clock = createFakeClock();
     const state = { given: 0, isEnded: false };
     const reading = (async () => {
-      for await (const batch of batched(counting(100, state), needs(clock, 5))) {
+      for await (const batch of readBatches(counting(100, state), needs(clock, 5))) {
         assert.ok(batch.length > 0);
         break;
       }
@@ -98,7 +98,7 @@ describe('what comes in batches', (check) => {
     const clock = createFakeClock();
     const startedAt = clock.now();
     const batches: (readonly number[])[] = [];
-    for await (const batch of batched(counting(5), needs(clock))) batches.push(batch);
+    for await (const batch of readBatches(counting(5), needs(clock))) batches.push(batch);
     assert.equal(batches, [[0, 1, 2, 3, 4]]);
     assert.is(clock.now(), startedAt);
     assert.is(clock.pending(), 0);
@@ -114,7 +114,7 @@ describe('what comes in batches', (check) => {
     })();
     const heard: (readonly number[])[] = [];
     const reading = (async () => {
-      for await (const batch of batched(source, needs(clock))) heard.push(batch);
+      for await (const batch of readBatches(source, needs(clock))) heard.push(batch);
     })();
     await clock.advance(1);
     assert.equal(heard, [[1]]);
@@ -126,7 +126,7 @@ describe('what comes in batches', (check) => {
 
   check('may be nothing at all', async () => {
     const batches: unknown[] = [];
-    for await (const batch of batched(counting(0), needs(createFakeClock()))) batches.push(batch);
+    for await (const batch of readBatches(counting(0), needs(createFakeClock()))) batches.push(batch);
     assert.equal(batches, []);
   });
 });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import type { ModelVoice } from '../../../src/agent/agents/types.ts';
-import { type ChatMessage, ModelProblem } from '../../../src/agent/model/types.ts';
+import type { ResolvedModel } from '../../../src/agent/agents/types.ts';
+import { ModelError, type ModelMessage } from '../../../src/agent/model/types.ts';
 
 import { describe } from '../../check.ts';
 import { target } from '../harness/model-world.ts';
@@ -26,7 +26,7 @@ import {
   toolNamed,
 } from '../harness/world.ts';
 
-const TOO_LONG = failing(new ModelProblem('overflow', 'The context is full'));
+const TOO_LONG = failing(new ModelError('overflow', 'The context is full'));
 const SUMMARY = 'Ann wants 5; ticket 17.';
 const PRICES = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
 
@@ -37,7 +37,7 @@ const createVoice = ({
 }: {
   readonly modelID: string;
   readonly upstreamID: string;
-}): ModelVoice => ({
+}): ResolvedModel => ({
   ref: { providerID: 'demo', modelID },
   target: target({ providerID: 'demo', upstreamID }),
   prices: PRICES,
@@ -47,7 +47,7 @@ const createVoice = ({
 });
 
 /** What is said, in words. */
-const wordsOf = (messages: readonly ChatMessage[] = []): readonly string[] =>
+const wordsOf = (messages: readonly ModelMessage[] = []): readonly string[] =>
   messages.map((said) => {
     if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
     if (said.role === 'assistant') return `<${said.text}${said.calls.map(({ name }) => ` ${name}`).join('')}>`;
@@ -141,7 +141,7 @@ describe('a context that overflows', (check) => {
     const long = 'x'.repeat(40_000);
     const fits = (limitChars: number, script: Script): Script =>
       async function* (request, signal) {
-        if (JSON.stringify(request.messages).length > limitChars) throw new ModelProblem('overflow', 'Too long');
+        if (JSON.stringify(request.messages).length > limitChars) throw new ModelError('overflow', 'Too long');
         yield* script(request, signal);
       };
     const world = await createAgentWorld({
@@ -161,7 +161,7 @@ describe('a context that overflows', (check) => {
   });
 
   check('is left as it was when there is no summary, or an empty one', async () => {
-    for (const bad of [failing(new ModelProblem('auth', 'Refused')), saying(' '), TOO_LONG]) {
+    for (const bad of [failing(new ModelError('auth', 'Refused')), saying(' '), TOO_LONG]) {
       const world = await createAgentWorld({ scripts: [saying('one'), TOO_LONG, bad, saying('three')] });
       const id = await world.session();
       await ask(world, id, 'first');
@@ -221,7 +221,7 @@ describe('a context that is nearly full', (check) => {
       scripts: [
         using(1000, saying('one')),
         using(5000, saying(SUMMARY)),
-        failing(new ModelProblem('auth', 'Refused')),
+        failing(new ModelError('auth', 'Refused')),
         saying('three'),
       ],
     });
@@ -236,7 +236,7 @@ describe('a context that is nearly full', (check) => {
       voice: { usableTokens: 1000 },
       scripts: [
         using(1000, saying('one')),
-        failing(new ModelProblem('auth', 'Refused')),
+        failing(new ModelError('auth', 'Refused')),
         TOO_LONG,
         saying(SUMMARY),
         saying('two'),
@@ -271,7 +271,7 @@ describe('a context that is nearly full', (check) => {
       voice: { usableTokens: 1000 },
       scripts: [
         using(1000, calling({ name: 'look', input: {} })),
-        failing(new ModelProblem('auth', 'Refused')),
+        failing(new ModelError('auth', 'Refused')),
         saying('done'),
       ],
     });
@@ -319,7 +319,7 @@ describe('a context that is nearly full', (check) => {
       voice: { usableTokens: 1000 },
       scripts: [
         using(1000, calling({ name: 'look', input: {} })),
-        failing(new ModelProblem('auth', 'Refused')),
+        failing(new ModelError('auth', 'Refused')),
         saying('done'),
       ],
     });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
 import { type Answer, ask, asksOf, callsOf, isQuiet, outputOf, textOf, until } from '../harness/permission-requests.ts';
 import { calling, createAgentWorld, failing, hanging, saying, toolNamed, type WorldGiven } from '../harness/world.ts';
@@ -28,12 +28,12 @@ describe('a turn that takes too long', (check) => {
           calling({ name: 'task', input: { description: 'd', prompt: 'p', subagent_type: 'helper' } }),
           hanging,
         ],
-        agents: [{ name: 'helper', takesTasks: true }],
+        agents: [{ name: 'helper', canTakeTasks: true }],
       },
     ],
     [
       'with a backend that fails again and again',
-      { scripts: [failing(new ModelProblem('api', 'busy', { isRetryable: true, retryAfterMs: 50_000 }))] },
+      { scripts: [failing(new ModelError('api', 'busy', { isRetryable: true, retryAfterMs: 50_000 }))] },
     ],
   ];
   for (const [where, given] of stuck) {

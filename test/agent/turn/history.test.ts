@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { ChatMessage } from '../../../src/agent/model/types.ts';
+import type { ModelMessage } from '../../../src/agent/model/types.ts';
 import { NO_TOKENS, type Part, type ToolState } from '../../../src/agent/protocol/types.ts';
 
 import type { Told } from '../../../src/agent/store/store.ts';
-import { historyOf } from '../../../src/agent/turn/history.ts';
+import { toModelHistory } from '../../../src/agent/turn/history.ts';
 import { describe } from '../../check.ts';
 
 const time = { created: 1 };
@@ -41,7 +41,7 @@ const answer = (id: string, parentID: string, ...parts: readonly Part[]): Told =
 const span = { start: 1, end: 2 };
 const byID = (messages: readonly Told[]) =>
   [...messages].sort((left, right) => (left.info.id < right.info.id ? -1 : 1));
-const wordsOf = (messages: readonly ChatMessage[]): readonly string[] =>
+const wordsOf = (messages: readonly ModelMessage[]): readonly string[] =>
   messages.map((said) => {
     if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
     return said.role === 'assistant' ? said.text : said.results.map(({ output }) => output).join();
@@ -50,9 +50,9 @@ const wordsOf = (messages: readonly ChatMessage[]): readonly string[] =>
 describe('the history of a session', (check) => {
   check('puts each answer behind its prompt, and leaves out the prompts that wait', () => {
     const messages = [user('1'), user('2'), user('3'), answer('4', '1'), answer('5', '2')];
-    assert.equal(wordsOf(historyOf(messages, '2')), ['1', '4', '2', '5']);
-    assert.equal(wordsOf(historyOf(messages, '1')), ['2', '5', '1', '4']);
-    assert.equal(wordsOf(historyOf(messages, '3')), ['1', '4', '2', '5', '3']);
+    assert.equal(wordsOf(toModelHistory(messages, '2')), ['1', '4', '2', '5']);
+    assert.equal(wordsOf(toModelHistory(messages, '1')), ['2', '5', '1', '4']);
+    assert.equal(wordsOf(toModelHistory(messages, '3')), ['1', '4', '2', '5', '3']);
   });
 
   check('ends with the prompt that is answered, whatever clocks the ids come from', () => {
@@ -62,7 +62,7 @@ describe('the history of a session', (check) => {
         let messages: readonly Told[] = [];
         for (const [index, id] of chosen.entries()) {
           messages = byID([...messages, user(id)]);
-          const words = wordsOf(historyOf(messages, id));
+          const words = wordsOf(toModelHistory(messages, id));
           assert.is(words.at(-1), id);
           assert.equal(
             [...words].sort(),
@@ -82,7 +82,7 @@ describe('the history of a session', (check) => {
       { status: 'pending', input: {}, raw: '' },
     ];
     const parts = states.map((state, index) => tool('2', `c${index}`, state));
-    const [, said, results] = historyOf([user('1'), answer('2', '1', text('2', 'wait'), ...parts)], '1');
+    const [, said, results] = toModelHistory([user('1'), answer('2', '1', text('2', 'wait'), ...parts)], '1');
     assert.equal(said?.role === 'assistant' && said.calls.map(({ id }) => id), ['c0', 'c1', 'c2', 'c3']);
     assert.equal(results?.role === 'tool' && results.results, [
       { id: 'c0', name: 'look', output: 'out', isError: false },
@@ -102,8 +102,8 @@ describe('the history of a session', (check) => {
     });
     const thought: Part = { ...placed('2', 'r'), type: 'reasoning', text: 'hm', time: { start: 1 } };
     const empty = text('2', '');
-    assert.equal(historyOf([user('1', text('1', '')), answer('2', '1', withdrawn, thought, empty)], '1'), []);
+    assert.equal(toModelHistory([user('1', text('1', '')), answer('2', '1', withdrawn, thought, empty)], '1'), []);
     const messages = [user('1'), answer('2', '1', empty, text('2', 'a'), empty, text('2', 'b'))];
-    assert.equal(wordsOf(historyOf(messages, '1')), ['1', 'a\nb']);
+    assert.equal(wordsOf(toModelHistory(messages, '1')), ['1', 'a\nb']);
   });
 });

@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
-import { type ChatEvent, ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError, type ModelEvent } from '../../../src/agent/model/types.ts';
 
 import { describe } from '../../check.ts';
 import { ask, eventsOf, messagesOf, textOf } from '../harness/permission-requests.ts';
 import { createAgentWorld, failing, type Script, saying } from '../harness/world.ts';
 
-const ending = (finish: Extract<ChatEvent, { kind: 'finished' }>['finish'], text = 'half'): Script =>
+const ending = (finish: Extract<ModelEvent, { kind: 'finished' }>['finish'], text = 'half'): Script =>
   async function* () {
     if (text !== '') yield { kind: 'text', delta: text };
     const tokens = { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 }, total: 2 };
@@ -113,7 +113,7 @@ describe('a plain answer', (check) => {
   check('may be stopped by a content filter in the middle, or refused by one', async () => {
     const stopped = await createAgentWorld({ scripts: [ending('content-filter')] });
     assert.is((await ask(stopped, await stopped.session())).info.finish, 'content-filter');
-    const refused = await createAgentWorld({ scripts: [failing(new ModelProblem('content-filter', 'Filtered'))] });
+    const refused = await createAgentWorld({ scripts: [failing(new ModelError('content-filter', 'Filtered'))] });
     const { info } = await ask(refused, await refused.session());
     assert.equal(info.error, { name: 'ContentFilterError', data: { message: 'Filtered' } });
     assert.is(info.finish, 'error');

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
 import { ask, callsOf, eventsOf, isQuiet, outputOf, statuses, textOf, until } from '../harness/permission-requests.ts';
 import {
@@ -16,7 +16,7 @@ import {
 const TOKENS = { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 } };
 const busy = (retryAfterMs?: number): Script =>
   failing(
-    new ModelProblem('api', 'The provider is busy', {
+    new ModelError('api', 'The provider is busy', {
       statusCode: 429,
       isRetryable: true,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -26,7 +26,7 @@ const busy = (retryAfterMs?: number): Script =>
 const cut = (...deltas: readonly string[]): Script =>
   async function* () {
     for (const delta of deltas) yield { kind: 'text', delta };
-    throw new ModelProblem('network', 'The connection was lost', { isRetryable: true });
+    throw new ModelError('network', 'The connection was lost', { isRetryable: true });
   };
 
 /** What the log tells of turns that failed, without when and by whom it was written. */
@@ -72,7 +72,7 @@ describe('a backend that fails for a while', (check) => {
   });
 
   check('is told of with the attempts of the step that failed', async () => {
-    const refused = failing(new ModelProblem('auth', 'Refused', { statusCode: 401 }));
+    const refused = failing(new ModelError('auth', 'Refused', { statusCode: 401 }));
     const scripts = [busy(), calling({ name: 'pay', input: {} }), refused];
     const world = await createAgentWorld({ scripts, tools: [toolNamed('pay')] });
     const id = await world.session();
@@ -127,9 +127,9 @@ describe('a backend that fails for a while', (check) => {
 
   check('is not asked again where that cannot help', async () => {
     for (const [problem, name] of [
-      [new ModelProblem('auth', 'Refused', { statusCode: 401 }), 'ProviderAuthError'],
-      [new ModelProblem('api', 'Bad', { statusCode: 400 }), 'APIError'],
-      [new ModelProblem('unknown-adapter', 'None'), 'APIError'],
+      [new ModelError('auth', 'Refused', { statusCode: 401 }), 'ProviderAuthError'],
+      [new ModelError('api', 'Bad', { statusCode: 400 }), 'APIError'],
+      [new ModelError('unknown-adapter', 'None'), 'APIError'],
     ] as const) {
       const world = await createAgentWorld({ scripts: [failing(problem)] });
       const { info } = await ask(world, await world.session());
@@ -167,7 +167,7 @@ describe('what was said before a failure', (check) => {
   check('stays when there is no other attempt', async () => {
     const partly: Script = async function* () {
       yield { kind: 'text', delta: 'half' };
-      throw new ModelProblem('api', 'Broken', { statusCode: 400 });
+      throw new ModelError('api', 'Broken', { statusCode: 400 });
     };
     const world = await createAgentWorld({ scripts: [partly] });
     const { info, parts } = await ask(world, await world.session());
@@ -180,7 +180,7 @@ describe('what was said before a failure', (check) => {
       yield { kind: 'call-begun', id: 'call-1', name: 'pay' };
       yield { kind: 'call', id: 'call-1', name: 'pay', input: { amount: 1 }, raw: '{"amount":1}' };
       yield { kind: 'call-begun', id: 'call-2', name: 'pay' };
-      throw new ModelProblem('network', 'The connection was lost', { isRetryable: true });
+      throw new ModelError('network', 'The connection was lost', { isRetryable: true });
     };
     const again: Script = async function* () {
       // The same id: some backends count from one in every answer.

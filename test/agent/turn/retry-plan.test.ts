@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { retryDelayMs } from '../../../src/agent/turn/model-call.ts';
 import { describe } from '../../check.ts';
 
-const passing = (retryAfterMs?: number): ModelProblem =>
-  new ModelProblem('api', 'later', { isRetryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+const passing = (retryAfterMs?: number): ModelError =>
+  new ModelError('api', 'later', { isRetryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 
 describe('the plan of retries', (check) => {
   check('doubles from two seconds to thirty, five times', () => {
@@ -35,7 +35,7 @@ describe('the plan of retries', (check) => {
   });
 
   check('has no second try for what would fail again', () => {
-    assert.is(retryDelayMs(new ModelProblem('auth', 'no'), 1, 0), undefined);
-    assert.is(retryDelayMs(new ModelProblem('api', 'no', { retryAfterMs: 5 }), 1, 0), undefined);
+    assert.is(retryDelayMs(new ModelError('auth', 'no'), 1, 0), undefined);
+    assert.is(retryDelayMs(new ModelError('api', 'no', { retryAfterMs: 5 }), 1, 0), undefined);
   });
 });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, messagesOf, until } from '../harness/permission-requests.ts';
@@ -71,7 +71,7 @@ describe('a summary that somebody asks for', (check) => {
   });
 
   check('that is not to be had leaves everything as it was, and says why', async () => {
-    const problem = new ModelProblem('auth', 'The provider refused the key');
+    const problem = new ModelError('auth', 'The provider refused the key');
     const { world, id, path } = await talk(failing(problem), saying('third'));
     assert.is(await world.post(path, MODEL), false);
     const last = (await messagesOf(world, id)).at(-1)?.info;

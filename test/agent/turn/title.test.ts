@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { type ChatModel, ModelProblem } from '../../../src/agent/model/types.ts';
+import { type ChatModel, ModelError } from '../../../src/agent/model/types.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { isDefaultTitle } from '../../../src/agent/session/sessions.ts';
-import { titleIn } from '../../../src/agent/turn/title.ts';
+import { parseTitle } from '../../../src/agent/turn/title.ts';
 import { describe } from '../../check.ts';
 import { ask, until } from '../harness/permission-requests.ts';
 import { createAgentWorld, failing, hanging, type Script, saying } from '../harness/world.ts';
@@ -33,14 +33,14 @@ describe('the title of a session', (check) => {
   check('is asked for from whoever answers, and from nobody elsewhere', async () => {
     const elsewhere = { providerID: 'onprem', modelID: 'private' };
     const asked: unknown[] = [];
-    const { voices } = await createAgentWorld({ models: [elsewhere] });
+    const { catalog } = await createAgentWorld({ models: [elsewhere] });
     const world = await createAgentWorld({
       changes: {
-        voices: {
-          ...voices,
+        catalog: {
+          ...catalog,
           titlerFor(ref) {
             asked.push(ref);
-            return voices.titlerFor(ref);
+            return catalog.titlerFor(ref);
           },
         },
       },
@@ -93,7 +93,7 @@ describe('the title of a session', (check) => {
   });
 
   check('is not made for a child, nor after a failure', async () => {
-    const world = await createAgentWorld({ scripts: [saying('hi'), failing(new ModelProblem('auth', 'no'))] });
+    const world = await createAgentWorld({ scripts: [saying('hi'), failing(new ModelError('auth', 'no'))] });
     const child = await world.session({ parentID: await world.session() });
     await ask(world, child);
     assert.ok(isDefaultTitle(await titleOf(world, child)));
@@ -104,7 +104,7 @@ describe('the title of a session', (check) => {
   });
 
   check('that cannot be made is only logged', async () => {
-    const broken = failing(new ModelProblem('auth', 'secret'));
+    const broken = failing(new ModelError('auth', 'secret'));
     const world = await createAgentWorld({ changes: { model: naming(broken) } });
     const id = await world.session();
     assert.is((await ask(world, id)).info.error, undefined);
@@ -128,19 +128,19 @@ describe('the title of a session', (check) => {
 
 describe('the title in what a model said', (check) => {
   check('is its first line that is one, without thoughts', () => {
-    assert.is(titleIn('Beans'), 'Beans');
-    assert.is(titleIn('\n  Beans  \nand more'), 'Beans');
-    assert.is(titleIn('<think>beans, they\nsay</think>\n\nCounting beans'), 'Counting beans');
-    assert.is(titleIn('they ask for beans\n</think>\nCounting beans'), 'Counting beans');
-    assert.is(titleIn('<THINK>x</THINK>Counting'), 'Counting');
-    assert.is(titleIn('Counting <think>and then'), 'Counting');
+    assert.is(parseTitle('Beans'), 'Beans');
+    assert.is(parseTitle('\n  Beans  \nand more'), 'Beans');
+    assert.is(parseTitle('<think>beans, they\nsay</think>\n\nCounting beans'), 'Counting beans');
+    assert.is(parseTitle('they ask for beans\n</think>\nCounting beans'), 'Counting beans');
+    assert.is(parseTitle('<THINK>x</THINK>Counting'), 'Counting');
+    assert.is(parseTitle('Counting <think>and then'), 'Counting');
     for (const none of ['', ' \n ', '<think>', '<think>only thoughts', '<think>x</think>'])
-      assert.is(titleIn(none), undefined);
+      assert.is(parseTitle(none), undefined);
   });
 
   check('is cut to a hundred characters, and to whole ones', () => {
-    assert.is(titleIn('x'.repeat(500)), 'x'.repeat(100));
-    assert.is([...(titleIn('😀'.repeat(200)) ?? '')].length, 100);
-    assert.ok(titleIn('😀'.repeat(200))?.isWellFormed());
+    assert.is(parseTitle('x'.repeat(500)), 'x'.repeat(100));
+    assert.is([...(parseTitle('😀'.repeat(200)) ?? '')].length, 100);
+    assert.ok(parseTitle('😀'.repeat(200))?.isWellFormed());
   });
 });

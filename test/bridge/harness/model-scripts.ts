@@ -1,21 +1,21 @@
-import type { ChatEvent, ChatRequest } from '../../../src/agent/model/types.ts';
+import type { ModelEvent, ModelRequest } from '../../../src/agent/model/types.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { Script } from '../../agent/harness/world.ts';
 
 const TOKENS = { input: 10, output: 5, reasoning: 0, cache: { read: 0, write: 0 }, total: 15 };
-const FINISHED: ChatEvent = { kind: 'finished', finish: 'stop', tokens: TOKENS };
+const FINISHED: ModelEvent = { kind: 'finished', finish: 'stop', tokens: TOKENS };
 
-const textsOf = (message: ChatRequest['messages'][number] | undefined): readonly string[] =>
+const textsOf = (message: ModelRequest['messages'][number] | undefined): readonly string[] =>
   message?.role === 'user' ? message.content.flatMap((part) => (part.kind === 'text' ? [part.text] : [])) : [];
 
 /** The user's newest words, without what was told of earlier ones. */
-export const lastWordsTo = ({ messages }: ChatRequest): string => textsOf(messages.at(-1)).at(-1) ?? '';
+export const lastWordsTo = ({ messages }: ModelRequest): string => textsOf(messages.at(-1)).at(-1) ?? '';
 
 /** Everything that a model was told but its instructions, as one text. */
-export const toldTo = (request: ChatRequest | undefined): string => JSON.stringify(request?.messages);
+export const toldTo = (request: ModelRequest | undefined): string => JSON.stringify(request?.messages);
 
 /** Answers what it is asked, request by request. */
-export const answering = (textFor: (words: string, request: ChatRequest) => string): Script =>
+export const answering = (textFor: (words: string, request: ModelRequest) => string): Script =>
   async function* (request) {
     yield { kind: 'text', delta: textFor(lastWordsTo(request), request) };
     yield FINISHED;
@@ -37,9 +37,9 @@ export type Dictated = {
 export const dictated = (): Dictated => {
   const begun = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
-  const events: ChatEvent[] = [];
+  const events: ModelEvent[] = [];
   let arrival = Promise.withResolvers<void>();
-  const add = (event: ChatEvent): void => {
+  const add = (event: ModelEvent): void => {
     events.push(event);
     arrival.resolve();
   };

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { ChatRequest } from '../../../src/agent/model/types.ts';
+import type { ModelRequest } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { answering, byWords, dictated, lastWordsTo, toldTo } from '../harness/model-scripts.ts';
@@ -21,7 +21,7 @@ const polite = answering((words) => (words === 'hi' ? 'hello' : `re ${words}`));
 const HI = [user('hi'), assistant('hello')];
 
 /** What the model was told when it was asked this. */
-const askedFor = ({ agent }: BridgeWorld, words: string): ChatRequest | undefined =>
+const askedFor = ({ agent }: BridgeWorld, words: string): ModelRequest | undefined =>
   agent.asked.findLast((request) => lastWordsTo(request) === words);
 const onTop = (told: string, ...words: readonly string[]): void => {
   for (const word of words) assert.match(told, word);

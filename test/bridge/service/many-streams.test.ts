@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as assert from 'uvu/assert';
-import type { ChatEvent } from '../../../src/agent/model/types.ts';
+import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { type LiveStream, openStream } from '../harness/live-stream.ts';
@@ -19,7 +19,7 @@ const usedMiB = (): number => {
 const READERS = 200;
 const CHARS = 2400;
 const PACED = { settings: { chunkSize: 4, chunkDelayMs: 10 } };
-const DONE: ChatEvent = {
+const DONE: ModelEvent = {
   kind: 'finished',
   finish: 'stop',
   tokens: { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 }, total: 2 },

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ModelProblem } from '../../../src/agent/model/types.ts';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { failing } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
@@ -163,7 +163,7 @@ describe('a request that is sent again', (check) => {
 
   check('at once after a failure, by a client that does not say so, is given the failure', () =>
     withStory(
-      { scripts: [failing(new ModelProblem('api', 'It failed', { statusCode: 400 })), polite] },
+      { scripts: [failing(new ModelError('api', 'It failed', { statusCode: 400 })), polite] },
       async (world) => {
         for (const _ of [1, 2, 3]) {
           const failed = await world.send('/v1/chat/completions', CHAT);
@@ -196,7 +196,7 @@ describe('a request that is sent again', (check) => {
 
   check('in the same words from another chat is another one, also with a verdict or after a failure', () =>
     withStory(
-      { scripts: [failing(new ModelProblem('api', 'It failed', { statusCode: 400 })), polite] },
+      { scripts: [failing(new ModelError('api', 'It failed', { statusCode: 400 })), polite] },
       async (world) => {
         const failed = await world.send('/v1/chat/completions', CHAT, { 'x-session-id': 'alice' });
         assert.is(failed.status, 502);

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { ModelProblem, type ModelProblemKind } from '../../../src/agent/model/types.ts';
+import { ModelError, type ModelErrorKind } from '../../../src/agent/model/types.ts';
 import { calling, failing, outcome, type Script, saying, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -83,7 +83,7 @@ describe('a turn of several steps', (check) => {
 });
 
 describe('a turn that fails', (check) => {
-  const problem = (kind: ModelProblemKind, more = {}) => failing(new ModelProblem(kind, 'It failed', more));
+  const problem = (kind: ModelErrorKind, more = {}) => failing(new ModelError(kind, 'It failed', more));
   const FAILURES: readonly (readonly [string, Script, number, string])[] = [
     ['whose model is out of requests', problem('api', { statusCode: 429 }), 429, 'rate_limit_exceeded'],
     ['whose model fails', problem('api', { statusCode: 500 }), 502, 'model_error'],
@@ -123,7 +123,7 @@ describe('a turn that fails', (check) => {
   check('in its middle ends what was said with an error and without a good end', () => {
     const half: Script = async function* () {
       yield { kind: 'text', delta: 'Half of it ' };
-      throw new ModelProblem('api', 'It failed', { statusCode: 400 });
+      throw new ModelError('api', 'It failed', { statusCode: 400 });
     };
     return withBridge({ scripts: [half] }, async (world) => {
       const stream = await openStream(world, CHAT);

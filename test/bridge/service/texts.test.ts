@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { ChatEvent } from '../../../src/agent/model/types.ts';
+import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { answering, dictated, lastWordsTo } from '../harness/model-scripts.ts';
@@ -19,7 +19,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 const NAMES = Object.keys(TEXTS);
 
-const DONE: ChatEvent = {
+const DONE: ModelEvent = {
   kind: 'finished',
   finish: 'stop',
   tokens: { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 }, total: 2 },
