@@ -22,7 +22,7 @@ import { storedResponseRoutes } from './openai/responses/stored.ts';
 import { openApiOf } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
 import type { BridgeSettings } from './settings.ts';
-import { createFamilies } from './turn/permission-requests.ts';
+import { createSessionFamilies } from './turn/permission-requests.ts';
 import { createAnswers } from './turn/request.ts';
 
 export type BridgeNeeds = {
@@ -69,7 +69,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
   const { settings, agent, feed, servers, clock, log, meter, version } = needs;
   const enter = createDoor({ ...needs, ...settings });
   const catalog = createCatalog(agent, clock, settings.defaultModel);
-  const families = createFamilies(agent, feed);
+  const families = createSessionFamilies(agent, feed);
   const conversations = createConversations({
     ...needs,
     matching: settings.matching,
@@ -77,7 +77,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     lifetimeMs: CONVERSATION_LIFETIME_MS,
     queueLimit: WAITING_PER_CONVERSATION,
   });
-  const answers = createAnswers({ ...settings, ...needs, families, conversations, catalog });
+  const answers = createAnswers({ ...settings, ...needs, sessionFamilies: families, conversations, catalog });
   const leaving = createLeaving();
   const gate = createSemaphore(settings.answersAtATime, 0);
   const routeNeeds = { ...settings, ...needs, answers, enter, leaving, gate };

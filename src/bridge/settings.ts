@@ -13,7 +13,7 @@ import {
 import { type Credentials, isLoopback } from '../core/http/auth.ts';
 import { isRecord } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import type { DeparturePolicy } from './turn/disconnect.ts';
+import type { DisconnectPolicy } from './turn/disconnect.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
 /** API keys that clients may come with. */
@@ -73,7 +73,7 @@ export const Departure = v.pipe(
   v.string(),
   v.trim(),
   v.regex(/^(?:abort|detach|\d{1,7})$/, 'expected abort, detach or a number of milliseconds to wait before aborting'),
-  v.transform((text): DeparturePolicy => {
+  v.transform((text): DisconnectPolicy => {
     if (text === 'abort' || text === 'detach') return { kind: text };
     return { kind: 'grace', ms: Number(text) };
   }),
@@ -175,7 +175,7 @@ export type BridgeSettings = {
   readonly chunkDelayMs: number;
   readonly dropsLeadingEcho: boolean;
   readonly asksInChat: boolean;
-  readonly onDeparture: DeparturePolicy;
+  readonly onDisconnect: DisconnectPolicy;
   readonly matching: Read['BRIDGE_CONVERSATIONS'];
   readonly showsTools: boolean;
   readonly heartbeat: Read['BRIDGE_HEARTBEAT'];
@@ -222,7 +222,7 @@ const settingsFrom = (read: Read): BridgeSettings => {
     chunkDelayMs: read.OPENAI_STREAM_CHUNK_DELAY_MS,
     dropsLeadingEcho: read.ENABLE_LEADING_ECHO_FILTER === 'true',
     asksInChat: read.BRIDGE_APPROVALS === 'chat',
-    onDeparture: read.BRIDGE_ON_DISCONNECT,
+    onDisconnect: read.BRIDGE_ON_DISCONNECT,
     matching: read.BRIDGE_CONVERSATIONS,
     showsTools: read.BRIDGE_SHOW_TOOLS === 'true',
     heartbeat: read.BRIDGE_HEARTBEAT,

@@ -35,7 +35,7 @@ describe('the settings of the bridge', (check) => {
       chunkDelayMs: 10,
       dropsLeadingEcho: false,
       asksInChat: true,
-      onDeparture: { kind: 'abort' },
+      onDisconnect: { kind: 'abort' },
       matching: 'prefix',
       showsTools: true,
       heartbeat: 'comment',
@@ -83,7 +83,7 @@ describe('the settings of the bridge', (check) => {
       chunkDelayMs: 25,
       dropsLeadingEcho: true,
       asksInChat: false,
-      onDeparture: { kind: 'grace', ms: 30_000 },
+      onDisconnect: { kind: 'grace', ms: 30_000 },
       matching: 'named',
       showsTools: false,
       heartbeat: 'off',
@@ -91,7 +91,7 @@ describe('the settings of the bridge', (check) => {
       bodyLimitBytes: 1024,
       answersAtATime: 1,
     });
-    assert.equal(read({ BRIDGE_ON_DISCONNECT: 'detach' }).onDeparture, { kind: 'detach' });
+    assert.equal(read({ BRIDGE_ON_DISCONNECT: 'detach' }).onDisconnect, { kind: 'detach' });
     assert.equal(read({ BRIDGE_CORS_ORIGINS: '*' }).corsOrigins, ['*']);
     const addresses = 'http://agent-1:4000, https://agent-2/base/,,http://agent-1:4000/';
     assert.equal(read({ AGENT_BASE_URL: addresses }).agent.baseUrls, ['http://agent-1:4000', 'https://agent-2/base']);

@@ -5,12 +5,13 @@ import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { Agent } from '../agent/types.ts';
 import type { Digest } from './fingerprint.ts';
-import { createHolding } from './lock.ts';
+import { createConversationLocking } from './lock.ts';
 import { createConversationIndex, createStoppedAnswers } from './lookup.ts';
-import type { Exchange, Kept } from './record.ts';
-import { createPlacing, lineOf } from './resolve.ts';
+
+import type { StoredConversation, StoredExchange } from './record.ts';
+import { createResolver, queueKeyOf } from './resolve.ts';
 import { readResponseID, responseIDFor } from './response-id.ts';
-import { createConversationKeeper } from './sync.ts';
+import { createConversationSync } from './sync.ts';
 import type { Conversations, Owner } from './types.ts';
 
 export type ConversationsNeeds = {
@@ -37,7 +38,7 @@ const unlessGone = (error: unknown): void => {
 /** Turns of an agent take seconds to minutes. */
 const TURN_RETRY_AFTER_MS = 5000;
 
-type Found = { readonly kept: Kept; readonly exchange: Exchange };
+type Found = { readonly kept: StoredConversation; readonly exchange: StoredExchange };
 
 /**
  * The conversations of all clients. What is known of them is read from the agent's sessions once, and written there after each
@@ -47,44 +48,44 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
   const { agent, newToken } = needs;
   const newName = () => `chat_${newToken()}`;
   const index = createConversationIndex({ ...needs, newName });
-  const keeper = createConversationKeeper({ ...needs, index });
+  const keeper = createConversationSync({ ...needs, index });
   const stopped = createStoppedAnswers();
   const queue = createKeyedQueue({
     count: needs.queueLimit,
     per: 'key',
     createError: () => new Fault({ kind: 'rate-limited', retryAfterMs: TURN_RETRY_AFTER_MS }),
   });
-  const hold = createHolding({ ...needs, index, keeper, stopped });
+  const hold = createConversationLocking({ ...needs, index, keeper, stopped });
 
   const found = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {
     const place = readResponseID(responseID);
     if (place === undefined) return undefined;
     await keeper.load(signal);
-    await keeper.recall(place.sessionID, signal);
+    await keeper.loadSession(place.sessionID, signal);
     const kept = index.bySession(place.sessionID);
     const exchange = kept?.exchanges.find(({ token }) => token === place.token);
     return kept?.owner !== owner || exchange === undefined ? undefined : { kept, exchange };
   };
   /** The session goes from memory first, so that nobody goes on with it meanwhile. */
-  const forget = async ({ sessionID }: Kept, signal: AbortSignal): Promise<void> => {
+  const forget = async ({ sessionID }: StoredConversation, signal: AbortSignal): Promise<void> => {
     index.remove(sessionID);
     await agent.deleteSession(sessionID, signal).catch(unlessGone);
   };
 
   return {
-    place: createPlacing({ ...needs, index, keeper, stopped, queue, hold, newName }),
+    resolve: createResolver({ ...needs, index, keeper, stopped, queue, hold, newName }),
     newResponseID: ({ sessionID }) => responseIDFor(sessionID, newToken()),
-    async remembered(responseID, owner, signal) {
+    async findResponse(responseID, owner, signal) {
       const { kept, exchange } = (await found(responseID, owner, signal)) ?? {};
       if (kept === undefined || exchange === undefined || exchange.promptID === '') return undefined;
       return { sessionID: kept.sessionID, name: kept.name, promptID: exchange.promptID };
     },
-    async forgetResponse(responseID, owner, signal) {
+    async deleteResponse(responseID, owner, signal) {
       const there = await found(responseID, owner, signal);
       if (there === undefined) return false;
       const { kept, exchange } = there;
       const exchanges = kept.exchanges.map((one) => (one === exchange ? { ...one, token: '' } : one));
-      if (exchanges.every(({ token }) => token === '') && queue.isFree(lineOf(kept))) {
+      if (exchanges.every(({ token }) => token === '') && queue.isFree(queueKeyOf(kept))) {
         await forget(kept, signal);
         return true;
       }

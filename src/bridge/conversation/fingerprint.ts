@@ -49,7 +49,7 @@ const entryFrom = ({ role, texts, files }: Group): Said => ({
 });
 
 /** More of what was said, after entries that came from here or from `entriesOf`. */
-export const entriesAfter = (entries: readonly Said[], said: readonly Said[]): Said[] => {
+export const appendMessages = (entries: readonly Said[], said: readonly Said[]): Said[] => {
   const groups: Group[] = [];
   for (const { role, text, files = [] } of [...entries, ...said.map(plain)]) {
     if (role === 'assistant' && text === '') continue;
@@ -66,14 +66,14 @@ export const entriesAfter = (entries: readonly Said[], said: readonly Said[]): S
  * What was said, as far as it matters whether it is the same: without thoughts, and with white space evened out. Neighbours
  * of one role become one entry, and answers without words none.
  */
-export const entriesOf = (said: readonly Said[]): Said[] => entriesAfter([], said);
+export const normalizeMessages = (said: readonly Said[]): Said[] => appendMessages([], said);
 
 /** The words of an entry, which have no line break in them, and what its files come to. */
 const contentOf = ({ text, files = [] }: Said, digest: Digest): string =>
   [text, ...files.map(({ url }) => digest(url))].join('\n');
 
 /** How far a conversation has come. Two are the same if and only if all their entries are. */
-export type Standing = {
+export type HistoryFingerprint = {
   /** A hash over the hash before it and the entry that was added. */
   readonly head: string;
   readonly entries: number;
@@ -81,10 +81,14 @@ export type Standing = {
   readonly opening: string;
 };
 
-export const NOTHING_SAID: Standing = { head: '', entries: 0, opening: '' };
+export const EMPTY_FINGERPRINT: HistoryFingerprint = { head: '', entries: 0, opening: '' };
 
 /** Where a conversation stands once `entries` are said in it too. They must come from `entriesOf`. */
-export const standingAfter = (before: Standing, entries: readonly Said[], digest: Digest): Standing => {
+export const extendFingerprint = (
+  before: HistoryFingerprint,
+  entries: readonly Said[],
+  digest: Digest,
+): HistoryFingerprint => {
   let standing = before;
   for (const entry of entries) {
     const head = digest(`${standing.head}\n${entry.role}\n${contentOf(entry, digest)}`);
@@ -96,7 +100,7 @@ export const standingAfter = (before: Standing, entries: readonly Said[], digest
 const TAIL_PAIRS = 2;
 
 /** What the last questions with their answers hash to, the oldest first: two at most, and none where a question has no answer. */
-export const tailOf = (entries: readonly Said[], digest: Digest): readonly string[] => {
+export const hashTail = (entries: readonly Said[], digest: Digest): readonly string[] => {
   const tail: string[] = [];
   for (let end = entries.length; tail.length < TAIL_PAIRS; end -= 2) {
     const [question, answer] = entries.slice(Math.max(0, end - 2), Math.max(0, end));
@@ -107,5 +111,5 @@ export const tailOf = (entries: readonly Said[], digest: Digest): readonly strin
 };
 
 /** The tail of what was said, and then more of it. */
-export const longerTail = (tail: readonly string[], more: readonly string[]): readonly string[] =>
+export const extendTail = (tail: readonly string[], more: readonly string[]): readonly string[] =>
   more.length === 0 ? [] : [...tail, ...more].slice(-TAIL_PAIRS);

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import type { SessionRecord } from '../agent/schema.ts';
-import type { Standing } from './fingerprint.ts';
+import type { HistoryFingerprint } from './fingerprint.ts';
 import type { Owner } from './types.ts';
 
 /** One exchange of a conversation. */
-export type Exchange = {
+export type StoredExchange = {
   /** The random part of its response's id; empty when there is no such response, or none any more. */
   readonly token: string;
   /** The agent's user message, empty when it is not known. */
@@ -12,27 +12,27 @@ export type Exchange = {
 };
 
 /** What we know of a conversation. All of it but the last three members is kept in its session's metadata. */
-export type Kept = {
+export type StoredConversation = {
   readonly sessionID: string;
   readonly owner: Owner;
   readonly name: string;
   /** Whether its client names its conversations: then nothing but the name leads to it. */
   readonly isNamed: boolean;
   /** What was said in it, as its client sees it. */
-  readonly said: Standing;
+  readonly fingerprint: HistoryFingerprint;
   /** What the last questions with their answers hash to. */
   readonly tail: readonly string[];
   /** The head before the last answer, if the client left during that, and may know only its beginning. */
   readonly stoppedAt: string | undefined;
   /** Whether the agent's first prompt of it came with a report of what was said before. */
   readonly hasReplay: boolean;
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly StoredExchange[];
   /** Metadata of others, which stays as it is. */
-  readonly foreign: Readonly<Record<string, unknown>>;
+  readonly otherMetadata: Readonly<Record<string, unknown>>;
   readonly createdAt: number;
   readonly usedAt: number;
   /** Whether nothing can have happened in the session that is not known here. */
-  readonly isSure: boolean;
+  readonly isUpToDate: boolean;
 };
 
 const VERSION = 1;
@@ -62,8 +62,8 @@ const ConversationRecord = v.object({
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
 /** The metadata of a conversation's session: ours beside that of others. */
-export const metadataOf = (kept: Kept): Readonly<Record<string, unknown>> => {
-  const { owner, name, isNamed, said, tail, stoppedAt, hasReplay, exchanges } = kept;
+export const toSessionMetadata = (kept: StoredConversation): Readonly<Record<string, unknown>> => {
+  const { owner, name, isNamed, fingerprint: said, tail, stoppedAt, hasReplay, exchanges } = kept;
   const record: ConversationRecord = {
     version: VERSION,
     owner,
@@ -75,11 +75,16 @@ export const metadataOf = (kept: Kept): Readonly<Record<string, unknown>> => {
     hasReplay,
     exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
   };
-  return { ...kept.foreign, [KEY]: record };
+  return { ...kept.otherMetadata, [KEY]: record };
 };
 
 /** The conversation that a session is; nothing for a session that is none of ours. */
-export const keptIn = ({ id, parentID, metadata = {}, time }: SessionRecord): Kept | undefined => {
+export const readConversation = ({
+  id,
+  parentID,
+  metadata = {},
+  time,
+}: SessionRecord): StoredConversation | undefined => {
   const { [KEY]: ours, ...foreign } = metadata;
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
@@ -89,21 +94,22 @@ export const keptIn = ({ id, parentID, metadata = {}, time }: SessionRecord): Ke
     owner,
     name,
     isNamed,
-    said: { head, entries, opening },
+    fingerprint: { head, entries, opening },
     tail,
     stoppedAt,
     hasReplay,
-    exchanges: latest(exchanges.map(([token, promptID]) => ({ token, promptID }))),
-    foreign,
+    exchanges: latestExchanges(exchanges.map(([token, promptID]) => ({ token, promptID }))),
+    otherMetadata: foreign,
     createdAt: time.created,
     usedAt: time.updated,
-    isSure: false,
+    isUpToDate: false,
   };
 };
 
 /** The latest exchanges; older ones are forgotten. */
-export const latest = (exchanges: readonly Exchange[]): readonly Exchange[] => exchanges.slice(-EXCHANGES_KEPT);
+export const latestExchanges = (exchanges: readonly StoredExchange[]): readonly StoredExchange[] =>
+  exchanges.slice(-EXCHANGES_KEPT);
 
 /** The user messages of a conversation that are known. */
-export const promptIDsOf = ({ exchanges }: Kept): ReadonlySet<string> =>
+export const promptIDsIn = ({ exchanges }: StoredConversation): ReadonlySet<string> =>
   new Set(exchanges.map(({ promptID }) => promptID).filter((id) => id !== ''));

@@ -4,32 +4,33 @@ import { isNotFound } from '../agent/errors.ts';
 import type { Agent } from '../agent/types.ts';
 import type { Asked, Place, Said } from '../request.ts';
 import type { Digest } from './fingerprint.ts';
-import type { GoingOn, Holding, Plan } from './lock.ts';
+import type { ConversationMatch, ConversationPlan, LockConversation } from './lock.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
-import { footingIn, type History, historyOf, isHistoryOf, mayStandFor } from './match.ts';
-import { type Kept, promptIDsOf } from './record.ts';
-import { type ResponsePlace, readResponseID } from './response-id.ts';
-import type { ConversationKeeper } from './sync.ts';
-import { saidUpTo } from './transcript.ts';
-import type { Conversations, Owner, Placement } from './types.ts';
 
-export type PlacingNeeds = {
+import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
+import { promptIDsIn, type StoredConversation } from './record.ts';
+import { type ResponsePlace, readResponseID } from './response-id.ts';
+import type { ConversationSync } from './sync.ts';
+import { messagesUpTo } from './transcript.ts';
+import type { Conversations, Owner, ResolvedConversation } from './types.ts';
+
+export type ResolverNeeds = {
   readonly agent: Agent;
   readonly index: ConversationIndex;
-  readonly keeper: ConversationKeeper;
+  readonly keeper: ConversationSync;
   readonly stopped: StoppedAnswers;
   readonly queue: KeyedQueue;
-  readonly hold: Holding;
+  readonly hold: LockConversation;
   readonly digest: Digest;
   readonly newName: () => string;
   readonly matching: 'prefix' | 'named';
 };
 
 type Named = Extract<Place, { readonly kind: 'named' }>;
-type Request = { readonly asked: Asked; readonly owner: Owner; readonly history: History };
+type Request = { readonly asked: Asked; readonly owner: Owner; readonly history: ClientHistory };
 
 /** Where requests for a conversation stand in line. No owner has a line break in it. */
-export const lineOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
+export const queueKeyOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
   `${owner}\n${name}`;
 
 const unknownResponse = (): Fault =>
@@ -47,14 +48,14 @@ const isThrownAway = ({ isTask, isKept, place }: Asked): boolean => isTask || (!
  * the same; nothing else, such as who the user is, makes two requests one conversation. A history that does not fit is never
  * merged with what a session has heard: a new session is told it.
  */
-export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
+export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] => {
   const { agent, index, keeper, stopped, queue, hold, digest, newName, matching } = needs;
 
-  const placed = (plan: Plan): Placement => {
-    const ticket = queue.join(lineOf(plan));
-    return { name: plan.name, hold: (signal) => hold(plan, ticket, signal) };
+  const placed = (plan: ConversationPlan): ResolvedConversation => {
+    const ticket = queue.join(queueKeyOf(plan));
+    return { name: plan.name, lock: (signal) => hold(plan, ticket, signal) };
   };
-  const inNew = ({ asked, owner, history }: Request, given: Partial<Plan> = {}): Placement =>
+  const inNew = ({ asked, owner, history }: Request, given: Partial<ConversationPlan> = {}): ResolvedConversation =>
     placed({
       owner,
       name: newName(),
@@ -66,49 +67,49 @@ export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
       ...given,
     });
 
-  const placeNamed = (request: Request, { id: name, remembers }: Named): Placement => {
+  const placeNamed = (request: Request, { id: name, remembers }: Named): ResolvedConversation => {
     const { owner, history } = request;
     const isReliant = remembers && history.entries.length === 0;
-    const find = (): GoingOn | undefined => {
+    const find = (): ConversationMatch | undefined => {
       const kept = index.byName(owner, name);
       if (kept === undefined) return undefined;
-      if (isReliant) return { kept, footing: footingIn(kept) };
+      if (isReliant) return { conversation: kept, base: storedBase(kept) };
       const told = stopped.get(kept.sessionID);
-      const fits = isHistoryOf(kept, history) || mayStandFor(kept, history, told);
-      return fits ? { kept, footing: history.footing } : undefined;
+      const fits = isSameHistory(kept, history) || isPlausibleHistory(kept, history, told);
+      return fits ? { conversation: kept, base: history.base } : undefined;
     };
-    const line = lineOf({ owner, name });
+    const line = queueKeyOf({ owner, name });
     const maySoon = queue.isNearlyFree(line) && find() !== undefined;
     if (queue.isFree(line) || isReliant || maySoon) return inNew(request, { name, isNamed: true, find });
     return inNew(request, { isNamed: true });
   };
 
-  const placeUnnamed = async (request: Request, signal: AbortSignal): Promise<Placement> => {
+  const placeUnnamed = async (request: Request, signal: AbortSignal): Promise<ResolvedConversation> => {
     const { owner, history } = request;
     if (matching === 'named' || history.entries.length === 0) return inNew(request);
-    const { head } = history.standing;
-    const only = (): GoingOn | undefined => {
+    const { head } = history.fingerprint;
+    const only = (): ConversationMatch | undefined => {
       const [kept, ...others] = index.byHead(owner, head).filter(({ isNamed }) => !isNamed);
-      return kept === undefined || others.length > 0 ? undefined : { kept, footing: history.footing };
+      return kept === undefined || others.length > 0 ? undefined : { conversation: kept, base: history.base };
     };
-    await keeper.sure(only, signal);
+    await keeper.findUpToDate(only, signal);
     const found = only();
-    if (found === undefined || !queue.isFree(lineOf(found.kept))) return inNew(request);
-    const { sessionID, name } = found.kept;
-    const find = (): GoingOn | undefined => {
+    if (found === undefined || !queue.isFree(queueKeyOf(found.conversation))) return inNew(request);
+    const { sessionID, name } = found.conversation;
+    const find = (): ConversationMatch | undefined => {
       const kept = index.bySession(sessionID);
-      return kept?.said.head === head ? { ...found, kept } : undefined;
+      return kept?.fingerprint.head === head ? { ...found, conversation: kept } : undefined;
     };
     return inNew(request, { name, find });
   };
 
   /** What was said up to a response that is not the last word of its conversation any more. */
-  const saidBefore = async (kept: Kept, place: number, signal: AbortSignal): Promise<readonly Said[]> => {
+  const saidBefore = async (kept: StoredConversation, place: number, signal: AbortSignal): Promise<readonly Said[]> => {
     const promptID = kept.exchanges.slice(0, place + 1).findLast((exchange) => exchange.promptID !== '')?.promptID;
     if (promptID === undefined) return [];
-    const upTo = { promptID, known: promptIDsOf(kept), hasReplay: kept.hasReplay };
+    const upTo = { promptID, known: promptIDsIn(kept), hasReplay: kept.hasReplay };
     try {
-      const said = saidUpTo(await agent.messages(kept.sessionID, signal), upTo);
+      const said = messagesUpTo(await agent.messages(kept.sessionID, signal), upTo);
       if (said !== undefined) return said;
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -116,33 +117,37 @@ export const createPlacing = (needs: PlacingNeeds): Conversations['place'] => {
     }
     throw unknownResponse();
   };
-  const placeAfter = async (request: Request, response: ResponsePlace, signal: AbortSignal): Promise<Placement> => {
+  const placeAfter = async (
+    request: Request,
+    response: ResponsePlace,
+    signal: AbortSignal,
+  ): Promise<ResolvedConversation> => {
     const { asked, owner } = request;
     const { sessionID, token } = response;
-    const find = (): GoingOn | undefined => {
+    const find = (): ConversationMatch | undefined => {
       const kept = index.bySession(sessionID);
-      return kept?.owner === owner ? { kept, footing: footingIn(kept) } : undefined;
+      return kept?.owner === owner ? { conversation: kept, base: storedBase(kept) } : undefined;
     };
-    await keeper.recall(sessionID, signal);
-    await keeper.sure(find, signal);
-    const kept = find()?.kept;
+    await keeper.loadSession(sessionID, signal);
+    await keeper.findUpToDate(find, signal);
+    const kept = find()?.conversation;
     const place = kept?.exchanges.findIndex((exchange) => exchange.token === token) ?? -1;
     if (kept === undefined || place === -1) throw unknownResponse();
     const { name, isNamed } = kept;
-    if (place < kept.exchanges.length - 1 || !queue.isNearlyFree(lineOf(kept))) {
+    if (place < kept.exchanges.length - 1 || !queue.isNearlyFree(queueKeyOf(kept))) {
       const said = await saidBefore(kept, place, signal);
-      return inNew(request, { isNamed, replay: historyOf([...said, ...asked.history], digest) });
+      return inNew(request, { isNamed, replay: readHistory([...said, ...asked.history], digest) });
     }
-    const findLast = (): GoingOn => {
+    const findLast = (): ConversationMatch => {
       const found = find();
-      if (found?.kept.name === name && found.kept.exchanges.at(-1)?.token === token) return found;
+      if (found?.conversation.name === name && found.conversation.exchanges.at(-1)?.token === token) return found;
       throw unknownResponse();
     };
     return inNew(request, { name, isNamed, find: findLast });
   };
 
   return async (asked, owner, signal) => {
-    const request = { asked, owner, history: historyOf(asked.history, digest) };
+    const request = { asked, owner, history: readHistory(asked.history, digest) };
     await keeper.load(signal);
     index.dropOld();
     if (isThrownAway(asked)) return inNew(request, { isKept: false });

@@ -6,32 +6,41 @@ import { isNotFound, isTooMuch, isTooSlow } from '../agent/errors.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { Agent } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
-import { type Kept, keptIn, latest, metadataOf, promptIDsOf } from './record.ts';
-import { promptsAfter } from './transcript.ts';
+import {
+  latestExchanges,
+  promptIDsIn,
+  readConversation,
+  type StoredConversation,
+  toSessionMetadata,
+} from './record.ts';
+import { promptIDsAfter } from './transcript.ts';
 
 /** Brings conversations from the agent and back to it. */
-export type ConversationKeeper = {
+export type ConversationSync = {
   /**
    * Reads all conversations once, or the latest ones where all are too many for the agent to tell at once. A failure is the
    * caller's, and the next one tries again.
    */
   readonly load: (signal: AbortSignal) => Promise<void>;
   /** Makes a conversation known that is at the agent and may not be remembered. */
-  readonly recall: (sessionID: string, signal: AbortSignal) => Promise<void>;
+  readonly loadSession: (sessionID: string, signal: AbortSignal) => Promise<void>;
   /**
    * Looks for a conversation until it is one of which all is known. Something may have happened in its session that we did not
    * see, such as the turn during which a bridge before this one ended: then no history that a client tells is all of it.
    */
-  readonly sure: <T extends { readonly kept: Kept }>(find: Find<T>, signal: AbortSignal) => Promise<T | undefined>;
+  readonly findUpToDate: <T extends { readonly conversation: StoredConversation }>(
+    find: Find<T>,
+    signal: AbortSignal,
+  ) => Promise<T | undefined>;
   /** Keeps at the agent what is remembered of a conversation, writes of one in order. A failure is logged, too. */
-  readonly write: (kept: Kept) => Promise<void>;
+  readonly write: (kept: StoredConversation) => Promise<void>;
   /** Deletes a session that nobody can know. Never throws. */
   readonly discard: (sessionID: string) => void;
 };
 
 type Find<T> = () => T | undefined;
 
-export type ConversationKeeperNeeds = {
+export type ConversationSyncNeeds = {
   readonly agent: Agent;
   readonly index: ConversationIndex;
   readonly limit: number;
@@ -46,7 +55,7 @@ const WRITE_LIMIT_MS = 10_000;
 /** Equal to no hash, so that no history is ever found to be this one. */
 const UNKNOWN_HEAD = '?';
 
-export const createConversationKeeper = (needs: ConversationKeeperNeeds): ConversationKeeper => {
+export const createConversationSync = (needs: ConversationSyncNeeds): ConversationSync => {
   const { agent, index, limit, clock, log } = needs;
   const writes = new Map<string, Promise<void>>();
   let loading: Promise<void> | undefined;
@@ -75,30 +84,30 @@ export const createConversationKeeper = (needs: ConversationKeeperNeeds): Conver
   const readAll = async (): Promise<void> => {
     const sessions = await within(LOAD_LIMIT_MS, (signal) => latestSessions(limit, signal));
     const latestLast = sessions.toReversed();
-    for (const kept of latestLast.flatMap((session) => keptIn(session) ?? [])) index.adopt(kept);
+    for (const kept of latestLast.flatMap((session) => readConversation(session) ?? [])) index.adopt(kept);
     log('info', 'conversations-known', { count: index.count() });
   };
-  const write = async (kept: Kept): Promise<void> => {
+  const write = async (kept: StoredConversation): Promise<void> => {
     const { sessionID } = kept;
     try {
-      await within(WRITE_LIMIT_MS, (signal) => agent.setMetadata(sessionID, metadataOf(kept), signal));
+      await within(WRITE_LIMIT_MS, (signal) => agent.setMetadata(sessionID, toSessionMetadata(kept), signal));
     } catch (error) {
       if (isNotFound(error)) index.remove(sessionID);
       complain('conversation-not-kept', sessionID)(error);
       throw error;
     }
   };
-  const makeSure = async (kept: Kept, signal: AbortSignal): Promise<void> => {
+  const makeSure = async (kept: StoredConversation, signal: AbortSignal): Promise<void> => {
     const { sessionID } = kept;
     const isStill = () => index.bySession(sessionID) === kept;
     try {
-      const unseen = promptsAfter(await agent.messages(sessionID, signal), promptIDsOf(kept));
+      const unseen = promptIDsAfter(await agent.messages(sessionID, signal), promptIDsIn(kept));
       if (!isStill()) return;
       const more = unseen.map((promptID) => ({ token: '', promptID }));
-      const exchanges = latest([...kept.exchanges, ...more]);
-      const said = { ...kept.said, head: UNKNOWN_HEAD };
+      const exchanges = latestExchanges([...kept.exchanges, ...more]);
+      const said = { ...kept.fingerprint, head: UNKNOWN_HEAD };
       const afterUnseen = { exchanges, said, tail: [], stoppedAt: undefined };
-      index.put({ ...kept, ...(unseen.length === 0 ? {} : afterUnseen), isSure: true });
+      index.put({ ...kept, ...(unseen.length === 0 ? {} : afterUnseen), isUpToDate: true });
     } catch (error) {
       if (!isNotFound(error)) throw error;
       if (isStill()) index.remove(sessionID);
@@ -113,7 +122,7 @@ export const createConversationKeeper = (needs: ConversationKeeperNeeds): Conver
       });
       return untilAborted(loading, signal);
     },
-    async recall(sessionID, signal) {
+    async loadSession(sessionID, signal) {
       if (index.bySession(sessionID) !== undefined) return;
       let session: SessionRecord;
       try {
@@ -122,14 +131,14 @@ export const createConversationKeeper = (needs: ConversationKeeperNeeds): Conver
         if (isNotFound(error)) return;
         throw error;
       }
-      const kept = keptIn(session);
+      const kept = readConversation(session);
       if (kept === undefined || index.bySession(sessionID) !== undefined) return;
       index.adopt({ ...kept, usedAt: clock.now() });
     },
-    async sure(find, signal) {
+    async findUpToDate(find, signal) {
       let found = find();
-      while (found !== undefined && !found.kept.isSure) {
-        await makeSure(found.kept, signal);
+      while (found !== undefined && !found.conversation.isUpToDate) {
+        await makeSure(found.conversation, signal);
         found = find();
       }
       return found;

@@ -27,7 +27,7 @@ const promptsIn = (records: readonly MessageRecord[], known: ReadonlySet<string>
 };
 
 /** Prompts that came after the last known one: somebody asked beside us, or before we were started. */
-export const promptsAfter = (records: readonly MessageRecord[], known: ReadonlySet<string>): string[] => {
+export const promptIDsAfter = (records: readonly MessageRecord[], known: ReadonlySet<string>): string[] => {
   const last = records.findLastIndex(({ info }) => known.has(info.id));
   const prompts = promptsIn(records, known);
   return records.slice(last + 1).flatMap(({ info }) => (prompts.has(info.id) ? [info.id] : []));
@@ -42,7 +42,7 @@ export type UpTo = {
 };
 
 /** What was said in a session, up to the end of a turn; nothing where there is no such turn any more. */
-export const saidUpTo = (
+export const messagesUpTo = (
   records: readonly MessageRecord[],
   { promptID, known, hasReplay }: UpTo,
 ): Said[] | undefined => {
@@ -73,7 +73,7 @@ const earlierWords = (said: readonly Said[]): string =>
   ].join('\n');
 
 /** The prompt for the agent. */
-export const promptFor = (
+export const toAgentPrompt = (
   asked: Asked,
   replay: readonly Said[],
   { model, agent }: { readonly model: AgentModel | undefined; readonly agent: string | undefined },

@@ -9,11 +9,11 @@ import type { Semaphore } from '../../core/semaphore.ts';
 import type { Owner } from '../conversation/types.ts';
 import type { AnswerFacts, Meter } from '../metrics.ts';
 import type { Face } from '../openai/endpoint.ts';
-import type { AnswerEnd, Ask, Saying } from '../output.ts';
+import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
 import { type Asked, wordsOf } from '../request.ts';
 import { withoutLeadingEcho } from '../stream/echo-filter.ts';
 import { paced } from '../stream/pacing.ts';
-import type { Answer, Answers } from '../turn/request.ts';
+import type { Answers, ClientAnswer } from '../turn/request.ts';
 import type { Leaving, Presence } from './shutdown.ts';
 
 export type Counting = {
@@ -27,7 +27,7 @@ export type Counting = {
 };
 
 /** The same sayings, counted when they have ended or their reader has left. */
-export async function* counted(sayings: AsyncGenerator<Saying>, counting: Counting): AsyncGenerator<Saying> {
+export async function* counted(sayings: AsyncGenerator<OutputEvent>, counting: Counting): AsyncGenerator<OutputEvent> {
   const { clock, meter, startedAt, endpoint, isStreamed } = counting;
   let firstWordMs: number | undefined;
   let outcome: AnswerFacts['outcome'] = 'left';
@@ -36,7 +36,7 @@ export async function* counted(sayings: AsyncGenerator<Saying>, counting: Counti
       if (saying.kind === 'text') firstWordMs ??= clock.now() - startedAt;
       else if (saying.kind === 'failure') outcome = 'failed';
       else if (saying.kind === 'end') {
-        outcome = saying.end.asks.length > 0 ? 'asked' : 'answered';
+        outcome = saying.end.approvalRequests.length > 0 ? 'asked' : 'answered';
         counting.onEnd?.(saying.end);
       }
       yield saying;
@@ -72,7 +72,7 @@ const RETRY_KEY = /^[\x21-\x7e]{1,256}$/;
 const PLAIN = /^[\x21-\x7e]+$/;
 const headerText = (text: string): string => (PLAIN.test(text) ? text : encodeURIComponent(text));
 
-const headersOf = ({ name }: Answer, { ignored }: Asked): Record<string, string> => ({
+const headersOf = ({ conversationName: name }: ClientAnswer, { ignored }: Asked): Record<string, string> => ({
   'cache-control': 'no-store',
   'x-session-id': headerText(name),
   ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
@@ -102,15 +102,15 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
       deadline.clear();
     }
   };
-  const filtered = (sayings: AsyncGenerator<Saying>, asked: Asked): AsyncGenerator<Saying> =>
+  const filtered = (sayings: AsyncGenerator<OutputEvent>, asked: Asked): AsyncGenerator<OutputEvent> =>
     needs.dropsLeadingEcho ? withoutLeadingEcho(sayings, wordsOf(asked.prompt), clock) : sayings;
 
-  const whole = async (answer: Answer, asked: A, counting: Counting): Promise<Response> => {
-    let question: Ask | undefined;
-    const onEnd = ({ asks }: AnswerEnd): void => {
+  const whole = async (answer: ClientAnswer, asked: A, counting: Counting): Promise<Response> => {
+    let question: ApprovalRequest | undefined;
+    const onEnd = ({ approvalRequests: asks }: AnswerEnd): void => {
       question = asks[0];
     };
-    const sayings = counted(filtered(answer.sayings, asked), { ...counting, onEnd });
+    const sayings = counted(filtered(answer.output, asked), { ...counting, onEnd });
     const value = await face.whole(sayings, asked, answer);
     return jsonResponse(200, value, {
       ...headersOf(answer, asked),
@@ -118,11 +118,11 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
       ...(question === undefined ? {} : { 'x-approval-id': question.id }),
     });
   };
-  const streamed = (answer: Answer, asked: A, { counting, leave, end }: Streaming): Response => {
+  const streamed = (answer: ClientAnswer, asked: A, { counting, leave, end }: Streaming): Response => {
     async function* events(left: AbortSignal): AsyncGenerator<SseEvent> {
       left.addEventListener('abort', leave, { once: true });
       try {
-        const sayings = counted(filtered(answer.sayings, asked), counting);
+        const sayings = counted(filtered(answer.output, asked), counting);
         // Not the presence's signal: that aborts when the bridge stops, too, and then there is a last word to be said.
         const pieces = paced(sayings, { clock, chunkSize: needs.chunkSize, delayMs: needs.chunkDelayMs }, left);
         yield* face.events(pieces, asked, answer);
@@ -167,7 +167,7 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
     const counting = { clock, startedAt, endpoint: face.endpoint, isStreamed: asked.isStreamed, meter };
     let isOpen = false;
     try {
-      const answer = await answers.begin({ asked, owner, mark, signal });
+      const answer = await answers.start({ asked, owner, identity: mark, signal });
       if (!asked.isStreamed) return await whole(answer, asked, counting);
       const response = streamed(answer, asked, { counting, leave, end });
       isOpen = true;

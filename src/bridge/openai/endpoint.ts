@@ -1,14 +1,14 @@
 import type { SseEvent } from '../../core/http/sse.ts';
-import type { Saying } from '../output.ts';
+import type { OutputEvent } from '../output.ts';
 import type { Asked } from '../request.ts';
-import type { Answer } from '../turn/request.ts';
+import type { ClientAnswer } from '../turn/request.ts';
 
 /** What an endpoint makes of a request and of its answer. */
 export type Face<A extends Asked> = {
   readonly endpoint: 'chat' | 'responses';
   readonly read: (body: unknown, headers: Headers) => A;
-  readonly whole: (sayings: AsyncIterable<Saying>, asked: A, answer: Answer) => Promise<unknown>;
-  readonly events: (sayings: AsyncIterable<Saying>, asked: A, answer: Answer) => AsyncGenerator<SseEvent>;
+  readonly whole: (sayings: AsyncIterable<OutputEvent>, asked: A, answer: ClientAnswer) => Promise<unknown>;
+  readonly events: (sayings: AsyncIterable<OutputEvent>, asked: A, answer: ClientAnswer) => AsyncGenerator<SseEvent>;
   /** An event that says nothing, for clients that hear no comments; none where there is no such event. */
-  readonly emptyEvent: (asked: A, answer: Answer) => SseEvent | undefined;
+  readonly emptyEvent: (asked: A, answer: ClientAnswer) => SseEvent | undefined;
 };

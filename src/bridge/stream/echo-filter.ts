@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Saying } from '../output.ts';
+import type { OutputEvent } from '../output.ts';
 import { hasGraphemes } from './graphemes.ts';
 import { type ReadAhead, readAhead, stoppedBy } from './read-ahead.ts';
 
@@ -10,7 +10,7 @@ const HOLD_MS = 1000;
 /** What an echo may be longer than the prompt: a name, blanks before and after it. */
 const SLACK_UNITS = 64;
 
-type Text = Extract<Saying, { readonly kind: 'text' }>;
+type Text = Extract<OutputEvent, { readonly kind: 'text' }>;
 
 type Echo = {
   /** Whether the answer that begins so can still turn out to be an echo with something after it. */
@@ -56,7 +56,7 @@ export const withoutEcho = (answer: string, promptWords: string): string =>
 /** Reads the text that begins until it is clear whether it is an echo, or has been held for long enough. */
 const openingOf = async (
   { id }: Text,
-  { ahead, echo, clock }: { readonly ahead: ReadAhead<Saying>; readonly echo: Echo; readonly clock: Clock },
+  { ahead, echo, clock }: { readonly ahead: ReadAhead<OutputEvent>; readonly echo: Echo; readonly clock: Clock },
 ): Promise<readonly Text[]> => {
   const held: Text[] = [];
   const endsAt = clock.now() + HOLD_MS;
@@ -84,12 +84,12 @@ const openingOf = async (
  * for a second at most.
  */
 export const withoutLeadingEcho = (
-  sayings: AsyncIterable<Saying>,
+  sayings: AsyncIterable<OutputEvent>,
   promptWords: string,
   clock: Clock,
-): AsyncGenerator<Saying, void> => {
+): AsyncGenerator<OutputEvent, void> => {
   const ahead = readAhead(sayings, { clock });
-  async function* filtered(): AsyncGenerator<Saying, void> {
+  async function* filtered(): AsyncGenerator<OutputEvent, void> {
     try {
       let echo = echoOf(promptWords);
       for (let first = await ahead.arrival(); first !== undefined; first = await ahead.arrival()) {

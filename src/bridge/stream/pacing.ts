@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Saying } from '../output.ts';
+import type { OutputEvent } from '../output.ts';
 import { createGrowingText, type Portion, type Prospect } from './graphemes.ts';
 import { readAhead, stoppedBy } from './read-ahead.ts';
 
@@ -91,10 +91,10 @@ export type PacingNeeds = PaceSettings & { readonly clock: Clock };
  * word when `signal` aborts.
  */
 export const paced = (
-  sayings: AsyncIterable<Saying>,
+  sayings: AsyncIterable<OutputEvent>,
   { clock, chunkSize, delayMs }: PacingNeeds,
   signal: AbortSignal,
-): AsyncGenerator<Saying, void> => {
+): AsyncGenerator<OutputEvent, void> => {
   const pace = createPace({ chunkSize, delayMs: chunkSize === 0 ? 0 : delayMs });
   const text = createGrowingText();
   let id = '';
@@ -108,7 +108,7 @@ export const paced = (
     },
   });
   /** Joins what has come of one text. Returns what comes after it. */
-  const gather = (): Saying | undefined => {
+  const gather = (): OutputEvent | undefined => {
     for (let first = ahead.first(); ; first = ahead.first()) {
       if (first?.kind !== 'text' || (text.units() > 0 && first.id !== id)) return first;
       id = first.id;
@@ -120,7 +120,7 @@ export const paced = (
     if (isFollowed || ahead.isOver()) return 'nothing';
     return now - cameAt < HELD_MS ? 'more' : 'for-now';
   };
-  async function* tell(): AsyncGenerator<Saying, void> {
+  async function* tell(): AsyncGenerator<OutputEvent, void> {
     try {
       if (signal.aborted) return;
       signal.addEventListener('abort', ahead.stop, { once: true });

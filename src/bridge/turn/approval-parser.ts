@@ -1,15 +1,16 @@
-import type { Ask } from '../output.ts';
+import type { ApprovalRequest } from '../output.ts';
 import { badInput, type Verdict } from '../request.ts';
-import { shortIdOf } from './approval-text.ts';
+import { shortRequestID } from './approval-text.ts';
 
 /** The only one of a kind. Two that fit are none: nothing is guessed. */
-const onlyOne = (asks: readonly Ask[]): Ask | undefined => (asks.length === 1 ? asks[0] : undefined);
+const onlyOne = (asks: readonly ApprovalRequest[]): ApprovalRequest | undefined =>
+  asks.length === 1 ? asks[0] : undefined;
 
 const isSameWord = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-const askOf = (word: string, asks: readonly Ask[]): Ask | undefined => {
-  const named = (isSame: (id: string) => boolean): Ask | undefined =>
-    onlyOne(asks.filter((ask) => isSame(ask.id) || isSame(shortIdOf(ask))));
+const askOf = (word: string, asks: readonly ApprovalRequest[]): ApprovalRequest | undefined => {
+  const named = (isSame: (id: string) => boolean): ApprovalRequest | undefined =>
+    onlyOne(asks.filter((ask) => isSame(ask.id) || isSame(shortRequestID(ask))));
   // Ids that differ only in their letter case name nothing unless they are written as shown.
   return named((id) => id === word) ?? named((id) => isSameWord(id, word));
 };
@@ -18,18 +19,18 @@ const askOf = (word: string, asks: readonly Ask[]): Ask | undefined => {
  * The question that a word names: by its whole id, or by the end that the question showed, in any letter case.
  * One that was shown cut is named by its whole id only.
  */
-export const idOf = (word: string, asks: readonly Ask[]): string | undefined => {
+export const findRequestID = (word: string, asks: readonly ApprovalRequest[]): string | undefined => {
   const ask = askOf(word, asks);
   return ask?.isCut && !isSameWord(ask.id, word) ? undefined : ask?.id;
 };
 
 /** A name that `idOf` takes. To reject, nobody has to have seen everything, so the short id is enough. */
-const rejectedBy = (word: string, asks: readonly Ask[]): string | undefined => {
+const rejectedBy = (word: string, asks: readonly ApprovalRequest[]): string | undefined => {
   const ask = askOf(word, asks);
   return ask?.isCut ? ask.id : ask && word;
 };
-const approvedBy = (word: string, asks: readonly Ask[]): string | undefined =>
-  idOf(word, asks) === undefined ? undefined : word;
+const approvedBy = (word: string, asks: readonly ApprovalRequest[]): string | undefined =>
+  findRequestID(word, asks) === undefined ? undefined : word;
 
 const WORDS = /^\s*(["'`“]?)(approve|reject)\s+([\s\S]+)$/i;
 /** As much as an agent takes. */
@@ -62,7 +63,7 @@ const namedIn = (
  * What a user's words say about open questions: "approve ID", "approve ID ID", "reject ID" or "reject ID because ...".
  * Anything else is no answer; nothing is guessed.
  */
-export const verdictIn = (words: string, asks: readonly Ask[]): Verdict | undefined => {
+export const parseApproval = (words: string, asks: readonly ApprovalRequest[]): Verdict | undefined => {
   const [, quote, verb = '', after = ''] = WORDS.exec(words) ?? [];
   const named = after.trim();
   const isReject = verb.toLowerCase() === 'reject';
@@ -78,7 +79,7 @@ export const verdictIn = (words: string, asks: readonly Ask[]): Verdict | undefi
 };
 
 /** Whether words look like an attempt to answer that cannot be counted as one. */
-export const isNearlyVerdict = (words: string): boolean => words.length < NEARLY_CHARS && NEARLY.test(words);
+export const isAlmostApproval = (words: string): boolean => words.length < NEARLY_CHARS && NEARLY.test(words);
 
 const HEADER = 'x-approval';
 const ID = '[\\w.:-]{1,200}';
@@ -86,7 +87,7 @@ const APPROVE = new RegExp(`^approve\\s+(${ID}(?:\\s*,\\s*${ID})*)$`, 'i');
 const REJECT = new RegExp(`^reject\\s+(${ID})(?:[\\s,]+(.*))?$`, 'i');
 
 /** The header `x-approval`: `approve ID, ID` or `reject ID words`. A malformed one is a fault, for it was meant to count. */
-export const verdictOf = (headers: Headers): Verdict | undefined => {
+export const parseApprovalHeader = (headers: Headers): Verdict | undefined => {
   const value = headers.get(HEADER)?.trim() ?? '';
   if (value === '') return undefined;
   const [, approved] = APPROVE.exec(value) ?? [];

@@ -1,5 +1,5 @@
 import type { AskRecord } from '../agent/schema.ts';
-import type { Ask } from '../output.ts';
+import type { ApprovalRequest } from '../output.ts';
 
 const INPUT_CHARS = 6000;
 /** Tried in this order on each text among the arguments, until all of them fit. */
@@ -35,7 +35,7 @@ const jsonOf = (value: unknown, textChars: number): string => {
   return text.replace(UNSEEN, (unseen) => (unseen === '\n' ? unseen : escaped(unseen)));
 };
 
-const inputOf = (value: unknown): Pick<Ask, 'input' | 'isCut'> => {
+const inputOf = (value: unknown): Pick<ApprovalRequest, 'input' | 'isCut'> => {
   let text = '';
   for (const limit of TEXT_CHARS) {
     text = jsonOf(value, limit);
@@ -57,7 +57,7 @@ const notesIn = (preview: unknown): string[] => {
 };
 
 /** What a person is shown of a question: the tool, its arguments, and what the agent has to say of them. */
-export const askFrom = ({ id, sessionID, permission, metadata }: AskRecord): Ask => {
+export const toApprovalRequest = ({ id, sessionID, permission, metadata }: AskRecord): ApprovalRequest => {
   const { input, preview, title: _title, ...rest } = metadata;
   return {
     id,
@@ -70,7 +70,7 @@ export const askFrom = ({ id, sessionID, permission, metadata }: AskRecord): Ask
 };
 
 /** The end of an ask's id, which is enough to answer it by. */
-export const shortIdOf = ({ id }: Pick<Ask, 'id'>): string => id.slice(-SHORT_ID_CHARS);
+export const shortRequestID = ({ id }: Pick<ApprovalRequest, 'id'>): string => id.slice(-SHORT_ID_CHARS);
 
 /** Text that a client shows as it is. The word after the fence keeps it from closing one that was left open before. */
 const fenced = (text: string): string => {
@@ -79,8 +79,8 @@ const fenced = (text: string): string => {
   return `${fence}text\n${text}\n${fence}`;
 };
 
-const questionOf = (ask: Ask): string => {
-  const id = shortIdOf(ask);
+const questionOf = (ask: ApprovalRequest): string => {
+  const id = shortRequestID(ask);
   return [
     `The agent asks for approval: ${ask.tool}`,
     fenced([ask.input, ...ask.notes.map((note) => `note: ${note}`)].join('\n')),
@@ -90,4 +90,4 @@ const questionOf = (ask: Ask): string => {
 };
 
 /** The question that an answer ends with. */
-export const questionsOf = (asks: readonly Ask[]): string => asks.map(questionOf).join('\n\n');
+export const toApprovalText = (asks: readonly ApprovalRequest[]): string => asks.map(questionOf).join('\n\n');

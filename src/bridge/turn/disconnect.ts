@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 
 /** What becomes of a run whose last reader has left: it is ended, it is ended unless somebody comes back, or it goes on. */
-export type DeparturePolicy =
+export type DisconnectPolicy =
   | { readonly kind: 'abort' }
   | { readonly kind: 'grace'; readonly ms: number }
   | { readonly kind: 'detach' };
@@ -15,7 +15,7 @@ export type Readers = {
 /** Counts who reads an answer, and has it ended once the last one has left before its end. */
 export const createReaders = (
   clock: Clock,
-  policy: DeparturePolicy,
+  policy: DisconnectPolicy,
   { isOver, end }: { readonly isOver: () => boolean; readonly end: () => void },
 ): Readers => {
   let present = 0;
@@ -45,14 +45,14 @@ export const createReaders = (
 };
 
 /** Everybody who waits for the same thing to begin. */
-export type Audience = {
+export type Listeners = {
   /** Aborts when the last one has left. */
   readonly signal: AbortSignal;
   /** Counts one in, until its own signal aborts. */
   readonly join: (signal: AbortSignal) => void;
 };
 
-export const createAudience = (): Audience => {
+export const createListeners = (): Listeners => {
   const controller = new AbortController();
   let present = 0;
   return {

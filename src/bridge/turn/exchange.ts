@@ -1,16 +1,23 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Agent, AgentModel } from '../agent/types.ts';
-import { promptFor } from '../conversation/transcript.ts';
-import type { Conversations, Held } from '../conversation/types.ts';
+import { toAgentPrompt } from '../conversation/transcript.ts';
+import type { Conversations, LockedConversation } from '../conversation/types.ts';
 import { type Asked, filesOf, wordsOf } from '../request.ts';
 import { withoutEcho } from '../stream/echo-filter.ts';
-import { createPausedTurns, type Going } from './approvals.ts';
-import { createReaders, type DeparturePolicy, type Readers } from './disconnect.ts';
+import { type AnswerSource, createWaitingTurns } from './approvals.ts';
+import { createReaders, type DisconnectPolicy, type Readers } from './disconnect.ts';
 import type { TurnLog } from './log.ts';
-import { AT_THE_START, type Bookmark, type Outcome, orElse, outcomeOf, toldIn } from './outcome.ts';
-import { startTurn, type Turn, type TurnNeeds } from './turn.ts';
+import {
+  LOG_START,
+  type LogPosition,
+  readSentText,
+  type TurnOutcome,
+  waitForOutcome,
+  withTextIfSilent,
+} from './outcome.ts';
+import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 
-export type ExchangesNeeds = Omit<TurnNeeds, 'rejectsAsksWith'> & {
+export type AnswerRunnerNeeds = Omit<AgentTurnNeeds, 'autoRejection'> & {
   readonly agent: Agent;
   readonly conversations: Pick<Conversations, 'newResponseID'>;
   readonly clock: Clock;
@@ -18,29 +25,29 @@ export type ExchangesNeeds = Omit<TurnNeeds, 'rejectsAsksWith'> & {
   readonly agentName: string | undefined;
   /** Whether the agent's questions are put to the user. */
   readonly asksInChat: boolean;
-  readonly onDeparture: DeparturePolicy;
+  readonly onDisconnect: DisconnectPolicy;
   /** Whether clients are not told what an answer repeats of its prompt before it begins. */
   readonly dropsLeadingEcho: boolean;
 };
 
 /** What requests have led to: one turn's part, for everybody who asked for it. */
-export type Exchange = {
+export type RunningAnswer = {
   readonly log: TurnLog;
-  readonly from: Bookmark;
+  readonly from: LogPosition;
   readonly responseID: string;
   /** How it ended, once the conversation has been noted. */
-  readonly kept: Promise<Outcome>;
+  readonly kept: Promise<TurnOutcome>;
   readonly readers: Readers;
 };
 /** What is held, which another takes the place of when the agent has lost its session. */
-type Holding = { held: Held };
+type Holding = { held: LockedConversation };
 /** What becomes of the memory of a request, for those who send the same again. */
-export type Fate = { readonly forget: () => void; readonly settled: (how: 'answered' | 'failed') => void };
+export type IdempotencyEntry = { readonly forget: () => void; readonly settled: (how: 'answered' | 'failed') => void };
 /** What an exchange begins with. */
-export type Beginning = {
+export type AnswerStart = {
   readonly asked: Asked;
   readonly model: AgentModel;
-  readonly fate: Fate;
+  readonly fate: IdempotencyEntry;
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal;
 };
@@ -54,27 +61,34 @@ const isThrownAway = ({ isTask, isKept, place }: Asked): boolean => isTask || (!
  * Begins exchanges: each goes on with a turn that waits for an answer, or begins a new one, and keeps the conversation's record
  * in step with it. The conversation is released when the exchange has ended.
  */
-export const createExchanges = (needs: ExchangesNeeds): ((held: Held, beginning: Beginning) => Promise<Exchange>) => {
+export const createAnswerRunner = (
+  needs: AnswerRunnerNeeds,
+): ((held: LockedConversation, beginning: AnswerStart) => Promise<RunningAnswer>) => {
   const { agent, conversations, clock } = needs;
-  const turnNeeds: TurnNeeds = { ...needs, rejectsAsksWith: needs.asksInChat ? undefined : REJECTION };
-  const paused = createPausedTurns(agent, turnNeeds);
+  const turnNeeds: AgentTurnNeeds = { ...needs, autoRejection: needs.asksInChat ? undefined : REJECTION };
+  const paused = createWaitingTurns(agent, turnNeeds);
   const never = new AbortController().signal;
 
   /** Keeps the conversation's record in step with the turn, whoever reads. */
-  const keep = async (holding: Holding, going: Going, asked: Asked, responseID: string): Promise<Outcome> => {
+  const keep = async (
+    holding: Holding,
+    going: AnswerSource,
+    asked: Asked,
+    responseID: string,
+  ): Promise<TurnOutcome> => {
     const { turn, log: turnLog, from, ifSilent } = going;
     try {
-      const settled = await outcomeOf(turnLog, from, { clock, signal: never });
-      const outcome = orElse(turnLog, from, settled, ifSilent);
+      const settled = await waitForOutcome(turnLog, from, { clock, signal: never });
+      const outcome = withTextIfSilent(turnLog, from, settled, ifSilent);
       const hasRun = turn?.refusal() === undefined;
       if (hasRun) {
         const words = wordsOf(asked.prompt);
-        const told = toldIn(turnLog, from, outcome);
-        await holding.held.note({
-          asked: words,
+        const told = readSentText(turnLog, from, outcome);
+        await holding.held.record({
+          promptText: words,
           files: filesOf(asked.prompt),
           // As the client heard it, or its history would be taken for another one.
-          told: needs.dropsLeadingEcho ? withoutEcho(told, words) : told,
+          answerText: needs.dropsLeadingEcho ? withoutEcho(told, words) : told,
           responseID,
           promptID: turn?.promptID(),
           isStopped: turn?.isAborted() === true,
@@ -86,18 +100,18 @@ export const createExchanges = (needs: ExchangesNeeds): ((held: Held, beginning:
       holding.held.release();
     }
   };
-  const newTurn = (holding: Holding, asked: Asked, model: AgentModel): Going => {
-    const { sessionID, earlier } = holding.held.conversation;
-    const promptNow = () => promptFor(asked, holding.held.replay, { model, agent: needs.agentName });
+  const newTurn = (holding: Holding, asked: Asked, model: AgentModel): AnswerSource => {
+    const { sessionID, knownMessageIDs: earlier } = holding.held.session;
+    const promptNow = () => toAgentPrompt(asked, holding.held.replay, { model, agent: needs.agentName });
     const renew = async (signal: AbortSignal) => {
       holding.held = await holding.held.renew(signal);
-      return { sessionID: holding.held.conversation.sessionID, prompt: promptNow() };
+      return { sessionID: holding.held.session.sessionID, prompt: promptNow() };
     };
-    const needsNow = isThrownAway(asked) ? { ...turnNeeds, rejectsAsksWith: REJECTION } : turnNeeds;
+    const needsNow = isThrownAway(asked) ? { ...turnNeeds, autoRejection: REJECTION } : turnNeeds;
     const turn = startTurn(sessionID, { kind: 'prompt', prompt: promptNow(), earlier, renew }, needsNow);
-    return { turn, log: turn.log, from: AT_THE_START };
+    return { turn, log: turn.log, from: LOG_START };
   };
-  const readersOf = (ofTurn: Turn | undefined, kept: Promise<Outcome>, fate: Fate): Readers => {
+  const readersOf = (ofTurn: AgentTurn | undefined, kept: Promise<TurnOutcome>, fate: IdempotencyEntry): Readers => {
     // Let go at the end: what is remembered for retries must not hold what the turn was asked.
     let turn = ofTurn;
     let isOver = false;
@@ -111,7 +125,7 @@ export const createExchanges = (needs: ExchangesNeeds): ((held: Held, beginning:
         isOver = true;
         turn = undefined;
       });
-    return createReaders(clock, needs.onDeparture, {
+    return createReaders(clock, needs.onDisconnect, {
       isOver: () => isOver,
       end() {
         // Whoever comes back must not be given what its own leaving has cut off.
@@ -121,7 +135,7 @@ export const createExchanges = (needs: ExchangesNeeds): ((held: Held, beginning:
     });
   };
   return async (held, { asked, model, fate, signal }) => {
-    const { conversation } = held;
+    const { session: conversation } = held;
     const holding: Holding = { held };
     const on = asked.isTask ? undefined : await paused.goOn(conversation, asked, signal);
     const going = on ?? newTurn(holding, asked, model);

@@ -1,6 +1,6 @@
 import { Fault, type FaultDetail } from '../../core/fault.ts';
 import type { AssistantInfo, MessageError } from '../agent/schema.ts';
-import type { Failure } from '../output.ts';
+import type { AnswerFailure } from '../output.ts';
 import type { TurnEnd } from './log.ts';
 
 const MESSAGE_CHARS = 300;
@@ -23,9 +23,9 @@ const reasonOf = ({ name, data }: MessageError): string => {
   return words.slice(0, MESSAGE_CHARS).toWellFormed();
 };
 
-const failed = (failure: Failure): TurnEnd => ({ kind: 'failed', failure });
+const failed = (failure: AnswerFailure): TurnEnd => ({ kind: 'failed', failure });
 
-const ofBackend = (error: MessageError): Failure => {
+const ofBackend = (error: MessageError): AnswerFailure => {
   const status = error.data.statusCode;
   if (status === 429)
     return { status: 429, code: 'rate_limit_exceeded', message: "The agent's model is out of requests for now" };
@@ -61,7 +61,7 @@ const endOf = (error: MessageError): TurnEnd => {
 };
 
 /** How a turn ended, by its last message. */
-export const turnEndOf = ({ error, finish }: AssistantInfo): TurnEnd => {
+export const toTurnEnd = ({ error, finish }: AssistantInfo): TurnEnd => {
   if (error !== undefined) return endOf(error);
   if (finish === 'length') return { kind: 'answered', finish: 'length' };
   if (finish === 'content-filter') return { kind: 'answered', finish: 'content_filter' };
@@ -76,7 +76,7 @@ export const INTERRUPTED: TurnEnd = failed({
 });
 
 /** How a fault is told in a stream whose status was sent already. */
-export const failureOf = (detail: FaultDetail): Failure => {
+export const toAnswerFailure = (detail: FaultDetail): AnswerFailure => {
   switch (detail.kind) {
     case 'agent-failed':
       return { status: detail.status, code: detail.code, message: detail.message };
@@ -103,8 +103,8 @@ export const failureOf = (detail: FaultDetail): Failure => {
 };
 
 /** A failed answer as the fault it is answered with. Asking again would run the turn again, so no client is told to. */
-export const faultOf = ({ status, code, message }: Failure): Fault =>
+export const toFault = ({ status, code, message }: AnswerFailure): Fault =>
   new Fault({ kind: 'agent-failed', status, code, message, isRetryable: false });
 
 /** For a source of sayings that ended without a last one, which is a bug of ours. */
-export const unended = (): Error => new Error('An answer ended without its last word');
+export const missingEndError = (): Error => new Error('An answer ended without its last word');

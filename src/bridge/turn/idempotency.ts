@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 
 /** What tells a request that is sent again from a new one. */
-export type RetryMark = {
+export type RequestIdentity = {
   /** The header `Idempotency-Key`. */
   readonly key: string | undefined;
   /** A digest of everything that is asked, and of the conversation that it is asked in. */
@@ -12,10 +12,10 @@ export type RetryMark = {
 };
 
 /** Remembers what requests have led to, so that one that is sent again gets the same and nothing is run twice. */
-export type Retries<T> = {
+export type IdempotencyStore<T> = {
   /** Faults with `bad-input` (`idempotency_key_reused`) when the key came with another request. */
-  readonly earlier: (owner: string, mark: RetryMark) => T | undefined;
-  readonly keep: (owner: string, mark: RetryMark, value: T) => void;
+  readonly earlier: (owner: string, mark: RequestIdentity) => T | undefined;
+  readonly keep: (owner: string, mark: RequestIdentity, value: T) => void;
   /**
    * It has ended. From here on its time runs. Whoever sends the same at once after a failure, without saying that it does,
    * gets the failure too.
@@ -58,7 +58,7 @@ const isStillFailure = (entry: Entry<unknown>, now: number): boolean =>
   now - entry.repeatedAt < REPEATED_WITHIN_MS &&
   now - entry.failedAt < REPEATED_AT_MOST_MS;
 
-export const createRetries = <T>(clock: Clock): Retries<T> => {
+export const createIdempotencyStore = <T>(clock: Clock): IdempotencyStore<T> => {
   const owners = new Map<string, Map<string, Entry<T>>>();
   const entriesOf = (owner: string): Map<string, Entry<T>> => {
     const known = owners.get(owner) ?? new Map<string, Entry<T>>();

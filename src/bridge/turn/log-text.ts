@@ -2,9 +2,9 @@
 const ANEW = '\n\n';
 
 /** One text of the agent as it is now. Both verbs answer with what is to be told because of them, which may be nothing. */
-export type TextTeller = {
+export type AppendOnlyText = {
   /** Whether anything was told, also if it counts for nothing by now. */
-  readonly hasTold: () => boolean;
+  readonly hasSent: () => boolean;
   /** More of it. */
   readonly add: (more: string) => string;
   /** It reads so now: the same, grown, or begun anew. */
@@ -15,7 +15,7 @@ export type TextTeller = {
  * Says what to tell of a text that changes. What was told cannot be taken back: where a text begins anew (its backend was asked
  * again), what is the same again is not told twice, and what is not comes after it, in a paragraph of its own.
  */
-export const createTextTeller = (): TextTeller => {
+export const createAppendOnlyText = (): AppendOnlyText => {
   let pieces: string[] = [];
   let chars = 0;
   /** What was told before it began anew. */
@@ -38,7 +38,7 @@ export const createTextTeller = (): TextTeller => {
     return more.slice(due.length);
   };
   return {
-    hasTold: () => before !== '' || chars > 0,
+    hasSent: () => before !== '' || chars > 0,
     add,
     become(wanted) {
       const known = pieces.join('');
@@ -58,7 +58,7 @@ export type TextKind = 'text' | 'reasoning';
 export type OpenText = { readonly kind: TextKind; readonly id: string; readonly pieces: string[]; isDone: boolean };
 
 /** A text of the agent as it is now. `isOver`: the agent has said that this is all. */
-export type TextNow = {
+export type TextState = {
   readonly id: string;
   readonly messageID: string;
   readonly kind: TextKind;
@@ -69,7 +69,7 @@ export type TextNow = {
 export type LogTexts = {
   readonly isOver: (id: string) => boolean;
   readonly add: (id: string, more: string) => void;
-  readonly set: (now: TextNow) => void;
+  readonly set: (now: TextState) => void;
   /** Ends those that something else comes after: they may still be spoken, and what is withdrawn is made up for no more. */
   readonly endBefore: (next: TextKind | 'call') => void;
   readonly endMessage: (messageID: string) => void;
@@ -80,7 +80,7 @@ export type LogTexts = {
 type Line = {
   readonly kind: TextKind;
   readonly messageID: string;
-  readonly teller: TextTeller;
+  readonly teller: AppendOnlyText;
   item: OpenText;
   items: number;
   state: 'spoken' | 'over' | 'withdrawn';
@@ -111,18 +111,18 @@ export const createLogTexts = (put: (item: OpenText) => void): LogTexts => {
     put(item);
     return item;
   };
-  const lineFor = ({ id, kind, messageID }: TextNow): Line => {
+  const lineFor = ({ id, kind, messageID }: TextState): Line => {
     const withdrawn = lines.find(
       (line) => line.state === 'withdrawn' && line.kind === kind && line.messageID === messageID,
     );
     for (const text of texts.values()) if (text.line !== undefined && text.line === withdrawn) text.line = undefined;
     if (withdrawn !== undefined) return withdrawn;
-    const teller = createTextTeller();
+    const teller = createAppendOnlyText();
     const line: Line = { kind, messageID, teller, item: begun(kind, id), items: 1, state: 'spoken' };
     lines.push(line);
     return line;
   };
-  const textFor = (now: TextNow): Text => {
+  const textFor = (now: TextState): Text => {
     const text = texts.get(now.id) ?? { line: lineFor(now), isOver: false };
     texts.set(now.id, text);
     return text;
@@ -145,7 +145,7 @@ export const createLogTexts = (put: (item: OpenText) => void): LogTexts => {
       const text = textFor(now);
       const { line } = text;
       if (line === undefined) return;
-      const isEmptied = now.text === '' && line.teller.hasTold();
+      const isEmptied = now.text === '' && line.teller.hasSent();
       tell(now.id, line, line.teller.become(now.text));
       text.isOver = now.isOver;
       line.state = now.isOver ? (isEmptied ? 'withdrawn' : 'over') : 'spoken';

@@ -1,8 +1,8 @@
-import { type Ask, type Failure, NO_USAGE, type ToolCall, type Usage } from '../output.ts';
-import { createLogTexts, type OpenText, type TextKind, type TextNow } from './log-text.ts';
+import { type AgentToolCall, type AnswerFailure, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
+import { createLogTexts, type OpenText, type TextKind, type TextState } from './log-text.ts';
 
 /** A text that grows. In pieces, because cutting what is new off the end of one long text would copy all of it each time. */
-export type TextItem = {
+export type LoggedText = {
   readonly kind: TextKind;
   readonly id: string;
   /** Only ever added to, so every reader is told the same. None is empty. */
@@ -10,17 +10,17 @@ export type TextItem = {
   /** Nothing is added to it any more. */
   readonly isDone: boolean;
 };
-export type CallItem = {
+export type LoggedCall = {
   readonly kind: 'call';
   readonly id: string;
-  readonly call: ToolCall;
+  readonly call: AgentToolCall;
   readonly result: { readonly output: string; readonly isError: boolean } | undefined;
 };
-export type LogItem = TextItem | CallItem;
+export type LogItem = LoggedText | LoggedCall;
 
 export type TurnEnd =
   | { readonly kind: 'answered'; readonly finish: 'stop' | 'length' | 'content_filter' }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | { readonly kind: 'failed'; readonly failure: AnswerFailure };
 
 /** What a turn has come to so far, for any number of readers, each at its own pace. */
 export type TurnLog = {
@@ -28,12 +28,12 @@ export type TurnLog = {
   readonly items: () => readonly LogItem[];
   readonly usage: () => Usage;
   /** Questions that wait for an answer, the oldest first. */
-  readonly asks: () => readonly Ask[];
+  readonly approvalRequests: () => readonly ApprovalRequest[];
   readonly end: () => TurnEnd | undefined;
   /** Resolves with the next change. */
-  readonly changed: () => Promise<void>;
+  readonly nextChange: () => Promise<void>;
   /** Ends an answer here: what comes is in items of its own, also more of what is being said. Tells how many there are. */
-  readonly cut: () => number;
+  readonly closeTexts: () => number;
 };
 
 export type TurnLogWriter = {
@@ -44,23 +44,23 @@ export type TurnLogWriter = {
   /** More of a text that is there. */
   readonly addText: (id: string, more: string) => void;
   /** A text as it is now: new, grown, begun anew, over, or emptied because it counts for nothing. */
-  readonly setText: (now: TextNow) => void;
+  readonly setText: (now: TextState) => void;
   /** Nothing comes after what there is of a message. */
   readonly endMessage: (messageID: string) => void;
   /** A call as it is now. */
-  readonly setCall: (item: CallItem) => void;
+  readonly setCall: (item: LoggedCall) => void;
   readonly setUsage: (usage: Usage) => void;
-  readonly addAsk: (ask: Ask) => void;
-  readonly removeAsk: (id: string) => void;
+  readonly addApprovalRequest: (ask: ApprovalRequest) => void;
+  readonly removeApprovalRequest: (id: string) => void;
   /** Ends it, once: texts count as done, open questions as gone, and nothing is added any more. */
   readonly finish: (end: TurnEnd) => void;
 };
 
 export const createTurnLog = (): TurnLogWriter => {
-  const items: (OpenText | CallItem)[] = [];
+  const items: (OpenText | LoggedCall)[] = [];
   const texts = createLogTexts((item) => void items.push(item));
   const places = new Map<string, number>();
-  const asks = new Map<string, Ask>();
+  const asks = new Map<string, ApprovalRequest>();
   let usage = NO_USAGE;
   let end: TurnEnd | undefined;
   let change = Promise.withResolvers<void>();
@@ -79,10 +79,10 @@ export const createTurnLog = (): TurnLogWriter => {
     log: {
       items: () => items,
       usage: () => usage,
-      asks: () => [...asks.values()],
+      approvalRequests: () => [...asks.values()],
       end: () => end,
-      changed: () => change.promise,
-      cut() {
+      nextChange: () => change.promise,
+      closeTexts() {
         texts.endAll();
         return items.length;
       },
@@ -95,7 +95,7 @@ export const createTurnLog = (): TurnLogWriter => {
     addText: changing(texts.add),
     setText: changing(texts.set),
     endMessage: changing(texts.endMessage),
-    setCall: changing((item: CallItem) => {
+    setCall: changing((item: LoggedCall) => {
       const place = places.get(item.id);
       if (place === undefined) texts.endBefore('call');
       places.set(item.id, place ?? items.length);
@@ -104,8 +104,8 @@ export const createTurnLog = (): TurnLogWriter => {
     setUsage: changing((total: Usage) => {
       usage = total;
     }),
-    addAsk: changing((ask: Ask) => void asks.set(ask.id, ask)),
-    removeAsk: changing((id: string) => void asks.delete(id)),
+    addApprovalRequest: changing((ask: ApprovalRequest) => void asks.set(ask.id, ask)),
+    removeApprovalRequest: changing((id: string) => void asks.delete(id)),
     finish: changing((how: TurnEnd) => {
       texts.endAll();
       asks.clear();

@@ -1,21 +1,21 @@
 import { pause, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type AnswerEnd, type Ask, type Failure, NO_USAGE, type Usage } from '../output.ts';
-import { questionsOf } from './approval-text.ts';
+import { type AnswerEnd, type AnswerFailure, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
+import { toApprovalText } from './approval-text.ts';
 import type { TurnLog } from './log.ts';
 
 /** How far a turn's log has been told. An answer that ended with a question leaves one for the next answer to go on from. */
-export type Bookmark = { readonly items: number; readonly usage: Usage };
+export type LogPosition = { readonly items: number; readonly usage: Usage };
 
-export const AT_THE_START: Bookmark = { items: 0, usage: NO_USAGE };
+export const LOG_START: LogPosition = { items: 0, usage: NO_USAGE };
 
 /** How an exchange ended: with its turn, or with a question while the turn goes on. `items` is where it ended in the log. */
-export type Outcome = {
+export type TurnOutcome = {
   readonly items: number;
   readonly usage: Usage;
   readonly last:
     | { readonly kind: 'end'; readonly end: AnswerEnd }
-    | { readonly kind: 'failure'; readonly failure: Failure };
+    | { readonly kind: 'failure'; readonly failure: AnswerFailure };
   /** Words of our own at its end: a question of the agent, or what stands for its silence. */
   readonly closing: string;
 };
@@ -30,46 +30,55 @@ const since = (usage: Usage, told: Usage): Usage => ({
   reasoning: usage.reasoning - told.reasoning,
 });
 
-const sameAsks = (some: readonly Ask[], others: readonly Ask[]): boolean =>
+const sameAsks = (some: readonly ApprovalRequest[], others: readonly ApprovalRequest[]): boolean =>
   some.length === others.length && some.every(({ id }, place) => id === others[place]?.id);
 
 /** Waits until a turn has ended or waits for somebody's answer. Rejects only when `signal` aborts. */
-export const outcomeOf = async (
+export const waitForOutcome = async (
   log: TurnLog,
-  from: Bookmark,
+  from: LogPosition,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<Outcome> => {
+): Promise<TurnOutcome> => {
   for (;;) {
-    const change = log.changed();
+    const change = log.nextChange();
     const end = log.end();
-    const asks = log.asks();
-    const at = () => ({ items: log.cut(), usage: log.usage() });
-    const ended = (finish: AnswerEnd['finish']): Outcome => {
+    const asks = log.approvalRequests();
+    const at = () => ({ items: log.closeTexts(), usage: log.usage() });
+    const ended = (finish: AnswerEnd['finish']): TurnOutcome => {
       const usage = since(log.usage(), from.usage);
-      return { ...at(), last: { kind: 'end', end: { finish, usage, asks } }, closing: questionsOf(asks) };
+      return {
+        ...at(),
+        last: { kind: 'end', end: { finish, usage, approvalRequests: asks } },
+        closing: toApprovalText(asks),
+      };
     };
     if (end?.kind === 'failed') return { ...at(), last: { kind: 'failure', failure: end.failure }, closing: '' };
     if (end !== undefined) return ended(end.finish);
     if (asks.length > 0) {
       await pause(clock, MORE_ASKS_MS, signal);
-      if (sameAsks(asks, log.asks())) return ended('stop');
+      if (sameAsks(asks, log.approvalRequests())) return ended('stop');
     } else await untilAborted(change, signal);
   }
 };
 
 /** The texts of a turn from a bookmark on, up to a place. */
-export const textsIn = (log: TurnLog, from: Bookmark, to?: { readonly items: number }): readonly string[] =>
+export const readTexts = (log: TurnLog, from: LogPosition, to?: { readonly items: number }): readonly string[] =>
   log
     .items()
     .slice(from.items, to?.items)
     .flatMap((item) => (item.kind === 'text' && item.pieces.length > 0 ? [item.pieces.join('')] : []));
 
 /** Everything that an exchange told, as one text: what a client keeps of it. */
-export const toldIn = (log: TurnLog, from: Bookmark, outcome: Outcome): string =>
-  [...textsIn(log, from, outcome), ...(outcome.closing === '' ? [] : [outcome.closing])].join('\n\n');
+export const readSentText = (log: TurnLog, from: LogPosition, outcome: TurnOutcome): string =>
+  [...readTexts(log, from, outcome), ...(outcome.closing === '' ? [] : [outcome.closing])].join('\n\n');
 
 /** The same outcome, closed with these words if nothing was said at all and nothing failed. */
-export const orElse = (log: TurnLog, from: Bookmark, outcome: Outcome, words: string | undefined): Outcome => {
-  const isSilent = outcome.last.kind === 'end' && toldIn(log, from, outcome).trim() === '';
+export const withTextIfSilent = (
+  log: TurnLog,
+  from: LogPosition,
+  outcome: TurnOutcome,
+  words: string | undefined,
+): TurnOutcome => {
+  const isSilent = outcome.last.kind === 'end' && readSentText(log, from, outcome).trim() === '';
   return isSilent && words !== undefined ? { ...outcome, closing: words } : outcome;
 };

@@ -2,11 +2,11 @@ import { untilAborted } from '../../core/async.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AskRecord } from '../agent/schema.ts';
 import type { Agent, Feed, PermissionAnswer } from '../agent/types.ts';
-import { askFrom } from './approval-text.ts';
+import { toApprovalRequest } from './approval-text.ts';
 import type { TurnLogWriter } from './log.ts';
 
 /** Which session an agent's work belongs to at the top: what is handed on runs in sessions below it. */
-export type Families = {
+export type SessionFamilies = {
   /** The session itself, where nothing is above it. */
   readonly rootOf: (sessionID: string, signal: AbortSignal) => Promise<string>;
   readonly stop: () => void;
@@ -15,7 +15,7 @@ export type Families = {
 const KEPT = 10_000;
 const DEEPEST = 10;
 
-export const createFamilies = (agent: Agent, feed: Feed): Families => {
+export const createSessionFamilies = (agent: Agent, feed: Feed): SessionFamilies => {
   const parents = new Map<string, string | undefined>();
   const keep = (id: string, parent: string | undefined): void => {
     parents.set(id, parent);
@@ -59,7 +59,7 @@ export const createFamilies = (agent: Agent, feed: Feed): Families => {
 };
 
 /** The agent's questions in a turn, also those in sessions that it has handed something on to. */
-export type TurnAsks = {
+export type TurnPermissions = {
   /** Puts a question to the user, or answers it where nobody may be asked. Those of other turns change nothing. */
   readonly take: (ask: AskRecord) => Promise<void>;
   /** It was answered, whoever did that. */
@@ -71,17 +71,17 @@ export type TurnAsks = {
 
 export type TurnAsksNeeds = {
   readonly agent: Agent;
-  readonly families: Families;
+  readonly sessionFamilies: SessionFamilies;
   readonly writer: TurnLogWriter;
   readonly sessionID: () => string;
-  readonly rejectsAsksWith: string | undefined;
+  readonly autoRejection: string | undefined;
   readonly patiently: <T>(call: () => Promise<T>) => Promise<T>;
   /** Aborts when the turn is over. */
   readonly signal: AbortSignal;
 };
 
-export const createTurnAsks = (needs: TurnAsksNeeds): TurnAsks => {
-  const { agent, families, writer, rejectsAsksWith, patiently, signal } = needs;
+export const createTurnPermissions = (needs: TurnAsksNeeds): TurnPermissions => {
+  const { agent, sessionFamilies, writer, autoRejection, patiently, signal } = needs;
   /** Those that were dealt with. A list, or finding out whose a question is, may be slower than its answer. */
   const known = new Map<string, 'open' | 'gone'>();
   const never = new AbortController().signal;
@@ -89,7 +89,7 @@ export const createTurnAsks = (needs: TurnAsksNeeds): TurnAsks => {
   const isOfTurn = async (sessionID: string): Promise<boolean> => {
     if (sessionID === needs.sessionID()) return true;
     try {
-      return (await patiently(() => families.rootOf(sessionID, signal))) === needs.sessionID();
+      return (await patiently(() => sessionFamilies.rootOf(sessionID, signal))) === needs.sessionID();
     } catch (error) {
       // The agent keeps questions of sessions that were deleted.
       if (isNotFound(error)) return false;
@@ -98,7 +98,7 @@ export const createTurnAsks = (needs: TurnAsksNeeds): TurnAsks => {
   };
   const drop = (askID: string): void => {
     known.set(askID, 'gone');
-    writer.removeAsk(askID);
+    writer.removeApprovalRequest(askID);
   };
   const answer = async (askID: string, given: PermissionAnswer): Promise<void> => {
     try {
@@ -117,8 +117,8 @@ export const createTurnAsks = (needs: TurnAsksNeeds): TurnAsks => {
       if (known.has(ask.id)) return;
       known.set(ask.id, 'open');
       if (!(await isOfTurn(ask.sessionID)) || known.get(ask.id) === 'gone') return;
-      if (rejectsAsksWith === undefined) writer.addAsk(askFrom(ask));
-      else await patiently(() => answer(ask.id, { reply: 'reject', message: rejectsAsksWith }));
+      if (autoRejection === undefined) writer.addApprovalRequest(toApprovalRequest(ask));
+      else await patiently(() => answer(ask.id, { reply: 'reject', message: autoRejection }));
     },
     async rejectQuestion({ id, sessionID }) {
       if (await isOfTurn(sessionID)) await patiently(() => agent.rejectQuestion(id, signal));

@@ -1,12 +1,12 @@
 import { untilAborted } from '../../core/async.ts';
-import type { Saying } from '../output.ts';
-import type { CallItem, LogItem, TextItem, TurnLog } from './log.ts';
-import type { Bookmark, Outcome } from './outcome.ts';
+import type { OutputEvent } from '../output.ts';
+import type { LoggedCall, LoggedText, LogItem, TurnLog } from './log.ts';
+import type { LogPosition, TurnOutcome } from './outcome.ts';
 
 export type ViewNeeds = {
-  readonly from: Bookmark;
+  readonly from: LogPosition;
   /** How it ends, as soon as that is settled. */
-  readonly outcome: Promise<Outcome>;
+  readonly outcome: Promise<TurnOutcome>;
   readonly signal: AbortSignal;
 };
 
@@ -18,7 +18,7 @@ const createItemTeller = (from: number, limit: () => number) => {
   let toldPieces = 0;
   const calls = new Map<string, 'begun' | 'ended'>();
 
-  function* tellCall({ id, call, result }: CallItem): Generator<Saying> {
+  function* tellCall({ id, call, result }: LoggedCall): Generator<OutputEvent> {
     if (!calls.has(id)) {
       calls.set(id, 'begun');
       yield { kind: 'call', call };
@@ -28,7 +28,7 @@ const createItemTeller = (from: number, limit: () => number) => {
     yield { kind: 'call-end', call, ...result };
   }
   /** Says whether that is all of it. */
-  function* tellText(item: TextItem): Generator<Saying, boolean> {
+  function* tellText(item: LoggedText): Generator<OutputEvent, boolean> {
     const { kind, id, pieces } = item;
     const text = pieces.slice(toldPieces).join('');
     toldPieces = pieces.length;
@@ -40,7 +40,7 @@ const createItemTeller = (from: number, limit: () => number) => {
   }
   return {
     /** Everything that is new, up to a text that is still being said. */
-    *tell(items: readonly LogItem[]): Generator<Saying> {
+    *tell(items: readonly LogItem[]): Generator<OutputEvent> {
       // A call is told of as soon as it is known, so of those that are behind the first text the end may be missing.
       for (const item of items.slice(from, next)) if (item.kind === 'call') yield* tellCall(item);
       for (let item = items[next]; item !== undefined && next < limit(); item = items[next]) {
@@ -51,7 +51,7 @@ const createItemTeller = (from: number, limit: () => number) => {
       }
     },
     /** Ends the calls that were begun, and that go on without anybody to tell. None of them is told as done. */
-    *closeCalls(items: readonly LogItem[]): Generator<Saying> {
+    *closeCalls(items: readonly LogItem[]): Generator<OutputEvent> {
       for (const item of items) {
         if (item.kind !== 'call' || calls.get(item.id) !== 'begun') continue;
         yield { kind: 'call-end', call: item.call, output: NOT_DONE, isError: true };
@@ -62,7 +62,7 @@ const createItemTeller = (from: number, limit: () => number) => {
 
 const CLOSING_ID = 'closing';
 
-function* lastOf({ last, closing }: Outcome): Generator<Saying> {
+function* lastOf({ last, closing }: TurnOutcome): Generator<OutputEvent> {
   if (closing !== '') {
     yield { kind: 'text', id: CLOSING_ID, text: closing };
     yield { kind: 'text-end', id: CLOSING_ID };
@@ -70,7 +70,7 @@ function* lastOf({ last, closing }: Outcome): Generator<Saying> {
   yield last;
 }
 
-function* heeding(sayings: Iterable<Saying>, signal: AbortSignal): Generator<Saying> {
+function* heeding(sayings: Iterable<OutputEvent>, signal: AbortSignal): Generator<OutputEvent> {
   for (const saying of sayings) {
     signal.throwIfAborted();
     yield saying;
@@ -101,17 +101,18 @@ const watched = <T>(promise: Promise<T>, onSettled: () => void): (() => { readon
  * Tells an exchange from a turn's log as that grows, at the pace of whoever reads, and any number of times. Rejects with the
  * reason of `signal` when that aborts.
  */
-export async function* viewOf(log: TurnLog, { from, outcome, signal }: ViewNeeds): AsyncGenerator<Saying> {
+export async function* readOutput(log: TurnLog, { from, outcome, signal }: ViewNeeds): AsyncGenerator<OutputEvent> {
   let wake = (): void => {};
   const settled = watched(outcome, () => wake());
   // While questions are open nobody knows yet where the answer ends.
-  const limit = (): number => settled()?.value.items ?? (log.asks().length > 0 ? 0 : Number.POSITIVE_INFINITY);
+  const limit = (): number =>
+    settled()?.value.items ?? (log.approvalRequests().length > 0 ? 0 : Number.POSITIVE_INFINITY);
   const teller = createItemTeller(from.items, limit);
   let how = settled();
   while (how === undefined) {
     const news = Promise.withResolvers<void>();
     wake = news.resolve;
-    log.changed().then(wake);
+    log.nextChange().then(wake);
     yield* heeding(teller.tell(log.items()), signal);
     how = settled();
     if (how === undefined) await untilAborted(news.promise, signal);

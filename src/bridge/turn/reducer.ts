@@ -1,32 +1,32 @@
 import type { AgentEvent, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
-import { promptsAfter } from '../conversation/transcript.ts';
+import { promptIDsAfter } from '../conversation/transcript.ts';
 import { NO_USAGE, type Usage } from '../output.ts';
 import type { TurnLogWriter } from './log.ts';
 
-export type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
+export type AgentTextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
 type Delta = Extract<AgentEvent, { readonly type: 'message.part.delta' }>['properties'];
 
 /** Texts as events tell them, in order, and as lists do, which are older than some events and newer than others. */
-export type HeardTexts = {
+export type RecordedTexts = {
   /** A text as an event tells it. */
-  readonly hear: (part: TextPart) => void;
+  readonly hear: (part: AgentTextPart) => void;
   readonly hearMore: (delta: Pick<Delta, 'partID' | 'delta'>) => void;
   /** A text as a list has it. */
-  readonly see: (part: TextPart) => void;
+  readonly see: (part: AgentTextPart) => void;
   /** Events were lost, so what is added to a text cannot be placed before the whole of it was told again. */
   readonly doubt: () => void;
 };
 
-const isOver = ({ time }: TextPart): boolean => time?.end !== undefined;
+const isOver = ({ time }: AgentTextPart): boolean => time?.end !== undefined;
 /** What was said counts for nothing. That is the last that is told of a text, so it is never old news. */
-const isEmptied = (part: TextPart): boolean => isOver(part) && part.text === '';
+const isEmptied = (part: AgentTextPart): boolean => isOver(part) && part.text === '';
 
 /** Writes down what goes beyond what is known. Old news say again what was said already, which nobody is told twice. */
-export const createHeardTexts = (writer: TurnLogWriter): HeardTexts => {
+export const createRecordedTexts = (writer: TurnLogWriter): RecordedTexts => {
   /** Texts of which everything so far was heard, so that what is added to them can be believed. */
   const sure = new Set<string>();
 
-  const write = (part: TextPart): void => {
+  const write = (part: AgentTextPart): void => {
     const { id, messageID, type: kind, text } = part;
     writer.setText({ id, messageID, kind, text, isOver: isOver(part) });
   };
@@ -67,7 +67,7 @@ const isSynthetic = (part: PartRecord): boolean => part.type === 'text' && part.
 
 /** The newest prompt that is not known. What the agent asks itself is none, and a prompt with words is surer to be one. */
 const newestIn = (records: readonly MessageRecord[], earlier: ReadonlySet<string>): string | undefined => {
-  const prompts = promptsAfter(records, earlier);
+  const prompts = promptIDsAfter(records, earlier);
   const isInWords = (id: string) => records.some(({ info, parts }) => info.id === id && parts.some(isOwnText));
   return prompts.findLast(isInWords) ?? prompts.at(-1);
 };
@@ -117,26 +117,26 @@ type ToolPart = Extract<PartRecord, { readonly type: 'tool' }>;
 /** More of a call's arguments or output is nothing to look at, and a client would hold it all. */
 const SHOWN_CHARS = 64 * 1024;
 
-export type Transcript = {
+export type TurnReducer = {
   /** Takes an event of the session. What belongs to other turns changes nothing. */
-  readonly take: (event: AgentEvent) => void;
+  readonly applyEvent: (event: AgentEvent) => void;
   /**
    * Takes messages as the agent lists them. They may be older than the last event, and never take anything back; but after
    * `doubt` they have to be newer than that.
    */
-  readonly takeSnapshot: (records: readonly MessageRecord[]) => void;
+  readonly applySnapshot: (records: readonly MessageRecord[]) => void;
   /** Events were lost: those that come from now on wait for a list that tells what was. */
-  readonly doubt: () => void;
+  readonly noteGap: () => void;
   /** Says which user message was answered. */
   readonly setPrompt: (messageID: string) => void;
   /** The user message that this turn answers, as soon as it is known. */
   readonly promptID: () => string | undefined;
   /** Whether everything of a message has been seen as it is when complete. */
-  readonly hasWhole: (messageID: string) => boolean;
+  readonly isComplete: (messageID: string) => boolean;
   /** Whether a message is one of this turn's answers. */
-  readonly isTaken: (messageID: string) => boolean;
+  readonly hasAnswer: (messageID: string) => boolean;
   /** The last answer so far. */
-  readonly last: () => AssistantInfo | undefined;
+  readonly lastAnswer: () => AssistantInfo | undefined;
 };
 
 const usageOf = (messages: Iterable<AssistantInfo>): Usage => {
@@ -162,16 +162,16 @@ const outputOf = ({ state }: ToolPart): { output: string; isError: boolean } | u
 
 /** A call of an attempt that counts for nothing, because its backend was asked again. */
 const isWithdrawn = ({ state }: ToolPart): boolean => state.status === 'error' && state.metadata?.withdrawn === true;
-const isHidden = (part: TextPart): boolean => part.synthetic === true || part.ignored === true;
+const isHidden = (part: AgentTextPart): boolean => part.synthetic === true || part.ignored === true;
 
 /**
  * Makes a turn's log of the agent's events and lists. One turn of a session is under way at a time, and it is all the
  * assistant messages that answer one user message; `earlier` are user messages known from before, which are told again when
  * the agent changes something about them. Events of the user's own message are never taken for an answer.
  */
-export const createTranscript = (writer: TurnLogWriter, earlier: ReadonlySet<string>): Transcript => {
+export const createTurnReducer = (writer: TurnLogWriter, earlier: ReadonlySet<string>): TurnReducer => {
   const prompts = createTurnPrompts(earlier);
-  const texts = createHeardTexts(writer);
+  const texts = createRecordedTexts(writer);
   const answers = new Map<string, AssistantInfo>();
   /** What happened after events were lost, until it is known what happened before it. */
   let waiting: AgentEvent[] | undefined;
@@ -195,7 +195,7 @@ export const createTranscript = (writer: TurnLogWriter, earlier: ReadonlySet<str
     const call = { id: part.callID, name: part.tool, input };
     writer.setCall({ kind: 'call', id: part.id, call, result });
   };
-  const takePart = (part: PartRecord, takeText: (text: TextPart) => void): void => {
+  const takePart = (part: PartRecord, takeText: (text: AgentTextPart) => void): void => {
     if (!answers.has(part.messageID) || part.type === 'other') return;
     if (part.type === 'tool') takeCall(part);
     else if (!isHidden(part)) takeText(part);
@@ -215,11 +215,11 @@ export const createTranscript = (writer: TurnLogWriter, earlier: ReadonlySet<str
   };
 
   return {
-    take(event) {
+    applyEvent(event) {
       if (waiting === undefined) takeNow(event);
       else waiting.push(event);
     },
-    takeSnapshot(records) {
+    applySnapshot(records) {
       prompts.see(records);
       for (const { info, parts } of records) {
         takeAnswer(info);
@@ -230,14 +230,14 @@ export const createTranscript = (writer: TurnLogWriter, earlier: ReadonlySet<str
       waiting = undefined;
       for (const event of events) takeNow(event);
     },
-    doubt() {
+    noteGap() {
       texts.doubt();
       waiting = [];
     },
     setPrompt: prompts.settle,
     promptID: prompts.promptID,
-    hasWhole: (messageID) => answers.get(messageID)?.time.completed !== undefined,
-    isTaken: (messageID) => answers.has(messageID),
-    last: () => [...answers.values()].at(-1),
+    isComplete: (messageID) => answers.get(messageID)?.time.completed !== undefined,
+    hasAnswer: (messageID) => answers.has(messageID),
+    lastAnswer: () => [...answers.values()].at(-1),
   };
 };

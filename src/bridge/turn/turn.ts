@@ -3,13 +3,13 @@ import { Fault, type FaultDetail } from '../../core/fault.ts';
 import { GIVE_UP_AFTER_MS, TRY_EVERY_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
 import type { PermissionAnswer, Prompt } from '../agent/types.ts';
-import { failureOf, INTERRUPTED, turnEndOf } from './failure.ts';
+import { INTERRUPTED, toAnswerFailure, toTurnEnd } from './failure.ts';
 
 import { createTurnLog, type TurnEnd, type TurnLog } from './log.ts';
-import { type WatchNeeds, watchTurn } from './watch.ts';
+import { type TurnWatchNeeds, watchTurn } from './watch.ts';
 
 /** One run of the agent. It goes on whether somebody reads its log or not, until it has ended or is aborted. */
-export type Turn = {
+export type AgentTurn = {
   /** Changes once, when the agent turns out to have lost the session before the turn could begin. */
   readonly sessionID: () => string;
   readonly log: TurnLog;
@@ -28,7 +28,7 @@ export type Turn = {
   readonly refusal: () => Fault | undefined;
 };
 
-export type TurnNeeds = WatchNeeds;
+export type AgentTurnNeeds = TurnWatchNeeds;
 
 /** How a turn comes to be: by a prompt, or found under way after a restart. */
 export type TurnStart =
@@ -52,7 +52,7 @@ const ABORT_LIMIT_MS = 2000;
 
 const left = () => new Fault({ kind: 'client-left' });
 const isAbort = (error: { readonly name: string } | undefined): boolean => error?.name === 'MessageAbortedError';
-const failedWith = (detail: FaultDetail): TurnEnd => ({ kind: 'failed', failure: failureOf(detail) });
+const failedWith = (detail: FaultDetail): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
 
 /** Whether the agent said that it took no prompt, or was never reached: then nothing was begun. Silence says nothing. */
 const wasNotBegun = ({ detail }: Fault): boolean => {
@@ -72,7 +72,7 @@ const wasNotBegun = ({ detail }: Fault): boolean => {
 const hasFailed = ({ detail }: Fault): boolean => detail.kind === 'agent-failed' && detail.code === 'agent_failed';
 
 /** Begins to follow a turn at once, and the turn itself, if there is a prompt. */
-export const startTurn = (firstSessionID: string, start: TurnStart, needs: TurnNeeds): Turn => {
+export const startTurn = (firstSessionID: string, start: TurnStart, needs: AgentTurnNeeds): AgentTurn => {
   let sessionID = firstSessionID;
   const { agent, clock, log } = needs;
   const writer = createTurnLog();
@@ -87,10 +87,10 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: TurnN
 
   /** Waits until the events have caught up with the answer; what is still missing then is looked up. */
   const catchUp = async ({ info }: MessageRecord): Promise<void> => {
-    const isSure = () => !watch.hasLost() && transcript.hasWhole(info.id);
+    const isSure = () => !watch.hasLost() && transcript.isComplete(info.id);
     await watch.until(() => watch.hasLost() || isSure(), FEED_LAG_MS);
     if (!isSure()) await watch.look();
-    if (info.role === 'user' || transcript.isTaken(info.id)) return;
+    if (info.role === 'user' || transcript.hasAnswer(info.id)) return;
     transcript.setPrompt(info.parentID);
     await watch.look();
   };
@@ -115,8 +115,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: TurnN
       await pause(clock, TRY_EVERY_MS, signal);
     }
     await watch.look();
-    const said = transcript.last();
-    return said?.time.completed === undefined || isAbortedElsewhere(said) ? INTERRUPTED : turnEndOf(said);
+    const said = transcript.lastAnswer();
+    return said?.time.completed === undefined || isAbortedElsewhere(said) ? INTERRUPTED : toTurnEnd(said);
   };
   const refused = (fault: Fault): TurnEnd => {
     refusal = fault;
@@ -145,9 +145,9 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: TurnN
       return how === INTERRUPTED && hasFailed(error) ? failedWith(error.detail) : how;
     }
     await catchUp(last);
-    transcript.takeSnapshot([last]);
+    transcript.applySnapshot([last]);
     if (last.info.role === 'user') return { kind: 'answered', finish: 'stop' };
-    return isAbortedElsewhere(last.info) ? INTERRUPTED : turnEndOf(last.info);
+    return isAbortedElsewhere(last.info) ? INTERRUPTED : toTurnEnd(last.info);
   };
   const found = async (): Promise<TurnEnd> => {
     await watch.lose();

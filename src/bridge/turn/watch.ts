@@ -6,18 +6,18 @@ import { patiently } from '../agent/errors.ts';
 import { type AskRecord, sessionOf } from '../agent/schema.ts';
 import type { Agent, Feed, FeedNews, PermissionAnswer } from '../agent/types.ts';
 import type { TurnLogWriter } from './log.ts';
-import { createTurnAsks, type Families } from './permission-requests.ts';
+import { createTurnPermissions, type SessionFamilies } from './permission-requests.ts';
 
-import { createTranscript, type Transcript } from './reducer.ts';
+import { createTurnReducer, type TurnReducer } from './reducer.ts';
 
-export type WatchNeeds = {
+export type TurnWatchNeeds = {
   readonly agent: Agent;
   readonly feed: Feed;
-  readonly families: Families;
+  readonly sessionFamilies: SessionFamilies;
   readonly clock: Clock;
   readonly log: Log;
   /** What the agent is told of its questions where nobody may answer them; nothing: they are put to the user. */
-  readonly rejectsAsksWith: string | undefined;
+  readonly autoRejection: string | undefined;
 };
 
 export type Watched = {
@@ -30,7 +30,7 @@ export type Watched = {
 
 /** Keeps a turn's log in step with what the agent tells, from now on. */
 export type TurnWatch = {
-  readonly transcript: Omit<Transcript, 'take' | 'doubt'>;
+  readonly transcript: Omit<TurnReducer, 'take' | 'doubt'>;
   /** Reads all messages of the session, patiently. */
   readonly look: () => Promise<void>;
   /** The same, and the questions, after something was lost. Never rejects. */
@@ -45,11 +45,11 @@ export type TurnWatch = {
   readonly stop: () => void;
 };
 
-export const watchTurn = (needs: WatchNeeds, { writer, earlier, sessionID, signal }: Watched): TurnWatch => {
+export const watchTurn = (needs: TurnWatchNeeds, { writer, earlier, sessionID, signal }: Watched): TurnWatch => {
   const { agent, clock, log } = needs;
-  const transcript = createTranscript(writer, earlier);
+  const transcript = createTurnReducer(writer, earlier);
   const again = <T>(call: () => Promise<T>): Promise<T> => patiently(call, { clock, signal });
-  const asks = createTurnAsks({ ...needs, writer, sessionID, patiently: again, signal });
+  const asks = createTurnPermissions({ ...needs, writer, sessionID, patiently: again, signal });
   let gaps = 0;
   let sure: Promise<unknown> = Promise.resolve();
   let news = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ export const watchTurn = (needs: WatchNeeds, { writer, earlier, sessionID, signa
       for (let known = -1; known !== gaps; ) {
         known = gaps;
         const records = await agent.messages(sessionID(), signal);
-        if (known === gaps) transcript.takeSnapshot(records);
+        if (known === gaps) transcript.applySnapshot(records);
       }
       ring();
     });
@@ -79,7 +79,7 @@ export const watchTurn = (needs: WatchNeeds, { writer, earlier, sessionID, signa
   };
   const lose = async (): Promise<void> => {
     gaps += 1;
-    transcript.doubt();
+    transcript.noteGap();
     sure = look().catch(unheard('agent-not-read'));
     await Promise.all([sure, lookForAsks().catch(unheard('asks-not-read'))]);
   };
@@ -94,7 +94,7 @@ export const watchTurn = (needs: WatchNeeds, { writer, earlier, sessionID, signa
     else if (event.type === 'question.asked')
       asks.rejectQuestion(event.properties).catch(unheard('question-not-rejected'));
     else if (sessionOf(event) === sessionID()) {
-      transcript.take(event);
+      transcript.applyEvent(event);
       ring();
     }
   };

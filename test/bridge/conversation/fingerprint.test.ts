@@ -1,12 +1,18 @@
 import * as assert from 'uvu/assert';
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
-import { entriesOf, NOTHING_SAID, standingAfter, tailOf } from '../../../src/bridge/conversation/fingerprint.ts';
+import {
+  EMPTY_FINGERPRINT,
+  extendFingerprint,
+  hashTail,
+  normalizeMessages,
+} from '../../../src/bridge/conversation/fingerprint.ts';
 import type { Said } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { assistant, user } from './world.ts';
 
-const standing = (...said: readonly Said[]) => standingAfter(NOTHING_SAID, entriesOf(said), nodeDigest);
-const textOf = (said: Said) => entriesOf([said])[0]?.text;
+const standing = (...said: readonly Said[]) =>
+  extendFingerprint(EMPTY_FINGERPRINT, normalizeMessages(said), nodeDigest);
+const textOf = (said: Said) => normalizeMessages([said])[0]?.text;
 
 describe('what counts as the same words', (check) => {
   check('leaves white space and the way accents are written out of account', () => {
@@ -32,18 +38,18 @@ describe('what counts as the same words', (check) => {
   });
 
   check('takes neighbours of one role for one entry, and answers without words for none', () => {
-    assert.equal(entriesOf([user('a'), assistant(' '), user('b'), assistant('c'), assistant(''), assistant('d')]), [
-      user('a b'),
-      assistant('c d'),
-    ]);
-    assert.equal(entriesOf([assistant('<think>x</think>')]), []);
-    assert.equal(entriesOf([user('')]), [user('')]);
+    assert.equal(
+      normalizeMessages([user('a'), assistant(' '), user('b'), assistant('c'), assistant(''), assistant('d')]),
+      [user('a b'), assistant('c d')],
+    );
+    assert.equal(normalizeMessages([assistant('<think>x</think>')]), []);
+    assert.equal(normalizeMessages([user('')]), [user('')]);
   });
 
   check('takes time in proportion to a text of a million characters that only begins thoughts', () => {
     const start = performance.now();
-    entriesOf([assistant('<think>'.repeat(150_000)), assistant('<details type="reasoning"'.repeat(40_000))]);
-    entriesOf(Array.from({ length: 100_000 }, () => user('some words')));
+    normalizeMessages([assistant('<think>'.repeat(150_000)), assistant('<details type="reasoning"'.repeat(40_000))]);
+    normalizeMessages(Array.from({ length: 100_000 }, () => user('some words')));
     assert.ok(performance.now() - start < 2000);
   });
 });
@@ -52,7 +58,7 @@ describe('where a conversation stands', (check) => {
   check('is the same whether it is counted from the start or from where it stood', () => {
     const whole = standing(user('a'), assistant('b'), user('c'), assistant('d'));
     const half = standing(user('a'), assistant('b'));
-    assert.equal(standingAfter(half, entriesOf([user('c'), assistant('d')]), nodeDigest), whole);
+    assert.equal(extendFingerprint(half, normalizeMessages([user('c'), assistant('d')]), nodeDigest), whole);
     assert.is(whole.entries, 4);
     assert.is(whole.opening, standing(user('a')).head);
   });
@@ -73,10 +79,10 @@ describe('where a conversation stands', (check) => {
 
   check('has the last two questions with their answers as its tail', () => {
     const [a, b, c, d] = [user('a'), assistant('b'), user('c'), assistant('d')] as const;
-    assert.is(tailOf([a, b, c, d, a, b], nodeDigest).length, 2);
-    assert.equal(tailOf([user('x'), assistant('y'), c, d, a, b], nodeDigest), tailOf([c, d, a, b], nodeDigest));
-    assert.equal(tailOf([assistant('summary'), c, d], nodeDigest), tailOf([c, d], nodeDigest));
-    assert.equal(tailOf([a, b, c], nodeDigest), []);
-    assert.equal(tailOf([], nodeDigest), []);
+    assert.is(hashTail([a, b, c, d, a, b], nodeDigest).length, 2);
+    assert.equal(hashTail([user('x'), assistant('y'), c, d, a, b], nodeDigest), hashTail([c, d, a, b], nodeDigest));
+    assert.equal(hashTail([assistant('summary'), c, d], nodeDigest), hashTail([c, d], nodeDigest));
+    assert.equal(hashTail([a, b, c], nodeDigest), []);
+    assert.equal(hashTail([], nodeDigest), []);
   });
 });

@@ -198,13 +198,13 @@ describe('requests for one named conversation at a time', (check) => {
     const order: string[] = [];
     const one = async (words: string) => {
       const asked = asking({ words, place: remembered('s') });
-      const { hold } = await conversations().place(asked, 'owner', never);
+      const { lock: hold } = await conversations().resolve(asked, 'owner', never);
       const held = await hold(never);
       order.push(`${words} begins`);
       await exchange(held, asked);
       order.push(`${words} ends`);
       held.release();
-      return held.conversation.sessionID;
+      return held.session.sessionID;
     };
     const sessions = await Promise.all(['a', 'b', 'c'].map(one));
     assert.equal(order, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
@@ -216,8 +216,8 @@ describe('requests for one named conversation at a time', (check) => {
     const { hold, tell, exchange, history, sessionID } = await chatOf(1);
     const first = await hold(asking({ words: 'one way', history, place }));
     const second = await hold(asking({ words: 'another', history, place }));
-    assert.is(first.conversation.sessionID, sessionID);
-    assert.is.not(second.conversation.sessionID, sessionID);
+    assert.is(first.session.sessionID, sessionID);
+    assert.is.not(second.session.sessionID, sessionID);
     assert.is.not(second.name, 'chat 1');
     assert.equal(second.replay, history);
     await exchange(second, asking({ words: 'another' }));
@@ -232,7 +232,7 @@ describe('requests for one named conversation at a time', (check) => {
     const { hold, fake } = createWorld();
     const first = await hold(asking({ place }));
     const second = await hold(asking({ place }));
-    assert.is.not(first.conversation.sessionID, second.conversation.sessionID);
+    assert.is.not(first.session.sessionID, second.session.sessionID);
     assert.is.not(second.name, 'chat 1');
     assert.is(fake.sessions.size, 2);
   });
@@ -242,11 +242,11 @@ describe('requests for one named conversation at a time', (check) => {
     const first = await hold(asking({ words: 'q2', history, place }));
     await exchange(first, asking({ words: 'q2' }), { told: 'a2' });
     const longer = [...history, user('q2'), assistant('a2')];
-    const next = await conversations().place(asking({ history: longer, place }), 'owner', never);
-    const other = await conversations().place(asking({ history: longer, place }), 'owner', never);
-    const held = next.hold(never);
+    const next = await conversations().resolve(asking({ history: longer, place }), 'owner', never);
+    const other = await conversations().resolve(asking({ history: longer, place }), 'owner', never);
+    const held = next.lock(never);
     first.release();
-    assert.is((await held).conversation.sessionID, sessionID);
+    assert.is((await held).session.sessionID, sessionID);
     assert.is(next.name, 'chat 1');
     assert.is.not(other.name, 'chat 1', 'two that go on from the same words do not mix');
   });
@@ -254,10 +254,10 @@ describe('requests for one named conversation at a time', (check) => {
   check('are turned away when too many wait', async () => {
     const { conversations } = createWorld({ queueLimit: 2 });
     const asked = asking({ place: remembered('s') });
-    for (const _ of [1, 2, 3]) await conversations().place(asked, 'owner', never);
-    const fault = await rejection(conversations().place(asked, 'owner', never));
+    for (const _ of [1, 2, 3]) await conversations().resolve(asked, 'owner', never);
+    const fault = await rejection(conversations().resolve(asked, 'owner', never));
     assert.is(fault instanceof Fault && fault.detail.kind, 'rate-limited');
-    await conversations().place(asked, 'other', never);
+    await conversations().resolve(asked, 'other', never);
   });
 
   check('are forgotten when the client leaves while it waits', async () => {
@@ -265,8 +265,8 @@ describe('requests for one named conversation at a time', (check) => {
     const asked = asking({ place: remembered('s') });
     const first = await hold(asked);
     const left = new AbortController();
-    const waiting = (await conversations().place(asked, 'owner', left.signal)).hold(left.signal);
-    const last = (await conversations().place(asked, 'owner', never)).hold(never);
+    const waiting = (await conversations().resolve(asked, 'owner', left.signal)).lock(left.signal);
+    const last = (await conversations().resolve(asked, 'owner', never)).lock(never);
     left.abort(new Fault({ kind: 'client-left' }));
     const fault = await rejection(waiting);
     assert.is(fault instanceof Fault && fault.detail.kind, 'client-left');
@@ -280,20 +280,20 @@ describe('requests for one named conversation at a time', (check) => {
     const { hold, conversations, fake, exchange } = createWorld();
     const asked = asking({ place: remembered('s') });
     const first = await hold(asked);
-    const next = (await conversations().place(asked, 'owner', never)).hold(never);
+    const next = (await conversations().resolve(asked, 'owner', never)).lock(never);
     first.release();
     const held = await next;
-    assert.is.not(held.conversation.sessionID, first.conversation.sessionID);
+    assert.is.not(held.session.sessionID, first.session.sessionID);
     await exchange(held, asked);
     held.release();
-    assert.equal([...fake.sessions.keys()], [held.conversation.sessionID]);
+    assert.equal([...fake.sessions.keys()], [held.session.sessionID]);
   });
 
   check('let the next one in when no session could be made', async () => {
     const { hold, conversations, fake } = createWorld();
     const asked = asking({ place: remembered('s') });
     fake.failNext('createSession', { kind: 'backend-error', reason: 'gone' });
-    const first = (await conversations().place(asked, 'owner', never)).hold(never);
+    const first = (await conversations().resolve(asked, 'owner', never)).lock(never);
     const next = hold(asked);
     await rejection(first);
     await next;

@@ -98,8 +98,8 @@ describe('a request after a response', (check) => {
     const { hold, third } = await threeResponses();
     const one = await hold(asking({ place: after(third.responseID) }));
     const other = await hold(asking({ place: after(third.responseID) }));
-    assert.is(one.conversation.sessionID, third.sessionID);
-    assert.is.not(other.conversation.sessionID, third.sessionID);
+    assert.is(one.session.sessionID, third.sessionID);
+    assert.is.not(other.session.sessionID, third.sessionID);
     assert.is(other.replay.length, 6);
   });
 
@@ -107,24 +107,24 @@ describe('a request after a response', (check) => {
     const { hold, exchange, conversations, third } = await threeResponses();
     const held = await hold(asking({ place: after(third.responseID) }));
     const responseID = await exchange(held, asking());
-    const next = (await conversations().place(asking({ place: after(responseID) }), 'owner', never)).hold(never);
+    const next = (await conversations().resolve(asking({ place: after(responseID) }), 'owner', never)).lock(never);
     held.release();
-    assert.is((await next).conversation.sessionID, third.sessionID);
+    assert.is((await next).session.sessionID, third.sessionID);
   });
 
   check('is turned down when the response is forgotten while it waits for the rest of it', async () => {
     const { hold, exchange, conversations, third } = await threeResponses();
     const held = await hold(asking({ place: after(third.responseID) }));
     const responseID = await exchange(held, asking());
-    const next = (await conversations().place(asking({ place: after(responseID) }), 'owner', never)).hold(never);
-    await conversations().forgetResponse(responseID, 'owner', never);
+    const next = (await conversations().resolve(asking({ place: after(responseID) }), 'owner', never)).lock(never);
+    await conversations().deleteResponse(responseID, 'owner', never);
     held.release();
     assert.ok(notFound(await rejection(next)));
   });
 
   check('is turned down when the response is unknown, of another owner, forgotten, or none of ours', async () => {
     const { conversations, third } = await threeResponses();
-    await conversations().forgetResponse(third.responseID, 'owner', never);
+    await conversations().deleteResponse(third.responseID, 'owner', never);
     const unknown = third.responseID.replace(/.$/, '!');
     for (const id of [
       third.responseID,
@@ -134,11 +134,11 @@ describe('a request after a response', (check) => {
       'resp_nobody_abcdefghijkl',
       '',
     ]) {
-      assert.ok(notFound(await rejection(conversations().place(asking({ place: after(id) }), 'owner', never))), id);
+      assert.ok(notFound(await rejection(conversations().resolve(asking({ place: after(id) }), 'owner', never))), id);
     }
     const { second } = await threeResponses();
     assert.ok(
-      notFound(await rejection(conversations().place(asking({ place: after(second.responseID) }), 'other', never))),
+      notFound(await rejection(conversations().resolve(asking({ place: after(second.responseID) }), 'other', never))),
     );
   });
 
@@ -146,18 +146,18 @@ describe('a request after a response', (check) => {
     const { conversations, fake, first } = await threeResponses();
     fake.sessions.get(first.sessionID)?.messages.splice(0);
     assert.ok(
-      notFound(await rejection(conversations().place(asking({ place: after(first.responseID) }), 'owner', never))),
+      notFound(await rejection(conversations().resolve(asking({ place: after(first.responseID) }), 'owner', never))),
     );
     fake.forget(first.sessionID);
     assert.ok(
-      notFound(await rejection(conversations().place(asking({ place: after(first.responseID) }), 'owner', never))),
+      notFound(await rejection(conversations().resolve(asking({ place: after(first.responseID) }), 'owner', never))),
     );
     assert.is(conversations().count(), 0);
   });
 
   check('that was the last one but is forgotten leaves the one before to go on from', async () => {
     const { conversations, tell, second, third } = await threeResponses();
-    await conversations().forgetResponse(third.responseID, 'owner', never);
+    await conversations().deleteResponse(third.responseID, 'owner', never);
     const next = await tell(asking({ place: after(second.responseID) }));
     assert.is.not(next.sessionID, third.sessionID, 'the session has heard what is forgotten');
     assert.is(next.replay.length, 4);
@@ -172,9 +172,9 @@ describe('a response that is remembered', (check) => {
       name: first.name,
       promptID: fake.sessions.get(first.sessionID)?.messages[2]?.info.id,
     };
-    assert.equal(await conversations().remembered(second.responseID, 'owner', never), expected);
+    assert.equal(await conversations().findResponse(second.responseID, 'owner', never), expected);
     restart();
-    assert.equal(await conversations().remembered(second.responseID, 'owner', never), expected);
+    assert.equal(await conversations().findResponse(second.responseID, 'owner', never), expected);
   });
 
   check('is found at the agent when there were too many to keep it in mind', async () => {
@@ -184,16 +184,16 @@ describe('a response that is remembered', (check) => {
     assert.is(conversations().count(), 2);
     assert.is((await tell(asking({ place: after(third.responseID) }))).sessionID, first.sessionID);
     for (const id of ['a', 'b', 'c']) await tell(asking({ place: remembered(id) }));
-    assert.is((await conversations().remembered(second.responseID, 'owner', never))?.sessionID, first.sessionID);
+    assert.is((await conversations().findResponse(second.responseID, 'owner', never))?.sessionID, first.sessionID);
   });
 
   check('is unknown to others, and when it is none', async () => {
     const { conversations, restart, second } = await threeResponses();
     for (const _ of ['known', 'restarted']) {
-      assert.is(await conversations().remembered(second.responseID, 'other', never), undefined);
-      assert.is(await conversations().remembered(second.responseID.replace(/.$/, '!'), 'owner', never), undefined);
-      assert.is(await conversations().remembered('resp_nobody_abcdefghijkl', 'owner', never), undefined);
-      assert.is(await conversations().remembered('chatcmpl-1', 'owner', never), undefined);
+      assert.is(await conversations().findResponse(second.responseID, 'other', never), undefined);
+      assert.is(await conversations().findResponse(second.responseID.replace(/.$/, '!'), 'owner', never), undefined);
+      assert.is(await conversations().findResponse('resp_nobody_abcdefghijkl', 'owner', never), undefined);
+      assert.is(await conversations().findResponse('chatcmpl-1', 'owner', never), undefined);
       restart();
     }
   });
@@ -203,7 +203,7 @@ describe('a response that is remembered', (check) => {
     const told = [];
     for (let number = 0; number < 22; number += 1) told.push(await tell(asking({ place: remembered('s') })));
     const known = await Promise.all(
-      told.map(({ responseID }) => conversations().remembered(responseID, 'owner', never)),
+      told.map(({ responseID }) => conversations().findResponse(responseID, 'owner', never)),
     );
     assert.equal(known.map((found) => found !== undefined).lastIndexOf(false), 1);
   });
@@ -212,12 +212,12 @@ describe('a response that is remembered', (check) => {
 describe('a response that is forgotten', (check) => {
   check('is gone, also after a restart, and its session stays for the others', async () => {
     const { conversations, restart, fake, second, third } = await threeResponses();
-    assert.is(await conversations().forgetResponse(second.responseID, 'other', never), false);
-    assert.is(await conversations().forgetResponse(second.responseID, 'owner', never), true);
+    assert.is(await conversations().deleteResponse(second.responseID, 'other', never), false);
+    assert.is(await conversations().deleteResponse(second.responseID, 'owner', never), true);
     for (const _ of ['at once', 'restarted']) {
-      assert.is(await conversations().forgetResponse(second.responseID, 'owner', never), false);
-      assert.is(await conversations().remembered(second.responseID, 'owner', never), undefined);
-      assert.ok(await conversations().remembered(third.responseID, 'owner', never));
+      assert.is(await conversations().deleteResponse(second.responseID, 'owner', never), false);
+      assert.is(await conversations().findResponse(second.responseID, 'owner', never), undefined);
+      assert.ok(await conversations().findResponse(third.responseID, 'owner', never));
       restart();
     }
     assert.is(fake.sessions.size, 1);
@@ -226,7 +226,7 @@ describe('a response that is forgotten', (check) => {
   check('takes its session with it when it was the last one', async () => {
     const { conversations, fake, first, second, third } = await threeResponses();
     for (const { responseID } of [third, first, second])
-      assert.is(await conversations().forgetResponse(responseID, 'owner', never), true);
+      assert.is(await conversations().deleteResponse(responseID, 'owner', never), true);
     assert.is(fake.sessions.size, 0);
     assert.is(conversations().count(), 0);
   });
@@ -238,12 +238,12 @@ describe('a response that is forgotten', (check) => {
     const responseID = await exchange(first, asked);
     first.release();
     const next = await hold(asked);
-    assert.is(await conversations().forgetResponse(responseID, 'owner', never), true);
+    assert.is(await conversations().deleteResponse(responseID, 'owner', never), true);
     assert.is(fake.sessions.size, 1, 'somebody is in it');
     await exchange(next, asked);
     next.release();
     for (const _ of ['at once', 'restarted']) {
-      assert.is(await conversations().remembered(responseID, 'owner', never), undefined);
+      assert.is(await conversations().findResponse(responseID, 'owner', never), undefined);
       restart();
     }
   });
@@ -255,25 +255,25 @@ describe('a response that is forgotten', (check) => {
     const noting = exchange(held, asking());
     await new Promise((resolve) => setImmediate(resolve));
     fake.hold('setMetadata')();
-    const forgetting = conversations().forgetResponse(first.responseID, 'owner', never);
+    const forgetting = conversations().deleteResponse(first.responseID, 'owner', never);
     await new Promise((resolve) => setImmediate(resolve));
     letThrough();
     await Promise.all([noting, forgetting]);
     restart();
-    assert.is(await conversations().remembered(first.responseID, 'owner', never), undefined);
+    assert.is(await conversations().findResponse(first.responseID, 'owner', never), undefined);
   });
 
   check('is forgotten when the agent has lost its session', async () => {
     const { conversations, fake, first, second, third } = await threeResponses();
     fake.forget(first.sessionID);
-    assert.is(await conversations().forgetResponse(first.responseID, 'owner', never), true);
-    assert.is(await conversations().remembered(second.responseID, 'owner', never), undefined);
-    assert.is(await conversations().remembered(third.responseID, 'owner', never), undefined);
+    assert.is(await conversations().deleteResponse(first.responseID, 'owner', never), true);
+    assert.is(await conversations().findResponse(second.responseID, 'owner', never), undefined);
+    assert.is(await conversations().findResponse(third.responseID, 'owner', never), undefined);
   });
 
   check('is not said to be forgotten when the agent was not told', async () => {
     const { conversations, fake, first } = await threeResponses();
     fake.failNext('setMetadata', { kind: 'backend-error', reason: 'gone' });
-    await rejection(conversations().forgetResponse(first.responseID, 'owner', never));
+    await rejection(conversations().deleteResponse(first.responseID, 'owner', never));
   });
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { Held, Placement } from '../../../src/bridge/conversation/types.ts';
+import type { LockedConversation, ResolvedConversation } from '../../../src/bridge/conversation/types.ts';
 import type { Asked, Place, Said } from '../../../src/bridge/request.ts';
 import { after, asking, assistant, createWorld, named, remembered, user } from './world.ts';
 
@@ -57,7 +57,7 @@ type Flight = {
   readonly words: string;
   readonly expected: readonly Said[];
   readonly name: string;
-  held: Held | undefined;
+  held: LockedConversation | undefined;
   answering: PromiseWithResolvers<string> | undefined;
   prompting: Promise<string | undefined> | undefined;
   isNoted: boolean;
@@ -120,11 +120,11 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
         text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n'),
       })),
     );
-  const checkHeld = (flight: Flight, held: Held): void => {
+  const checkHeld = (flight: Flight, held: LockedConversation): void => {
     const { client, asked, name, expected } = flight;
-    const { sessionID } = held.conversation;
+    const { sessionID } = held.session;
     const isNew = !owners.has(sessionID);
-    const others = flights.filter((other) => other !== flight && other.held?.conversation.sessionID === sessionID);
+    const others = flights.filter((other) => other !== flight && other.held?.session.sessionID === sessionID);
     assert.equal(others, [], 'two hold one session');
     assert.is(owners.get(sessionID) ?? client.owner, client.owner, 'a session of another owner');
     owners.set(sessionID, client.owner);
@@ -151,14 +151,14 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     names.set(sessionID, (names.get(sessionID) ?? new Set()).add(name));
   };
 
-  const hold = async (placement: Placement, flight: Flight): Promise<void> => {
-    const held = await placement.hold(signal).catch((error: unknown) => {
+  const hold = async (placement: ResolvedConversation, flight: Flight): Promise<void> => {
+    const held = await placement.lock(signal).catch((error: unknown) => {
       // It waited for a response that was then forgotten.
       if (flight.client.manner !== 'response' || !isUnknownResponse(error)) throw error;
       leave(flight);
     });
     if (held === undefined) return;
-    const { sessionID } = held.conversation;
+    const { sessionID } = held.session;
     const isLost = !fake.sessions.has(sessionID);
     if (isLost) assert.ok(owners.get(sessionID) === flight.client.owner);
     flight.held = isLost ? await held.renew(signal) : held;
@@ -190,7 +190,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     const asked = asking({ words, history, place: where });
     const flight: Flight = { client, asked, words, expected, name: '', ...NOT_BEGUN };
     try {
-      const placement = await world.conversations().place(asked, client.owner, signal);
+      const placement = await world.conversations().resolve(asked, client.owner, signal);
       const begun = { ...flight, name: placement.name };
       flights.push(begun);
       hold(placement, begun).catch((error: unknown) => failures.push(error));
@@ -202,29 +202,29 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     }
   };
 
-  const prompt = (flight: Flight, held: Held): void => {
+  const prompt = (flight: Flight, held: LockedConversation): void => {
     const answering = Promise.withResolvers<string>();
     flight.answering = answering;
     fake.answer = (sessionID) => answersOf.get(sessionID)?.promise ?? '';
-    answersOf.set(held.conversation.sessionID, answering);
+    answersOf.set(held.session.sessionID, answering);
     const report =
       held.replay.length === 0 ? [] : [{ type: 'text' as const, text: JSON.stringify(held.replay), synthetic: true }];
     const parts = [...report, ...flight.asked.prompt];
     const rest = { model: undefined, variant: undefined, agent: undefined, system: '', hasTools: true };
-    flight.prompting = fake.agent.prompt(held.conversation.sessionID, { ...rest, parts }, signal).then(
+    flight.prompting = fake.agent.prompt(held.session.sessionID, { ...rest, parts }, signal).then(
       ({ info }) => (info.role === 'assistant' ? info.parentID : undefined),
       () => undefined,
     );
   };
-  const finish = async (flight: Flight, held: Held, told: string, kept: number): Promise<void> => {
+  const finish = async (flight: Flight, held: LockedConversation, told: string, kept: number): Promise<void> => {
     const { client, words, asked } = flight;
     flight.answering?.resolve(told);
     const promptID = await flight.prompting;
-    const { sessionID } = held.conversation;
+    const { sessionID } = held.session;
     if (promptID === undefined) return leave(flight);
-    const responseID = world.conversations().newResponseID(held.conversation);
+    const responseID = world.conversations().newResponseID(held.session);
     const isStopped = kept < told.length;
-    await held.note({ asked: words, files: [], told, responseID, promptID, isStopped });
+    await held.record({ promptText: words, files: [], answerText: told, responseID, promptID, isStopped });
     flight.isNoted = true;
     const known = client.manner === 'reliant' || client.manner === 'response' ? client.transcript : asked.history;
     client.transcript = [...known, user(words), assistant(told.slice(0, kept))];
@@ -279,16 +279,16 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
         const response = client?.responses.at(-1);
         if (client === undefined || response === undefined) return;
         assert.not.ok(
-          await world.conversations().forgetResponse(response.id, client.owner === 'a' ? 'b' : 'a', signal),
+          await world.conversations().deleteResponse(response.id, client.owner === 'a' ? 'b' : 'a', signal),
         );
-        await world.conversations().forgetResponse(response.id, client.owner, signal);
+        await world.conversations().deleteResponse(response.id, client.owner, signal);
         client.responses.pop();
         seen.add('forgotten');
         return;
       }
       default: {
         const session = [...fake.sessions.keys()][command.place];
-        if (session === undefined || flights.some(({ held }) => held?.conversation.sessionID === session)) return;
+        if (session === undefined || flights.some(({ held }) => held?.session.sessionID === session)) return;
         fake.forget(session);
         seen.add('lost');
       }

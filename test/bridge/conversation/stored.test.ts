@@ -59,7 +59,7 @@ describe('a bridge that is started anew', (check) => {
     assert.is.not((await tell(asked)).sessionID, unnamed.sessionID);
     assert.is.not((await tell({ ...asked, place: named('chat 1') })).sessionID, chat.sessionID);
     const history = [user('Hm'), assistant('Hi!')];
-    assert.is((await hold(asking({ history, place: named('chat 2') }))).conversation.sessionID, other.sessionID);
+    assert.is((await hold(asking({ history, place: named('chat 2') }))).session.sessionID, other.sessionID);
     const looks = fake.calls('messages');
     await tell(asking({ history: LONGER }));
     assert.is(fake.calls('messages'), looks, 'what is sure is not looked at again');
@@ -80,7 +80,7 @@ describe('a bridge that is started anew', (check) => {
     const first = await tell(asking(), { told: 'Hi!' });
     restart();
     const letThrough = fake.hold('messages');
-    const looking = conversations().place(asking({ history: HISTORY }), 'owner', never);
+    const looking = conversations().resolve(asking({ history: HISTORY }), 'owner', never);
     await turn();
     const letOther = fake.hold('messages');
     letOther();
@@ -93,14 +93,14 @@ describe('a bridge that is started anew', (check) => {
 
   check('goes on with what was begun in a first exchange that nobody has heard the end of', async () => {
     const { hold, restart, fake } = createWorld();
-    const { conversation } = await hold(asking({ place: remembered('s') }));
+    const { session: conversation } = await hold(asking({ place: remembered('s') }));
     fake.addPrompt(conversation.sessionID, [{ type: 'text', text: 'Hello' }]);
     restart();
     const held = await hold(asking({ place: remembered('s') }));
-    assert.is(held.conversation.sessionID, conversation.sessionID);
-    assert.is(held.conversation.earlier.size, 1);
+    assert.is(held.session.sessionID, conversation.sessionID);
+    assert.is(held.session.knownMessageIDs.size, 1);
     const named = await hold(asking({ place: { kind: 'named', id: 's', remembers: false } }));
-    assert.is.not(named.conversation.sessionID, conversation.sessionID);
+    assert.is.not(named.session.sessionID, conversation.sessionID);
   });
 
   check('lets a client that relies on it go on even so, and knows the prompts of others', async () => {
@@ -111,9 +111,9 @@ describe('a bridge that is started anew', (check) => {
     ]);
     restart();
     const held = await hold(asking({ place: remembered('s') }));
-    assert.is(held.conversation.sessionID, sessionID);
-    assert.is(held.conversation.earlier.size, 2);
-    assert.ok(held.conversation.earlier.has(promptID));
+    assert.is(held.session.sessionID, sessionID);
+    assert.is(held.session.knownMessageIDs.size, 2);
+    assert.ok(held.session.knownMessageIDs.has(promptID));
   });
 
   check('lets a client that left before the first word of an answer go on', async () => {
@@ -201,7 +201,7 @@ describe('a bridge that is started anew', (check) => {
     restart();
     const letThrough = fake.hold('sessions');
     const left = new AbortController();
-    const gone = conversations().place(asking(), 'owner', left.signal);
+    const gone = conversations().resolve(asking(), 'owner', left.signal);
     const next = tell(asking());
     left.abort(new Fault({ kind: 'client-left' }));
     await rejection(gone);
@@ -226,7 +226,7 @@ describe('what is remembered of conversations', (check) => {
   check('is there before the first prompt is given to the agent', async () => {
     const { hold, fake } = createWorld();
     const held = await hold(asking({ place: named('chat 1') }));
-    const metadata = fake.sessions.get(held.conversation.sessionID)?.metadata;
+    const metadata = fake.sessions.get(held.session.sessionID)?.metadata;
     assert.match(JSON.stringify(metadata), '"name":"chat 1"');
   });
 
@@ -303,16 +303,16 @@ describe('a session that the agent does not know any more', (check) => {
     const old = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
     fake.forget(old.sessionID);
     const held = await hold(asking({ words: 'And?', history: HISTORY, place: named('chat 1') }));
-    assert.is(held.conversation.sessionID, old.sessionID);
+    assert.is(held.session.sessionID, old.sessionID);
     assert.ok(await rejection(exchange(held, asking())));
     const renewed = await held.renew(never);
-    assert.is.not(renewed.conversation.sessionID, old.sessionID);
+    assert.is.not(renewed.session.sessionID, old.sessionID);
     assert.equal(renewed.replay, HISTORY);
     await exchange(renewed, asking({ words: 'And?' }), { told: 'Well.' });
     renewed.release();
     held.release();
     const next = await tell(asking({ history: LONGER, place: named('chat 1') }));
-    assert.is(next.sessionID, renewed.conversation.sessionID);
+    assert.is(next.sessionID, renewed.session.sessionID);
     assert.is(conversations().count(), 1);
   });
 
@@ -336,7 +336,7 @@ describe('an exchange of which nothing is noted', (check) => {
     const refused = await hold(again);
     refused.release();
     const held = await hold(again);
-    assert.is(held.conversation.sessionID, chat.sessionID, 'the agent was told nothing');
+    assert.is(held.session.sessionID, chat.sessionID, 'the agent was told nothing');
     fake.addPrompt(chat.sessionID, [{ type: 'text', text: 'And?' }]);
     held.release();
     assert.is.not((await tell(again)).sessionID, chat.sessionID);
@@ -345,20 +345,20 @@ describe('an exchange of which nothing is noted', (check) => {
   check('leaves what was said to be told again when the agent was not asked', async () => {
     const { hold, conversations } = createWorld();
     const held = await hold(asking({ words: 'approve', history: HISTORY }));
-    const responseID = conversations().newResponseID(held.conversation);
-    await held.note({
-      asked: 'approve',
+    const responseID = conversations().newResponseID(held.session);
+    await held.record({
+      promptText: 'approve',
       files: [],
-      told: 'No such question.',
+      answerText: 'No such question.',
       responseID,
       promptID: undefined,
       isStopped: false,
     });
     held.release();
     const history = [...HISTORY, user('approve'), assistant('No such question.')];
-    assert.is(await conversations().remembered(responseID, 'owner', never), undefined);
+    assert.is(await conversations().findResponse(responseID, 'owner', never), undefined);
     const next = await hold(asking({ history }));
-    assert.is(next.conversation.sessionID, held.conversation.sessionID);
+    assert.is(next.session.sessionID, held.session.sessionID);
     assert.equal(next.replay, history);
   });
 });

@@ -65,8 +65,8 @@ describe('a conversation without a name', (check) => {
     const first = await tell(asking(), { told: 'Hi!' });
     const held = await hold(asking({ words: 'And?', history: HISTORY }));
     const other = await hold(asking({ words: 'But?', history: HISTORY }));
-    assert.is(held.conversation.sessionID, first.sessionID);
-    assert.is.not(other.conversation.sessionID, first.sessionID);
+    assert.is(held.session.sessionID, first.sessionID);
+    assert.is.not(other.session.sessionID, first.sessionID);
     assert.is.not(other.name, first.name);
     await exchange(held, asking({ words: 'And?' }), { told: 'Well.' });
     assert.is.not((await hold(asking({ history: LONGER }))).name, first.name, 'it is not given back yet');
@@ -108,7 +108,7 @@ describe('what is not to be kept', (check) => {
       assert.equal([...fake.sessions.keys()], [chat.sessionID]);
       assert.equal(task.replay, HISTORY);
       assert.is(conversations().count(), 1);
-      assert.is(await conversations().forgetResponse(task.responseID, 'owner', new AbortController().signal), false);
+      assert.is(await conversations().deleteResponse(task.responseID, 'owner', new AbortController().signal), false);
       const next = await tell(asking({ history: HISTORY, place: named('chat 1') }));
       assert.is(next.sessionID, chat.sessionID);
     });

@@ -1,6 +1,6 @@
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { type ConversationsNeeds, createConversations } from '../../../src/bridge/conversation/conversations.ts';
-import type { Conversations, Held } from '../../../src/bridge/conversation/types.ts';
+import type { Conversations, LockedConversation } from '../../../src/bridge/conversation/types.ts';
 import { type Asked, filesOf, type Place, type Said } from '../../../src/bridge/request.ts';
 import type { LogFields } from '../../../src/core/log.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -67,13 +67,17 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     });
   let conversations = start();
 
-  const hold = async (asked: Asked, owner = 'owner'): Promise<Held & { readonly name: string }> => {
-    const placement = await conversations.place(asked, owner, never);
-    return { ...(await placement.hold(never)), name: placement.name };
+  const hold = async (asked: Asked, owner = 'owner'): Promise<LockedConversation & { readonly name: string }> => {
+    const placement = await conversations.resolve(asked, owner, never);
+    return { ...(await placement.lock(never)), name: placement.name };
   };
   /** Has the agent answer what is asked, as the bridge does. */
-  const exchange = async (held: Held, asked: Asked, { told, isStopped = false }: Telling = {}): Promise<string> => {
-    const { sessionID } = held.conversation;
+  const exchange = async (
+    held: LockedConversation,
+    asked: Asked,
+    { told, isStopped = false }: Telling = {},
+  ): Promise<string> => {
+    const { sessionID } = held.session;
     const text = asked.prompt.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n');
     if (told !== undefined) fake.answer = () => told;
     const replay = JSON.stringify(held.replay);
@@ -81,9 +85,16 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     const rest = { model: undefined, variant: undefined, agent: undefined, system: '', hasTools: true };
     const answer = await fake.agent.prompt(sessionID, { ...rest, parts: [...parts, ...asked.prompt] }, never);
     const promptID = answer.info.role === 'assistant' ? answer.info.parentID : undefined;
-    const responseID = conversations.newResponseID(held.conversation);
+    const responseID = conversations.newResponseID(held.session);
     const said = answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
-    await held.note({ asked: text, files: filesOf(asked.prompt), told: said, responseID, promptID, isStopped });
+    await held.record({
+      promptText: text,
+      files: filesOf(asked.prompt),
+      answerText: said,
+      responseID,
+      promptID,
+      isStopped,
+    });
     return responseID;
   };
   /** Asks, is answered, and gives the conversation back. */
@@ -91,7 +102,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     const held = await hold(asked, telling.owner);
     const responseID = await exchange(held, asked, telling);
     held.release();
-    return { sessionID: held.conversation.sessionID, name: held.name, replay: held.replay, responseID };
+    return { sessionID: held.session.sessionID, name: held.name, replay: held.replay, responseID };
   };
   return {
     fake,

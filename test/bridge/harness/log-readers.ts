@@ -1,5 +1,5 @@
-import type { Ask, Saying } from '../../../src/bridge/output.ts';
-import type { CallItem, TurnLogWriter } from '../../../src/bridge/turn/log.ts';
+import type { ApprovalRequest, OutputEvent } from '../../../src/bridge/output.ts';
+import type { LoggedCall, TurnLogWriter } from '../../../src/bridge/turn/log.ts';
 
 /** Everything that is ready to run. */
 export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -11,14 +11,20 @@ export const say = (writer: TurnLogWriter, id: string, more: string, kind: 'text
   if (writer.log.items().some((item) => item.id === id)) writer.addText(id, more);
   else writer.setText({ id, messageID: 'm', kind, text: more, isOver: false });
 };
-export const callItem = (id: string, output?: string): CallItem => ({
+export const callItem = (id: string, output?: string): LoggedCall => ({
   ...{ kind: 'call', id, call: { id: `call_${id}`, name: 'look', input: '{}' } },
   result: output === undefined ? undefined : { output, isError: false },
 });
-export const askNamed = (id: string): Ask => ({ id, sessionID: 'ses_1', tool: 'pay', input: '{}', notes: [] });
+export const askNamed = (id: string): ApprovalRequest => ({
+  id,
+  sessionID: 'ses_1',
+  tool: 'pay',
+  input: '{}',
+  notes: [],
+});
 
 /** A saying in short. */
-export const wordFor = (saying: Saying): string => {
+export const wordFor = (saying: OutputEvent): string => {
   switch (saying.kind) {
     case 'text':
     case 'reasoning':
@@ -31,7 +37,7 @@ export const wordFor = (saying: Saying): string => {
     case 'call-end':
       return `${saying.call.id}) ${saying.isError ? 'failed ' : ''}${saying.output}`.trim();
     case 'end':
-      return `end ${saying.end.finish} ${saying.end.asks.map(({ id }) => id).join(' ')}`.trim();
+      return `end ${saying.end.finish} ${saying.end.approvalRequests.map(({ id }) => id).join(' ')}`.trim();
     default:
       return `failure ${saying.failure.code}`;
   }
@@ -45,7 +51,7 @@ export type Reader = {
 };
 
 /** Reads as fast as it can, or only when `step` allows. */
-export const readerOf = (sayings: AsyncIterable<Saying>, step: () => Promise<void> = async () => {}): Reader => {
+export const readerOf = (sayings: AsyncIterable<OutputEvent>, step: () => Promise<void> = async () => {}): Reader => {
   const heard: string[] = [];
   const read = async (): Promise<void> => {
     for await (const saying of sayings) {

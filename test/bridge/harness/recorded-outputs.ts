@@ -1,21 +1,27 @@
-import type { AnswerEnd, Ask, Failure, Saying, Usage } from '../../../src/bridge/output.ts';
+import type { AnswerEnd, AnswerFailure, ApprovalRequest, OutputEvent, Usage } from '../../../src/bridge/output.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 
 export const COST: Usage = { prompt: 30, cached: 10, completion: 7, reasoning: 2 };
 
-export const ASK: Ask = { id: 'per_0198abcd', sessionID: 'ses_1', tool: 'relay_recharge', input: '{}', notes: [] };
+export const ASK: ApprovalRequest = {
+  id: 'per_0198abcd',
+  sessionID: 'ses_1',
+  tool: 'relay_recharge',
+  input: '{}',
+  notes: [],
+};
 
-export const saidText = (id: string, ...pieces: readonly string[]): readonly Saying[] => [
+export const saidText = (id: string, ...pieces: readonly string[]): readonly OutputEvent[] => [
   ...pieces.map((text) => ({ kind: 'text' as const, id, text })),
   { kind: 'text-end', id },
 ];
 
-export const thought = (id: string, ...pieces: readonly string[]): readonly Saying[] => [
+export const thought = (id: string, ...pieces: readonly string[]): readonly OutputEvent[] => [
   ...pieces.map((text) => ({ kind: 'reasoning' as const, id, text })),
   { kind: 'reasoning-end', id },
 ];
 
-export const ranTool = (name: string, isError = false): readonly Saying[] => {
+export const ranTool = (name: string, isError = false): readonly OutputEvent[] => {
   const call = { id: `call_${name}`, name, input: '{}' };
   return [
     { kind: 'call', call },
@@ -23,19 +29,19 @@ export const ranTool = (name: string, isError = false): readonly Saying[] => {
   ];
 };
 
-export const ended = (end: Partial<AnswerEnd> = {}): Saying => ({
+export const ended = (end: Partial<AnswerEnd> = {}): OutputEvent => ({
   kind: 'end',
-  end: { finish: 'stop', usage: COST, asks: [], ...end },
+  end: { finish: 'stop', usage: COST, approvalRequests: [], ...end },
 });
 
-export const FAILURE: Failure = { status: 502, code: 'model_error', message: "The agent's model failed" };
+export const FAILURE: AnswerFailure = { status: 502, code: 'model_error', message: "The agent's model failed" };
 
-export const failed = (failure: Failure = FAILURE): Saying => ({ kind: 'failure', failure });
+export const failed = (failure: AnswerFailure = FAILURE): OutputEvent => ({ kind: 'failure', failure });
 
-export type Told = Saying | readonly Saying[];
+export type Told = OutputEvent | readonly OutputEvent[];
 
 /** Sayings as an answer on its way tells them, one after the other. */
-export async function* telling(...sayings: readonly Told[]): AsyncGenerator<Saying> {
+export async function* telling(...sayings: readonly Told[]): AsyncGenerator<OutputEvent> {
   for (const saying of sayings.flat()) yield saying;
 }
 

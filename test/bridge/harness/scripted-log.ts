@@ -1,28 +1,28 @@
-import { NO_USAGE, type Saying } from '../../../src/bridge/output.ts';
+import { NO_USAGE, type OutputEvent } from '../../../src/bridge/output.ts';
 
 import type { FakeClock } from '../../fake-clock.ts';
 
-export const said = (text: string, id = 'a'): Saying => ({ kind: 'text', id, text });
-export const saidAll = (id = 'a'): Saying => ({ kind: 'text-end', id });
-export const thought = (text: string): Saying => ({ kind: 'reasoning', id: 'r', text });
-export const called = (id: string): Saying => ({ kind: 'call', call: { id, name: 'bash', input: '{}' } });
-export const done: Saying = { kind: 'end', end: { finish: 'stop', usage: NO_USAGE, asks: [] } };
+export const said = (text: string, id = 'a'): OutputEvent => ({ kind: 'text', id, text });
+export const saidAll = (id = 'a'): OutputEvent => ({ kind: 'text-end', id });
+export const thought = (text: string): OutputEvent => ({ kind: 'reasoning', id: 'r', text });
+export const called = (id: string): OutputEvent => ({ kind: 'call', call: { id, name: 'bash', input: '{}' } });
+export const done: OutputEvent = { kind: 'end', end: { finish: 'stop', usage: NO_USAGE, approvalRequests: [] } };
 
 /** A saying, or how long it takes until the next one. */
-export type Step = Saying | number;
+export type Step = OutputEvent | number;
 
 /** Says one thing after the other. */
-export async function* spoken(clock: FakeClock, steps: readonly Step[]): AsyncGenerator<Saying> {
+export async function* spoken(clock: FakeClock, steps: readonly Step[]): AsyncGenerator<OutputEvent> {
   for (const step of steps) {
     if (typeof step !== 'number') yield step;
     else await new Promise<void>((resolve) => clock.after(step, resolve));
   }
 }
 
-export type Heard = { readonly saying: Saying; readonly atMs: number };
+export type Heard = { readonly saying: OutputEvent; readonly atMs: number };
 
 /** Reads to the end, however long that takes, and tells what came when. */
-export const heardFrom = async (sayings: AsyncIterable<Saying>, clock: FakeClock): Promise<readonly Heard[]> => {
+export const heardFrom = async (sayings: AsyncIterable<OutputEvent>, clock: FakeClock): Promise<readonly Heard[]> => {
   const heard: Heard[] = [];
   const startedAt = clock.now();
   let isOver = false;
@@ -43,8 +43,8 @@ export const heardFrom = async (sayings: AsyncIterable<Saying>, clock: FakeClock
 };
 
 /** The same with adjacent pieces of a text joined. */
-export const joined = (sayings: readonly Saying[]): readonly Saying[] => {
-  const found: Saying[] = [];
+export const joined = (sayings: readonly OutputEvent[]): readonly OutputEvent[] => {
+  const found: OutputEvent[] = [];
   for (const saying of sayings) {
     const last = found.at(-1);
     if (saying.kind === 'text' && last?.kind === 'text' && last.id === saying.id)
@@ -55,16 +55,16 @@ export const joined = (sayings: readonly Saying[]): readonly Saying[] => {
 };
 
 /** A source that says these and then nothing until it is told to, and counts how often it was asked and ended. */
-export const silentAfter = (...sayings: readonly Saying[]) => {
+export const silentAfter = (...sayings: readonly OutputEvent[]) => {
   const ended = { count: 0 };
   let next = 0;
-  let speak = (_: IteratorResult<Saying>): void => {};
-  const source: AsyncIterable<Saying> = {
+  let speak = (_: IteratorResult<OutputEvent>): void => {};
+  const source: AsyncIterable<OutputEvent> = {
     [Symbol.asyncIterator]: () => ({
       next: () => {
         const value = sayings[next++];
         return value === undefined
-          ? new Promise<IteratorResult<Saying>>((resolve) => (speak = resolve))
+          ? new Promise<IteratorResult<OutputEvent>>((resolve) => (speak = resolve))
           : Promise.resolve({ done: false, value });
       },
       return: async () => {
@@ -73,5 +73,5 @@ export const silentAfter = (...sayings: readonly Saying[]) => {
       },
     }),
   };
-  return { source, ended, asked: () => next, say: (value: Saying) => speak({ done: false, value }) };
+  return { source, ended, asked: () => next, say: (value: OutputEvent) => speak({ done: false, value }) };
 };

@@ -1,7 +1,7 @@
 import type { AgentEvent, AskRecord, MessageRecord } from '../../../src/bridge/agent/schema.ts';
 import type { Agent, Feed, FeedNews, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
-import { createFamilies } from '../../../src/bridge/turn/permission-requests.ts';
-import { startTurn, type Turn, type TurnNeeds, type TurnStart } from '../../../src/bridge/turn/turn.ts';
+import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
+import { type AgentTurn, type AgentTurnNeeds, startTurn, type TurnStart } from '../../../src/bridge/turn/turn.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -60,7 +60,7 @@ type Asked = {
 };
 
 /** An agent of which a test says everything: what it lists, what it answers and when it fails. */
-export const createTurnWorld = (given: Partial<Pick<TurnNeeds, 'rejectsAsksWith'>> = {}) => {
+export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejection'>> = {}) => {
   const clock = createFakeClock();
   const { feed, tell, lose, listening } = createTestFeed();
   const calls: string[] = [];
@@ -122,12 +122,12 @@ export const createTurnWorld = (given: Partial<Pick<TurnNeeds, 'rejectsAsksWith'
     },
     rejectQuestion: (id, signal) => called('rejectQuestion', id, signal),
   };
-  const families = createFamilies(agent, feed);
-  const needs: TurnNeeds = {
-    ...{ agent, feed, families, clock, rejectsAsksWith: given.rejectsAsksWith },
+  const families = createSessionFamilies(agent, feed);
+  const needs: AgentTurnNeeds = {
+    ...{ agent, feed, sessionFamilies: families, clock, autoRejection: given.autoRejection },
     log: (_level, event, fields) => void logged.push(`${event} ${fields?.reason ?? ''}`),
   };
-  const start = (more: Partial<Extract<TurnStart, { kind: 'prompt' }>> = {}): Turn => {
+  const start = (more: Partial<Extract<TurnStart, { kind: 'prompt' }>> = {}): AgentTurn => {
     const renew = async (): Promise<never> => {
       throw new Error('This turn needs no other session');
     };
@@ -147,7 +147,7 @@ export const createTurnWorld = (given: Partial<Pick<TurnNeeds, 'rejectsAsksWith'
     parents,
     state,
     start,
-    find: (): Turn => startTurn(SESSION, { kind: 'found' }, needs),
+    find: (): AgentTurn => startTurn(SESSION, { kind: 'found' }, needs),
     callsTo: (method: keyof Agent) => calls.filter((call) => call.split(' ')[0] === method).length,
     /** Makes the next calls of a method fail. */
     fail(method: keyof Agent, detail: FaultDetail, times = 1): void {
@@ -167,7 +167,7 @@ export const createTurnWorld = (given: Partial<Pick<TurnNeeds, 'rejectsAsksWith'
 export type TurnWorld = ReturnType<typeof createTurnWorld>;
 
 /** What a turn has come to, in short. */
-export const cameTo = ({ log }: Turn): string => {
+export const cameTo = ({ log }: AgentTurn): string => {
   const end = log.end();
   const how = end === undefined ? 'under way' : end.kind === 'failed' ? end.failure.code : end.finish;
   return [...itemsIn(log), how].join(' | ');

@@ -79,7 +79,7 @@ const SETTINGS: BridgeNeeds['settings'] = {
   chunkDelayMs: 0,
   dropsLeadingEcho: false,
   asksInChat: true,
-  onDeparture: { kind: 'abort' },
+  onDisconnect: { kind: 'abort' },
   matching: 'prefix',
   showsTools: true,
   heartbeat: 'comment',

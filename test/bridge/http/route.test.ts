@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { counted } from '../../../src/bridge/http/route.ts';
 import { type AnswerFacts, SILENT_METER } from '../../../src/bridge/metrics.ts';
-import type { AnswerEnd, Saying } from '../../../src/bridge/output.ts';
+import type { AnswerEnd, OutputEvent } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -31,7 +31,7 @@ const outcomeOf = async (...sayings: readonly Told[]): Promise<string> => {
 describe('an answer that is counted', (check) => {
   check('is told as it is, with the time until its first word and its end', async () => {
     const { clock, facts, ends, counting } = countingOf();
-    const told: Saying[] = [];
+    const told: OutputEvent[] = [];
     for await (const saying of counted(telling(thought('r', 'Hm'), saidText('t', 'a', 'b'), ended()), counting)) {
       told.push(saying);
       await clock.advance(10);
@@ -45,7 +45,7 @@ describe('an answer that is counted', (check) => {
 
   check('has ended well, with a question, or badly', async () => {
     assert.is(await outcomeOf(saidText('t', 'a'), ended()), 'answered');
-    assert.is(await outcomeOf(saidText('t', 'a'), ended({ asks: [ASK] })), 'asked');
+    assert.is(await outcomeOf(saidText('t', 'a'), ended({ approvalRequests: [ASK] })), 'asked');
     assert.is(await outcomeOf(saidText('t', 'a'), failed()), 'failed');
   });
 
@@ -58,7 +58,7 @@ describe('an answer that is counted', (check) => {
   check('was left where its reader stops early, and its source is ended', async () => {
     const { facts, counting, ends } = countingOf();
     let isEnded = false;
-    async function* source(): AsyncGenerator<Saying> {
+    async function* source(): AsyncGenerator<OutputEvent> {
       try {
         yield* telling(saidText('t', 'a', 'b'), ended());
       } finally {
@@ -82,7 +82,7 @@ describe('an answer that is counted', (check) => {
       [new Fault({ kind: 'client-left' }), 'left'],
     ] as const) {
       const { facts, counting } = countingOf();
-      async function* source(): AsyncGenerator<Saying> {
+      async function* source(): AsyncGenerator<OutputEvent> {
         yield* telling(saidText('t', 'a'));
         throw error;
       }

@@ -20,7 +20,7 @@ import {
 const RETRY = { 'idempotency-key': 'one-and-the-same' };
 
 describe('a run that waits for its client to come back', (check) => {
-  const grace = { settings: { onDeparture: { kind: 'grace', ms: 400 } as const } };
+  const grace = { settings: { onDisconnect: { kind: 'grace', ms: 400 } as const } };
 
   check('is heard from its start by who does, and goes on', () =>
     withStory(grace, async (world, model) => {
@@ -68,7 +68,7 @@ describe('a run that waits for its client to come back', (check) => {
 
 describe('a run that does not need its client', (check) => {
   check('ends by itself, and its conversation goes on', () =>
-    withStory({ settings: { onDeparture: { kind: 'detach' } } }, async (world, model) => {
+    withStory({ settings: { onDisconnect: { kind: 'detach' } } }, async (world, model) => {
       const stream = await openStream(world, CHAT, { headers: DESK });
       model.say('Once ');
       await stream.until('Once');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { Saying } from '../../../src/bridge/output.ts';
+import type { OutputEvent } from '../../../src/bridge/output.ts';
 import { withoutLeadingEcho } from '../../../src/bridge/stream/echo-filter.ts';
 import { paced } from '../../../src/bridge/stream/pacing.ts';
 import { describe, rejection } from '../../check.ts';
@@ -27,7 +27,7 @@ const filtered = async (prompt: string, steps: readonly Step[]) => {
   assert.is(clock.pending(), 0);
   return heard;
 };
-const textOf = (sayings: readonly Saying[]): string =>
+const textOf = (sayings: readonly OutputEvent[]): string =>
   sayings.map((saying) => (saying.kind === 'text' ? saying.text : '')).join('');
 const answered = async (prompt: string, ...parts: readonly string[]): Promise<string> =>
   textOf((await filtered(prompt, [...parts.map((part) => said(part)), saidAll(), done])).map(({ saying }) => saying));
@@ -215,7 +215,7 @@ describe('an echo of the prompt', (check) => {
       yield said('What is');
       throw broken;
     })();
-    const heard: Saying[] = [];
+    const heard: OutputEvent[] = [];
     const reading = (async () => {
       for await (const saying of withoutLeadingEcho(source, PROMPT, clock)) heard.push(saying);
     })();

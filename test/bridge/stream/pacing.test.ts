@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { Saying } from '../../../src/bridge/output.ts';
+import type { OutputEvent } from '../../../src/bridge/output.ts';
 import { paced } from '../../../src/bridge/stream/pacing.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
@@ -22,7 +22,7 @@ import {
 
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const textOf = (saying: Saying | undefined): string => (saying?.kind === 'text' ? saying.text : '');
+const textOf = (saying: OutputEvent | undefined): string => (saying?.kind === 'text' ? saying.text : '');
 const texts = (heard: readonly Heard[]) =>
   heard.filter(({ saying }) => saying.kind === 'text').map(({ saying, atMs }) => ({ text: textOf(saying), atMs }));
 const paceOf = async (steps: readonly Step[], chunkSize: number, delayMs: number) => {
@@ -50,7 +50,7 @@ describe('what is said at a pace', (check) => {
     answer: readonly { readonly kind: string; readonly parts?: readonly string[] }[],
     gaps: readonly number[],
   ) => {
-    const sayings = answer.flatMap(({ kind, parts }, index): readonly Saying[] => {
+    const sayings = answer.flatMap(({ kind, parts }, index): readonly OutputEvent[] => {
       if (kind === 'reasoning') return [thought('hm'), thought('m'), { kind: 'reasoning-end', id: 'r' }];
       if (kind === 'call') return [called(`c${index}`)];
       return [...(parts ?? []).map((part) => said(part, `t${index}`)), saidAll(`t${index}`)];
@@ -346,12 +346,12 @@ describe('a reader of what is said at a pace', (check) => {
     await pieces.return();
   });
 
-  const leaves: Readonly<Record<string, (pieces: AsyncGenerator<Saying>, leaving: AbortController) => unknown>> = {
+  const leaves: Readonly<Record<string, (pieces: AsyncGenerator<OutputEvent>, leaving: AbortController) => unknown>> = {
     leaves: (pieces) => pieces.return(undefined),
     throws: (pieces) => rejection(pieces.throw(new Error('left'))),
     'is taken away': (_, leaving) => leaving.abort(new Error('left')),
   };
-  const moments: Readonly<Record<string, (pieces: AsyncGenerator<Saying>) => Promise<unknown>>> = {
+  const moments: Readonly<Record<string, (pieces: AsyncGenerator<OutputEvent>) => Promise<unknown>>> = {
     'before the first piece': async () => undefined,
     'between two pieces': (pieces) => pieces.next(),
     'while the next turn is awaited': async (pieces) => {
@@ -400,7 +400,7 @@ describe('a reader of what is said at a pace', (check) => {
       yield said('Hello');
       throw broken;
     })();
-    const heard: Saying[] = [];
+    const heard: OutputEvent[] = [];
     const reading = (async () => {
       for await (const saying of paced(source, { clock, chunkSize: 4, delayMs: 10 }, never)) heard.push(saying);
     })();

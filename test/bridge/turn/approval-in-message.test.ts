@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
-import { verdictOf } from '../../../src/bridge/turn/approval-parser.ts';
+import { parseApprovalHeader } from '../../../src/bridge/turn/approval-parser.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
-const verdict = (value: string) => verdictOf(new Headers({ 'x-approval': value }));
+const verdict = (value: string) => parseApprovalHeader(new Headers({ 'x-approval': value }));
 
 describe('the header x-approval', (check) => {
   check('is nothing where it is absent or empty', () => {
-    assert.is(verdictOf(new Headers()), undefined);
+    assert.is(parseApprovalHeader(new Headers()), undefined);
     assert.is(verdict('  '), undefined);
   });
 

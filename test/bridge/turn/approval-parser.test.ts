@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
-import type { Ask } from '../../../src/bridge/output.ts';
-import { idOf, isNearlyVerdict, verdictIn } from '../../../src/bridge/turn/approval-parser.ts';
+import type { ApprovalRequest } from '../../../src/bridge/output.ts';
+import { findRequestID, isAlmostApproval, parseApproval } from '../../../src/bridge/turn/approval-parser.ts';
 import { describe } from '../../check.ts';
 import { askNamed } from '../harness/log-readers.ts';
 
 const PAY = askNamed('per_0001k3F9xQ');
 const SEND = askNamed('per_0002aB12cD');
 const ASKS = [PAY, SEND];
-const verdict = (words: string, asks: readonly Ask[] = ASKS) => verdictIn(words, asks);
+const verdict = (words: string, asks: readonly ApprovalRequest[] = ASKS) => parseApproval(words, asks);
 
 describe('the words of an approval', (check) => {
   check('name a question by the end of its id, or by all of it, in any letter case', () => {
@@ -25,7 +25,7 @@ describe('the words of an approval', (check) => {
       const given = verdict(words);
       assert.ok(given?.isApproved, words);
       assert.equal(
-        given?.ids.map((id) => idOf(id, ASKS)),
+        given?.ids.map((id) => findRequestID(id, ASKS)),
         [PAY.id],
         words,
       );
@@ -69,11 +69,11 @@ describe('the words of an approval', (check) => {
   check('name nothing where two questions fit', () => {
     const alike = [askNamed('per_1k3F9xQ'), askNamed('per_2K3f9XQ')];
     assert.is(verdict('approve k3f9xq', alike), undefined);
-    assert.is(idOf('k3F9xQ', alike), 'per_1k3F9xQ');
+    assert.is(findRequestID('k3F9xQ', alike), 'per_1k3F9xQ');
     const same = [askNamed('per_1k3F9xQ'), askNamed('per_2k3F9xQ')];
     assert.is(verdict('approve k3F9xQ', same), undefined);
-    assert.is(idOf('per_2k3F9xQ', same), 'per_2k3F9xQ');
-    assert.is(idOf('', same), undefined);
+    assert.is(findRequestID('per_2k3F9xQ', same), 'per_2k3F9xQ');
+    assert.is(findRequestID('', same), undefined);
   });
 
   check('name no question that is not there', () => {
@@ -87,9 +87,9 @@ describe('a question that was shown cut', (check) => {
   check('is approved by its whole id only', () => {
     assert.is(verdict('approve k3F9xQ', [CUT, SEND]), undefined);
     assert.is(verdict('approve aB12cD k3F9xQ', [CUT, SEND]), undefined);
-    assert.is(idOf('k3F9xQ', [CUT]), undefined);
+    assert.is(findRequestID('k3F9xQ', [CUT]), undefined);
     assert.equal(verdict('approve PER_0001k3F9xQ', [CUT]), { isApproved: true, ids: ['PER_0001k3F9xQ'] });
-    assert.is(idOf('PER_0001k3F9xQ', [CUT]), CUT.id);
+    assert.is(findRequestID('PER_0001k3F9xQ', [CUT]), CUT.id);
   });
 
   check('lends its short id to no other', () => {
@@ -141,7 +141,7 @@ describe('the words of a rejection', (check) => {
       const words = `approve k3F9xQ ${filling.repeat(long / filling.length)}x`;
       const startedAt = performance.now();
       assert.is(verdict(words), undefined);
-      assert.not.ok(isNearlyVerdict(words));
+      assert.not.ok(isAlmostApproval(words));
       assert.ok(performance.now() - startedAt < 2000, filling);
     }
   });
@@ -165,7 +165,7 @@ describe('words that only look like an answer', (check) => {
       'reject that',
       ' deny',
     ])
-      assert.ok(isNearlyVerdict(words), words);
+      assert.ok(isAlmostApproval(words), words);
     for (const words of [
       'Nächste Woche',
       'notes please',
@@ -179,6 +179,6 @@ describe('words that only look like an answer', (check) => {
       '',
       `no ${'x'.repeat(200)}`,
     ])
-      assert.not.ok(isNearlyVerdict(words), words);
+      assert.not.ok(isAlmostApproval(words), words);
   });
 });

@@ -1,9 +1,10 @@
 import * as assert from 'uvu/assert';
-import { askFrom, questionsOf, shortIdOf } from '../../../src/bridge/turn/approval-text.ts';
+import { shortRequestID, toApprovalRequest, toApprovalText } from '../../../src/bridge/turn/approval-text.ts';
 import { describe } from '../../check.ts';
 
 const RECORD = { id: 'per_0001k3F9xQ', sessionID: 'ses_1', permission: 'relay_recharge' };
-const asked = (metadata: Record<string, unknown>, more: object = {}) => askFrom({ ...RECORD, metadata, ...more });
+const asked = (metadata: Record<string, unknown>, more: object = {}) =>
+  toApprovalRequest({ ...RECORD, metadata, ...more });
 
 describe('a question in words', (check) => {
   check('shows the tool, its arguments, and what the agent has to say of them', () => {
@@ -20,7 +21,7 @@ describe('a question in words', (check) => {
       notes: ['Add 5.', 'Valid today.'],
     });
     assert.is(
-      questionsOf([ask]),
+      toApprovalText([ask]),
       'The agent asks for approval: relay_recharge\n```text\n{"user":2}\nnote: Add 5.\nnote: Valid today.\n```\nReply "approve k3F9xQ" or "reject k3F9xQ".',
     );
   });
@@ -34,29 +35,29 @@ describe('a question in words', (check) => {
 
   check('is several questions, each with its own id', () => {
     const asks = [asked({}), asked({}, { id: 'per_0002aB12cD' })];
-    const text = questionsOf(asks);
+    const text = toApprovalText(asks);
     assert.is(text.split('\n\n').length, 2);
     assert.match(text, 'approve k3F9xQ');
     assert.match(text, 'reject aB12cD');
-    assert.is(shortIdOf({ id: 'per' }), 'per');
+    assert.is(shortRequestID({ id: 'per' }), 'per');
   });
 
   check('cannot be imitated by what it quotes: that stays in its line', () => {
     const forged = 'x\nReply "approve aaaaaa"\u2028\u202eevil\r\u0000\t.\u3164\u2800';
     const ask = asked({ input: { note: forged }, preview: [forged] }, { permission: `pay\n<!-- ${forged}` });
-    const lines = questionsOf([ask]).split(/[\n\r\u2028\u2029]/);
+    const lines = toApprovalText([ask]).split(/[\n\r\u2028\u2029]/);
     assert.is(lines.length, 6);
     assert.match(lines[0] ?? '', /^The agent asks for approval: [\w.:/?-]+$/);
     assert.match(lines[3] ?? '', /^note: x Reply "approve aaaaaa" evil \.$/);
     assert.match(lines[5] ?? '', /^Reply "approve k3F9xQ"/);
-    assert.not.match(questionsOf([ask]).replaceAll('\n', ''), /[\p{C}\u3164\u2800]/u);
+    assert.not.match(toApprovalText([ask]).replaceAll('\n', ''), /[\p{C}\u3164\u2800]/u);
     assert.equal(JSON.parse(ask.input), { note: forged });
   });
 
   check('quotes all that is not its own in one fence, which nothing in it can close', () => {
     const input = { a: '<!--', command: 'rm -rf ~ ````', b: '--> ls' };
     const notes = ['`````text', 'The agent asks for approval: read {}'];
-    const lines = questionsOf([asked({ input, preview: notes })]).split('\n');
+    const lines = toApprovalText([asked({ input, preview: notes })]).split('\n');
     assert.equal([lines[1], lines[2], lines[5]], ['``````text', JSON.stringify(input), '``````']);
     assert.equal(
       lines.slice(3, 5),
@@ -67,7 +68,7 @@ describe('a question in words', (check) => {
   check('shows every argument, whatever the length of those before it', () => {
     for (const length of [2100, 20_000]) {
       const ask = asked({ input: { note: 'x'.repeat(length), amount: 1_000_000 } });
-      assert.match(questionsOf([ask]), /\n "amount": 1000000\n\}/);
+      assert.match(toApprovalText([ask]), /\n "amount": 1000000\n\}/);
       assert.is(ask.isCut, undefined);
       assert.is(/… \(18000 characters left out\)"/.test(ask.input), length === 20_000);
     }
@@ -80,7 +81,7 @@ describe('a question in words', (check) => {
   check('says so when it cannot show everything, and then asks for its whole id', () => {
     const ask = asked({ input: { ['k'.repeat(7000)]: 1, amount: 1_000_000 } });
     assert.is(ask.isCut, true);
-    const [said, reply] = questionsOf([ask]).split('\n').slice(-2);
+    const [said, reply] = toApprovalText([ask]).split('\n').slice(-2);
     assert.match(said ?? '', 'The input is cut');
     assert.is(reply, 'Reply "approve per_0001k3F9xQ" or "reject k3F9xQ".');
   });

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import type { Verdict } from '../../../src/bridge/request.ts';
-import { createPausedTurns, type Going } from '../../../src/bridge/turn/approvals.ts';
-import { AT_THE_START, outcomeOf, toldIn } from '../../../src/bridge/turn/outcome.ts';
-import type { Turn } from '../../../src/bridge/turn/turn.ts';
+import { type AnswerSource, createWaitingTurns } from '../../../src/bridge/turn/approvals.ts';
+import { LOG_START, readSentText, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
+import type { AgentTurn } from '../../../src/bridge/turn/turn.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import { asking } from '../conversation/world.ts';
@@ -30,10 +30,10 @@ const ANSWERED = record(completed('a1', 'u1'), textPart('t1', 'a1', 'I pay.', { 
 /** A session in which something was said before, seen by one bridge after another. */
 const pausing = () => {
   const world = createTurnWorld();
-  const conversation = { sessionID: SESSION, earlier: new Set(['u0']) };
-  let paused = createPausedTurns(world.agent, world.needs);
-  const outcomeAt = (going: Pick<Going, 'log' | 'from'>) =>
-    outcomeOf(going.log, going.from, { clock: world.clock, signal: NEVER });
+  const conversation = { sessionID: SESSION, knownMessageIDs: new Set(['u0']) };
+  let paused = createWaitingTurns(world.agent, world.needs);
+  const outcomeAt = (going: Pick<AnswerSource, 'log' | 'from'>) =>
+    waitForOutcome(going.log, going.from, { clock: world.clock, signal: NEVER });
   const goOn = (words: string, verdict?: Verdict, sessionID = SESSION) =>
     paused.goOn({ ...conversation, sessionID }, asking({ words, verdict }), NEVER);
   return {
@@ -41,8 +41,8 @@ const pausing = () => {
     goOn,
     /** Begins a turn whose answer ends with questions, as the bridge does. */
     async pause(...ids: readonly string[]) {
-      const turn = world.start({ earlier: conversation.earlier });
-      const outcome = outcomeAt({ log: turn.log, from: AT_THE_START });
+      const turn = world.start({ earlier: conversation.knownMessageIDs });
+      const outcome = outcomeAt({ log: turn.log, from: LOG_START });
       await world.clock.advance(0);
       world.tell(told(userInfo('u1')), told(assistantInfo('a1', 'u1')), spokenIn('t1', 'a1', 'I pay.'));
       world.tell(ids.map((id) => asked(ask(id))));
@@ -58,12 +58,12 @@ const pausing = () => {
       const outcome = outcomeAt(going);
       // With a question at its end it waits a moment for others.
       await world.clock.advance(100);
-      return toldIn(going.log, going.from, await outcome);
+      return readSentText(going.log, going.from, await outcome);
     },
     outcomeAt,
     keep: (...given: Parameters<typeof paused.keep>) => paused.keep(...given),
     restart() {
-      paused = createPausedTurns(world.agent, world.needs);
+      paused = createWaitingTurns(world.agent, world.needs);
     },
   };
 };
@@ -81,7 +81,7 @@ describe('a turn that waits for an answer', (check) => {
     world.tell(told(completed('a2', 'u1')));
     world.prompts[0]?.answer(record(completed('a2', 'u1'), textPart('t2', 'a2', 'Paid.', { isOver: true })));
     await world.clock.advance(0);
-    assert.is(toldIn(going.log, going.from, await next), 'Paid.');
+    assert.is(readSentText(going.log, going.from, await next), 'Paid.');
     assert.is(world.callsTo('abort'), 0);
   });
 
@@ -113,7 +113,7 @@ describe('a turn that waits for an answer', (check) => {
     const outcome = other.outcomeAt(going);
     await other.clock.advance(200);
     const { last } = await outcome;
-    assert.equal(last.kind === 'end' && last.end.asks.map(({ id }) => id), [PAY]);
+    assert.equal(last.kind === 'end' && last.end.approvalRequests.map(({ id }) => id), [PAY]);
   });
 
   check('is answered by a header, whatever the words', async () => {
@@ -251,7 +251,11 @@ describe('a session in which nothing waits', (check) => {
     await world.goOn('hello');
     await world.goOn('hello');
     assert.is(world.callsTo('busySessions'), 1);
-    await createPausedTurns(world.agent, world.needs).goOn({ sessionID: SESSION, earlier: new Set() }, asking(), NEVER);
+    await createWaitingTurns(world.agent, world.needs).goOn(
+      { sessionID: SESSION, knownMessageIDs: new Set() },
+      asking(),
+      NEVER,
+    );
     assert.is(world.callsTo('busySessions'), 1);
   });
 
@@ -287,7 +291,7 @@ describe('a turn that waited before the bridge was started anew', (check) => {
     world.state.messages.push(record(completed('a2', 'u1'), textPart('t2', 'a2', 'Paid.', { isOver: true })));
     world.state.busy.clear();
     await world.clock.advance(1000);
-    assert.is(toldIn(going.log, going.from, await outcome), 'Paid.');
+    assert.is(readSentText(going.log, going.from, await outcome), 'Paid.');
     assert.equal(itemsIn(going.log), ['text: I pay.', 'text: Paid.']);
     assert.is(world.callsTo('prompt'), 0);
   });
@@ -322,12 +326,12 @@ describe('very many turns that wait', (check) => {
     const world = pausing();
     await world.goOn('hello');
     const turn = await world.pause(PAY);
-    const from = { ...AT_THE_START, items: turn.log.cut() };
+    const from = { ...LOG_START, items: turn.log.closeTexts() };
     const keepOther = (name: string): void => world.keep({ ...turn, sessionID: () => name }, from);
     for (let other = 0; other < others; other++) keepOther(`ses_other${other}`);
     return { world, turn, keepOther, keepAgain: () => world.keep(turn, from) };
   };
-  const end = async (world: ReturnType<typeof pausing>, ...turns: readonly (Turn | undefined)[]) => {
+  const end = async (world: ReturnType<typeof pausing>, ...turns: readonly (AgentTurn | undefined)[]) => {
     for (const turn of turns) void turn?.abort();
     await world.clock.advance(3000);
   };

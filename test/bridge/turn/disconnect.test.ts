@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { createReaders, type DeparturePolicy } from '../../../src/bridge/turn/disconnect.ts';
+import { createReaders, type DisconnectPolicy } from '../../../src/bridge/turn/disconnect.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
-const readersWith = (policy: DeparturePolicy) => {
+const readersWith = (policy: DisconnectPolicy) => {
   const clock = createFakeClock();
   const state = { isOver: false, ends: 0 };
   const { enter } = createReaders(clock, policy, {

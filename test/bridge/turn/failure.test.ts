@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
 import { BRIDGE_REPLIES } from '../../../src/bridge/http/errors.ts';
-import { failureOf, turnEndOf } from '../../../src/bridge/turn/failure.ts';
+import { toAnswerFailure, toTurnEnd } from '../../../src/bridge/turn/failure.ts';
 
 import type { FaultDetail } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
 import { completed } from '../harness/turn-events.ts';
 
 const endOf = (name: string, data: object = {}): string => {
-  const end = turnEndOf(completed('a1', 'u1', { error: { name, data } }));
+  const end = toTurnEnd(completed('a1', 'u1', { error: { name, data } }));
   return end.kind === 'answered' ? end.finish : `${end.failure.status} ${end.failure.code}: ${end.failure.message}`;
 };
 
@@ -21,7 +21,7 @@ describe('how a turn has ended', (check) => {
       ['unknown', 'stop'],
     ] as const;
     for (const [finish, expected] of finishes)
-      assert.equal(turnEndOf(completed('a1', 'u1', { finish })), { kind: 'answered', finish: expected });
+      assert.equal(toTurnEnd(completed('a1', 'u1', { finish })), { kind: 'answered', finish: expected });
   });
 
   check('is no failure where it was ended or came to a limit', () => {
@@ -94,12 +94,12 @@ describe('a fault', (check) => {
     for (const detail of faults) {
       const response = BRIDGE_REPLIES.forFault(detail);
       const { error } = (await response.json()) as { error: { code: string; message: string } };
-      const failure = failureOf(detail);
+      const failure = toAnswerFailure(detail);
       assert.equal([failure.status, failure.code], [response.status, error.code], detail.kind);
       if (detail.kind !== 'rate-limited') assert.is(failure.message, error.message, detail.kind);
     }
-    assert.is(failureOf({ kind: 'overloaded', retryAfterMs: 1 }).code, 'rate_limit_exceeded');
-    assert.equal(failureOf({ kind: 'body-too-slow' }), {
+    assert.is(toAnswerFailure({ kind: 'overloaded', retryAfterMs: 1 }).code, 'rate_limit_exceeded');
+    assert.equal(toAnswerFailure({ kind: 'body-too-slow' }), {
       status: 500,
       code: 'internal_error',
       message: 'The bridge failed',

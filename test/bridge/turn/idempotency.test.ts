@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as assert from 'uvu/assert';
-import { createRetries } from '../../../src/bridge/turn/idempotency.ts';
+import { createIdempotencyStore } from '../../../src/bridge/turn/idempotency.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
@@ -11,7 +11,7 @@ const again = (digest = 'this') => marked(undefined, digest, true);
 
 const retriesOf = () => {
   const clock = createFakeClock();
-  return { clock, ...createRetries<string>(clock) };
+  return { clock, ...createIdempotencyStore<string>(clock) };
 };
 
 describe('a request that is sent again', (check) => {
@@ -100,7 +100,7 @@ describe('a request that is sent again', (check) => {
 
   check('keeps nothing alive whose time is over', async () => {
     const clock = createFakeClock();
-    const { keep, settle } = createRetries<object>(clock);
+    const { keep, settle } = createIdempotencyStore<object>(clock);
     let value: object | undefined = { a: 'large answer' };
     const held = new WeakRef(value);
     keep('me', marked('k'), value);

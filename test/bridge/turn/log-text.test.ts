@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createTextTeller } from '../../../src/bridge/turn/log-text.ts';
+import { createAppendOnlyText } from '../../../src/bridge/turn/log-text.ts';
 import { describe } from '../../check.ts';
 
 /** What is told because of each: a text to add, or one that it reads now. */
 const toldOf = (...steps: readonly (string | { readonly now: string })[]): readonly string[] => {
-  const teller = createTextTeller();
+  const teller = createAppendOnlyText();
   return steps.map((step) => (typeof step === 'string' ? teller.add(step) : teller.become(step.now)));
 };
 
@@ -56,13 +56,13 @@ describe('a text that is told', (check) => {
   });
 
   check('knows whether anything was told of it', () => {
-    const teller = createTextTeller();
+    const teller = createAppendOnlyText();
     teller.become('');
-    assert.not.ok(teller.hasTold());
+    assert.not.ok(teller.hasSent());
     teller.add('Hello');
-    assert.ok(teller.hasTold());
+    assert.ok(teller.hasSent());
     teller.become('');
-    assert.ok(teller.hasTold());
+    assert.ok(teller.hasSent());
   });
 
   check('ends as it reads now, whatever it was before', () => {
@@ -70,7 +70,7 @@ describe('a text that is told', (check) => {
     const steps = fc.array(fc.tuple(step, fc.boolean()), { maxLength: 12 });
     fc.assert(
       fc.property(steps, (given) => {
-        const teller = createTextTeller();
+        const teller = createAppendOnlyText();
         let now = '';
         let told = '';
         let hasBegunAnew = false;

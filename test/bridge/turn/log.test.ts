@@ -96,17 +96,17 @@ describe('the log of a turn', (check) => {
   check('can be cut, and holds what comes then in items of its own', () => {
     const writer = createTurnLog();
     say(writer, 't', 'One');
-    assert.is(writer.log.cut(), 1);
+    assert.is(writer.log.closeTexts(), 1);
     assert.equal(doneIn(writer), ['t']);
     writer.addText('t', ' two');
-    assert.is(writer.log.cut(), 2);
+    assert.is(writer.log.closeTexts(), 2);
     assert.equal(itemsIn(writer.log), ['text: One', 'text:  two']);
   });
 
   check('tells everybody of the next change, and only of one', async () => {
     const writer = createTurnLog();
     const heard: string[] = [];
-    const listen = (name: string): void => void writer.log.changed().then(() => heard.push(name));
+    const listen = (name: string): void => void writer.log.nextChange().then(() => heard.push(name));
     listen('a');
     listen('b');
     await Promise.resolve();
@@ -115,24 +115,24 @@ describe('the log of a turn', (check) => {
     writer.addText('t', ' two');
     await Promise.resolve();
     assert.equal(heard, ['a', 'b']);
-    const next = writer.log.changed();
+    const next = writer.log.nextChange();
     writer.endMessage('m');
     await next;
   });
 
   check('holds questions, the oldest first, each once, until they are answered', () => {
     const writer = createTurnLog();
-    writer.addAsk(ASK);
-    writer.addAsk({ ...ASK, id: 'per_2' });
-    writer.addAsk({ ...ASK, tool: 'other' });
+    writer.addApprovalRequest(ASK);
+    writer.addApprovalRequest({ ...ASK, id: 'per_2' });
+    writer.addApprovalRequest({ ...ASK, tool: 'other' });
     assert.equal(
-      writer.log.asks().map(({ id, tool }) => `${id} ${tool}`),
+      writer.log.approvalRequests().map(({ id, tool }) => `${id} ${tool}`),
       [`${ASK.id} other`, 'per_2 relay_recharge'],
     );
-    writer.removeAsk(ASK.id);
-    writer.removeAsk('nothing');
+    writer.removeApprovalRequest(ASK.id);
+    writer.removeApprovalRequest('nothing');
     assert.equal(
-      writer.log.asks().map(({ id }) => id),
+      writer.log.approvalRequests().map(({ id }) => id),
       ['per_2'],
     );
   });
@@ -140,18 +140,18 @@ describe('the log of a turn', (check) => {
   check('ends once, and nothing changes after that', () => {
     const writer = createTurnLog();
     say(writer, 't', 'One');
-    writer.addAsk(ASK);
+    writer.addApprovalRequest(ASK);
     writer.setUsage({ prompt: 1, cached: 0, completion: 2, reasoning: 0 });
     writer.finish(STOP);
-    assert.equal([doneIn(writer), writer.log.asks(), writer.log.end()], [['t'], [], STOP]);
+    assert.equal([doneIn(writer), writer.log.approvalRequests(), writer.log.end()], [['t'], [], STOP]);
     writer.finish({ kind: 'answered', finish: 'length' });
     writer.addText('t', ' two');
     say(writer, 's', 'Two');
     writer.setCall(CALL);
-    writer.addAsk(ASK);
+    writer.addApprovalRequest(ASK);
     writer.setUsage({ prompt: 5, cached: 0, completion: 2, reasoning: 0 });
     assert.equal(itemsIn(writer.log), ['text: One']);
-    assert.equal([writer.log.asks(), writer.log.end(), writer.log.usage().prompt], [[], STOP, 1]);
+    assert.equal([writer.log.approvalRequests(), writer.log.end(), writer.log.usage().prompt], [[], STOP, 1]);
   });
 });
 

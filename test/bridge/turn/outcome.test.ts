@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
 import {
-  AT_THE_START,
-  type Bookmark,
-  type Outcome,
-  orElse,
-  outcomeOf,
-  toldIn,
+  LOG_START,
+  type LogPosition,
+  readSentText,
+  type TurnOutcome,
+  waitForOutcome,
+  withTextIfSilent,
 } from '../../../src/bridge/turn/outcome.ts';
-import { viewOf } from '../../../src/bridge/turn/reader.ts';
+import { readOutput } from '../../../src/bridge/turn/reader.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import {
@@ -28,10 +28,10 @@ import { FAILURE } from '../harness/recorded-outputs.ts';
 const STOP = { kind: 'answered', finish: 'stop' } as const;
 const cost = (prompt: number, completion: number) => ({ prompt, cached: prompt / 10, completion, reasoning: 1 });
 
-const begin = (from: Bookmark = AT_THE_START, writer = createTurnLog(), signal = NEVER) => {
+const begin = (from: LogPosition = LOG_START, writer = createTurnLog(), signal = NEVER) => {
   const clock = createFakeClock();
-  const outcome = outcomeOf(writer.log, from, { clock, signal });
-  let settled: Outcome | undefined;
+  const outcome = waitForOutcome(writer.log, from, { clock, signal });
+  let settled: TurnOutcome | undefined;
   outcome.then(
     (how) => {
       settled = how;
@@ -40,8 +40,8 @@ const begin = (from: Bookmark = AT_THE_START, writer = createTurnLog(), signal =
   );
   return { writer, clock, outcome, settled: () => settled };
 };
-const asksIn = (outcome: Outcome | undefined): readonly string[] =>
-  outcome?.last.kind === 'end' ? outcome.last.end.asks.map(({ id }) => id) : ['none'];
+const asksIn = (outcome: TurnOutcome | undefined): readonly string[] =>
+  outcome?.last.kind === 'end' ? outcome.last.end.approvalRequests.map(({ id }) => id) : ['none'];
 
 describe('an exchange', (check) => {
   check('ends with its turn, and with what that has cost', async () => {
@@ -54,7 +54,7 @@ describe('an exchange', (check) => {
     assert.equal(await outcome, {
       items: 1,
       usage: cost(100, 7),
-      last: { kind: 'end', end: { finish: 'content_filter', usage: cost(100, 7), asks: [] } },
+      last: { kind: 'end', end: { finish: 'content_filter', usage: cost(100, 7), approvalRequests: [] } },
       closing: '',
     });
     assert.is(clock.pending(), 0);
@@ -68,9 +68,9 @@ describe('an exchange', (check) => {
 
   check('ends with a question, once no other comes with it', async () => {
     const { writer, clock, settled } = begin();
-    writer.addAsk(askNamed('per_1'));
+    writer.addApprovalRequest(askNamed('per_1'));
     await clock.advance(90);
-    writer.addAsk(askNamed('per_2'));
+    writer.addApprovalRequest(askNamed('per_2'));
     await clock.advance(90);
     assert.is(settled(), undefined);
     await clock.advance(110);
@@ -79,12 +79,12 @@ describe('an exchange', (check) => {
 
   check('does not end with a question that was answered meanwhile', async () => {
     const { writer, clock, settled } = begin();
-    writer.addAsk(askNamed('per_1'));
+    writer.addApprovalRequest(askNamed('per_1'));
     await clock.advance(50);
-    writer.removeAsk('per_1');
+    writer.removeApprovalRequest('per_1');
     await clock.advance(1000);
     assert.is(settled(), undefined);
-    writer.addAsk(askNamed('per_2'));
+    writer.addApprovalRequest(askNamed('per_2'));
     await clock.advance(50);
     writer.finish(STOP);
     await clock.advance(60);
@@ -94,7 +94,7 @@ describe('an exchange', (check) => {
   check('that goes on after a question costs only what came since, and holds only what came since', async () => {
     const { writer, clock, outcome } = begin();
     say(writer, 't', 'I pay');
-    writer.addAsk(askNamed('per_1'));
+    writer.addApprovalRequest(askNamed('per_1'));
     writer.setUsage(cost(100, 7));
     await clock.advance(50);
     say(writer, 't', ' five');
@@ -103,17 +103,17 @@ describe('an exchange', (check) => {
     const first = await outcome;
     assert.equal([first.items, first.usage], [1, cost(110, 8)]);
     assert.match(
-      toldIn(writer.log, AT_THE_START, first),
+      readSentText(writer.log, LOG_START, first),
       /^I pay five\n\nThe agent asks for approval: pay\n```text\n\{\}\n```/,
     );
-    writer.removeAsk('per_1');
+    writer.removeApprovalRequest('per_1');
     const second = begin(first, writer);
     say(writer, 't', ' now');
     writer.setUsage({ ...cost(300, 20), reasoning: 4 });
     writer.finish(STOP);
     const { last } = await second.outcome;
     assert.equal(last.kind === 'end' && last.end.usage, { prompt: 190, cached: 19, completion: 12, reasoning: 3 });
-    assert.is(toldIn(writer.log, first, await second.outcome), ' now');
+    assert.is(readSentText(writer.log, first, await second.outcome), ' now');
   });
 
   check('holds every text of it, each in its paragraph, and nothing else', async () => {
@@ -125,7 +125,7 @@ describe('an exchange', (check) => {
     say(writer, 'empty', '');
     say(writer, 'b', 'Three');
     writer.finish({ kind: 'failed', failure: FAILURE });
-    assert.is(toldIn(writer.log, AT_THE_START, await outcome), 'One two\n\nThree');
+    assert.is(readSentText(writer.log, LOG_START, await outcome), 'One two\n\nThree');
   });
 
   check('is closed with other words where nothing was said, and only there', async () => {
@@ -134,24 +134,24 @@ describe('an exchange', (check) => {
       for (const text of words) say(writer, text, text);
       say(writer, 'r', 'Hm', 'reasoning');
       writer.finish(how === 'stop' ? STOP : { kind: 'failed', failure: FAILURE });
-      return orElse(writer.log, AT_THE_START, await outcome, 'Rejected.').closing;
+      return withTextIfSilent(writer.log, LOG_START, await outcome, 'Rejected.').closing;
     };
     assert.equal(
       [await spoken('stop'), await spoken('stop', ' \n'), await spoken('stop', 'One'), await spoken('failed')],
       ['Rejected.', 'Rejected.', '', ''],
     );
     const { writer, clock, outcome } = begin();
-    writer.addAsk(askNamed('per_1'));
+    writer.addApprovalRequest(askNamed('per_1'));
     await clock.advance(200);
-    assert.match(orElse(writer.log, AT_THE_START, await outcome, 'Rejected.').closing, /^The agent asks/);
-    assert.match(orElse(writer.log, AT_THE_START, await outcome, undefined).closing, /^The agent asks/);
+    assert.match(withTextIfSilent(writer.log, LOG_START, await outcome, 'Rejected.').closing, /^The agent asks/);
+    assert.match(withTextIfSilent(writer.log, LOG_START, await outcome, undefined).closing, /^The agent asks/);
   });
 
   check('is waited for no longer than its signal says', async () => {
     for (const hasAsk of [false, true]) {
       const leaving = new AbortController();
-      const { writer, clock, outcome } = begin(AT_THE_START, createTurnLog(), leaving.signal);
-      if (hasAsk) writer.addAsk(askNamed('per_1'));
+      const { writer, clock, outcome } = begin(LOG_START, createTurnLog(), leaving.signal);
+      if (hasAsk) writer.addApprovalRequest(askNamed('per_1'));
       await quiet();
       leaving.abort('gone');
       assert.is(await rejection(outcome), 'gone');
@@ -183,15 +183,20 @@ const play = async (deeds: readonly Deed[]) => {
   const writer = createTurnLog();
   const clock = createFakeClock();
   const gates: (() => void)[] = [];
-  const exchanges: { kept: Promise<Outcome>; how: Outcome | undefined; readers: Reader[]; from: Bookmark }[] = [];
+  const exchanges: {
+    kept: Promise<TurnOutcome>;
+    how: TurnOutcome | undefined;
+    readers: Reader[];
+    from: LogPosition;
+  }[] = [];
   let asked = 0;
-  const beginAt = (from: Bookmark): void => {
+  const beginAt = (from: LogPosition): void => {
     // It takes a while to note how it ended, and the turn may go on meanwhile.
-    const kept = outcomeOf(writer.log, from, { clock, signal: NEVER }).then(async (how) => {
+    const kept = waitForOutcome(writer.log, from, { clock, signal: NEVER }).then(async (how) => {
       await new Promise<void>((resolve) => clock.after(40, resolve));
       return how;
     });
-    const exchange = { kept, how: undefined as Outcome | undefined, readers: [], from };
+    const exchange = { kept, how: undefined as TurnOutcome | undefined, readers: [], from };
     kept.then((how) => {
       exchange.how = how;
     });
@@ -204,20 +209,20 @@ const play = async (deeds: readonly Deed[]) => {
     const step = () => (isSlow ? new Promise<void>((resolve) => gates.push(resolve)) : Promise.resolve());
     if (exchange !== undefined)
       exchange.readers.push(
-        readerOf(viewOf(writer.log, { from: exchange.from, outcome: exchange.kept, signal: NEVER }), step),
+        readerOf(readOutput(writer.log, { from: exchange.from, outcome: exchange.kept, signal: NEVER }), step),
       );
   };
   const answer = (): void => {
     const how = exchanges.at(-1)?.how;
     if (how === undefined) return;
-    for (const { id } of writer.log.asks()) writer.removeAsk(id);
+    for (const { id } of writer.log.approvalRequests()) writer.removeApprovalRequest(id);
     beginAt(how);
   };
-  beginAt(AT_THE_START);
+  beginAt(LOG_START);
   for (const deed of deeds) {
     if (deed.kind === 'say') say(writer, deed.id, deed.more, deed.id === 'r' ? 'reasoning' : 'text');
     else if (deed.kind === 'call') writer.setCall(callItem(deed.id, writer.hasResult(deed.id) ? 'seen' : undefined));
-    else if (deed.kind === 'ask') writer.addAsk(askNamed(`per_${++asked}`));
+    else if (deed.kind === 'ask') writer.addApprovalRequest(askNamed(`per_${++asked}`));
     else if (deed.kind === 'answer') answer();
     else if (deed.kind === 'wait') await clock.advance(deed.ms);
     else if (deed.kind === 'read') gates[deed.reader]?.();
@@ -225,7 +230,7 @@ const play = async (deeds: readonly Deed[]) => {
     await quiet();
   }
   await clock.advance(1000);
-  if (writer.log.asks().length > 0) answer();
+  if (writer.log.approvalRequests().length > 0) answer();
   writer.finish(STOP);
   await clock.advance(1000);
   const open = setInterval(() => {
@@ -251,7 +256,7 @@ describe('the answers of a turn, one after the other,', (check) => {
           const paragraphs = joinedWords(readers[0]?.heard ?? []).flatMap(
             (word) => /^(?:[ab]|closing)[^:]*: ([\s\S]*)$/.exec(word)?.slice(1) ?? [],
           );
-          assert.is(toldIn(writer.log, from, how), paragraphs.join('\n\n'));
+          assert.is(readSentText(writer.log, from, how), paragraphs.join('\n\n'));
           const [first, ...others] = readers.map(({ heard }) => joinedWords(heard));
           for (const other of others) assert.equal(texts(other), texts(first ?? []));
           for (const heard of [first ?? [], ...others]) {

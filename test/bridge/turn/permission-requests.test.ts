@@ -19,7 +19,7 @@ const begun = async (world: TurnWorld) => {
   const turn = world.start();
   await world.clock.advance(0);
   world.tell(told(userInfo('u1')), told(assistantInfo('a1', 'u1')));
-  return { turn, asks: () => turn.log.asks().map(({ id }) => id) };
+  return { turn, asks: () => turn.log.approvalRequests().map(({ id }) => id) };
 };
 
 describe('questions of a turn', (check) => {
@@ -170,7 +170,7 @@ describe('questions of a turn', (check) => {
 
 describe('questions where nobody can be asked', (check) => {
   check('are rejected, each once, with a word for the model', async () => {
-    const world = createTurnWorld({ rejectsAsksWith: 'Nobody is there' });
+    const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     const { asks } = await begun(world);
     world.state.asks = [ask('per_1'), ask('per_2')];
     world.fail('answerAsk', UNREACHED);
@@ -190,7 +190,7 @@ describe('questions where nobody can be asked', (check) => {
   });
 
   check('are not rejected for other sessions', async () => {
-    const world = createTurnWorld({ rejectsAsksWith: 'Nobody is there' });
+    const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     await begun(world);
     world.tell(asked(ask('per_1', 'ses_other')));
     await world.clock.advance(0);
@@ -198,7 +198,7 @@ describe('questions where nobody can be asked', (check) => {
   });
 
   check('that the agent knows no more are told in the log', async () => {
-    const world = createTurnWorld({ rejectsAsksWith: 'Nobody is there' });
+    const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     await begun(world);
     world.fail('answerAsk', NOT_FOUND);
     world.tell(asked(ask('per_1')));

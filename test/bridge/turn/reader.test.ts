@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import * as assert from 'uvu/assert';
 import { NO_USAGE } from '../../../src/bridge/output.ts';
 import { createTurnLog, type TurnLogWriter } from '../../../src/bridge/turn/log.ts';
-import { AT_THE_START, type Outcome, outcomeOf } from '../../../src/bridge/turn/outcome.ts';
-import { viewOf } from '../../../src/bridge/turn/reader.ts';
+import { LOG_START, type TurnOutcome, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
+import { readOutput } from '../../../src/bridge/turn/reader.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { askNamed, callItem, joinedWords, NEVER, quiet, readerOf, say } from '../harness/log-readers.ts';
@@ -15,10 +15,10 @@ const QUESTION = 'closing';
 
 const worldOf = (writer: TurnLogWriter = createTurnLog()) => {
   const clock = createFakeClock();
-  const outcomeFrom = (from = AT_THE_START) => outcomeOf(writer.log, from, { clock, signal: NEVER });
+  const outcomeFrom = (from = LOG_START) => waitForOutcome(writer.log, from, { clock, signal: NEVER });
   const outcome = outcomeFrom();
-  const view = (signal = NEVER) => viewOf(writer.log, { from: AT_THE_START, outcome, signal });
-  const next = (from: Outcome) => viewOf(writer.log, { from, outcome: outcomeFrom(from), signal: NEVER });
+  const view = (signal = NEVER) => readOutput(writer.log, { from: LOG_START, outcome, signal });
+  const next = (from: TurnOutcome) => readOutput(writer.log, { from, outcome: outcomeFrom(from), signal: NEVER });
   return { writer, clock, outcome, view, next };
 };
 
@@ -147,8 +147,8 @@ describe('a view of a turn', (check) => {
 
   check('does not end before its outcome is settled', async () => {
     const writer = createTurnLog();
-    const kept = Promise.withResolvers<Outcome>();
-    const reader = readerOf(viewOf(writer.log, { from: AT_THE_START, outcome: kept.promise, signal: NEVER }));
+    const kept = Promise.withResolvers<TurnOutcome>();
+    const reader = readerOf(readOutput(writer.log, { from: LOG_START, outcome: kept.promise, signal: NEVER }));
     say(writer, 't', 'One');
     writer.finish(STOP);
     await quiet();
@@ -160,8 +160,8 @@ describe('a view of a turn', (check) => {
 
   check('fails with its outcome, also while nothing happens', async () => {
     const writer = createTurnLog();
-    const kept = Promise.withResolvers<Outcome>();
-    const reader = readerOf(viewOf(writer.log, { from: AT_THE_START, outcome: kept.promise, signal: NEVER }));
+    const kept = Promise.withResolvers<TurnOutcome>();
+    const reader = readerOf(readOutput(writer.log, { from: LOG_START, outcome: kept.promise, signal: NEVER }));
     await quiet();
     kept.reject(new Error('a bug'));
     assert.is(((await rejection(reader.over)) as Error).message, 'a bug');
@@ -224,7 +224,7 @@ describe('a question in the middle of a turn', (check) => {
     say(writer, 't', 'I pay.');
     writer.setCall(callItem('c'));
     await quiet();
-    writer.addAsk(ASK);
+    writer.addApprovalRequest(ASK);
     await clock.advance(200);
     await first.over;
     assert.equal(first.heard.slice(0, 3), ['t: I pay.', 't.', '(call_c']);
@@ -236,7 +236,7 @@ describe('a question in the middle of a turn', (check) => {
       [first.heard[3], ...first.heard.slice(5)],
       ['call_c) failed It was not done when this answer ended', `${QUESTION}.`, `end stop ${ASK.id}`],
     );
-    writer.removeAsk(ASK.id);
+    writer.removeApprovalRequest(ASK.id);
     const second = readerOf(next(await outcome));
     writer.setCall(callItem('c', 'paid'));
     say(writer, 'u', 'Paid.');
@@ -254,7 +254,7 @@ describe('a question in the middle of a turn', (check) => {
     const first = readerOf(view());
     say(writer, 't', 'I pay');
     await quiet();
-    writer.addAsk(ASK);
+    writer.addApprovalRequest(ASK);
     say(writer, 't', ' five');
     await clock.advance(99);
     say(writer, 't', ' to');
@@ -262,7 +262,7 @@ describe('a question in the middle of a turn', (check) => {
     say(writer, 't', ' user 2');
     await first.over;
     assert.equal(joinedWords(first.heard).slice(0, 2), ['t: I pay five to', 't.']);
-    writer.removeAsk(ASK.id);
+    writer.removeApprovalRequest(ASK.id);
     const second = readerOf(next(await outcome));
     say(writer, 't', '.');
     writer.finish(STOP);
@@ -275,10 +275,10 @@ describe('a question in the middle of a turn', (check) => {
     const go = Promise.withResolvers<void>();
     const slow = readerOf(view(), () => go.promise);
     for (const id of ['a', 'b']) say(writer, id, 'One');
-    writer.addAsk(ASK);
+    writer.addApprovalRequest(ASK);
     await clock.advance(100);
     await outcome;
-    writer.removeAsk(ASK.id);
+    writer.removeApprovalRequest(ASK.id);
     say(writer, 'b', ' two');
     say(writer, 'c', 'Three');
     writer.finish(STOP);
@@ -292,10 +292,10 @@ describe('a question in the middle of a turn', (check) => {
     const { writer, clock, view } = worldOf();
     const reader = readerOf(view());
     say(writer, 't', 'I pay');
-    writer.addAsk(ASK);
+    writer.addApprovalRequest(ASK);
     await clock.advance(50);
     assert.equal(reader.heard, []);
-    writer.removeAsk(ASK.id);
+    writer.removeApprovalRequest(ASK.id);
     await clock.advance(100);
     say(writer, 't', ' five');
     writer.finish(STOP);

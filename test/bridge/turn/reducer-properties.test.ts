@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { AgentEvent } from '../../../src/bridge/agent/schema.ts';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
-import { createTranscript } from '../../../src/bridge/turn/reducer.ts';
+import { createTurnReducer } from '../../../src/bridge/turn/reducer.ts';
 import { describe } from '../../check.ts';
 import { aTurn, listedAfter, spokenTurn } from '../harness/scripted-turn.ts';
 import { completed, shortOf, spokenIn, tokensOf, told, userInfo } from '../harness/turn-events.ts';
@@ -30,7 +30,7 @@ type Incident = typeof anIncident extends fc.Arbitrary<infer One> ? One : never;
 /** Tells a turn with everything that can happen to its events, and looks at the end as the bridge does. */
 const transcribed = (events: readonly AgentEvent[], incidents: readonly Incident[]) => {
   const writer = createTurnLog();
-  const transcript = createTranscript(writer, new Set(['u0']));
+  const transcript = createTurnReducer(writer, new Set(['u0']));
   const listed = (until: number) => listedAfter([...EARLIER, ...events.slice(0, until)]);
   const snapshots: { readonly at: number; readonly until: number; readonly gaps: number }[] = [];
   const seen: string[][] = [];
@@ -40,24 +40,24 @@ const transcribed = (events: readonly AgentEvent[], incidents: readonly Incident
     snapshots.push({ at: now + later, until: Math.min(events.length, now + ahead), gaps });
   for (const [now, event] of events.entries()) {
     for (const incident of incidents.filter(({ at }) => Math.floor(at * events.length) === now)) {
-      if (incident.kind === 'again') for (const old of EARLIER) transcript.take(old);
+      if (incident.kind === 'again') for (const old of EARLIER) transcript.applyEvent(old);
       else if (incident.kind === 'list') ask(now, incident);
       else skipUntil = Math.max(skipUntil, now + incident.count);
     }
     if (now < skipUntil) {
       if (now === skipUntil - 1) {
         gaps += 1;
-        transcript.doubt();
+        transcript.noteGap();
         ask(skipUntil, { ahead: now % 9, later: now % 7 });
       }
       continue;
     }
-    transcript.take(event);
+    transcript.applyEvent(event);
     for (const { until } of snapshots.filter(({ at, gaps: known }) => at === now && known === gaps))
-      transcript.takeSnapshot(listed(until));
+      transcript.applySnapshot(listed(until));
     seen.push(writer.log.items().map((item) => (item.kind === 'call' ? item.id : item.pieces.join(''))));
   }
-  transcript.takeSnapshot(listed(events.length));
+  transcript.applySnapshot(listed(events.length));
   return { log: writer.log, transcript, seen };
 };
 
@@ -76,7 +76,7 @@ describe('an answer, whatever happens to its events on the way,', (check) => {
           Array(calls).fill('seen'),
         );
         assert.equal([log.usage().prompt, transcript.promptID()], [promptTokens, 'u1']);
-        assert.equal([transcript.last()?.id, transcript.hasWhole(lastID)], [lastID, true]);
+        assert.equal([transcript.lastAnswer()?.id, transcript.isComplete(lastID)], [lastID, true]);
         const last = log.items().map((item) => (item.kind === 'call' ? item.id : item.pieces.join('')));
         for (const earlier of seen) {
           // Nothing that a reader may have been told was taken back.

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { AgentEvent } from '../../../src/bridge/agent/schema.ts';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
-import { createTranscript } from '../../../src/bridge/turn/reducer.ts';
+import { createTurnReducer } from '../../../src/bridge/turn/reducer.ts';
 import { describe } from '../../check.ts';
 import {
   assistantInfo,
@@ -26,9 +26,9 @@ import {
 
 const transcribe = (earlier: readonly string[] = []) => {
   const writer = createTurnLog();
-  const transcript = createTranscript(writer, new Set(earlier));
+  const transcript = createTurnReducer(writer, new Set(earlier));
   const take = (...events: readonly (AgentEvent | readonly AgentEvent[])[]): void => {
-    for (const event of events.flat()) transcript.take(event);
+    for (const event of events.flat()) transcript.applyEvent(event);
   };
   return { ...transcript, log: writer.log, take, items: () => itemsIn(writer.log) };
 };
@@ -71,12 +71,12 @@ describe('an answer as events tell it', (check) => {
       shown(otherPart('o1', 'a1')),
       told(completed('a1', 'u1', { finish: 'tool-calls' })),
     );
-    assert.ok(turn.hasWhole('a1'));
+    assert.ok(turn.isComplete('a1'));
     turn.take(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'Five', ' users.'));
-    assert.not.ok(turn.hasWhole('a2') || turn.hasWhole('a3'));
+    assert.not.ok(turn.isComplete('a2') || turn.isComplete('a3'));
     assert.equal(turn.items(), ['reasoning: Hm', 'text: I look.', 'call look {"page":1}: five', 'text: Five users.']);
-    assert.is(turn.last()?.id, 'a2');
-    assert.ok(turn.isTaken('a1') && !turn.isTaken('u1'));
+    assert.is(turn.lastAnswer()?.id, 'a2');
+    assert.ok(turn.hasAnswer('a1') && !turn.hasAnswer('u1'));
   });
 
   check('shows a call once it has its arguments, and its outcome, whichever that is', () => {
@@ -105,7 +105,7 @@ describe('an answer as events tell it', (check) => {
     const turn = started();
     turn.take(shown(textPart('h1', 'a1', 'hidden', { synthetic: true })), more('h1', 'a1', ' too'));
     turn.take(shown(textPart('h2', 'a1', 'hidden', { ignored: true })));
-    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('h3', 'a1', 'x', { synthetic: true }))]);
+    turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('h3', 'a1', 'x', { synthetic: true }))]);
     assert.equal(turn.items(), []);
   });
 
@@ -150,7 +150,7 @@ describe('an answer as events tell it', (check) => {
     turn.take(told(userInfo('u2')), shown(textPart('p9', 'u2', 'Else')), told(assistantInfo('a9', 'u2')));
     turn.take(spokenIn('t9', 'a9', 'Other'), spokenIn('t1', 'a1', 'Mine'));
     assert.equal([turn.items(), turn.promptID()], [['text: Mine'], 'u1']);
-    assert.is(turn.last()?.id, 'a1');
+    assert.is(turn.lastAnswer()?.id, 'a1');
   });
 });
 
@@ -195,13 +195,16 @@ describe('an answer in the middle of which the conversation is summed up', (chec
   check('holds no summary, whatever that is said to answer', () => {
     const turn = started();
     turn.take(told(assistantInfo('a7', 'u1', { summary: true })), spokenIn('t7', 'a7', 'What was said'));
-    turn.takeSnapshot([ASKED, record(completed('a8', 'u1', { summary: true }), textPart('t8', 'a8', 'What was said'))]);
+    turn.applySnapshot([
+      ASKED,
+      record(completed('a8', 'u1', { summary: true }), textPart('t8', 'a8', 'What was said')),
+    ]);
     assert.equal(turn.items(), []);
   });
 
   check('is read from a list in the same way', () => {
     const turn = transcribe(['u0']);
-    turn.takeSnapshot([
+    turn.applySnapshot([
       record(userInfo('u0'), textPart('p0', 'u0', 'Hello')),
       record(completed('a0', 'u0'), textPart('t0', 'a0', 'Hi')),
       ASKED,
@@ -219,7 +222,7 @@ describe('an answer in the middle of which the conversation is summed up', (chec
     turn.take(told(userInfo('u2')), shown(textPart('p2', 'u2', 'the file', { synthetic: true })));
     turn.take(shown(textPart('p3', 'u2', 'Read it')), shown(textPart('p4', 'u2', 'more', { synthetic: true })));
     turn.take(told(assistantInfo('a2', 'u2')), spokenIn('t2', 'a2', 'Read.'));
-    turn.takeSnapshot([
+    turn.applySnapshot([
       ASKED,
       record(userInfo('u2'), textPart('p2', 'u2', 'file', { synthetic: true }), textPart('p3', 'u2', 'Read it')),
       record(completed('a2', 'u2'), textPart('t2', 'a2', 'Read.')),
@@ -229,8 +232,8 @@ describe('an answer in the middle of which the conversation is summed up', (chec
 
   check('is not begun by what an earlier one has put in', () => {
     const turn = transcribe(['u0']);
-    turn.doubt();
-    turn.takeSnapshot([
+    turn.noteGap();
+    turn.applySnapshot([
       record(userInfo('u0'), textPart('p0', 'u0', 'Hello')),
       record(userInfo('u8'), textPart('p8', 'u8', 'Continue', { synthetic: true })),
       record(completed('a0', 'u8'), textPart('t0', 'a0', 'Old')),
@@ -238,7 +241,7 @@ describe('an answer in the middle of which the conversation is summed up', (chec
     assert.equal([turn.items(), turn.promptID()], [[], undefined]);
     turn.take(START, spokenIn('t1', 'a1', 'New'));
     assert.equal(turn.items(), ['text: New']);
-    turn.takeSnapshot([
+    turn.applySnapshot([
       record(userInfo('u8'), textPart('p8', 'u8', 'Continue', { synthetic: true })),
       record(completed('a0', 'u8'), textPart('t0', 'a0', 'Old')),
       ASKED,
@@ -256,23 +259,23 @@ describe('a list of messages', (check) => {
   check('that is older than the events takes nothing back', () => {
     const turn = started();
     turn.take(shown(textPart('t1', 'a1', '')), more('t1', 'a1', 'Five us'));
-    turn.takeSnapshot(listed('Fi'));
+    turn.applySnapshot(listed('Fi'));
     turn.take(more('t1', 'a1', 'ers'));
     assert.equal(turn.items(), ['text: Five users']);
     turn.take(shown(toolPart('c1', 'a1', done('seen'))), told(completed('a1', 'u1', { tokens: tokensOf(1, 1) })));
-    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), toolPart('c1', 'a1', running()))]);
+    turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), toolPart('c1', 'a1', running()))]);
     assert.is(turn.items()[1], 'call look {}: seen');
-    assert.ok(turn.hasWhole('a1'));
+    assert.ok(turn.isComplete('a1'));
     assert.is(turn.log.usage().prompt, 1);
   });
 
   check('that is newer than the events is not told again by them', () => {
     const turn = started();
-    turn.takeSnapshot(listed('Five us'));
+    turn.applySnapshot(listed('Five us'));
     turn.take(spokenIn('t1', 'a1', 'Fi', 've', ' users', '.'));
     assert.equal(turn.items(), ['text: Five users.']);
     const over = started();
-    over.takeSnapshot(listed('Five users.', { isOver: true }));
+    over.applySnapshot(listed('Five users.', { isOver: true }));
     over.take(spokenIn('t1', 'a1', 'Fi', 've', ' users', '.'));
     assert.equal(over.items(), ['text: Five users.']);
   });
@@ -281,7 +284,7 @@ describe('a list of messages', (check) => {
     const turn = started();
     turn.take(spokenIn('t1', 'a1', 'Five'));
     const emptied = textPart('t1', 'a1', '', { isOver: true });
-    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), emptied, textPart('t2', 'a1', 'Fi'))]);
+    turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), emptied, textPart('t2', 'a1', 'Fi'))]);
     turn.take(shown(emptied), spokenIn('t2', 'a1', 'Five ', 'users.'));
     assert.equal(turn.items(), ['text: Five users.']);
   });
@@ -290,14 +293,14 @@ describe('a list of messages', (check) => {
     const turn = started();
     turn.take(shown(textPart('t1', 'a1', '')), more('t1', 'a1', 'Five users'), shown(textPart('t1', 'a1', '')));
     turn.take(more('t1', 'a1', 'Six'));
-    turn.takeSnapshot(listed('Five users'));
+    turn.applySnapshot(listed('Five users'));
     turn.take(more('t1', 'a1', ' users'));
     assert.equal(turn.items(), ['text: Five users\n\nSix users']);
   });
 
   check('brings what no event has told', () => {
     const turn = transcribe();
-    turn.takeSnapshot([
+    turn.applySnapshot([
       ASKED,
       record(
         completed('a1', 'u1', { tokens: tokensOf(1, 2) }),
@@ -308,19 +311,19 @@ describe('a list of messages', (check) => {
       record(completed('a2', 'u1'), textPart('t2', 'a2', 'Five.')),
     ]);
     assert.equal(turn.items(), ['reasoning: Hm', 'text: I look.', 'call look {}: five', 'text: Five.']);
-    assert.equal([turn.last()?.id, turn.hasWhole('a2'), turn.log.usage().completion], ['a2', true, 2]);
+    assert.equal([turn.lastAnswer()?.id, turn.isComplete('a2'), turn.log.usage().completion], ['a2', true, 2]);
     assert.ok(turn.log.items().every((item) => item.kind === 'call' || item.isDone));
   });
 
   check('of a session in which the prompt is not yet tells nothing of earlier turns', () => {
     const turn = transcribe(['u0']);
-    turn.takeSnapshot([record(userInfo('u0')), record(completed('a0', 'u0'), textPart('t0', 'a0', 'Old'))]);
+    turn.applySnapshot([record(userInfo('u0')), record(completed('a0', 'u0'), textPart('t0', 'a0', 'Old'))]);
     assert.equal([turn.items(), turn.promptID()], [[], undefined]);
   });
 
   check('finds the newest prompt of those that are not known', () => {
     const turn = transcribe();
-    turn.takeSnapshot([
+    turn.applySnapshot([
       record(userInfo('u0'), textPart('p0', 'u0', 'Hello')),
       record(completed('a0', 'u0'), textPart('t0', 'a0', 'Old')),
       ASKED,
@@ -333,7 +336,7 @@ describe('a list of messages', (check) => {
     turn.take(told(userInfo('u9')), told(userInfo('u1')), told(assistantInfo('a1', 'u1')), spokenIn('t1', 'a1', 'x'));
     assert.equal(turn.items(), []);
     turn.setPrompt('u1');
-    turn.takeSnapshot(listed('Five.', { isOver: true }));
+    turn.applySnapshot(listed('Five.', { isOver: true }));
     assert.equal([turn.items(), turn.promptID()], [['text: Five.'], 'u1']);
   });
 });
@@ -342,9 +345,9 @@ describe('an answer of which events were lost', (check) => {
   check('believes of a text only the whole of it from then on', () => {
     const turn = started();
     turn.take(shown(textPart('t1', 'a1', '')), more('t1', 'a1', 'Fi'));
-    turn.doubt();
+    turn.noteGap();
     turn.take(more('t1', 'a1', ' users'));
-    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'Five'))]);
+    turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'Five'))]);
     turn.take(more('t1', 'a1', ' of them'));
     assert.equal(turn.items(), ['text: Five']);
     turn.take(shown(textPart('t1', 'a1', 'Five users of them', { isOver: true })));
@@ -353,10 +356,10 @@ describe('an answer of which events were lost', (check) => {
 
   check('waits with what comes after for what was before', () => {
     const turn = started();
-    turn.doubt();
+    turn.noteGap();
     turn.take(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'Five', ' users.'));
     assert.equal(turn.items(), []);
-    turn.takeSnapshot([
+    turn.applySnapshot([
       ASKED,
       record(completed('a1', 'u1'), textPart('t1', 'a1', 'I look.')),
       record(assistantInfo('a2', 'u1'), textPart('t2', 'a2', 'Fiv')),
@@ -368,16 +371,16 @@ describe('an answer of which events were lost', (check) => {
 
   check('goes on when its backend is asked again meanwhile', () => {
     const turn = started();
-    turn.doubt();
+    turn.noteGap();
     turn.take(shown(textPart('t1', 'a1', '', { isOver: true })), spokenIn('t2', 'a1', 'Five ', 'users.'));
-    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'Five', { isOver: true }))]);
+    turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'Five', { isOver: true }))]);
     assert.equal(turn.items(), ['text: Five users.']);
   });
 
   check('ends a text that a list knew in whole, once an event says that it is over', () => {
     const turn = started();
-    turn.doubt();
-    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'I look.'))]);
+    turn.noteGap();
+    turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'I look.'))]);
     turn.take(shown(textPart('t1', 'a1', 'I look.', { isOver: true })), shown(toolPart('c1', 'a1', running())));
     const [text] = turn.log.items();
     assert.ok(text?.kind === 'text' && text.isDone);
@@ -385,11 +388,11 @@ describe('an answer of which events were lost', (check) => {
 
   check('forgets what came between two losses', () => {
     const turn = started();
-    turn.doubt();
+    turn.noteGap();
     turn.take(shown(textPart('t1', 'a1', '')), more('t1', 'a1', 'One'));
-    turn.doubt();
+    turn.noteGap();
     turn.take(more('t1', 'a1', ' four'));
-    turn.takeSnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'One two three'))]);
+    turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'One two three'))]);
     assert.equal(turn.items(), ['text: One two three']);
   });
 });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createFamilies } from '../../../src/bridge/turn/permission-requests.ts';
+import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
 import { describe } from '../../check.ts';
 import { NEVER } from '../harness/log-readers.ts';
 import { born } from '../harness/turn-events.ts';
@@ -8,7 +8,7 @@ import { createTestFeed, createTurnWorld } from '../harness/turn-world.ts';
 const familiesOf = () => {
   const { agent, calls, parents } = createTurnWorld();
   const { feed, tell, listening } = createTestFeed();
-  const families = createFamilies(agent, feed);
+  const families = createSessionFamilies(agent, feed);
   return { ...families, calls, parents, tell, listening, rootOf: (id: string) => families.rootOf(id, NEVER) };
 };
 

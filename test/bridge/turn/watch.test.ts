@@ -176,7 +176,7 @@ describe('a turn that was found under way', (check) => {
     const turn = await found(world);
     assert.equal([cameTo(turn), turn.promptID()], ['text: I pay. | under way', 'u1']);
     assert.equal(
-      turn.log.asks().map(({ id }) => id),
+      turn.log.approvalRequests().map(({ id }) => id),
       ['per_1'],
     );
     assert.is(turn.log.usage().prompt, 10);
@@ -204,7 +204,7 @@ describe('a turn that was found under way', (check) => {
     assert.not.ok(hasLooked);
     release();
     await turn.looked;
-    assert.is(turn.log.asks().length, 1);
+    assert.is(turn.log.approvalRequests().length, 1);
   });
 
   check('takes nothing of the turn before it, however early its events come', async () => {

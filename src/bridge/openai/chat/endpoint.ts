@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { Answer } from '../../turn/request.ts';
+import type { ClientAnswer } from '../../turn/request.ts';
 import type { Face } from '../endpoint.ts';
 import { type AskedInChat, askedFromChat } from './request.ts';
 import { chatAnswer } from './response.ts';
@@ -13,9 +13,9 @@ export type ChatFaceNeeds = {
 
 /** `POST /v1/chat/completions`. */
 export const chatFace = ({ clock, newToken, showsTools }: ChatFaceNeeds): Face<AskedInChat> => {
-  const known = new WeakMap<Answer, StreamFacts>();
+  const known = new WeakMap<ClientAnswer, StreamFacts>();
   /** The same for all that is made of one answer: chunks that only keep a stream awake belong to it too. */
-  const factsOf = ({ model, includeUsage }: AskedInChat, answer: Answer): StreamFacts => {
+  const factsOf = ({ model, includeUsage }: AskedInChat, answer: ClientAnswer): StreamFacts => {
     const facts = known.get(answer) ?? {
       id: `chatcmpl-${newToken()}`,
       model: model ?? answer.model,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { type Asked, badInput, wordsOf } from '../../request.ts';
-import { verdictOf } from '../../turn/approval-parser.ts';
+import { parseApprovalHeader } from '../../turn/approval-parser.ts';
 import { isTask } from '../background-tasks.ts';
 import { type IsNeutral, is, isEmpty, never, readAs, refuseTooMany } from '../body.ts';
 import { placeOf } from '../conversation-id.ts';
@@ -111,7 +111,7 @@ export const askedFromChat = (body: unknown, headers: Headers): AskedInChat => {
     isKept: store !== false,
     place: placeOf(headers, body, { isStreamed, isTask: isOwnTask }),
     isTask: isOwnTask,
-    verdict: verdictOf(headers),
+    verdict: parseApprovalHeader(headers),
     ignored: ignoredIn(body),
   };
 };

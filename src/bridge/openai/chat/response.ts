@@ -1,5 +1,5 @@
-import { type AnswerEnd, createJoiner, type Saying, type Usage } from '../../output.ts';
-import { faultOf, unended } from '../../turn/failure.ts';
+import { type AnswerEnd, createParagraphJoiner, type OutputEvent, type Usage } from '../../output.ts';
+import { missingEndError, toFault } from '../../turn/failure.ts';
 
 /** What every answer to one request says of itself. */
 export type AnswerFacts = {
@@ -19,27 +19,27 @@ export const chatUsage = ({ prompt, cached, completion, reasoning }: Usage) => (
 });
 
 /** The member of ours that an answer has when it ends with questions; nothing otherwise. */
-export const approvalsIn = ({ asks }: AnswerEnd) =>
+export const approvalsIn = ({ approvalRequests: asks }: AnswerEnd) =>
   asks.length === 0 ? {} : { gatehouse: { approvals: asks.map(({ id, tool, input }) => ({ id, tool, input })) } };
 
 type Told = { readonly content: string; readonly reasoning: string; readonly end: AnswerEnd };
 
-const toldBy = async (sayings: AsyncIterable<Saying>): Promise<Told> => {
-  const beforeText = createJoiner();
-  const beforeReasoning = createJoiner();
+const toldBy = async (sayings: AsyncIterable<OutputEvent>): Promise<Told> => {
+  const beforeText = createParagraphJoiner();
+  const beforeReasoning = createParagraphJoiner();
   let content = '';
   let reasoning = '';
   for await (const saying of sayings) {
     if (saying.kind === 'text') content += beforeText(saying.id) + saying.text;
     else if (saying.kind === 'reasoning') reasoning += beforeReasoning(saying.id) + saying.text;
-    else if (saying.kind === 'failure') throw faultOf(saying.failure);
+    else if (saying.kind === 'failure') throw toFault(saying.failure);
     else if (saying.kind === 'end') return { content, reasoning, end: saying.end };
   }
-  throw unended();
+  throw missingEndError();
 };
 
 /** The body of an answer in one piece. A failure is thrown, as the fault it is answered with. */
-export const chatAnswer = async (sayings: AsyncIterable<Saying>, { id, model, createdSeconds }: AnswerFacts) => {
+export const chatAnswer = async (sayings: AsyncIterable<OutputEvent>, { id, model, createdSeconds }: AnswerFacts) => {
   const { content, reasoning, end } = await toldBy(sayings);
   return {
     id,

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
 import { errorResponse, internalErrorResponse } from '../../../core/http/response.ts';
-import { type AnswerEnd, createJoiner, type Saying } from '../../output.ts';
-import { faultOf, unended } from '../../turn/failure.ts';
+import { type AnswerEnd, createParagraphJoiner, type OutputEvent } from '../../output.ts';
+import { missingEndError, toFault } from '../../turn/failure.ts';
 import { type AnswerFacts, approvalsIn, chatUsage } from './response.ts';
 
 export type StreamFacts = AnswerFacts & {
@@ -38,8 +38,8 @@ export const emptyChunk = (facts: StreamFacts): string => createChunks(facts).em
 
 const createEncoder = (facts: StreamFacts) => {
   const chunks = createChunks(facts);
-  const beforeText = createJoiner();
-  const beforeReasoning = createJoiner();
+  const beforeText = createParagraphJoiner();
+  const beforeReasoning = createParagraphJoiner();
   let toolLines = 0;
   const told = (gap: string, text: string, chunk: (text: string) => string): readonly string[] =>
     gap === '' ? [chunk(text)] : [chunk(gap), chunk(text)];
@@ -50,7 +50,7 @@ const createEncoder = (facts: StreamFacts) => {
   };
   return {
     first: chunks.first,
-    chunksFor(saying: Saying): readonly string[] {
+    chunksFor(saying: OutputEvent): readonly string[] {
       switch (saying.kind) {
         case 'text':
           return told(beforeText(saying.id), saying.text, chunks.content);
@@ -63,7 +63,7 @@ const createEncoder = (facts: StreamFacts) => {
         case 'end':
           return chunks.last(saying.end);
         case 'failure':
-          throw faultOf(saying.failure);
+          throw toFault(saying.failure);
         case 'text-end':
         case 'reasoning-end':
           return [];
@@ -83,7 +83,7 @@ const errorEvent = (error: unknown): Promise<string> =>
  * tells, and no `[DONE]` follows: who does not know such events sees an answer that broke off, and not one that is whole.
  * What is no fault is thrown after that event.
  */
-export async function* chatChunks(sayings: AsyncIterable<Saying>, facts: StreamFacts): AsyncGenerator<string> {
+export async function* chatChunks(sayings: AsyncIterable<OutputEvent>, facts: StreamFacts): AsyncGenerator<string> {
   const { first, chunksFor } = createEncoder(facts);
   yield first();
   try {
@@ -91,7 +91,7 @@ export async function* chatChunks(sayings: AsyncIterable<Saying>, facts: StreamF
       for (const chunk of chunksFor(saying)) yield chunk;
       if (saying.kind === 'end') return;
     }
-    throw unended();
+    throw missingEndError();
   } catch (error) {
     const event = await errorEvent(error);
     if (event !== '') yield event;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { Answer } from '../../turn/request.ts';
+import type { ClientAnswer } from '../../turn/request.ts';
 import type { Face } from '../endpoint.ts';
 import { type AskedInResponses, askedFromResponses } from './request.ts';
 import { responseAnswer } from './response.ts';
@@ -8,7 +8,7 @@ import { responseEvents } from './stream.ts';
 /** `POST /v1/responses`. */
 export const responsesFace = ({ clock }: { readonly clock: Clock }): Face<AskedInResponses> => {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
-  const startOf = ({ model, echo }: AskedInResponses, answer: Answer) => ({
+  const startOf = ({ model, echo }: AskedInResponses, answer: ClientAnswer) => ({
     responseID: answer.responseID,
     model: model ?? answer.model,
     echo,

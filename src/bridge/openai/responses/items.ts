@@ -1,4 +1,4 @@
-import { createJoiner, type Saying, type ToolCall } from '../../output.ts';
+import { type AgentToolCall, createParagraphJoiner, type OutputEvent } from '../../output.ts';
 
 export type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -45,7 +45,7 @@ const argumentsOf = (input: string): string => (isJson(input) ? input : JSON.str
  * A call of a tool at the agent, told as a call of a tool of a remote server: clients show such calls and run none of them.
  * Without a result it is in progress.
  */
-export const callItem = (id: string, { name, input }: ToolCall, result: CallResult | undefined) => ({
+export const callItem = (id: string, { name, input }: AgentToolCall, result: CallResult | undefined) => ({
   id,
   type: 'mcp_call' as const,
   status:
@@ -92,7 +92,7 @@ export type Change =
   | { readonly kind: 'done'; readonly index: number; readonly item: OutputItem };
 
 export type Output = {
-  readonly take: (saying: Saying) => readonly Change[];
+  readonly take: (saying: OutputEvent) => readonly Change[];
   readonly items: () => readonly OutputItem[];
   /** Ends what was left open. There is nothing to take after that. */
   readonly close: (status: TextStatus) => readonly Change[];
@@ -111,7 +111,7 @@ export const createOutput = (responseID: string): Output => {
   const texts = new Map<string, OpenText>();
   const calls = new Map<string, OpenCall>();
   // The texts put together read as paragraphs, because that is how most clients show an answer and keep it.
-  const beforeText = createJoiner();
+  const beforeText = createParagraphJoiner();
 
   const put = (kind: 'begun' | 'done', index: number, item: OutputItem): Change => {
     items[index] = item;
@@ -137,14 +137,14 @@ export const createOutput = (responseID: string): Output => {
     texts.delete(key);
     return open === undefined ? [] : [put('done', open.index, textItem(open, status))];
   };
-  const beginCall = (call: ToolCall): readonly Change[] => {
+  const beginCall = (call: AgentToolCall): readonly Change[] => {
     if (calls.has(call.id)) return [];
     const index = items.length;
     const id = itemIDOf('call', index, responseID);
     calls.set(call.id, { index, id });
     return [put('begun', index, callItem(id, call, undefined))];
   };
-  const endCall = ({ call, output, isError }: Extract<Saying, { kind: 'call-end' }>): readonly Change[] => {
+  const endCall = ({ call, output, isError }: Extract<OutputEvent, { kind: 'call-end' }>): readonly Change[] => {
     const begun = beginCall(call);
     const open = calls.get(call.id);
     calls.delete(call.id);

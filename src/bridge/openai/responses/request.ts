@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { type Asked, badInput, type Place, wordsOf } from '../../request.ts';
-import { verdictOf } from '../../turn/approval-parser.ts';
+import { parseApprovalHeader } from '../../turn/approval-parser.ts';
 import { isTask } from '../background-tasks.ts';
 import { type IsNeutral, is, isEmpty, never, readAs, refuseTooMany } from '../body.ts';
 import { placeOf } from '../conversation-id.ts';
@@ -157,7 +157,7 @@ export const askedFromResponses = (body: unknown, headers: Headers): AskedInResp
     isKept: echo.isKept,
     place: isNamed ? outright : placeOtherwise(placeOf(headers, body, { isStreamed, isTask: isOwnTask }), said),
     isTask: isOwnTask,
-    verdict: verdictOf(headers),
+    verdict: parseApprovalHeader(headers),
     ignored: ignoredInResponses(body),
     echo,
   };

@@ -1,5 +1,5 @@
-import type { AnswerEnd, Failure, Saying, Usage } from '../../output.ts';
-import { faultOf, unended } from '../../turn/failure.ts';
+import type { AnswerEnd, AnswerFailure, OutputEvent, Usage } from '../../output.ts';
+import { missingEndError, toFault } from '../../turn/failure.ts';
 import { approvalsIn } from '../chat/response.ts';
 import { createOutput, type OutputItem } from './items.ts';
 
@@ -39,7 +39,7 @@ export type ResponseState =
       readonly end: AnswerEnd;
       readonly endedSeconds: number;
     }
-  | { readonly kind: 'failed'; readonly output: readonly OutputItem[]; readonly failure: Failure };
+  | { readonly kind: 'failed'; readonly output: readonly OutputItem[]; readonly failure: AnswerFailure };
 
 const responseUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
   input_tokens: prompt,
@@ -117,19 +117,19 @@ export type ResponseStart = {
 
 /** The body of an answer in one piece. A failure is thrown, as the fault it is answered with. */
 export const responseAnswer = async (
-  sayings: AsyncIterable<Saying>,
+  sayings: AsyncIterable<OutputEvent>,
   { responseID, model, echo, nowSeconds }: ResponseStart,
 ): Promise<ResponseObject> => {
   const createdSeconds = nowSeconds();
   const id = await responseID();
   const { take, close, items } = createOutput(id);
   for await (const saying of sayings) {
-    if (saying.kind === 'failure') throw faultOf(saying.failure);
+    if (saying.kind === 'failure') throw toFault(saying.failure);
     take(saying);
     if (saying.kind !== 'end') continue;
     close(saying.end.finish === 'stop' ? 'completed' : 'incomplete');
     const ended = { kind: 'ended', output: items(), end: saying.end, endedSeconds: nowSeconds() } as const;
     return responseObject({ id, model, createdSeconds, echo }, ended);
   }
-  throw unended();
+  throw missingEndError();
 };

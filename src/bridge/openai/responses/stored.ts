@@ -4,12 +4,12 @@ import { jsonResponse } from '../../../core/http/json-response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
 import type { Agent } from '../../agent/types.ts';
-import { promptsAfter } from '../../conversation/transcript.ts';
+import { promptIDsAfter } from '../../conversation/transcript.ts';
 import type { Conversations, Owner } from '../../conversation/types.ts';
-import type { Saying } from '../../output.ts';
-import { turnEndOf } from '../../turn/failure.ts';
+import type { OutputEvent } from '../../output.ts';
+import { toTurnEnd } from '../../turn/failure.ts';
 import { createTurnLog, type LogItem, type TurnLog } from '../../turn/log.ts';
-import { createTranscript, type Transcript } from '../../turn/reducer.ts';
+import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
 import { createOutput } from './items.ts';
 import { deletedResponse, NO_ECHO, type ResponseObject, type ResponseState, responseObject } from './response.ts';
 
@@ -25,22 +25,22 @@ export type StoredResponse = {
 const turnIn = (messages: readonly MessageRecord[], promptID: string): readonly MessageRecord[] => {
   const from = messages.findIndex(({ info }) => info.id === promptID);
   if (from === -1) return [];
-  const [next] = promptsAfter(messages, new Set([promptID]));
+  const [next] = promptIDsAfter(messages, new Set([promptID]));
   const to = messages.findIndex(({ info }) => info.id === next);
   return messages.slice(from, to === -1 ? undefined : to);
 };
 
-const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: Transcript } => {
+const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: TurnReducer } => {
   const writer = createTurnLog();
-  const transcript = createTranscript(writer, new Set());
+  const transcript = createTurnReducer(writer, new Set());
   for (const { info, parts } of turn) {
-    transcript.take({ type: 'message.updated', properties: { info } });
-    for (const part of parts) transcript.take({ type: 'message.part.updated', properties: { part } });
+    transcript.applyEvent({ type: 'message.updated', properties: { info } });
+    for (const part of parts) transcript.applyEvent({ type: 'message.part.updated', properties: { part } });
   }
   return { log: writer.log, transcript };
 };
 
-function* sayingsOf(item: LogItem, isOver: boolean): Generator<Saying> {
+function* sayingsOf(item: LogItem, isOver: boolean): Generator<OutputEvent> {
   if (item.kind === 'call') {
     yield { kind: 'call', call: item.call };
     if (item.result !== undefined) yield { kind: 'call-end', call: item.call, ...item.result };
@@ -68,7 +68,7 @@ export const storedResponse = (
   const turn = turnIn(messages, promptID);
   if (turn.length === 0) return undefined;
   const { log, transcript } = readTurn(turn);
-  const last = transcript.last();
+  const last = transcript.lastAnswer();
   const { take, close, items: output } = createOutput(responseID);
   for (const item of log.items()) for (const saying of sayingsOf(item, isOver(last))) take(saying);
 
@@ -84,14 +84,14 @@ export const storedResponse = (
     close('in_progress');
     return told({ kind: 'going', output: output() });
   }
-  const how = turnEndOf(last);
+  const how = toTurnEnd(last);
   if (how.kind === 'failed') {
     close('incomplete');
     return told({ kind: 'failed', output: output(), failure: how.failure });
   }
   const { finish } = how;
   close(finish === 'stop' ? 'completed' : 'incomplete');
-  const end = { finish, usage: log.usage(), asks: [] };
+  const end = { finish, usage: log.usage(), approvalRequests: [] };
   const endedSeconds = secondsOf(last.time.completed ?? last.time.created);
   return told({ kind: 'ended', output: output(), end, endedSeconds });
 };
@@ -110,7 +110,7 @@ export const storedResponseRoutes = ({ enter, conversations, agent, clock }: Res
   '/v1/responses/:id': {
     async GET(request, { id = '' }) {
       const owner = enter(request);
-      const place = await conversations.remembered(id, owner, request.signal);
+      const place = await conversations.findResponse(id, owner, request.signal);
       if (place === undefined) throw NO_RESPONSE;
       const messages = await agent.messages(place.sessionID, request.signal);
       const nowSeconds = Math.floor(clock.now() / 1000);
@@ -120,7 +120,7 @@ export const storedResponseRoutes = ({ enter, conversations, agent, clock }: Res
     },
     async DELETE(request, { id = '' }) {
       const owner = enter(request);
-      if (!(await conversations.forgetResponse(id, owner, request.signal))) throw NO_RESPONSE;
+      if (!(await conversations.deleteResponse(id, owner, request.signal))) throw NO_RESPONSE;
       return jsonResponse(200, deletedResponse(id));
     },
   },

@@ -1,6 +1,6 @@
 import { Fault } from '../../../core/fault.ts';
-import type { Failure, Saying } from '../../output.ts';
-import { failureOf, unended } from '../../turn/failure.ts';
+import type { AnswerFailure, OutputEvent } from '../../output.ts';
+import { missingEndError, toAnswerFailure } from '../../turn/failure.ts';
 import { type CallItem, type Change, createOutput, type OutputItem, outputText, summaryText } from './items.ts';
 import { type ResponseStart, type ResponseState, responseObject } from './response.ts';
 
@@ -100,7 +100,7 @@ export const createResponseEvents = () => {
   };
 };
 
-const BUG: Failure = { status: 500, code: 'internal_error', message: 'The bridge failed while it answered' };
+const BUG: AnswerFailure = { status: 500, code: 'internal_error', message: 'The bridge failed while it answered' };
 
 const EVENTS = { going: 'response.in_progress', failed: 'response.failed' } as const;
 
@@ -110,18 +110,18 @@ const eventFor = (state: ResponseState): string => {
 };
 
 /** How the last saying leaves the items that are still open. */
-const statusAfter = (saying: Extract<Saying, { kind: 'end' | 'failure' }>) =>
+const statusAfter = (saying: Extract<OutputEvent, { kind: 'end' | 'failure' }>) =>
   saying.kind === 'end' && saying.end.finish === 'stop' ? 'completed' : 'incomplete';
 
 /** What was thrown as a failure; nothing for a client that left, who can be told nothing. */
-const failureFrom = (error: unknown): Failure | undefined => {
+const failureFrom = (error: unknown): AnswerFailure | undefined => {
   if (!(error instanceof Fault)) return BUG;
-  return error.detail.kind === 'client-left' ? undefined : failureOf(error.detail);
+  return error.detail.kind === 'client-left' ? undefined : toAnswerFailure(error.detail);
 };
 
 type EventOf = ReturnType<typeof createResponseEvents>['eventOf'];
 
-const errorEventOf = (eventOf: EventOf, { code, message }: Failure): ResponseEvent =>
+const errorEventOf = (eventOf: EventOf, { code, message }: AnswerFailure): ResponseEvent =>
   eventOf('error', { code, message, param: null });
 
 type Known = { readonly id: string; readonly createdSeconds: number };
@@ -139,7 +139,7 @@ const createTeller = ({ id, createdSeconds }: Known, { model, echo, nowSeconds }
     // Nearly always there is one, and there may be very many of them.
     return first !== undefined && changes.length === 1 ? eventsOf(first) : changes.flatMap(eventsOf);
   };
-  const last = (saying: Extract<Saying, { kind: 'end' | 'failure' }>): readonly ResponseEvent[] => {
+  const last = (saying: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly ResponseEvent[] => {
     const closing = eventsIn(close(statusAfter(saying)));
     const output = items();
     if (saying.kind === 'end')
@@ -153,12 +153,12 @@ const createTeller = ({ id, createdSeconds }: Known, { model, echo, nowSeconds }
       const going: ResponseState = { kind: 'going', output: [] };
       return [told(going, 'response.created'), told(going)];
     },
-    eventsFor: (saying: Saying): readonly ResponseEvent[] =>
+    eventsFor: (saying: OutputEvent): readonly ResponseEvent[] =>
       saying.kind === 'end' || saying.kind === 'failure' ? last(saying) : eventsIn(take(saying)),
   };
 };
 
-type Teller = { readonly eventsFor: (saying: Saying) => readonly ResponseEvent[] };
+type Teller = { readonly eventsFor: (saying: OutputEvent) => readonly ResponseEvent[] };
 
 /** Tells of an answer that never began, so that there is no response: no more than what went wrong. */
 const createFailureTeller = (): Teller => {
@@ -173,7 +173,7 @@ const createFailureTeller = (): Teller => {
  * What is no fault is thrown after them.
  */
 export async function* responseEvents(
-  sayings: AsyncIterable<Saying>,
+  sayings: AsyncIterable<OutputEvent>,
   start: ResponseStart,
 ): AsyncGenerator<ResponseEvent> {
   const createdSeconds = start.nowSeconds();
@@ -187,7 +187,7 @@ export async function* responseEvents(
       for (const event of eventsFor(saying)) yield event;
       if (saying.kind === 'end' || saying.kind === 'failure') return;
     }
-    throw unended();
+    throw missingEndError();
   } catch (error) {
     const failure = failureFrom(error);
     if (failure !== undefined) for (const event of eventsFor({ kind: 'failure', failure })) yield event;

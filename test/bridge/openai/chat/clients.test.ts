@@ -16,7 +16,7 @@ const ANSWER = [
   saidText('a', 'I ', 'look.'),
   ranTool('search'),
   saidText('b', 'Found 👨‍👩‍👧.'),
-  ended({ asks: [ASK] }),
+  ended({ approvalRequests: [ASK] }),
 ] as const;
 const WORDS = 'I look.\n\nFound 👨‍👩‍👧.';
 const THOUGHTS = 'Hm.\n\n[tool search] started\n\n[tool search] finished';

@@ -66,7 +66,7 @@ describe('a chat completion in one piece', (check) => {
   });
 
   check('names the questions that it ends with', async () => {
-    const { gatehouse } = await answer(saidText('a', 'May I?'), ended({ asks: [ASK] }));
+    const { gatehouse } = await answer(saidText('a', 'May I?'), ended({ approvalRequests: [ASK] }));
     assert.equal(gatehouse, { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] });
   });
 

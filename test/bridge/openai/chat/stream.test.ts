@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
 import { chatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
-import type { Saying } from '../../../../src/bridge/output.ts';
+import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
 import { ASK, ended, failed, ranTool, saidText, telling, thought } from '../../harness/recorded-outputs.ts';
@@ -15,7 +15,7 @@ type Chunk = {
   readonly usage?: object | null;
 };
 
-const dataOf = async (sayings: AsyncIterable<Saying>, more: Partial<typeof FACTS> = {}): Promise<string[]> => {
+const dataOf = async (sayings: AsyncIterable<OutputEvent>, more: Partial<typeof FACTS> = {}): Promise<string[]> => {
   const data: string[] = [];
   for await (const one of chatChunks(sayings, { ...FACTS, ...more })) data.push(one);
   return data;
@@ -53,7 +53,7 @@ describe('a chat completion in chunks', (check) => {
   });
 
   check('begins before anything of the answer is there', async () => {
-    async function* never(): AsyncGenerator<Saying> {
+    async function* never(): AsyncGenerator<OutputEvent> {
       await new Promise(() => {});
       yield ended();
     }
@@ -111,7 +111,9 @@ describe('a chat completion in chunks', (check) => {
 
   check('names the questions that it ends with in its last chunk', async () => {
     for (const includeUsage of [false, true]) {
-      const chunks = chunksIn(await dataOf(telling(saidText('a', 'May I?'), ended({ asks: [ASK] })), { includeUsage }));
+      const chunks = chunksIn(
+        await dataOf(telling(saidText('a', 'May I?'), ended({ approvalRequests: [ASK] })), { includeUsage }),
+      );
       assert.equal(chunks.map(({ gatehouse }) => gatehouse).filter(Boolean), [
         { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] },
       ]);
@@ -137,7 +139,7 @@ describe('a chat completion in chunks', (check) => {
   });
 
   check('tells of a fault of its source in the same way', async () => {
-    async function* refused(): AsyncGenerator<Saying> {
+    async function* refused(): AsyncGenerator<OutputEvent> {
       yield* saidText('a', 'Hel');
       throw new Fault({ kind: 'backend-error', reason: 'agent server not reached' });
     }
@@ -147,7 +149,7 @@ describe('a chat completion in chunks', (check) => {
   });
 
   check('tells of a bug without a detail, and passes it on', async () => {
-    async function* broken(): AsyncGenerator<Saying> {
+    async function* broken(): AsyncGenerator<OutputEvent> {
       yield* saidText('a', 'Hel');
       throw new TypeError('secret detail');
     }
@@ -163,7 +165,7 @@ describe('a chat completion in chunks', (check) => {
 
   check('says nothing more to a client that left, and lets go of its source', async () => {
     let isLetGo = false;
-    async function* long(): AsyncGenerator<Saying> {
+    async function* long(): AsyncGenerator<OutputEvent> {
       try {
         for (;;) yield* saidText('a', 'more');
       } finally {
@@ -172,7 +174,7 @@ describe('a chat completion in chunks', (check) => {
     }
     for await (const data of chatChunks(long(), FACTS)) if (data.includes('more')) break;
     assert.is(isLetGo, true);
-    async function* left(): AsyncGenerator<Saying> {
+    async function* left(): AsyncGenerator<OutputEvent> {
       yield* saidText('a', 'Hel');
       throw new Fault({ kind: 'client-left' });
     }

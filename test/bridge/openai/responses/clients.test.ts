@@ -5,7 +5,7 @@ import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool as toolOfAgents
 import { generateText, jsonSchema, type ModelMessage, streamText, tool } from 'ai';
 import OpenAI, { APIError, BadRequestError, InternalServerError } from 'openai';
 import * as assert from 'uvu/assert';
-import { entriesOf } from '../../../../src/bridge/conversation/fingerprint.ts';
+import { normalizeMessages } from '../../../../src/bridge/conversation/fingerprint.ts';
 import { describe, rejection } from '../../../check.ts';
 import { ended, FAILURE, failed, saidText, thought } from '../../harness/recorded-outputs.ts';
 import { BESIDE, createResponsesWorld, type ResponsesWorld, responseID } from './world.ts';
@@ -25,7 +25,7 @@ const AFTER = { kind: 'after', responseID: responseID() };
 const asWords = (text: string) => [{ type: 'text', text }];
 
 /** What a client has said once more, as conversations are recognised by it. */
-const saidAgain = ({ asked }: ResponsesWorld) => entriesOf(asked[1]?.history ?? []);
+const saidAgain = ({ asked }: ResponsesWorld) => normalizeMessages(asked[1]?.history ?? []);
 const TOLD = [
   { role: 'user', text: 'Hello' },
   { role: 'assistant', text: 'I look. Five.' },

@@ -19,7 +19,7 @@ const OUTPUT = [
   callItem('mcp_2', callOf('c', 'bash'), { output: 'bad', isError: true }),
   messageItem('msg_3', 'Hello', 'completed'),
 ];
-const END = { finish: 'stop', usage: COST, asks: [] } as const;
+const END = { finish: 'stop', usage: COST, approvalRequests: [] } as const;
 const ended = (more: object = {}): ResponseObject =>
   responseObject(FACTS, { kind: 'ended', output: OUTPUT, end: { ...END, ...more }, endedSeconds: NOW_SECONDS + 5 });
 
@@ -97,7 +97,7 @@ describe('a response', (check) => {
   });
 
   check('names the questions that it ended with', () => {
-    assert.equal((ended({ asks: [ASK] }) as Record<string, unknown>).gatehouse, {
+    assert.equal((ended({ approvalRequests: [ASK] }) as Record<string, unknown>).gatehouse, {
       approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }],
     });
     assert.not('gatehouse' in ended());

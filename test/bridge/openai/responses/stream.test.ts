@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
-import type { Saying } from '../../../../src/bridge/output.ts';
+import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
 import { ASK, ended, FAILURE, failed, saidText, type Told, telling, thought } from '../../harness/recorded-outputs.ts';
@@ -10,7 +10,7 @@ import { BESIDE, began, callOf, responseID, returned, startOf } from './world.ts
 // biome-ignore lint/suspicious/noExplicitAny: events have many shapes, and a check looks at one member each
 type Event = any;
 
-const read = async (sayings: AsyncIterable<Saying>, more: Partial<ResponseStart> = {}) => {
+const read = async (sayings: AsyncIterable<OutputEvent>, more: Partial<ResponseStart> = {}) => {
   const events: Event[] = [];
   let thrown: unknown;
   try {
@@ -150,12 +150,12 @@ describe('the events of a response', (check) => {
   });
 
   check('name the questions that an answer ended with', async () => {
-    const events = await eventsOf(saidText('a', 'May I?'), ended({ asks: [ASK] }));
+    const events = await eventsOf(saidText('a', 'May I?'), ended({ approvalRequests: [ASK] }));
     assert.equal(events.at(-1).response.gatehouse.approvals, [{ id: ASK.id, tool: ASK.tool, input: ASK.input }]);
   });
 
   check('say at once that the response is under way', async () => {
-    async function* never(): AsyncGenerator<Saying> {
+    async function* never(): AsyncGenerator<OutputEvent> {
       await new Promise(() => {});
       yield ended();
     }
@@ -171,7 +171,7 @@ describe('the events of a response', (check) => {
 
   check('end their source when their reader leaves', async () => {
     let isEnded = false;
-    async function* source(): AsyncGenerator<Saying> {
+    async function* source(): AsyncGenerator<OutputEvent> {
       try {
         yield* telling(saidText('a', 'Hello', 'there'));
       } finally {
@@ -211,7 +211,7 @@ describe('the events of a response that fails', (check) => {
   });
 
   check('tell nothing of a bug, and pass it on', async () => {
-    async function* broken(): AsyncGenerator<Saying> {
+    async function* broken(): AsyncGenerator<OutputEvent> {
       yield { kind: 'text', id: 'a', text: 'Hel' };
       throw new Error('secret');
     }
@@ -230,7 +230,7 @@ describe('the events of a response that fails', (check) => {
   });
 
   check('say no more to a client that left', async () => {
-    async function* left(): AsyncGenerator<Saying> {
+    async function* left(): AsyncGenerator<OutputEvent> {
       yield* telling(saidText('a', 'Hel'));
       throw new Fault({ kind: 'client-left' });
     }

@@ -2,7 +2,7 @@ import { type AskedInResponses, askedFromResponses } from '../../../../src/bridg
 import { NO_ECHO, type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
 
-import type { Saying, ToolCall } from '../../../../src/bridge/output.ts';
+import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { errorResponse } from '../../../../src/core/http/response.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
@@ -13,13 +13,13 @@ import { type Told, telling } from '../../harness/recorded-outputs.ts';
 export const responseID = (count = 1): string => `resp_s1_${String(count).padStart(12, '0')}`;
 export const NOW_SECONDS = 1_800_000_000;
 
-export const callOf = (id: string, name: string, input: object = {}): ToolCall => ({
+export const callOf = (id: string, name: string, input: object = {}): AgentToolCall => ({
   id,
   name,
   input: JSON.stringify(input),
 });
-export const began = (call: ToolCall): Saying => ({ kind: 'call', call });
-export const returned = (call: ToolCall, output: string, isError = false): Saying => ({
+export const began = (call: AgentToolCall): OutputEvent => ({ kind: 'call', call });
+export const returned = (call: AgentToolCall, output: string, isError = false): OutputEvent => ({
   kind: 'call-end',
   call,
   output,
@@ -29,7 +29,7 @@ export const returned = (call: ToolCall, output: string, isError = false): Sayin
 const LIST = callOf('call_1', 'relay-admin_list_users', { page: 1 });
 const SHELL = callOf('call_2', 'bash', { command: 'ls' });
 /** Two calls beside each other. The second one ends first, and fails. */
-export const BESIDE: readonly Saying[] = [
+export const BESIDE: readonly OutputEvent[] = [
   began(LIST),
   began(SHELL),
   returned(SHELL, 'no such', true),
