@@ -9,7 +9,7 @@ import { newId, webDigest, webMac } from '../adapter/web/crypto.ts';
 import { createLog } from '../core/log.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
 import { createMcpServer } from '../relay-admin/server.ts';
-import { readRelayConfig, strangersIn } from '../relay-admin/settings.ts';
+import { readRelayConfig, unknownRelaySettings } from '../relay-admin/settings.ts';
 import { VERSION } from './version.ts';
 
 const build = ({ variables, writeLine }: StdioSide): StdioService => {
@@ -28,11 +28,11 @@ const build = ({ variables, writeLine }: StdioSide): StdioService => {
   });
   const level = config.key.kind === 'present' ? 'info' : 'warn';
   log(level, 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
-  for (const [setting, nearest] of strangersIn(variables)) {
+  for (const [setting, nearest] of unknownRelaySettings(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }
   const server = createMcpServer({ admin, version: VERSION, onStrayInput: () => log('debug', 'stray-input') });
-  return { server, log, settled: admin.settled };
+  return { server, log, settled: admin.whenIdle };
 };
 
 /** Serves the relay admin tools over standard input and output. */

@@ -3,24 +3,24 @@ import { Fault } from '../core/fault.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
-import { sentenceOf, wordsFor } from './error-text.ts';
-import { Problem, type ProblemDetail } from './errors.ts';
+import { errorTextFor, formatErrorText } from './error-text.ts';
+import { RelayError, type RelayErrorDetail } from './errors.ts';
 import { createJournal, type JournalFile } from './recharge/journal.ts';
 
 import { createPreviewTokens } from './recharge/preview-token.ts';
-import { createRelay, type Relay } from './relay/client.ts';
+import { createRelayClient, type Relay } from './relay/client.ts';
 import type { RelayConfig } from './settings.ts';
-import { type PublishedTool, type Structured, type Tool, withinTime } from './tool.ts';
+import { type PublishedTool, type Tool, type ToolResult, withCallDeadline } from './tool.ts';
 
-import { createDescribe } from './tools/describe.ts';
-import { createFindUser } from './tools/find-user.ts';
-import { createHealth } from './tools/health.ts';
-import { createModelControlOptions } from './tools/model-control-options.ts';
-import { createPreviewRecharge } from './tools/preview-recharge.ts';
-import { createRead } from './tools/read.ts';
+import { createDescribeTool } from './tools/describe.ts';
+import { createFindUserTool } from './tools/find-user.ts';
+import { createHealthTool } from './tools/health.ts';
+import { createModelControlOptionsTool } from './tools/model-control-options.ts';
+import { createPreviewRechargeTool } from './tools/preview-recharge.ts';
+import { createReadTool } from './tools/read.ts';
 import { createRechargeTool } from './tools/recharge.ts';
-import { createSetAccountSchedulable } from './tools/set-account-schedulable.ts';
-import { createUpdateUserLimits } from './tools/update-user-limits.ts';
+import { createSetAccountSchedulableTool } from './tools/set-account-schedulable.ts';
+import { createUpdateUserLimitsTool } from './tools/update-user-limits.ts';
 
 export type RelayAdminNeeds = {
   readonly config: RelayConfig;
@@ -37,7 +37,7 @@ export type RelayAdminNeeds = {
 };
 
 export type ToolAnswer =
-  | { readonly kind: 'done'; readonly result: Structured }
+  | { readonly kind: 'done'; readonly result: ToolResult }
   | { readonly kind: 'failed'; readonly text: string }
   | { readonly kind: 'no-such-tool' };
 
@@ -47,17 +47,17 @@ export type RelayAdmin = {
   /** Never rejects. */
   readonly call: (name: string, given: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
   /** Settles when no change is under way any more. */
-  readonly settled: () => Promise<void>;
+  readonly whenIdle: () => Promise<void>;
 };
 
 /** Calls to the relay at a time, and how many more may wait: 8 answers of 4 MiB each are what memory has to hold. */
-const CALLS_AT_A_TIME = 8;
-const CALLS_WAITING = 2000;
+const CONCURRENT_CALLS = 8;
+const QUEUED_CALLS = 2000;
 /** Changes at a time, over all tools, users and accounts. */
-const CHANGES_AT_A_TIME = 16;
+const CONCURRENT_CHANGES = 16;
 
-const detailOf = (error: unknown): ProblemDetail => {
-  if (error instanceof Problem) return error.detail;
+const toErrorDetail = (error: unknown): RelayErrorDetail => {
+  if (error instanceof RelayError) return error.detail;
   if (error instanceof Fault && error.detail.kind === 'backend-timeout') return { kind: 'deadline' };
   if (error instanceof Fault && error.detail.kind === 'client-left') return { kind: 'cancelled' };
   return { kind: 'bug', outcome: 'unknown' };
@@ -67,29 +67,29 @@ const detailOf = (error: unknown): ProblemDetail => {
 export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
   const { config, httpClient, clock, log, version } = needs;
   const { address, key } = config;
-  const relayOver = (gate: Semaphore): Relay => createRelay({ address, key, httpClient, clock, version, gate });
-  const relay = relayOver(createSemaphore(CALLS_AT_A_TIME, CALLS_WAITING));
+  const relayOver = (gate: Semaphore): Relay => createRelayClient({ address, key, httpClient, clock, version, gate });
+  const relay = relayOver(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
   // What is read around a change does not wait behind other reads.
-  const changing = relayOver(createSemaphore(CALLS_AT_A_TIME, CALLS_WAITING));
-  const changes = createSemaphore(CHANGES_AT_A_TIME, CALLS_WAITING);
+  const changing = relayOver(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
+  const changes = createSemaphore(CONCURRENT_CHANGES, QUEUED_CALLS);
   const journal = createJournal(needs.journalFile, needs.newId);
   const tokens = createPreviewTokens({ ...needs, address, key, journal });
   const tools: readonly Tool[] = [
-    createDescribe({ config, version }),
-    createHealth({ relay, clock }),
-    createRead({ relay }),
-    createFindUser({ relay }),
-    createPreviewRecharge({ ...config, relay: changing, journal, tokens, clock }),
+    createDescribeTool({ config, version }),
+    createHealthTool({ relay, clock }),
+    createReadTool({ relay }),
+    createFindUserTool({ relay }),
+    createPreviewRechargeTool({ ...config, relay: changing, journal, tokens, clock }),
     createRechargeTool({ ...needs, ...config, relay: changing, journal, tokens, changes }),
-    createUpdateUserLimits({ relay: changing, journal, clock, log, changes }),
-    createSetAccountSchedulable({ relay: changing, journal, clock, log, changes }),
-    createModelControlOptions({ relay, hasKey: key.kind === 'present' }),
+    createUpdateUserLimitsTool({ relay: changing, journal, clock, log, changes }),
+    createSetAccountSchedulableTool({ relay: changing, journal, clock, log, changes }),
+    createModelControlOptionsTool({ relay, hasKey: key.kind === 'present' }),
   ];
   const underWay = new Set<Promise<unknown>>();
 
   const run = async (tool: Tool, given: unknown, signal: AbortSignal): Promise<ToolAnswer> => {
     if (tool.isWriter && config.isReadOnly)
-      return { kind: 'failed', text: sentenceOf(wordsFor({ kind: 'read-only' })) };
+      return { kind: 'failed', text: formatErrorText(errorTextFor({ kind: 'read-only' })) };
     const startedAt = clock.now();
     const account = (level: 'info' | 'warn' | 'error', reason?: string) =>
       log(level, 'tool-called', {
@@ -98,14 +98,18 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
         ...(reason === undefined ? {} : { reason }),
       });
     try {
-      const result = await withinTime(clock, { limitMs: config.timeoutMs, signal }, (call) => tool.call(given, call));
+      const result = await withCallDeadline(clock, { limitMs: config.timeoutMs, signal }, (call) =>
+        tool.call(given, call),
+      );
       account('info');
       return { kind: 'done', result };
     } catch (error) {
-      const detail = detailOf(error);
-      const words = wordsFor(detail.kind === 'bug' && !tool.isWriter ? { ...detail, outcome: 'not_applied' } : detail);
+      const detail = toErrorDetail(error);
+      const words = errorTextFor(
+        detail.kind === 'bug' && !tool.isWriter ? { ...detail, outcome: 'not_applied' } : detail,
+      );
       account(detail.kind === 'bug' ? 'error' : 'warn', words.code);
-      return { kind: 'failed', text: sentenceOf(words) };
+      return { kind: 'failed', text: formatErrorText(words) };
     }
   };
 
@@ -121,7 +125,7 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
       }
       return answer;
     },
-    async settled() {
+    async whenIdle() {
       await Promise.all(underWay);
     },
   };

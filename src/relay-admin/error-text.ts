@@ -1,21 +1,21 @@
-import type { ProblemDetail } from './errors.ts';
+import type { RelayErrorDetail } from './errors.ts';
 
 /** What became of the change that was asked for. */
-export type Outcome = 'not_applied' | 'unknown';
+export type FailureOutcome = 'not_applied' | 'unknown';
 
 /** A failure in words for a model: what happened, what became of the change, whether to try again, and one next step. */
-export type ProblemWords = {
+export type ErrorText = {
   readonly code: string;
   readonly what: string;
-  readonly outcome: Outcome;
+  readonly outcome: FailureOutcome;
   readonly retry: string;
   readonly next: string;
   readonly reference?: string;
 };
 
-type Short = Partial<Pick<ProblemWords, 'outcome' | 'retry' | 'reference'>>;
+type Short = Partial<Pick<ErrorText, 'outcome' | 'retry' | 'reference'>>;
 
-const words = (code: string, what: string, next: string, more: Short = {}): ProblemWords => ({
+const words = (code: string, what: string, next: string, more: Short = {}): ErrorText => ({
   code,
   what,
   next,
@@ -62,7 +62,7 @@ const NOT_FOUND = {
 } as const;
 
 /** The one place in which a failure gets its words. Only our own templates, numbers and codes are in them. */
-export const wordsFor = (detail: ProblemDetail): ProblemWords => {
+export const errorTextFor = (detail: RelayErrorDetail): ErrorText => {
   switch (detail.kind) {
     case 'invalid-argument':
       return words('INVALID_ARGUMENT', detail.what, detail.next ?? 'correct the argument and call again.');
@@ -268,5 +268,5 @@ const refusedNext = (status: number): string => {
 };
 
 /** One line for a model. The code comes first, because some clients show nothing but the beginning. */
-export const sentenceOf = ({ code, what, outcome, retry, next, reference }: ProblemWords): string =>
+export const formatErrorText = ({ code, what, outcome, retry, next, reference }: ErrorText): string =>
   `${code}: ${what}. outcome=${outcome} retry=${retry}. Next: ${next}${reference === undefined ? '' : ` ref=${reference}`}`;

@@ -2,7 +2,7 @@
  * Every failure that the tools expect. Add a kind here and the compiler shows the one place that words it
  * (`problem-words.ts`). What is thrown otherwise is a bug. No field may hold a text of the relay's or of a user's.
  */
-export type ProblemDetail =
+export type RelayErrorDetail =
   | { readonly kind: 'invalid-argument'; readonly what: string; readonly next?: string }
   | { readonly kind: 'read-only' }
   | { readonly kind: 'no-admin-key'; readonly isMalformed: boolean }
@@ -46,11 +46,11 @@ export type ProblemDetail =
   | { readonly kind: 'bug'; readonly outcome: 'not_applied' | 'unknown' };
 
 /** An expected failure on its way to the one place that words it. */
-export class Problem extends Error {
+export class RelayError extends Error {
   override readonly name = 'Problem';
-  readonly detail: ProblemDetail;
+  readonly detail: RelayErrorDetail;
 
-  constructor(detail: ProblemDetail) {
+  constructor(detail: RelayErrorDetail) {
     super(detail.kind);
     this.detail = detail;
   }

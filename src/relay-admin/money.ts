@@ -13,13 +13,13 @@ export const AMOUNT_RULE =
   'expected a decimal string over zero such as "12.5": at most 7 digits, then at most 8 decimals; no sign, exponent, blank or separator';
 
 /** The units of a decimal string, or nothing when it is not one. Zero is one. */
-export const unitsOf = (text: string): Units | undefined => {
+export const parseUnits = (text: string): Units | undefined => {
   const [, whole, decimals = ''] = DECIMAL.exec(text) ?? [];
   return whole === undefined ? undefined : BigInt(whole) * ONE + BigInt(decimals.padEnd(DECIMALS, '0'));
 };
 
 /** The units of a number as the relay sends them, rounded to its precision; nothing when it is not finite. */
-export const unitsOfNumber = (value: number): Units | undefined => {
+export const unitsFromNumber = (value: number): Units | undefined => {
   // Past 1e21 a number is written with an exponent, and no balance is near it.
   if (!(Math.abs(value) < 1e21)) return undefined;
   const text = value.toFixed(DECIMALS);
@@ -27,7 +27,7 @@ export const unitsOfNumber = (value: number): Units | undefined => {
 };
 
 /** The shortest decimal text of an amount: `12.5`, `-0.00000001`. */
-export const textOf = (units: Units): string => {
+export const formatUnits = (units: Units): string => {
   const size = units < 0n ? -units : units;
   const decimals = String(size % ONE)
     .padStart(DECIMALS, '0')
@@ -39,5 +39,5 @@ export const textOf = (units: Units): string => {
 export const Amount = v.pipe(
   v.string(AMOUNT_RULE),
   v.regex(DECIMAL, AMOUNT_RULE),
-  v.check((text) => (unitsOf(text) ?? 0n) > 0n, AMOUNT_RULE),
+  v.check((text) => (parseUnits(text) ?? 0n) > 0n, AMOUNT_RULE),
 );

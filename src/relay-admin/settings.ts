@@ -9,7 +9,7 @@ import {
   WholeNumber,
 } from '../core/config.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import { type Units, unitsOf } from './money.ts';
+import { parseUnits, type Units } from './money.ts';
 
 /** Where the relay is: the only place that requests may go to. */
 export type RelayAddress = {
@@ -34,14 +34,14 @@ const isInside = (host: string): boolean =>
   /^[\d.]+$|^\[/.test(host) ? INSIDE_ADDRESS.test(host) : INSIDE_NAME.test(host);
 
 /** The address in a base URL that says what the URL parser makes of it. */
-const addressIn = (baseUrl: string): RelayAddress | undefined => {
+const parseBaseUrl = (baseUrl: string): RelayAddress | undefined => {
   const [, host] = PLAIN_URL.exec(baseUrl) ?? [];
   if (host === undefined || !URL.canParse(baseUrl)) return undefined;
   const { origin, hostname } = new URL(baseUrl);
   return hostname === host ? { origin, host } : undefined;
 };
 const mayCarryKey = (baseUrl: string): boolean => {
-  const address = addressIn(baseUrl);
+  const address = parseBaseUrl(baseUrl);
   return address === undefined || baseUrl.startsWith('https:') || isInside(address.host);
 };
 
@@ -52,13 +52,13 @@ const mayCarryKey = (baseUrl: string): boolean => {
 export const BaseUrl = v.pipe(
   v.string(),
   v.trim(),
-  v.check((text) => addressIn(text) !== undefined, URL_RULE),
+  v.check((text) => parseBaseUrl(text) !== undefined, URL_RULE),
   v.check(mayCarryKey, INSIDE_RULE),
 );
 
 /** The address from a `BaseUrl` and the host that it has to name once more, or the rule that was broken. */
-export const relayAddress = (baseUrl: string, allowedHost: string): RelayAddress | string => {
-  const address = addressIn(baseUrl);
+export const resolveRelayAddress = (baseUrl: string, allowedHost: string): RelayAddress | string => {
+  const address = parseBaseUrl(baseUrl);
   return address?.host === allowedHost ? address : HOST_RULE;
 };
 
@@ -71,7 +71,7 @@ const LARGEST_RECHARGE: Units = 1_000_000n * 10n ** 8n;
 const Limit = v.pipe(
   v.string(),
   v.trim(),
-  v.transform(unitsOf),
+  v.transform(parseUnits),
   v.check((units) => units !== undefined && units > 0n && units <= LARGEST_RECHARGE, LARGEST_RECHARGE_RULE),
   v.transform((units) => units ?? 0n),
 );
@@ -107,21 +107,21 @@ export type RelayConfig = {
 /** The one shape that the relay gives its admin keys: `admin-` and 64 lower-case hexadecimal digits. */
 const ADMIN_KEY = /^admin-[0-9a-f]{64}$/;
 
-const adminKey = (text: string | undefined): AdminKey => {
+const parseAdminKey = (text: string | undefined): AdminKey => {
   if (text === undefined || text.trim() === '') return { kind: 'missing' };
   const secret = text.trim();
   return ADMIN_KEY.test(secret) ? { kind: 'present', secret } : { kind: 'malformed' };
 };
 
 /** Names that look like ours and are none, each with the nearest of ours. */
-export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
+export const unknownRelaySettings = (variables: Variables): ReadonlyMap<string, string> =>
   unknownVariables(variables, /^RELAY_/, Object.keys(RelayVariables.entries));
 
 const AddressVariables = v.pick(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
 
-const addressFrom = (variables: Variables): RelayAddress => {
+const readAddress = (variables: Variables): RelayAddress => {
   const { RELAY_BASE_URL, RELAY_ALLOWED_HOST } = readVariables(AddressVariables, variables);
-  const address = relayAddress(RELAY_BASE_URL, RELAY_ALLOWED_HOST);
+  const address = resolveRelayAddress(RELAY_BASE_URL, RELAY_ALLOWED_HOST);
   if (typeof address === 'string') throw new ConfigError([address]);
   return address;
 };
@@ -129,13 +129,13 @@ const addressFrom = (variables: Variables): RelayAddress => {
 /** The configuration from the variables. Throws one `ConfigError` with every problem in it. */
 export const readRelayConfig = (variables: Variables): RelayConfig => {
   const problems: string[] = [];
-  const address = collectProblems(() => addressFrom(variables), problems);
+  const address = collectProblems(() => readAddress(variables), problems);
   const others = v.omit(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
   const settings = collectProblems(() => readVariables(others, variables), problems);
   if (address === undefined || settings === undefined) throw new ConfigError(problems);
   return {
     address,
-    key: adminKey(settings.RELAY_ADMIN_API_KEY),
+    key: parseAdminKey(settings.RELAY_ADMIN_API_KEY),
     timeoutMs: settings.RELAY_TIMEOUT_MS,
     largestRecharge: settings.RELAY_MAX_RECHARGE,
     journalFile: settings.RELAY_JOURNAL,

@@ -3,10 +3,10 @@ import * as v from 'valibot';
 import { createDeadline, type Deadline } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { expectedText } from '../core/config.ts';
-import { Problem } from './errors.ts';
+import { RelayError } from './errors.ts';
 
 /** The time and the patience of one tool call. */
-export type ToolCall = {
+export type CallDeadline = {
   /** Ends when the caller cancels or the time is over: for everything before a change is sent. */
   readonly signal: AbortSignal;
   /** Ends with the time alone: a change that was sent is followed to its end, whoever has left. */
@@ -16,10 +16,10 @@ export type ToolCall = {
 };
 
 /** Runs `body` under one limit of time and lets go of its timers. */
-export const withinTime = async <T>(
+export const withCallDeadline = async <T>(
   clock: Clock,
   { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
-  body: (call: ToolCall) => Promise<T>,
+  body: (call: CallDeadline) => Promise<T>,
 ): Promise<T> => {
   const whole: Deadline = createDeadline(clock, limitMs);
   const before: Deadline = createDeadline(clock, limitMs, signal);
@@ -52,7 +52,7 @@ export type PublishedTool = {
   readonly annotations: Annotations & { readonly title: string };
 };
 
-export type Structured = Readonly<Record<string, unknown>>;
+export type ToolResult = Readonly<Record<string, unknown>>;
 
 /** A tool with its types folded away: it parses what it is given and answers with what its output schema allows. */
 export type Tool = {
@@ -60,7 +60,7 @@ export type Tool = {
   readonly isWriter: boolean;
   readonly published: PublishedTool;
   /** Throws a `Problem`. */
-  readonly call: (given: unknown, call: ToolCall) => Promise<Structured>;
+  readonly call: (given: unknown, call: CallDeadline) => Promise<ToolResult>;
 };
 
 type ObjectSchema = v.GenericSchema<Record<string, unknown>, Record<string, unknown>>;
@@ -73,11 +73,11 @@ export type ToolDefinition<Input extends v.GenericSchema, Output extends ObjectS
   /** A strict object; its parts carry a description each. */
   readonly input: Input;
   readonly output: Output;
-  readonly run: (input: v.InferOutput<Input>, call: ToolCall) => Promise<v.InferInput<Output>>;
+  readonly run: (input: v.InferOutput<Input>, call: CallDeadline) => Promise<v.InferInput<Output>>;
 };
 
 /** The hints of a tool that changes nothing. `openWorld`: its answer may hold text that end users wrote. */
-export const readingHints = (openWorld: boolean): Annotations => ({
+export const readOnlyHints = (openWorld: boolean): Annotations => ({
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
@@ -92,17 +92,17 @@ export const WRITING_HINTS: Annotations = {
   openWorldHint: false,
 };
 
-const jsonSchemaOf = (schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonSchema => {
+const toPublishedSchema = (schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonSchema => {
   const { $schema: _dialect, ...published } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' });
   return { ...published, type: 'object' };
 };
 
-const isUnknownName = (issue: v.BaseIssue<unknown>): boolean =>
+const isUnknownArgument = (issue: v.BaseIssue<unknown>): boolean =>
   issue.type === 'strict_object' && issue.expected === 'never';
 
 /** What is wrong with an argument, in our words: its name and what was expected, never what was given. */
-const complaintOf = (issue: v.BaseIssue<unknown>, known: readonly string[]): string => {
-  if (isUnknownName(issue)) return `unknown argument; this tool takes ${known.join(', ') || 'none'}`;
+const describeIssue = (issue: v.BaseIssue<unknown>, known: readonly string[]): string => {
+  if (isUnknownArgument(issue)) return `unknown argument; this tool takes ${known.join(', ') || 'none'}`;
   const path = v.getDotPath(issue);
   return path === null ? 'expected an object of arguments' : `${path}: ${issue.message}`;
 };
@@ -117,7 +117,7 @@ export const defineTool = <const Input extends v.GenericSchema, const Output ext
   output,
   run,
 }: ToolDefinition<Input, Output>): Tool => {
-  const inputSchema = jsonSchemaOf(input, 'input');
+  const inputSchema = toPublishedSchema(input, 'input');
   const { properties = {} } = inputSchema;
   const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
   return {
@@ -128,16 +128,17 @@ export const defineTool = <const Input extends v.GenericSchema, const Output ext
       title,
       description,
       inputSchema,
-      outputSchema: jsonSchemaOf(output, 'output'),
+      outputSchema: toPublishedSchema(output, 'output'),
       annotations: { title, ...annotations },
     },
     async call(given, call) {
       const parsed = v.safeParse(input, given ?? {}, { message: expectedText });
-      if (!parsed.success) throw new Problem({ kind: 'invalid-argument', what: complaintOf(parsed.issues[0], known) });
+      if (!parsed.success)
+        throw new RelayError({ kind: 'invalid-argument', what: describeIssue(parsed.issues[0], known) });
       const result = v.safeParse(output, await run(parsed.output, call));
       if (result.success) return result.output;
       // Thrown after a change it must not say that nothing was changed.
-      throw new Problem({ kind: 'bug', outcome: annotations.readOnlyHint ? 'not_applied' : 'unknown' });
+      throw new RelayError({ kind: 'bug', outcome: annotations.readOnlyHint ? 'not_applied' : 'unknown' });
     },
   };
 };

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { wordsFor } from '../../src/relay-admin/error-text.ts';
+import { errorTextFor } from '../../src/relay-admin/error-text.ts';
 import { ALLOWED_ROUTES } from '../../src/relay-admin/read/routes.ts';
 import { RelayVariables, readRelayConfig } from '../../src/relay-admin/settings.ts';
 import { describe } from '../check.ts';
@@ -94,7 +94,7 @@ describe('the page of the relay tools', (check) => {
   check('has every code of an error, with whether to try again', () => {
     const rowOf = (code: string, retry: string) => `${code} ${retry.replace(/^after_\w+s$/, 'after_Ns')}`;
     const rows = [...PAGE.matchAll(/^\| `([A-Z_]+)` \| `(no|same_call|after_\w+)` \|/gm)];
-    const words = Object.values(EVERY_PROBLEM).flat().map(wordsFor);
+    const words = Object.values(EVERY_PROBLEM).flat().map(errorTextFor);
     assert.ok(rows.length > 25);
     assert.equal(
       rows.map(([, code = '', retry = '']) => rowOf(code, retry)).sort(),
@@ -104,7 +104,7 @@ describe('the page of the relay tools', (check) => {
   check('shows an error in the form that they have', () => {
     const [, shown = ''] = /^ {4}([A-Z_]+: .*) Next: \.\.\.$/m.exec(PAGE) ?? [];
     assert.match(shown, /^AMOUNT_OVER_LIMIT: 20000 is above the limit of 10000 /);
-    const { code, what, outcome, retry } = wordsFor({ kind: 'amount-over-limit', amount: '20000', limit: '10000' });
+    const { code, what, outcome, retry } = errorTextFor({ kind: 'amount-over-limit', amount: '20000', limit: '10000' });
     assert.is(shown, `${code}: ${what}. outcome=${outcome} retry=${retry}.`);
   });
   check('has every reason for which something is not verified', () => {

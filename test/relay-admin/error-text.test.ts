@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { sentenceOf, wordsFor } from '../../src/relay-admin/error-text.ts';
-import { Problem, type ProblemDetail } from '../../src/relay-admin/errors.ts';
+import { errorTextFor, formatErrorText } from '../../src/relay-admin/error-text.ts';
+import { RelayError, type RelayErrorDetail } from '../../src/relay-admin/errors.ts';
 import { describe } from '../check.ts';
 import { EVERY_PROBLEM } from './harness/every-error.ts';
 
@@ -13,8 +13,8 @@ const LIMIT_CHARS = 600;
 /** Kinds that share a code, because whoever reads it does the same about them. */
 const SHARED: Readonly<Record<string, string>> = { 'no-such-user': 'NOT_FOUND' };
 
-const details: readonly ProblemDetail[] = Object.values(EVERY_PROBLEM).flat();
-const sentenceFor = (detail: ProblemDetail): string => sentenceOf(wordsFor(detail));
+const details: readonly RelayErrorDetail[] = Object.values(EVERY_PROBLEM).flat();
+const sentenceFor = (detail: RelayErrorDetail): string => formatErrorText(errorTextFor(detail));
 
 describe('the sentence of a problem', (check) => {
   for (const [kind, variants] of Object.entries(EVERY_PROBLEM)) {
@@ -35,7 +35,7 @@ describe('the sentence of a problem', (check) => {
   check('begins with a code of its own kind', () => {
     const kindsOf = new Map<string, Set<string>>();
     for (const detail of details) {
-      const { code } = wordsFor(detail);
+      const { code } = errorTextFor(detail);
       if (SHARED[detail.kind] !== undefined) assert.is(code, SHARED[detail.kind]);
       else kindsOf.set(code, (kindsOf.get(code) ?? new Set()).add(detail.kind));
     }
@@ -44,13 +44,13 @@ describe('the sentence of a problem', (check) => {
 
   check('is the same code for every variant of a kind, and another sentence for each', () => {
     for (const [kind, variants] of Object.entries(EVERY_PROBLEM)) {
-      assert.is(new Set(variants.map((detail) => wordsFor(detail).code)).size, 1, kind);
+      assert.is(new Set(variants.map((detail) => errorTextFor(detail).code)).size, 1, kind);
       assert.is(new Set(variants.map(sentenceFor)).size, variants.length, kind);
     }
   });
 
   check('calls the outcome unknown for a change that was sent and for a bug after it, and for nothing else', () => {
-    const unknown = details.filter((detail) => wordsFor(detail).outcome === 'unknown');
+    const unknown = details.filter((detail) => errorTextFor(detail).outcome === 'unknown');
     assert.equal(
       unknown.map(({ kind }) => kind),
       ['change-unknown', 'bug'],
@@ -59,13 +59,13 @@ describe('the sentence of a problem', (check) => {
 
   check('of an unknown outcome never invites to try again', () => {
     for (const detail of details) {
-      const { outcome, retry } = wordsFor(detail);
+      const { outcome, retry } = errorTextFor(detail);
       if (outcome === 'unknown') assert.is(retry, 'no', detail.kind);
     }
   });
 
   check('rounds a wait up to whole seconds, and never to none', () => {
-    const retryOf = (retryAfterMs: number) => wordsFor({ kind: 'upstream-rate-limit', retryAfterMs }).retry;
+    const retryOf = (retryAfterMs: number) => errorTextFor({ kind: 'upstream-rate-limit', retryAfterMs }).retry;
     assert.equal([0, 1, 999, 1000, 1001, 59_500].map(retryOf), [
       'after_1s',
       'after_1s',
@@ -92,7 +92,7 @@ describe('the sentence of a problem', (check) => {
 
   check('sends whoever was refused for the key or the terms to a person, and not into another preview', () => {
     for (const status of [401, 403, 423]) {
-      const { next } = wordsFor({ kind: 'recharge-refused', status, reference: 'rc_x' });
+      const { next } = errorTextFor({ kind: 'recharge-refused', status, reference: 'rc_x' });
       assert.match(next, /^ask (the operator|an administrator) to /);
     }
   });
@@ -101,7 +101,7 @@ describe('the sentence of a problem', (check) => {
 describe('a problem', (check) => {
   check('has nothing but its kind for a message, so that a stray log line tells nothing', () => {
     for (const detail of details) {
-      const problem = new Problem(detail);
+      const problem = new RelayError(detail);
       assert.is(problem.message, detail.kind);
       assert.is(problem.name, 'Problem');
       assert.is(problem.cause, undefined);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { AMOUNT_RULE, Amount, textOf, unitsOf, unitsOfNumber } from '../../src/relay-admin/money.ts';
+import { AMOUNT_RULE, Amount, formatUnits, parseUnits, unitsFromNumber } from '../../src/relay-admin/money.ts';
 import { describe } from '../check.ts';
 
 const ONE = 100_000_000n;
@@ -72,13 +72,13 @@ const amountUpToAMillion = fc
 
 describe('an amount', (check) => {
   for (const [text, units] of AMOUNTS) {
-    check(`${text} is ${units} units`, () => assert.is(unitsOf(text), units));
+    check(`${text} is ${units} units`, () => assert.is(parseUnits(text), units));
   }
 
   for (const [what, texts] of Object.entries(NO_AMOUNTS)) {
     check(`with ${what} is none`, () => {
       for (const text of texts) {
-        assert.is(unitsOf(text), undefined, JSON.stringify(text));
+        assert.is(parseUnits(text), undefined, JSON.stringify(text));
         assert.not(v.is(Amount, text), JSON.stringify(text));
       }
     });
@@ -105,8 +105,8 @@ describe('an amount', (check) => {
   check('survives the way to a text and back, below zero too', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 999_999_999_999_999n }), (units) => {
-        assert.is(unitsOf(textOf(units)), units);
-        assert.is(textOf(-units), units === 0n ? '0' : `-${textOf(units)}`);
+        assert.is(parseUnits(formatUnits(units)), units);
+        assert.is(formatUnits(-units), units === 0n ? '0' : `-${formatUnits(units)}`);
       }),
     );
   });
@@ -114,47 +114,47 @@ describe('an amount', (check) => {
   check('has one shortest text', () => {
     fc.assert(
       fc.property(amountUpToAMillion, (text) => {
-        const shortest = textOf(unitsOf(text) ?? -1n);
-        assert.is(unitsOf(shortest), unitsOf(text));
+        const shortest = formatUnits(parseUnits(text) ?? -1n);
+        assert.is(parseUnits(shortest), parseUnits(text));
         assert.ok(shortest.length <= text.length);
         assert.not.match(shortest, /\..*0$|\.$/);
       }),
     );
-    assert.is(textOf(1n), '0.00000001');
-    assert.is(textOf(-1n), '-0.00000001');
-    assert.is(textOf(-1_250_000_000n), '-12.5');
-    assert.is(textOf(10n * ONE), '10');
+    assert.is(formatUnits(1n), '0.00000001');
+    assert.is(formatUnits(-1n), '-0.00000001');
+    assert.is(formatUnits(-1_250_000_000n), '-12.5');
+    assert.is(formatUnits(10n * ONE), '10');
   });
 
   check('up to a million keeps every digit as a JSON number', () => {
     fc.assert(
       fc.property(amountUpToAMillion, (text) => {
-        assert.is(unitsOfNumber(JSON.parse(text)), unitsOf(text));
-        assert.is(unitsOfNumber(JSON.parse(JSON.stringify({ balance: JSON.parse(text) })).balance), unitsOf(text));
+        assert.is(unitsFromNumber(JSON.parse(text)), parseUnits(text));
+        assert.is(unitsFromNumber(JSON.parse(JSON.stringify({ balance: JSON.parse(text) })).balance), parseUnits(text));
       }),
       { numRuns: 2000 },
     );
     for (const text of ['1000000', '999999.99999999', '999999.99999998', '0.00000001', '0.00000003'])
-      assert.is(unitsOfNumber(JSON.parse(text)), unitsOf(text), text);
+      assert.is(unitsFromNumber(JSON.parse(text)), parseUnits(text), text);
   });
 });
 
 describe("a number of the relay's", (check) => {
   for (const [value, units] of NUMBERS) {
-    check(`${Object.is(value, -0) ? '-0' : value} is ${units} units`, () => assert.is(unitsOfNumber(value), units));
+    check(`${Object.is(value, -0) ? '-0' : value} is ${units} units`, () => assert.is(unitsFromNumber(value), units));
   }
 
   check('is no amount when it is not finite, or beyond what is written without an exponent', () => {
     for (const value of [Number.NaN, Infinity, -Infinity, 1e21, -1e21, Number.MAX_VALUE, JSON.parse('1e999')])
-      assert.is(unitsOfNumber(value), undefined, String(value));
+      assert.is(unitsFromNumber(value), undefined, String(value));
   });
 
   check('has units for whatever it is, and never throws', () => {
     fc.assert(
       fc.property(fc.double(), (value) => {
-        const units = unitsOfNumber(value);
+        const units = unitsFromNumber(value);
         assert.is(units === undefined, !(Math.abs(value) < 1e21));
-        if (units !== undefined) assert.is(typeof textOf(units), 'string');
+        if (units !== undefined) assert.is(typeof formatUnits(units), 'string');
       }),
     );
   });

@@ -3,7 +3,7 @@ import { type HttpClient, HttpClientError, type HttpResponse } from '../../src/c
 import { createSemaphore } from '../../src/core/semaphore.ts';
 import { BALANCE_FAULTS, ROUTE_FAULTS } from '../../src/demo/relay/faults/names.ts';
 import type { ToolAnswer } from '../../src/relay-admin/app.ts';
-import { createRelay } from '../../src/relay-admin/relay/client.ts';
+import { createRelayClient } from '../../src/relay-admin/relay/client.ts';
 import { describe } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { ECHOES, HOSTILE_TEXTS, KEY, leaksIn, STRANGER, wholeError } from './harness/canaries.ts';
@@ -212,7 +212,7 @@ const GOOD: HttpResponse = { status: 200, header: () => null, text: '{"code":0,"
 /** What the relay port throws when the exchange below it does as told. */
 const thrownBy = async (httpClient: HttpClient): Promise<readonly unknown[]> => {
   const clock = createFakeClock();
-  const relay = createRelay({
+  const relay = createRelayClient({
     address: { origin: 'http://relay.test', host: 'relay.test' },
     key: { kind: 'present', secret: KEY },
     httpClient,

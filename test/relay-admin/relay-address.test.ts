@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { BaseUrl, relayAddress } from '../../src/relay-admin/settings.ts';
+import { BaseUrl, resolveRelayAddress } from '../../src/relay-admin/settings.ts';
 import { describe } from '../check.ts';
 
 /** A base URL, and the origin that it stands for. Its host is allowed. */
@@ -237,7 +237,7 @@ describe("the relay's base URL", (check) => {
   for (const [url, origin] of TAKEN) {
     check(`may be ${url}`, () => {
       assert.equal(complaintsAbout(url), []);
-      assert.equal(relayAddress(url, hostIn(url)), { origin, host: hostIn(url) });
+      assert.equal(resolveRelayAddress(url, hostIn(url)), { origin, host: hostIn(url) });
     });
   }
 
@@ -248,7 +248,7 @@ describe("the relay's base URL", (check) => {
   for (const url of INSIDE) {
     check(`may be without encryption inside: ${url}`, () => {
       assert.equal(complaintsAbout(url), []);
-      assert.equal(relayAddress(url, hostIn(url)), { origin: url, host: hostIn(url) });
+      assert.equal(resolveRelayAddress(url, hostIn(url)), { origin: url, host: hostIn(url) });
     });
   }
 
@@ -271,7 +271,7 @@ describe("the relay's base URL", (check) => {
         const allowed = ['relay.example', 'evil.com', 'localhost', '127.0.0.1', '[::1]', 'relay', ''];
         const parsed = URL.canParse(url) ? [hostIn(url)] : [];
         for (const host of [...allowed, ...parsed])
-          assert.type(relayAddress(url, host), 'string', `${JSON.stringify(url)} for ${host}`);
+          assert.type(resolveRelayAddress(url, host), 'string', `${JSON.stringify(url)} for ${host}`);
       }
     });
   }
@@ -303,13 +303,13 @@ describe('the allowed host', (check) => {
   ];
   for (const host of MISMATCHES) {
     check(`is the host of the base URL to the letter: ${JSON.stringify(host)} is not`, () => {
-      const complaint = relayAddress('https://relay.example:8443', host);
+      const complaint = resolveRelayAddress('https://relay.example:8443', host);
       assert.match(String(complaint), /^RELAY_ALLOWED_HOST: expected the host name of RELAY_BASE_URL/);
     });
   }
 
   check('has brackets when it is an IPv6 address, as in the URL', () => {
-    assert.equal(relayAddress('http://[::1]:8080', '[::1]'), { origin: 'http://[::1]:8080', host: '[::1]' });
-    assert.type(relayAddress('http://[::1]:8080', '::1'), 'string');
+    assert.equal(resolveRelayAddress('http://[::1]:8080', '[::1]'), { origin: 'http://[::1]:8080', host: '[::1]' });
+    assert.type(resolveRelayAddress('http://[::1]:8080', '::1'), 'string');
   });
 });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { ConfigError, type Variables } from '../../src/core/config.ts';
-import { type RelayConfig, readRelayConfig, strangersIn } from '../../src/relay-admin/settings.ts';
+import { type RelayConfig, readRelayConfig, unknownRelaySettings } from '../../src/relay-admin/settings.ts';
 import { describe } from '../check.ts';
 
 const KEY = `admin-${'0123456789abcdef'.repeat(4)}`;
@@ -198,7 +198,15 @@ describe('the bounds', (check) => {
 describe('a setting that is named like ours and is none', (check) => {
   check('is told with the nearest of ours', () => {
     assert.equal(
-      [...strangersIn({ ...NEEDED, RELAY_TIMEOUT: '1', RELAY_BASEURL: 'x', RELAY_READONLY: 'true', PATH: '/bin' })],
+      [
+        ...unknownRelaySettings({
+          ...NEEDED,
+          RELAY_TIMEOUT: '1',
+          RELAY_BASEURL: 'x',
+          RELAY_READONLY: 'true',
+          PATH: '/bin',
+        }),
+      ],
       [
         ['RELAY_TIMEOUT', 'RELAY_TIMEOUT_MS'],
         ['RELAY_BASEURL', 'RELAY_BASE_URL'],
@@ -219,6 +227,6 @@ describe('a setting that is named like ours and is none', (check) => {
       MY_RELAY_X: '',
       relay_x: '',
     };
-    assert.is(strangersIn(ours).size, 0);
+    assert.is(unknownRelaySettings(ours).size, 0);
   });
 });

@@ -2,18 +2,18 @@ import * as v from 'valibot';
 import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import { Problem } from '../errors.ts';
+import { RelayError } from '../errors.ts';
 import type { Relay, Write } from '../relay/client.ts';
 import type { WriteAnswer } from '../relay/response.ts';
-import type { ToolCall } from '../tool.ts';
-import { type Changed, changedOf, refusalProblem, type Settings } from './outcome.ts';
+import type { CallDeadline } from '../tool.ts';
+import { resolveOutcome, type SentChange, type SettingValues, toRefusalError } from './outcome.ts';
 
 /** A line of the journal about a change: one before it is sent, one when its outcome is known. */
 export type ChangeNote = {
   readonly tool: string;
   /** The id of the user or the account. */
   readonly subject: number;
-  readonly change: Settings;
+  readonly change: SettingValues;
   readonly state: 'sent' | 'verified' | 'accepted_unverified' | 'refused' | 'unknown';
   readonly at: number;
 };
@@ -29,29 +29,32 @@ export type ChangeNeeds = {
 };
 
 /** A change of settings, and how to look at them and tell of them afterwards. */
-export type Change<State, Result> = {
+export type ChangePlan<State, Result> = {
   readonly tool: string;
   readonly what: 'user' | 'account';
   readonly subject: number;
   readonly write: Pick<Write, 'method' | 'path'>;
   /** What is sent, all of it, and what has to be read afterwards. */
-  readonly asked: Settings;
+  readonly asked: SettingValues;
   readonly read: (signal: AbortSignal) => Promise<State>;
   readonly isAsAsked: (state: State) => boolean;
-  readonly resultOf: (changed: Changed<State>) => Result;
+  readonly resultOf: (changed: SentChange<State>) => Result;
   readonly output: v.GenericSchema<Result>;
 };
 
-type Ending<Result> =
+type FinalState<Result> =
   | { readonly state: 'verified' | 'accepted_unverified'; readonly result: Result }
-  | { readonly state: 'refused' | 'unknown'; readonly problem: Problem };
+  | { readonly state: 'refused' | 'unknown'; readonly problem: RelayError };
 
 /** A change may start only while this share of the call's time is left: for its answer, and for looking afterwards. */
 const SHARE_TO_START = 0.5;
-const SHARE_TO_LOOK = 0.25;
+const SHARE_TO_READ_BACK = 0.25;
 
 /** The result in the shape that the tool promises; nothing when it cannot be made. Never throws. */
-const shaped = <State, Result>(change: Change<State, Result>, changed: Changed<State>): Result | undefined => {
+const tryResult = <State, Result>(
+  change: ChangePlan<State, Result>,
+  changed: SentChange<State>,
+): Result | undefined => {
   try {
     const parsed = v.safeParse(change.output, change.resultOf(changed));
     return parsed.success ? parsed.output : undefined;
@@ -60,19 +63,19 @@ const shaped = <State, Result>(change: Change<State, Result>, changed: Changed<S
   }
 };
 
-const demandTime = ({ signal, remainingMs, limitMs }: ToolCall): void => {
+const assertTimeLeft = ({ signal, remainingMs, limitMs }: CallDeadline): void => {
   signal.throwIfAborted();
-  if (remainingMs() < limitMs * SHARE_TO_START) throw new Problem({ kind: 'deadline' });
+  if (remainingMs() < limitMs * SHARE_TO_START) throw new RelayError({ kind: 'deadline' });
 };
 
 /**
  * Sends a change, once, between two notes in the journal, and reads it back. Before it is sent this may reject for many
  * reasons; from then on only with a refusal that proves that nothing was done, or with the `change-unknown` problem.
  */
-export const makeChange = async <State, Result>(
-  change: Change<State, Result>,
+export const applyChange = async <State, Result>(
+  change: ChangePlan<State, Result>,
   { relay, journal, clock, log }: ChangeNeeds,
-  call: ToolCall,
+  call: CallDeadline,
 ): Promise<Result> => {
   const { tool, what, subject, write, asked } = change;
   const note = async (state: ChangeNote['state']): Promise<void> =>
@@ -82,20 +85,20 @@ export const makeChange = async <State, Result>(
     note(state).catch(() => log('error', 'journal-not-written', { tool, subject }));
 
   const begin = async (): Promise<void> => {
-    demandTime(call);
+    assertTimeLeft(call);
     await note('sent').catch((error: unknown) => {
       call.sentSignal.throwIfAborted();
-      throw error instanceof Problem ? error : new Problem({ kind: 'journal-unavailable', why: 'no code' });
+      throw error instanceof RelayError ? error : new RelayError({ kind: 'journal-unavailable', why: 'no code' });
     });
     try {
-      demandTime(call);
+      assertTimeLeft(call);
     } catch (error) {
       await noteOutcome('refused');
       throw error;
     }
   };
   const sendOnce = async (): Promise<WriteAnswer> => {
-    const deadline = createDeadline(clock, call.remainingMs() - call.limitMs * SHARE_TO_LOOK, call.sentSignal);
+    const deadline = createDeadline(clock, call.remainingMs() - call.limitMs * SHARE_TO_READ_BACK, call.sentSignal);
     try {
       return await relay.send({ ...write, body: JSON.stringify(asked) }, deadline.signal);
     } catch {
@@ -105,19 +108,23 @@ export const makeChange = async <State, Result>(
       deadline.clear();
     }
   };
-  const endingOf = async (answer: WriteAnswer, draft: Result): Promise<Ending<Result>> => {
-    if (answer.kind === 'refused') return { state: 'refused', problem: refusalProblem(answer, what) };
+  const endingOf = async (answer: WriteAnswer, draft: Result): Promise<FinalState<Result>> => {
+    if (answer.kind === 'refused') return { state: 'refused', problem: toRefusalError(answer, what) };
     const after = await change.read(call.sentSignal).catch(() => undefined);
-    const changed = changedOf(answer.kind, after, after !== undefined && change.isAsAsked(after));
-    const result = changed && shaped(change, changed);
+    const changed = resolveOutcome(answer.kind, after, after !== undefined && change.isAsAsked(after));
+    const result = changed && tryResult(change, changed);
     if (changed !== undefined && result !== undefined) return { state: changed.outcome, result };
     if (answer.kind === 'accepted') return { state: 'accepted_unverified', result: draft };
-    return { state: 'unknown', problem: new Problem({ kind: 'change-unknown', tool }) };
+    return { state: 'unknown', problem: new RelayError({ kind: 'change-unknown', tool }) };
   };
 
   // The least that can be told of an accepted change. Made first, so that there is always something to tell.
-  const draft = shaped<State, Result>(change, { outcome: 'accepted_unverified', after: null, reason: 'not_read_back' });
-  if (draft === undefined) throw new Problem({ kind: 'bug', outcome: 'not_applied' });
+  const draft = tryResult<State, Result>(change, {
+    outcome: 'accepted_unverified',
+    after: null,
+    reason: 'not_read_back',
+  });
+  if (draft === undefined) throw new RelayError({ kind: 'bug', outcome: 'not_applied' });
   await begin();
   const ending = await endingOf(await sendOnce(), draft);
   log('info', 'change', { tool, subject, outcome: ending.state });

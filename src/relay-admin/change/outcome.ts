@@ -1,25 +1,25 @@
 import * as v from 'valibot';
-import { Problem } from '../errors.ts';
+import { RelayError } from '../errors.ts';
 import type { WriteAnswer } from '../relay/response.ts';
 
 /** Settings by the names they have in the relay. */
-export type Settings = Readonly<Record<string, number | boolean>>;
+export type SettingValues = Readonly<Record<string, number | boolean>>;
 
 const REASONS = ['not_read_back', 'reads_differently', 'no_usable_answer'] as const;
 type Reason = (typeof REASONS)[number];
 
 /** What came of a change that was sent, with what was read afterwards. */
-export type Changed<State> =
+export type SentChange<State> =
   | { readonly outcome: 'verified'; readonly after: State; readonly reason: null }
   | { readonly outcome: 'accepted_unverified'; readonly after: State | null; readonly reason: Reason };
 
 /** What a tool has to tell: a change that was sent, or that there was nothing to change. */
-export type Told<State> =
-  | Changed<State>
+export type ChangeReport<State> =
+  | SentChange<State>
   | { readonly outcome: 'already_set'; readonly after: State; readonly reason: null };
 
 /** The parts of a result that every change has. */
-export const OUTCOME_ENTRIES = {
+export const OUTCOME_FIELDS = {
   outcome: v.pipe(
     v.picklist(['verified', 'accepted_unverified', 'already_set']),
     v.description('accepted_unverified is not success and is not to be reported as one'),
@@ -44,7 +44,7 @@ const NOTES = {
 } as const;
 
 /** Those parts, filled in. */
-export const outcomePartsOf = ({ outcome, reason }: Pick<Told<unknown>, 'outcome' | 'reason'>) => ({
+export const toOutcomeFields = ({ outcome, reason }: Pick<ChangeReport<unknown>, 'outcome' | 'reason'>) => ({
   outcome,
   applied: outcome === 'accepted_unverified' ? null : outcome === 'verified',
   reason,
@@ -52,21 +52,21 @@ export const outcomePartsOf = ({ outcome, reason }: Pick<Told<unknown>, 'outcome
 });
 
 /** The names whose value in `present` is not the one in `asked`. */
-export const differing = (asked: Settings, present: Settings): readonly string[] =>
+export const differingNames = (asked: SettingValues, present: SettingValues): readonly string[] =>
   Object.keys(asked).filter((name) => asked[name] !== present[name]);
 
 /** Throws the `not-as-expected` problem when a value is no longer the one that the caller knew. */
-export const demandExpected = (expected: Settings, present: Settings): void => {
-  const fields = differing(expected, present);
-  if (fields.length > 0) throw new Problem({ kind: 'not-as-expected', fields });
+export const assertExpected = (expected: SettingValues, present: SettingValues): void => {
+  const fields = differingNames(expected, present);
+  if (fields.length > 0) throw new RelayError({ kind: 'not-as-expected', fields });
 };
 
 /** What an answer and a look afterwards come to; nothing when nobody can tell. */
-export const changedOf = <State>(
+export const resolveOutcome = <State>(
   kind: 'accepted' | 'unknown',
   after: State | undefined,
   isAsAsked: boolean,
-): Changed<State> | undefined => {
+): SentChange<State> | undefined => {
   if (kind === 'unknown') {
     // Values that are not there yet may still arrive: only finding them says something.
     if (after === undefined || !isAsAsked) return undefined;
@@ -80,14 +80,14 @@ export const changedOf = <State>(
 const RATE_LIMIT_PAUSE_MS = 10_000;
 
 /** A proven refusal as the problem it is. */
-export const refusalProblem = (
+export const toRefusalError = (
   { status }: Extract<WriteAnswer, { kind: 'refused' }>,
   what: 'user' | 'account',
-): Problem => {
-  if (status === 0) return new Problem({ kind: 'upstream-unavailable', why: 'no connection' });
-  if (status === 401 || status === 403) return new Problem({ kind: 'upstream-auth' });
-  if (status === 404) return new Problem({ kind: 'not-found', what });
-  if (status === 423) return new Problem({ kind: 'terms-not-accepted' });
-  if (status === 429) return new Problem({ kind: 'upstream-rate-limit', retryAfterMs: RATE_LIMIT_PAUSE_MS });
-  return new Problem({ kind: 'change-refused', status });
+): RelayError => {
+  if (status === 0) return new RelayError({ kind: 'upstream-unavailable', why: 'no connection' });
+  if (status === 401 || status === 403) return new RelayError({ kind: 'upstream-auth' });
+  if (status === 404) return new RelayError({ kind: 'not-found', what });
+  if (status === 423) return new RelayError({ kind: 'terms-not-accepted' });
+  if (status === 429) return new RelayError({ kind: 'upstream-rate-limit', retryAfterMs: RATE_LIMIT_PAUSE_MS });
+  return new RelayError({ kind: 'change-refused', status });
 };

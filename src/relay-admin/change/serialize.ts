@@ -1,37 +1,37 @@
 import { createKeyedQueue, type KeyedQueue } from '../../core/keyed-queue.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
-import { Problem } from '../errors.ts';
-import { placeBehind } from '../relay/client.ts';
+import { RelayError } from '../errors.ts';
+import { acquireSlot } from '../relay/client.ts';
 
-/** How many may wait for subjects of one tool. */
+/** How many changes of one tool may wait for their subject. */
 const WAITING_LIMIT = 100;
 
-export type ChangeTurnsNeeds = {
-  /** Bounds what is changed at a time; one for all tools. */
+export type ChangeQueueNeeds = {
+  /** Bounds concurrent changes; one for all tools. */
   readonly changes: Semaphore;
 };
 
 /**
- * The turns of one tool's subjects, each with a place behind the gate that all changes share. Who waits for a subject
- * holds no place yet, so a long line for one of them keeps nobody else out.
+ * A queue for the changes of one tool: one at a time for each subject (user or account), within the limit that all tools
+ * share. A change that waits for its subject holds no slot yet, so a long queue for one subject blocks no other.
  */
-export const createChangeTurns = ({ changes }: ChangeTurnsNeeds): Pick<KeyedQueue, 'acquire'> => {
-  const turns = createKeyedQueue({
+export const createChangeQueue = ({ changes }: ChangeQueueNeeds): Pick<KeyedQueue, 'acquire'> => {
+  const queue = createKeyedQueue({
     count: WAITING_LIMIT,
     per: 'queue',
-    createError: () => new Problem({ kind: 'busy' }),
+    createError: () => new RelayError({ kind: 'busy' }),
   });
   return {
     async acquire(subject, signal) {
-      const free = await turns.acquire(subject, signal);
+      const releaseSubject = await queue.acquire(subject, signal);
       try {
-        const leave = await placeBehind(changes, signal);
+        const releaseSlot = await acquireSlot(changes, signal);
         return () => {
-          leave();
-          free();
+          releaseSlot();
+          releaseSubject();
         };
       } catch (error) {
-        free();
+        releaseSubject();
         throw error;
       }
     },

@@ -1,11 +1,22 @@
 import { isRecord } from '../../core/json.ts';
-import { Problem } from '../errors.ts';
-import { amount, DEEPEST, fields, flag, type Json, listOf, mapOf, plain, type Reading, TOO_DEEP } from './project.ts';
+import { RelayError } from '../errors.ts';
+import {
+  type AnswerReader,
+  amount,
+  fields,
+  flag,
+  type Json,
+  listOf,
+  MAX_DEPTH,
+  mapOf,
+  plain,
+  TOO_DEEP,
+} from './project.ts';
 
-const GROUP_NAME = fields('id name platform');
+const GROUP_NAME_FIELDS = fields('id name platform');
 
 /** No notes: they are about people, and nothing here needs them. No `api_keys`: the keys in them are whole. */
-export const USER = fields(
+export const USER_FIELDS = fields(
   `id email username role status concurrency current_concurrency rpm_limit last_active_at last_used_at created_at updated_at
   deleted_at balance_notify_enabled`,
   {
@@ -18,22 +29,22 @@ export const USER = fields(
 );
 
 /** No `code`: one that is still unused is as good as money. The notes carry the marker of a recharge. */
-export const BALANCE_CHANGE = fields(
+export const BALANCE_CHANGE_FIELDS = fields(
   'id type status notes used_by used_at created_at expires_at group_id validity_days',
-  { value: amount, group: GROUP_NAME },
+  { value: amount, group: GROUP_NAME_FIELDS },
 );
 
-export const SUBSCRIPTION = fields(
+export const SUBSCRIPTION_FIELDS = fields(
   `id user_id group_id status starts_at expires_at daily_window_start weekly_window_start monthly_window_start
   daily_usage_usd weekly_usage_usd monthly_usage_usd assigned_at created_at updated_at`,
-  { group: GROUP_NAME },
+  { group: GROUP_NAME_FIELDS },
 );
 
-export const RPM_STATUS = fields('user_rpm_used user_rpm_limit', {
+export const RPM_STATUS_FIELDS = fields('user_rpm_used user_rpm_limit', {
   per_group: listOf(fields('group_id group_name used limit source')),
 });
 
-export const PLATFORM_QUOTAS = fields('', {
+export const PLATFORM_QUOTAS_FIELDS = fields('', {
   platform_quotas: listOf(
     fields(
       `platform daily_usage_usd daily_limit_usd daily_window_start daily_window_resets_at weekly_usage_usd weekly_limit_usd
@@ -44,7 +55,7 @@ export const PLATFORM_QUOTAS = fields('', {
 });
 
 /** Neither `credentials` nor a proxy, and of `extra` only which models rest. */
-export const ACCOUNT = fields(
+export const ACCOUNT_FIELDS = fields(
   `id name platform type status schedulable error_message concurrency current_concurrency load_factor priority
   rate_multiplier proxy_id last_used_at expires_at auto_pause_on_expired created_at updated_at rate_limited_at
   rate_limit_reset_at overload_until temp_unschedulable_until temp_unschedulable_reason session_window_start
@@ -53,22 +64,22 @@ export const ACCOUNT = fields(
   quota_weekly_used quota_weekly_reset_at quota_dimension parent_account_id custom_base_url_enabled`,
   {
     group_ids: listOf(plain),
-    groups: listOf(GROUP_NAME),
+    groups: listOf(GROUP_NAME_FIELDS),
     credentials_status: mapOf(flag),
     extra: fields('', { model_rate_limits: mapOf(fields('rate_limited_at rate_limit_reset_at reason')) }),
   },
 );
 
-export const ACCOUNT_MODEL = fields('id name display_name type object owned_by created created_at');
+export const ACCOUNT_MODEL_FIELDS = fields('id name display_name type object owned_by created created_at');
 
-export const TEMP_UNSCHEDULABLE = fields('active', {
+export const TEMP_UNSCHEDULABLE_FIELDS = fields('active', {
   state: fields(
     `until_unix triggered_at_unix status_code matched_keyword rule_index error_message trigger_count trigger_threshold
     trigger_window_minutes`,
   ),
 });
 
-export const GROUP = fields(
+export const GROUP_FIELDS = fields(
   `id name description platform status is_exclusive subscription_type rate_multiplier rpm_limit daily_limit_usd
   weekly_limit_usd monthly_limit_usd allow_image_generation claude_code_only fallback_group_id
   fallback_group_id_on_invalid_request allow_messages_dispatch require_oauth_only require_privacy_set model_routing_enabled
@@ -80,11 +91,11 @@ export const GROUP = fields(
   },
 );
 
-export const COMPOSITE_ROUTE = fields(
+export const COMPOSITE_ROUTE_FIELDS = fields(
   'id group_id public_model match_type target_platform upstream_model endpoint priority enabled',
 );
 
-export const CHANNEL = fields(
+export const CHANNEL_FIELDS = fields(
   `id name description status billing_model_source restrict_models apply_pricing_to_account_stats created_at updated_at`,
   {
     group_ids: listOf(plain),
@@ -99,10 +110,10 @@ export const CHANNEL = fields(
   },
 );
 
-export const VERSION = fields('version');
+export const VERSION_FIELDS = fields('version');
 
 /** No masked keys and no blocked words; `base_url` loses a user and a password on its way out. */
-export const RISK_CONFIG = fields(
+export const RISK_CONFIG_FIELDS = fields(
   `enabled mode base_url model api_key_configured api_key_count timeout_ms retry_count sample_rate all_groups
   record_non_hits worker_count queue_size block_status block_message email_on_hit auto_ban_enabled ban_threshold
   violation_window_hours hit_retention_days non_hit_retention_days pre_hash_check_enabled keyword_blocking_mode`,
@@ -113,7 +124,7 @@ export const RISK_CONFIG = fields(
   },
 );
 
-export const RISK_STATUS = fields(
+export const RISK_STATUS_FIELDS = fields(
   `enabled risk_control_enabled mode worker_count max_workers active_workers idle_workers queue_size queue_length
   queue_usage_percent enqueued dropped processed errors pre_block_active pre_block_checked pre_block_allowed
   pre_block_blocked pre_block_errors pre_block_avg_latency_ms pre_block_api_key_active
@@ -122,7 +133,7 @@ export const RISK_STATUS = fields(
 );
 
 /** Names under which a text is a word or a name that statistics are about; a text under any other name is dropped. */
-const TEXTS = new Set(
+const STATISTIC_TEXT_FIELDS = new Set(
   `name display_name group_name account_name key_name model models model_name requested_model upstream_model public_model
   platform provider target_platform match_type type kind status state mode billing_mode action source scope category
   level severity phase date day hour week month time timestamp bucket period window range time_range interval granularity
@@ -132,20 +143,20 @@ const TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\
 const ID_NAME = /(?:^|_)ids?$/;
 const ID_TEXT = /^\d{1,19}$/;
 
-const isMeasure = (text: string, name: string): boolean =>
-  TEXTS.has(name) || TIME.test(text) || (ID_NAME.test(name) && ID_TEXT.test(text));
+const isStatisticText = (text: string, name: string): boolean =>
+  STATISTIC_TEXT_FIELDS.has(name) || TIME.test(text) || (ID_NAME.test(name) && ID_TEXT.test(text));
 
 /** The items of a list go by the name of the list. */
-const measure = (value: unknown, name: string, depth: number): Json | undefined => {
-  if (typeof value === 'string') return isMeasure(value, name) ? value : undefined;
+const toStatistic = (value: unknown, name: string, depth: number): Json | undefined => {
+  if (typeof value === 'string') return isStatisticText(value, name) ? value : undefined;
   if (typeof value !== 'object' || value === null) return plain(value);
-  if (depth > DEEPEST) return TOO_DEEP;
+  if (depth > MAX_DEPTH) return TOO_DEEP;
   if (Array.isArray(value)) {
-    return value.map((item) => measure(item, name, depth + 1)).filter((item) => item !== undefined);
+    return value.map((item) => toStatistic(item, name, depth + 1)).filter((item) => item !== undefined);
   }
   const shown: [string, Json][] = [];
   for (const [inner, part] of Object.entries(value)) {
-    const kept = measure(part, inner, depth + 1);
+    const kept = toStatistic(part, inner, depth + 1);
     if (kept !== undefined) shown.push([inner, kept]);
   }
   return Object.fromEntries(shown);
@@ -155,12 +166,12 @@ const measure = (value: unknown, name: string, depth: number): Json | undefined 
  * Figures of a shape that nobody knows beforehand: numbers, booleans and null under any name, texts only where they name
  * what is measured, or when. `name` is what a list at the top goes by.
  */
-export const measures =
-  (name = ''): Reading =>
+export const statisticsReader =
+  (name = ''): AnswerReader =>
   (data) => {
     const value = data ?? null;
     if (value !== null && !Array.isArray(value) && !isRecord(value)) {
-      throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+      throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
     }
-    return measure(value, name, 1) ?? null;
+    return toStatistic(value, name, 1) ?? null;
   };

@@ -1,7 +1,7 @@
 import type { Json } from './project.ts';
 
 /** `itemsLeft`: how many items every list was cut to at most; nothing when no list had to be. */
-export type Bounded = { readonly data: Json; readonly isCut: boolean; readonly itemsLeft: number | undefined };
+export type SizeLimited = { readonly data: Json; readonly isCut: boolean; readonly itemsLeft: number | undefined };
 
 type Limits = { readonly items: number; readonly chars: number; readonly names: number };
 
@@ -17,7 +17,7 @@ const STEPS: readonly Limits[] = [
   ...[32, 16, 8, 4, 2, 1].map((names) => ({ items: 1, chars: 16, names })),
 ];
 
-const shortText = (text: string, chars: number): string => {
+const shortenText = (text: string, chars: number): string => {
   if (text.length <= chars) return text;
   const points = [...text];
   return points.length <= chars ? text : `${points.slice(0, chars - 1).join('')}…`;
@@ -25,24 +25,24 @@ const shortText = (text: string, chars: number): string => {
 
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 
-const shortened = (value: Json, limits: Limits): Json => {
-  if (typeof value === 'string') return shortText(value, limits.chars);
+const shorten = (value: Json, limits: Limits): Json => {
+  if (typeof value === 'string') return shortenText(value, limits.chars);
   if (typeof value !== 'object' || value === null) return value;
-  if (isList(value)) return value.slice(0, limits.items).map((item) => shortened(item, limits));
+  if (isList(value)) return value.slice(0, limits.items).map((item) => shorten(item, limits));
   const parts = Object.entries(value);
   const most = parts.length > MOST_FIELDS ? Math.min(limits.items, limits.names) : limits.names;
-  return Object.fromEntries(parts.slice(0, most).map(([name, part]) => [name, shortened(part, limits)]));
+  return Object.fromEntries(parts.slice(0, most).map(([name, part]) => [name, shorten(part, limits)]));
 };
 
 const bytesOf = (value: Json): number => new TextEncoder().encode(JSON.stringify(value)).length;
 
 /** The data in at most so many bytes of JSON: whole, or else with as much of every list as fits. The same each time. */
-export const bounded = (whole: Json, limitBytes: number): Bounded => {
+export const limitSize = (whole: Json, limitBytes: number): SizeLimited => {
   if (bytesOf(whole) <= limitBytes) return { data: whole, isCut: false, itemsLeft: undefined };
   // Only this has to do with all of it. A map that it cuts still has more names than a thing has fields.
-  const start = shortened(whole, FIRST);
+  const start = shorten(whole, FIRST);
   for (const limits of STEPS) {
-    const data = shortened(start, limits);
+    const data = shorten(start, limits);
     if (bytesOf(data) <= limitBytes) return { data, isCut: true, itemsLeft: limits.items };
   }
   return { data: null, isCut: true, itemsLeft: 0 };

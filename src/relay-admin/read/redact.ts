@@ -1,13 +1,13 @@
 import { isRecord } from '../../core/json.ts';
 import { REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { visibleLine } from '../../core/text.ts';
-import { DEEPEST, type Json, TOO_DEEP } from './project.ts';
+import { type Json, MAX_DEPTH, TOO_DEEP } from './project.ts';
 
 /** `isCut`: there was more than any result can hold, and the rest was not looked at. */
-export type Redacted = { readonly data: Json; readonly isCut: boolean };
+export type RedactedData = { readonly data: Json; readonly isCut: boolean };
 
 /** A result of 24 KB cannot hold as many. */
-const MOST_VALUES = 20_000;
+const MAX_VALUES = 20_000;
 const TEXT_LIMIT = 400;
 /** As much of a text as is searched for secrets, and more than of it is ever shown. */
 const SEARCHED_CHARS = 4000;
@@ -26,7 +26,7 @@ const SECRET_PARTS =
   /password|passwd|secret|token|apikey|accesskey|privatekey|otp|sessionkey|serviceaccount|cookie|oauthcode/;
 
 /** Whether what stands under a name is secret, however the name is written: `api_key`, `API-Key`, `apiKey`. */
-export const isSecretName = (name: string): boolean => {
+export const isSecretField = (name: string): boolean => {
   const bare = name.toLowerCase().replace(/[^a-z0-9]/g, '');
   return SECRET_NAMES.has(bare) || SECRET_PARTS.test(bare);
 };
@@ -36,7 +36,7 @@ const isShownName = (name: string): boolean =>
   NAME.test(name) && !BAD_NAMES.has(name) && (name.length < 10 || withoutSecrets(name) === name);
 
 /** What a text holds when it is itself JSON with something inside. */
-const jsonIn = (text: string): unknown => {
+const parseNestedJson = (text: string): unknown => {
   if (text.length > JSON_TEXT_LIMIT || !/^\s*[[{"]/.test(text)) return undefined;
   try {
     return JSON.parse(text);
@@ -49,8 +49,8 @@ const jsonIn = (text: string): unknown => {
  * Data that can be shown: secrets replaced by what their name or their look gives away, also within JSON in a text; every
  * text cleaned. Counts and switches stay whatever their name, since `total_tokens` is no token.
  */
-export const redact = (whole: Json): Redacted => {
-  let left = MOST_VALUES;
+export const redactData = (whole: Json): RedactedData => {
+  let left = MAX_VALUES;
   let isCut = false;
 
   const takes = (): boolean => {
@@ -60,15 +60,15 @@ export const redact = (whole: Json): Redacted => {
   };
   const shownText = (text: string, depth: number): string => {
     left -= Math.min(text.length, JSON_TEXT_LIMIT) / CHARS_PER_VALUE;
-    const inner = jsonIn(text);
+    const inner = parseNestedJson(text);
     const bare = inner === undefined ? text.slice(0, SEARCHED_CHARS) : JSON.stringify(shown(inner, depth + 1));
     return visibleLine(inner === undefined ? withoutSecrets(bare) : bare, TEXT_LIMIT);
   };
   const shown = (value: unknown, depth: number): Json => {
-    if (typeof value === 'string') return depth > DEEPEST ? TOO_DEEP : shownText(value, depth);
+    if (typeof value === 'string') return depth > MAX_DEPTH ? TOO_DEEP : shownText(value, depth);
     if (typeof value === 'number' || typeof value === 'boolean') return value;
     if (typeof value !== 'object' || value === null) return null;
-    if (depth > DEEPEST) return TOO_DEEP;
+    if (depth > MAX_DEPTH) return TOO_DEEP;
     return Array.isArray(value) ? shownItems(value, depth) : isRecord(value) ? shownFields(value, depth) : null;
   };
   const shownItems = (items: readonly unknown[], depth: number): Json => {
@@ -89,7 +89,7 @@ export const redact = (whole: Json): Redacted => {
   };
   const shownField = (name: string, value: unknown, depth: number): Json => {
     const isHarmless = value === null || typeof value === 'number' || typeof value === 'boolean';
-    return isHarmless || !isSecretName(name) ? shown(value, depth + 1) : REDACTED;
+    return isHarmless || !isSecretField(name) ? shown(value, depth + 1) : REDACTED;
   };
 
   return { data: shown(whole, 1), isCut };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ChangeNotes } from '../change/change.ts';
-import { Problem } from '../errors.ts';
-import { DOUBTS } from '../relay/response.ts';
+import { RelayError } from '../errors.ts';
+import { UNKNOWN_REASONS } from '../relay/response.ts';
 
 const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 /** As late as a date can be written out. */
@@ -34,7 +34,7 @@ const Settlement = v.object({
   /** Whether the relay itself said that it carried the recharge out. */
   isAccepted: v.boolean(),
   /** Why there was no clear answer. */
-  doubt: v.optional(v.picklist(DOUBTS)),
+  doubt: v.optional(v.picklist(UNKNOWN_REASONS)),
   /** The status with which the relay refused it, 0 when there was no connection. */
   status: v.optional(v.number()),
   /** What the caller was told. */
@@ -59,7 +59,7 @@ export type SettlementEntry = v.InferOutput<typeof Settlement>;
 export type NoteEntry = v.InferOutput<typeof Note>;
 
 /** The entry in a line; nothing when the line is no whole entry, as one is that a crash cut short. */
-export const entryOf = (line: string): JournalEntry | undefined => {
+export const parseEntry = (line: string): JournalEntry | undefined => {
   try {
     const parsed = v.safeParse(Entry, JSON.parse(line));
     return parsed.success ? parsed.output : undefined;
@@ -80,31 +80,31 @@ export type JournalFile = {
 };
 
 /** A recharge that was sent, or was about to be, with what is known of it. */
-export type Recorded = { readonly claim: ClaimEntry; readonly settlement: SettlementEntry | undefined };
+export type RecordedRecharge = { readonly claim: ClaimEntry; readonly settlement: SettlementEntry | undefined };
 
 /** The claim that counts for a token or a key: the first in the file, which may be somebody else's. */
-export type Claimed = { readonly claim: ClaimEntry; readonly isOwn: boolean };
+export type ClaimResult = { readonly claim: ClaimEntry; readonly isOwn: boolean };
 
 /** What is remembered of recharges across restarts, and between processes that share the file. */
 export type Journal = ChangeNotes & {
   /** The secret of this journal's preview tokens, made at first use. */
-  readonly seal: () => Promise<string>;
+  readonly tokenSecret: () => Promise<string>;
   /** Takes in what others have added. Throws the `journal-unavailable` problem, as everything here does. */
   readonly refresh: () => Promise<void>;
-  readonly byToken: (tokenHash: string) => Recorded | undefined;
-  readonly byKey: (keyHash: string) => Recorded | undefined;
+  readonly findByToken: (tokenHash: string) => RecordedRecharge | undefined;
+  readonly findByKey: (keyHash: string) => RecordedRecharge | undefined;
   /** Every recharge of a user, in the order of the file. */
-  readonly claimsOf: (userId: number) => readonly Recorded[];
+  readonly rechargesOf: (userId: number) => readonly RecordedRecharge[];
   /** Recharges of a user that were never verified, oldest first. */
-  readonly unresolvedOf: (userId: number) => readonly Recorded[];
+  readonly unresolvedOf: (userId: number) => readonly RecordedRecharge[];
   /** Writes a claim down and answers with the one that counts. Only who wrote that one may send. */
-  readonly claim: (claim: Omit<ClaimEntry, 'kind' | 'by'>) => Promise<Claimed>;
+  readonly claim: (claim: Omit<ClaimEntry, 'kind' | 'by'>) => Promise<ClaimResult>;
   /** Writes down what came of a claim. It counts in this process even when that fails. */
   readonly settle: (settlement: Omit<SettlementEntry, 'kind'>) => Promise<void>;
 };
 
 /** The records in the order of the file, in which the first claim of a token or a key is the only one. */
-const createRecords = () => {
+const createIndex = () => {
   const claims = new Map<string, ClaimEntry>();
   const tokens = new Map<string, ClaimEntry>();
   const keys = new Map<string, ClaimEntry>();
@@ -112,16 +112,16 @@ const createRecords = () => {
   let secret: string | undefined;
   const take = (entry: JournalEntry): void => {
     if (entry.kind === 'seal') secret ??= entry.secret;
-    else if (entry.kind === 'settlement') settlements.set(entry.by, weightier(settlements.get(entry.by), entry));
+    else if (entry.kind === 'settlement') settlements.set(entry.by, mergeSettlements(settlements.get(entry.by), entry));
     else if (entry.kind === 'claim' && !tokens.has(entry.token) && !keys.has(entry.key)) {
       claims.set(entry.by, entry);
       tokens.set(entry.token, entry);
       keys.set(entry.key, entry);
     }
   };
-  const recorded = (claim: ClaimEntry | undefined): Recorded | undefined =>
+  const recorded = (claim: ClaimEntry | undefined): RecordedRecharge | undefined =>
     claim === undefined ? undefined : { claim, settlement: settlements.get(claim.by) };
-  const claimsOf = (userId: number): readonly Recorded[] =>
+  const claimsOf = (userId: number): readonly RecordedRecharge[] =>
     [...claims.values()]
       .filter((claim) => claim.userId === userId)
       .map((claim) => ({ claim, settlement: settlements.get(claim.by) }));
@@ -131,40 +131,40 @@ const createRecords = () => {
     byToken: (hash: string) => recorded(tokens.get(hash)),
     byKey: (hash: string) => recorded(keys.get(hash)),
     claimsOf,
-    unresolvedOf: (userId: number) => claimsOf(userId).filter(({ settlement }) => isOpen(settlement)),
+    unresolvedOf: (userId: number) => claimsOf(userId).filter(({ settlement }) => isUnresolved(settlement)),
   };
 };
 
 /** What is proven stays; of two doubts the later counts, with what the relay had confirmed before. */
-const weightier = (known: SettlementEntry | undefined, entry: SettlementEntry): SettlementEntry => {
+const mergeSettlements = (known: SettlementEntry | undefined, entry: SettlementEntry): SettlementEntry => {
   if (known === undefined) return entry;
   return known.state === 'accepted_unverified' ? { ...entry, isAccepted: entry.isAccepted || known.isAccepted } : known;
 };
 
-const isOpen = (settlement: SettlementEntry | undefined): boolean =>
+const isUnresolved = (settlement: SettlementEntry | undefined): boolean =>
   settlement === undefined || settlement.state === 'accepted_unverified';
 
 /** The system's word for a failure, which holds no path and no text. */
-const codeOf = (error: unknown): string => {
+const systemErrorCode = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : 'no code';
 };
 
 /** A journal over a file. It reads nothing before it is first asked. */
 export const createJournal = (file: JournalFile, newId: () => string): Journal => {
-  const records = createRecords();
+  const records = createIndex();
   let last: Promise<unknown> = Promise.resolve();
   /** One thing at a time: lines are taken in in the order in which the file has them. */
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work);
     last = done.catch(() => {});
     return done.catch((error: unknown) => {
-      throw new Problem({ kind: 'journal-unavailable', why: codeOf(error) });
+      throw new RelayError({ kind: 'journal-unavailable', why: systemErrorCode(error) });
     });
   };
   const readNew = async (): Promise<void> => {
     for (const line of await file.readNew()) {
-      const entry = entryOf(line);
+      const entry = parseEntry(line);
       // A line that is no whole entry was never settled on the disk, and so nothing was sent after it.
       if (entry !== undefined) records.take(entry);
     }
@@ -175,7 +175,7 @@ export const createJournal = (file: JournalFile, newId: () => string): Journal =
   };
   return {
     refresh: () => inOrder(readNew),
-    seal: () =>
+    tokenSecret: () =>
       inOrder(async () => {
         await readNew();
         if (records.secret() === undefined) await write({ kind: 'seal', secret: `${newId()}${newId()}` });
@@ -183,9 +183,9 @@ export const createJournal = (file: JournalFile, newId: () => string): Journal =
         if (secret === undefined) throw new Error('The journal does not hold what was written to it');
         return secret;
       }),
-    byToken: records.byToken,
-    byKey: records.byKey,
-    claimsOf: records.claimsOf,
+    findByToken: records.byToken,
+    findByKey: records.byKey,
+    rechargesOf: records.claimsOf,
     unresolvedOf: records.unresolvedOf,
     claim: (claim) =>
       inOrder(async () => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { equalSecrets } from '../../core/http/auth.ts';
-import { Problem } from '../errors.ts';
+import { RelayError } from '../errors.ts';
 import type { Units } from '../money.ts';
 import type { User } from '../relay/users.ts';
 import type { AdminKey, RelayAddress } from '../settings.ts';
@@ -13,24 +13,24 @@ export type Preview = {
   readonly amount: Units;
   readonly balance: Units;
   /** Hashes of what must not have changed: who it is, and how they stand. */
-  readonly person: string;
-  readonly standing: string;
+  readonly identityHash: string;
+  readonly statusHash: string;
   readonly expiresAtMs: number;
 };
 
 /** Makes and opens the tokens in which a preview travels to the recharge that it allows. */
 export type PreviewTokens = {
-  readonly make: (user: User, amount: Units) => Promise<{ readonly token: string; readonly expiresAtMs: number }>;
+  readonly create: (user: User, amount: Units) => Promise<{ readonly token: string; readonly expiresAtMs: number }>;
   /** Throws the problem `token-unknown`, also for a token of another journal, relay or admin key, or `token-expired`. */
-  readonly open: (token: string) => Promise<Preview>;
+  readonly verify: (token: string) => Promise<Preview>;
   /** What has changed about the user since the preview, if it matters. A balance that fell is usage and does not. */
-  readonly stalenessOf: (preview: Preview, user: User) => Promise<'identity' | 'status' | 'balance' | undefined>;
+  readonly findStaleness: (preview: Preview, user: User) => Promise<'identity' | 'status' | 'balance' | undefined>;
 };
 
 export type PreviewTokenNeeds = {
   readonly address: RelayAddress;
   readonly key: AdminKey;
-  readonly journal: Pick<Journal, 'seal'>;
+  readonly journal: Pick<Journal, 'tokenSecret'>;
   readonly clock: Clock;
   readonly digest: (text: string) => Promise<string>;
   readonly mac: (secret: string, text: string) => Promise<string>;
@@ -55,7 +55,11 @@ export const createPreviewTokens = ({
 }: PreviewTokenNeeds): PreviewTokens => {
   /** Bound to the journal, which sees to it that a token is used once, and to the relay and the key it was made for. */
   const macOf = async (body: string): Promise<string> => {
-    const secret = JSON.stringify([await journal.seal(), address.origin, key.kind === 'present' ? key.secret : '']);
+    const secret = JSON.stringify([
+      await journal.tokenSecret(),
+      address.origin,
+      key.kind === 'present' ? key.secret : '',
+    ]);
     return (await mac(secret, body)).slice(0, MAC_CHARS);
   };
   const hashOf = async (...parts: readonly string[]): Promise<string> =>
@@ -63,33 +67,33 @@ export const createPreviewTokens = ({
   const personOf = ({ email }: User): Promise<string> => hashOf('person', email);
   const standingOf = ({ status, role }: User): Promise<string> => hashOf('standing', status, role);
   return {
-    async make(user, amount) {
+    async create(user, amount) {
       const expiresAtMs = clock.now() + PREVIEW_LIFETIME_MS;
       const facts = [user.id, amount, user.balance, await personOf(user), await standingOf(user), expiresAtMs];
       const body = `rp1.${facts.join('.')}.${newId().replaceAll('-', '')}`;
       return { token: `${body}.${await macOf(body)}`, expiresAtMs };
     },
-    async open(token) {
-      if (key.kind !== 'present') throw new Problem({ kind: 'no-admin-key', isMalformed: key.kind === 'malformed' });
+    async verify(token) {
+      if (key.kind !== 'present') throw new RelayError({ kind: 'no-admin-key', isMalformed: key.kind === 'malformed' });
       const [, body, userId, amount, balance, person = '', standing = '', expires, offered = ''] =
         TOKEN.exec(token) ?? [];
       if (body === undefined || amount === undefined || balance === undefined)
-        throw new Problem({ kind: 'token-unknown' });
-      if (!equalSecrets(offered, await macOf(body))) throw new Problem({ kind: 'token-unknown' });
+        throw new RelayError({ kind: 'token-unknown' });
+      if (!equalSecrets(offered, await macOf(body))) throw new RelayError({ kind: 'token-unknown' });
       const expiresAtMs = Number(expires);
-      if (clock.now() >= expiresAtMs) throw new Problem({ kind: 'token-expired' });
+      if (clock.now() >= expiresAtMs) throw new RelayError({ kind: 'token-expired' });
       return {
         userId: Number(userId),
         amount: BigInt(amount),
         balance: BigInt(balance),
-        person,
-        standing,
+        identityHash: person,
+        statusHash: standing,
         expiresAtMs,
       };
     },
-    async stalenessOf(preview, user) {
-      if ((await personOf(user)) !== preview.person) return 'identity';
-      if ((await standingOf(user)) !== preview.standing) return 'status';
+    async findStaleness(preview, user) {
+      if ((await personOf(user)) !== preview.identityHash) return 'identity';
+      if ((await standingOf(user)) !== preview.statusHash) return 'status';
       return user.balance > preview.balance ? 'balance' : undefined;
     },
   };

@@ -1,15 +1,15 @@
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import { Problem } from '../errors.ts';
+import { RelayError } from '../errors.ts';
 import type { Relay } from '../relay/client.ts';
-import { creditsMarked } from '../relay/history.ts';
+import { findCredits } from '../relay/history.ts';
 import { readUser } from '../relay/users.ts';
-import type { ClaimEntry, Journal, Recorded, SettlementEntry } from './journal.ts';
+import type { ClaimEntry, Journal, RecordedRecharge, SettlementEntry } from './journal.ts';
 
-import { RechargeResult, resultFor, type Said, type Sight } from './result.ts';
+import { type CreditView, RechargeResult, type RelayAnswer, toRechargeResult } from './result.ts';
 
-export type RecordNeeds = {
+export type RecorderNeeds = {
   readonly relay: Relay;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -17,29 +17,29 @@ export type RecordNeeds = {
 };
 
 /** What came of recharges that were claimed: found out, written down, and told again. Nothing in here sends a change. */
-export type RechargeRecord = {
+export type OutcomeRecorder = {
   /** The result of a claim after the relay has spoken, with what its history and user record show. Never rejects. */
-  readonly conclude: (claim: ClaimEntry, said: Said, signal: AbortSignal) => Promise<RechargeResult>;
+  readonly conclude: (claim: ClaimEntry, said: RelayAnswer, signal: AbortSignal) => Promise<RechargeResult>;
   /** Notes that nothing was credited, and with which status the relay said so; none when it was never asked. */
-  readonly dismiss: (claim: ClaimEntry, status?: number) => Promise<Problem>;
+  readonly dismiss: (claim: ClaimEntry, status?: number) => Promise<RelayError>;
   /** What is on record of an earlier call, or what can be seen by now. Throws the problem of that call if it had one. */
-  readonly recall: (recorded: Recorded, signal: AbortSignal) => Promise<RechargeResult>;
+  readonly recall: (recorded: RecordedRecharge, signal: AbortSignal) => Promise<RechargeResult>;
 };
 
 /** The one refusal with this status: the relay has the key with another payload. */
 const KEY_CONFLICT = 409;
 
-const problemFor = ({ marker }: ClaimEntry, status: number | undefined): Problem => {
-  if (status === undefined) return new Problem({ kind: 'recharge-not-sent', reference: marker });
+const toRechargeError = ({ marker }: ClaimEntry, status: number | undefined): RelayError => {
+  if (status === undefined) return new RelayError({ kind: 'recharge-not-sent', reference: marker });
   if (status === KEY_CONFLICT)
-    return new Problem({ kind: 'idempotency-conflict', why: 'key-in-relay', reference: marker });
-  return new Problem({ kind: 'recharge-refused', status, reference: marker });
+    return new RelayError({ kind: 'idempotency-conflict', why: 'key-in-relay', reference: marker });
+  return new RelayError({ kind: 'recharge-refused', status, reference: marker });
 };
 
-export const createRechargeRecord = ({ relay, journal, clock, log }: RecordNeeds): RechargeRecord => {
-  const look = async ({ userId, marker }: ClaimEntry, signal: AbortSignal): Promise<Sight> => {
+export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNeeds): OutcomeRecorder => {
+  const look = async ({ userId, marker }: ClaimEntry, signal: AbortSignal): Promise<CreditView> => {
     const [rows, user] = await Promise.allSettled([
-      creditsMarked(relay, { userId, markers: [marker] }, signal),
+      findCredits(relay, { userId, markers: [marker] }, signal),
       readUser(relay, userId, signal),
     ]);
     return {
@@ -55,29 +55,33 @@ export const createRechargeRecord = ({ relay, journal, clock, log }: RecordNeeds
       log('error', 'journal-not-written', { reference });
     });
   };
-  const settleResult = (claim: ClaimEntry, { isAccepted, doubt }: Said, result: RechargeResult): Promise<void> => {
+  const settleResult = (
+    claim: ClaimEntry,
+    { isAccepted, doubt }: RelayAnswer,
+    result: RechargeResult,
+  ): Promise<void> => {
     const told = isAccepted || doubt === 'answer-not-recorded' ? {} : { doubt };
     return settle(claim, { state: result.outcome, isAccepted, result, ...told });
   };
   return {
     async conclude(claim, said, signal) {
-      const result = resultFor(claim, said, await look(claim, signal));
+      const result = toRechargeResult(claim, said, await look(claim, signal));
       await settleResult(claim, said, result);
       return result;
     },
     async dismiss(claim, status) {
       await settle(claim, { state: 'not_applied', isAccepted: false, ...(status === undefined ? {} : { status }) });
-      return problemFor(claim, status);
+      return toRechargeError(claim, status);
     },
     async recall({ claim, settlement }, signal) {
-      if (settlement?.state === 'not_applied') throw problemFor(claim, settlement.status);
+      if (settlement?.state === 'not_applied') throw toRechargeError(claim, settlement.status);
       if (settlement?.state === 'verified') {
         const recorded = v.safeParse(RechargeResult, settlement.result);
         if (recorded.success) return { ...recorded.output, replayed: true };
       }
       const { isAccepted = false, doubt = 'answer-not-recorded' } = settlement ?? {};
-      const said: Said = { isAccepted, isRelayReplay: false, doubt };
-      const result = resultFor(claim, said, await look(claim, signal));
+      const said: RelayAnswer = { isAccepted, isRelayReplay: false, doubt };
+      const result = toRechargeResult(claim, said, await look(claim, signal));
       if (settlement === undefined || result.outcome === 'verified') await settleResult(claim, said, result);
       return { ...result, replayed: true };
     },

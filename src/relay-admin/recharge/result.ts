@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { textOf, type Units, unitsOf } from '../money.ts';
+import { formatUnits, parseUnits, type Units } from '../money.ts';
 import type { CreditRow } from '../relay/history.ts';
-import type { Doubt } from '../relay/response.ts';
+import type { UnknownReason } from '../relay/response.ts';
 import type { ClaimEntry } from './journal.ts';
 
 /** Why a recharge is not verified. */
@@ -54,20 +54,20 @@ export const RechargeResult = v.strictObject({
 export type RechargeResult = v.InferOutput<typeof RechargeResult>;
 
 /** What the relay said to the recharge itself. */
-export type Said = {
+export type RelayAnswer = {
   readonly isAccepted: boolean;
   readonly isRelayReplay: boolean;
   /** Why there is no clear answer. */
-  readonly doubt: Doubt | 'answer-not-recorded';
+  readonly doubt: UnknownReason | 'answer-not-recorded';
 };
 
 /** What was seen afterwards; undefined where it could not be read. */
-export type Sight = { readonly rows: readonly CreditRow[] | undefined; readonly balance: Units | undefined };
+export type CreditView = { readonly rows: readonly CreditRow[] | undefined; readonly balance: Units | undefined };
 
 /** Before anything was looked at. */
-export const UNSEEN: Sight = { rows: undefined, balance: undefined };
+export const NOTHING_READ: CreditView = { rows: undefined, balance: undefined };
 
-const reasonOf = (amount: Units, { isAccepted, doubt }: Said, { rows, balance }: Sight): Reason | null => {
+const toReason = (amount: Units, { isAccepted, doubt }: RelayAnswer, { rows, balance }: CreditView): Reason | null => {
   // This one counts above all: two credits with one marker.
   if (rows !== undefined && rows.length > 1) return 'credited_more_than_once';
   if (!isAccepted) return reasonWord(doubt);
@@ -78,7 +78,7 @@ const reasonOf = (amount: Units, { isAccepted, doubt }: Said, { rows, balance }:
   return balance === undefined ? 'user_unreadable' : null;
 };
 
-const DOUBT_REASONS: { readonly [Word in Said['doubt']]: Reason } = {
+const DOUBT_REASONS: { readonly [Word in RelayAnswer['doubt']]: Reason } = {
   'no-answer': 'no_answer',
   'timed-out': 'timed_out',
   redirected: 'redirected',
@@ -89,7 +89,7 @@ const DOUBT_REASONS: { readonly [Word in Said['doubt']]: Reason } = {
   'store-unavailable': 'store_unavailable',
   'answer-not-recorded': 'answer_not_recorded',
 };
-const reasonWord = (doubt: Said['doubt']): Reason => DOUBT_REASONS[doubt];
+const reasonWord = (doubt: RelayAnswer['doubt']): Reason => DOUBT_REASONS[doubt];
 
 const adviceFor = (reason: Reason | null, rows: number): string => {
   if (reason === null) return 'The relay confirmed the credit, and its history holds it.';
@@ -101,9 +101,9 @@ const adviceFor = (reason: Reason | null, rows: number): string => {
 };
 
 /** The result for a claim that was sent. Total: it is built once before sending, too, to know that it can be. */
-export const resultFor = (claim: ClaimEntry, said: Said, sight: Sight): RechargeResult => {
-  const amount = unitsOf(claim.amount) ?? 0n;
-  const reason = reasonOf(amount, said, sight);
+export const toRechargeResult = (claim: ClaimEntry, said: RelayAnswer, sight: CreditView): RechargeResult => {
+  const amount = parseUnits(claim.amount) ?? 0n;
+  const reason = toReason(amount, said, sight);
   const { rows = [], balance } = sight;
   const [row] = rows;
   return {
@@ -113,11 +113,11 @@ export const resultFor = (claim: ClaimEntry, said: Said, sight: Sight): Recharge
     user_id: claim.userId,
     amount: claim.amount,
     balance_before: claim.balanceBefore,
-    balance_after: balance === undefined ? null : textOf(balance),
+    balance_after: balance === undefined ? null : formatUnits(balance),
     balance_moved_otherwise:
-      balance === undefined || row === undefined ? null : textOf(balance - row.value) !== claim.balanceBefore,
+      balance === undefined || row === undefined ? null : formatUnits(balance - row.value) !== claim.balanceBefore,
     marker: claim.marker,
-    history_row: row === undefined ? null : { id: row.id, value: textOf(row.value), used_at: row.usedAt },
+    history_row: row === undefined ? null : { id: row.id, value: formatUnits(row.value), used_at: row.usedAt },
     history_rows: rows.length,
     sent_at: new Date(claim.at).toISOString(),
     replayed: false,

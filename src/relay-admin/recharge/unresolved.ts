@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
-import { Problem } from '../errors.ts';
+import { RelayError } from '../errors.ts';
 import type { Relay } from '../relay/client.ts';
-import { creditsMarked } from '../relay/history.ts';
+import { findCredits } from '../relay/history.ts';
 import type { Journal } from './journal.ts';
 
 /** An earlier recharge of a user that was never verified. */
-export type EarlierDoubt = {
+export type UnresolvedRecharge = {
   readonly reference: string;
   readonly amount: string;
   readonly sentAt: string;
@@ -13,7 +13,7 @@ export type EarlierDoubt = {
   readonly isCredited: boolean;
 };
 
-export type DoubtNeeds = {
+export type UnresolvedNeeds = {
   readonly relay: Relay;
   readonly journal: Pick<Journal, 'unresolvedOf'>;
   readonly clock: Clock;
@@ -28,23 +28,23 @@ const SHOWN_LIMIT = 5;
  * The latest recharges of a user that were never verified. One that is so young that it may yet appear in the history is
  * the problem `unresolved-recharge`: whoever tries once more now may credit twice.
  */
-export const earlierDoubts = async (
-  { relay, journal, clock }: DoubtNeeds,
+export const findUnresolved = async (
+  { relay, journal, clock }: UnresolvedNeeds,
   userId: number,
   signal: AbortSignal,
-): Promise<readonly EarlierDoubt[]> => {
+): Promise<readonly UnresolvedRecharge[]> => {
   const since = clock.now() - REMEMBERED_MS;
   const claims = journal
     .unresolvedOf(userId)
     .filter(({ claim }) => claim.at > since)
     .slice(-SHOWN_LIMIT);
   if (claims.length === 0) return [];
-  const credits = await creditsMarked(relay, { userId, markers: claims.map(({ claim }) => claim.marker) }, signal);
+  const credits = await findCredits(relay, { userId, markers: claims.map(({ claim }) => claim.marker) }, signal);
   return claims.map(({ claim: { marker, amount, at }, settlement }) => {
     const isCredited = settlement?.isAccepted === true || (credits.get(marker) ?? []).length > 0;
     const retryAfterMs = at + SETTLES_WITHIN_MS - clock.now();
     if (!isCredited && retryAfterMs > 0)
-      throw new Problem({ kind: 'unresolved-recharge', retryAfterMs, reference: marker });
+      throw new RelayError({ kind: 'unresolved-recharge', retryAfterMs, reference: marker });
     return { reference: marker, amount, sentAt: new Date(at).toISOString(), isCredited };
   });
 };

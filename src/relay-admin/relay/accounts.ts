@@ -1,23 +1,23 @@
 import * as v from 'valibot';
 import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { Problem } from '../errors.ts';
-import type { ToolCall } from '../tool.ts';
+import { RelayError } from '../errors.ts';
+import type { CallDeadline } from '../tool.ts';
 import type { Relay } from './client.ts';
 import { type ListPage, readPage } from './history.ts';
-import { Id, readById } from './users.ts';
+import { RelayId, readById } from './users.ts';
 
 const Time = v.nullish(v.string(), null);
 
 /** Where a record tells its groups. Only a warning needs them, so a strange shape of theirs stops nothing else. */
 const Groups = v.object({
-  group_ids: v.nullish(v.array(Id), []),
-  account_groups: v.nullish(v.array(v.object({ group_id: Id })), []),
+  group_ids: v.nullish(v.array(RelayId), []),
+  account_groups: v.nullish(v.array(v.object({ group_id: RelayId })), []),
 });
 
 /** What is read of the relay's account record. All else in it, credentials above all, stays out. */
 const RelayAccount = v.object({
-  id: Id,
+  id: RelayId,
   name: v.nullish(v.string(), ''),
   status: v.string(),
   schedulable: v.boolean(),
@@ -35,20 +35,20 @@ const RelayAccount = v.object({
 export type Account = v.InferOutput<typeof RelayAccount>;
 
 /** The account in a record of the relay's, or nothing when it is none. */
-export const accountOf = (record: unknown): Account | undefined => {
+export const parseAccount = (record: unknown): Account | undefined => {
   const parsed = v.safeParse(RelayAccount, record);
   return parsed.success ? parsed.output : undefined;
 };
 
 /** The account with this id, and no other: an answer about another one is the `upstream-contract` problem. */
 export const readAccount = async (relay: Relay, id: number, signal: AbortSignal): Promise<Account> => {
-  const account = accountOf(await readById(relay, { what: 'account', id }, signal));
-  if (account?.id !== id) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+  const account = parseAccount(await readById(relay, { what: 'account', id }, signal));
+  if (account?.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
   return account;
 };
 
 /** The groups of an account; nothing when the record does not tell them readably. */
-export const groupsOf = (account: Account): readonly number[] | undefined => {
+export const parseGroups = (account: Account): readonly number[] | undefined => {
   const parsed = v.safeParse(Groups, account);
   if (!parsed.success) return undefined;
   const { group_ids, account_groups } = parsed.output;
@@ -75,7 +75,7 @@ const blockUntil = (code: Block['code'], time: string | null, now: number): read
 };
 
 /** Everything but the switch that keeps an account from being scheduled now, as far as its record tells. */
-export const blocksOf = (account: Account, now: number): readonly Block[] => {
+export const findBlocks = (account: Account, now: number): readonly Block[] => {
   const { status, auto_pause_on_expired, expires_at } = account;
   const isExpired = auto_pause_on_expired && expires_at !== null && expires_at * 1000 <= now;
   return [
@@ -94,61 +94,68 @@ export type GroupWarning = {
   readonly group_ids: readonly number[];
 };
 
-const GROUPS_LOOKED_AT = 5;
+const GROUPS_CHECKED = 5;
 const GROUPS_NAMED = 50;
 /** The look is only a courtesy: it ends while the change itself still has more than the half that it needs to start. */
 const SHARE_AFTERWARDS = 0.625;
 
-type Finding = 'bare' | 'served' | 'not-known';
+type GroupCheck = 'bare' | 'served' | 'not-known';
 
 /** Some relays may not filter by group: an account that says that it is elsewhere does not serve this one. */
 const serves = (candidate: Account, group: number): boolean => {
-  const groups = groupsOf(candidate) ?? [];
+  const groups = parseGroups(candidate) ?? [];
   return candidate.schedulable && candidate.status === 'active' && (groups.length === 0 || groups.includes(group));
 };
 
 /** What the first page of a group's accounts says about the group without the account `id`. */
-const findingOf = (
+const checkPage = (
   { items, total }: ListPage,
   { id, group }: { readonly id: number; readonly group: number },
-): Finding => {
-  const accounts = items.map(accountOf);
+): GroupCheck => {
+  const accounts = items.map(parseAccount);
   if (accounts.some((other) => other !== undefined && other.id !== id && serves(other, group))) return 'served';
   const isWhole = total <= items.length && !accounts.includes(undefined);
   return isWhole ? 'bare' : 'not-known';
 };
 
-const look = async (relay: Relay, account: Account, call: { readonly signal: AbortSignal; readonly group: number }) => {
+const checkGroup = async (
+  relay: Relay,
+  account: Account,
+  call: { readonly signal: AbortSignal; readonly group: number },
+) => {
   const { signal, group } = call;
   try {
     const page = await readPage(relay, { path: 'accounts', query: { group }, page: 1 }, signal);
-    return findingOf(page, { id: account.id, group });
+    return checkPage(page, { id: account.id, group });
   } catch {
     return 'not-known';
   }
 };
 
-const warning = (code: GroupWarning['code'], ids: readonly number[]): readonly GroupWarning[] =>
+const toWarnings = (code: GroupWarning['code'], ids: readonly number[]): readonly GroupWarning[] =>
   ids.length === 0 ? [] : [{ code, group_ids: ids.slice(0, GROUPS_NAMED) }];
 
 /** Which groups would have no other active and schedulable account. Never rejects: what was not seen is a warning, too. */
-export const groupWarnings = async (
+export const findGroupWarnings = async (
   { relay, clock }: { readonly relay: Relay; readonly clock: Clock },
   account: Account,
-  call: ToolCall,
+  call: CallDeadline,
 ): Promise<readonly GroupWarning[]> => {
-  const groups = groupsOf(account);
+  const groups = parseGroups(account);
   if (groups === undefined) return [{ code: 'groups_not_checked', group_ids: [] }];
-  const findings = new Map<number, Finding>();
+  const findings = new Map<number, GroupCheck>();
   const deadline = createDeadline(clock, call.remainingMs() - call.limitMs * SHARE_AFTERWARDS, call.signal);
   try {
-    for (const group of groups.slice(0, GROUPS_LOOKED_AT)) {
+    for (const group of groups.slice(0, GROUPS_CHECKED)) {
       if (deadline.signal.aborted || deadline.remainingMs() === 0) break;
-      findings.set(group, await look(relay, account, { signal: deadline.signal, group }));
+      findings.set(group, await checkGroup(relay, account, { signal: deadline.signal, group }));
     }
   } finally {
     deadline.clear();
   }
-  const found = (wanted: Finding) => groups.filter((group) => (findings.get(group) ?? 'not-known') === wanted);
-  return [...warning('last_schedulable_in_group', found('bare')), ...warning('groups_not_checked', found('not-known'))];
+  const found = (wanted: GroupCheck) => groups.filter((group) => (findings.get(group) ?? 'not-known') === wanted);
+  return [
+    ...toWarnings('last_schedulable_in_group', found('bare')),
+    ...toWarnings('groups_not_checked', found('not-known')),
+  ];
 };

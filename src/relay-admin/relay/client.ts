@@ -4,18 +4,18 @@ import { Fault } from '../../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpRequest, type HttpResponse } from '../../core/http/client.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
-import { Problem } from '../errors.ts';
+import { RelayError } from '../errors.ts';
 import type { AdminKey, RelayAddress } from '../settings.ts';
-import { envelopeOf, isJsonText, type WriteAnswer, writeAnswerOf, writeFailureOf } from './response.ts';
+import { isJsonText, parseEnvelope, toWriteAnswer, toWriteFailure, type WriteAnswer } from './response.ts';
 
 /** Waits for a place behind a gate; the returned function gives it back. The `busy` problem when too many wait. */
-export const placeBehind = (gate: Semaphore, signal: AbortSignal): Promise<() => void> =>
+export const acquireSlot = (gate: Semaphore, signal: AbortSignal): Promise<() => void> =>
   gate.acquire(signal).catch((error: unknown) => {
-    throw error instanceof Fault && error.detail.kind === 'overloaded' ? new Problem({ kind: 'busy' }) : error;
+    throw error instanceof Fault && error.detail.kind === 'overloaded' ? new RelayError({ kind: 'busy' }) : error;
   });
 
 /** Query parameters of a read, in the order they are sent. */
-export type Query = Readonly<Record<string, string | number | boolean>>;
+export type RelayQuery = Readonly<Record<string, string | number | boolean>>;
 
 /** One of the three changes that are ever sent. */
 export type Write = {
@@ -31,14 +31,14 @@ export type Write = {
 export type Relay = {
   readonly address: RelayAddress;
   /** What the relay has at `users/7`, out of its envelope. Throws a `Problem`; tried twice when that can do no harm. */
-  readonly get: (path: string, query: Query, signal: AbortSignal) => Promise<unknown>;
+  readonly get: (path: string, query: RelayQuery, signal: AbortSignal) => Promise<unknown>;
   /** Sends a change, once. Never rejects once it may have been sent: what is not known is answered as unknown. */
   readonly send: (write: Write, signal: AbortSignal) => Promise<WriteAnswer>;
   /** `GET /health` without the key, as it was received. Rejects like an `HttpClient`. */
   readonly health: (signal: AbortSignal) => Promise<HttpResponse>;
 };
 
-export type RelayNeeds = {
+export type RelayClientNeeds = {
   readonly address: RelayAddress;
   readonly key: AdminKey;
   readonly httpClient: HttpClient;
@@ -61,7 +61,7 @@ const DEFAULT_WAIT_MS = 10_000;
 const SEGMENTS = /^[a-z0-9_-]+(?:\/[a-z0-9_-]+)*$/;
 
 /** The whole address of a path. Anything but the plain segments that templates are made of is a bug, and is not sent. */
-const addressOf = (origin: string, path: string, query: Query = {}): string => {
+const toUrl = (origin: string, path: string, query: RelayQuery = {}): string => {
   if (!SEGMENTS.test(path)) throw new Error('A path that is no template');
   const url = new URL(`${origin}/${path}`);
   if (url.origin !== origin || url.pathname !== `/${path}`) throw new Error('A path that leads elsewhere');
@@ -69,39 +69,39 @@ const addressOf = (origin: string, path: string, query: Query = {}): string => {
   return url.href;
 };
 
-const secretOf = (key: AdminKey): string => {
-  if (key.kind !== 'present') throw new Problem({ kind: 'no-admin-key', isMalformed: key.kind === 'malformed' });
+const adminSecret = (key: AdminKey): string => {
+  if (key.kind !== 'present') throw new RelayError({ kind: 'no-admin-key', isMalformed: key.kind === 'malformed' });
   return key.secret;
 };
 
 /** What a read that got an answer comes to: the payload, or the problem. */
-const payloadOf = ({ status, text, header }: HttpResponse, now: number): unknown => {
-  if (status >= 300 && status < 400 && status !== 304) throw new Problem({ kind: 'upstream-redirect' });
-  if (status === 401 || status === 403) throw new Problem({ kind: 'upstream-auth' });
-  if (status === 404) throw new Problem({ kind: 'not-found', what: 'thing' });
-  if (status === 423) throw new Problem({ kind: 'terms-not-accepted' });
+const parsePayload = ({ status, text, header }: HttpResponse, now: number): unknown => {
+  if (status >= 300 && status < 400 && status !== 304) throw new RelayError({ kind: 'upstream-redirect' });
+  if (status === 401 || status === 403) throw new RelayError({ kind: 'upstream-auth' });
+  if (status === 404) throw new RelayError({ kind: 'not-found', what: 'thing' });
+  if (status === 423) throw new RelayError({ kind: 'terms-not-accepted' });
   const waitMs = retryAfterMs(header('retry-after'), now);
-  if (status === 429) throw new Problem({ kind: 'upstream-rate-limit', retryAfterMs: waitMs ?? DEFAULT_WAIT_MS });
+  if (status === 429) throw new RelayError({ kind: 'upstream-rate-limit', retryAfterMs: waitMs ?? DEFAULT_WAIT_MS });
   if (status >= 500) {
     const asked = waitMs === undefined ? {} : { retryAfterMs: waitMs };
-    throw new Problem({ kind: 'upstream-unavailable', why: `status ${status}`, ...asked });
+    throw new RelayError({ kind: 'upstream-unavailable', why: `status ${status}`, ...asked });
   }
-  if (status >= 400) throw new Problem({ kind: 'upstream-refused', status });
-  const envelope = status === 200 ? envelopeOf(text) : undefined;
+  if (status >= 400) throw new RelayError({ kind: 'upstream-refused', status });
+  const envelope = status === 200 ? parseEnvelope(text) : undefined;
   if (envelope !== undefined) return envelope.data;
-  throw new Problem({ kind: 'upstream-contract', why: isJsonText(text) ? 'not-the-shape' : 'not-json' });
+  throw new RelayError({ kind: 'upstream-contract', why: isJsonText(text) ? 'not-the-shape' : 'not-json' });
 };
 
-const problemOf = (error: unknown): unknown => {
+const toRelayError = (error: unknown): unknown => {
   if (!(error instanceof HttpClientError)) return error;
   return error.code === 'ANSWER_TOO_LARGE'
-    ? new Problem({ kind: 'upstream-contract', why: 'too-large' })
-    : new Problem({ kind: 'upstream-unavailable', why: error.code });
+    ? new RelayError({ kind: 'upstream-contract', why: 'too-large' })
+    : new RelayError({ kind: 'upstream-unavailable', why: error.code });
 };
 
 /** How long to wait before a read is tried again, or nothing when a second try would change nothing. */
-const pauseMsFor = (error: unknown): number | undefined => {
-  if (!(error instanceof Problem)) return undefined;
+const retryPauseMs = (error: unknown): number | undefined => {
+  if (!(error instanceof RelayError)) return undefined;
   const { detail } = error;
   if (detail.kind !== 'upstream-unavailable' && detail.kind !== 'upstream-rate-limit') return undefined;
   const { retryAfterMs: asked = DEFAULT_PAUSE_MS } = detail;
@@ -109,10 +109,10 @@ const pauseMsFor = (error: unknown): number | undefined => {
 };
 
 /** The one guarded way to the relay: one origin, fixed paths, no redirects, bounded answers, the key in one header. */
-export const createRelay = ({ address, key, httpClient, clock, gate, version }: RelayNeeds): Relay => {
+export const createRelayClient = ({ address, key, httpClient, clock, gate, version }: RelayClientNeeds): Relay => {
   const agent = { 'user-agent': `gatehouse-relay-admin/${version}`, accept: 'application/json' };
   const gated = async (sent: HttpRequest): Promise<HttpResponse> => {
-    const leave = await placeBehind(gate, sent.signal);
+    const leave = await acquireSlot(gate, sent.signal);
     try {
       return await httpClient(sent);
     } finally {
@@ -120,47 +120,47 @@ export const createRelay = ({ address, key, httpClient, clock, gate, version }: 
     }
   };
   const readOnce = async (url: string, signal: AbortSignal): Promise<unknown> => {
-    const headers = { ...agent, 'x-api-key': secretOf(key) };
+    const headers = { ...agent, 'x-api-key': adminSecret(key) };
     try {
-      return payloadOf(
+      return parsePayload(
         await gated({ method: 'GET', url, headers, signal, limitBytes: ANSWER_LIMIT_BYTES }),
         clock.now(),
       );
     } catch (error) {
-      throw problemOf(error);
+      throw toRelayError(error);
     }
   };
   return {
     address,
     async get(path, query, signal) {
-      const url = addressOf(address.origin, `${ADMIN_PREFIX}${path}`, query);
+      const url = toUrl(address.origin, `${ADMIN_PREFIX}${path}`, query);
       try {
         return await readOnce(url, signal);
       } catch (error) {
-        const pauseMs = pauseMsFor(error);
+        const pauseMs = retryPauseMs(error);
         if (pauseMs === undefined) throw error;
         await pause(clock, pauseMs, signal);
         return readOnce(url, signal);
       }
     },
     async send({ method, path, body, idempotencyKey }, signal) {
-      const url = addressOf(address.origin, `${ADMIN_PREFIX}${path}`);
+      const url = toUrl(address.origin, `${ADMIN_PREFIX}${path}`);
       const headers = {
         ...agent,
-        'x-api-key': secretOf(key),
+        'x-api-key': adminSecret(key),
         'content-type': 'application/json',
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       };
       try {
-        return writeAnswerOf(await httpClient({ method, url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES }));
+        return toWriteAnswer(await httpClient({ method, url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES }));
       } catch (error) {
-        return writeFailureOf(error);
+        return toWriteFailure(error);
       }
     },
     health: (signal) =>
       gated({
         method: 'GET',
-        url: addressOf(address.origin, 'health'),
+        url: toUrl(address.origin, 'health'),
         headers: agent,
         signal,
         limitBytes: HEALTH_LIMIT_BYTES,

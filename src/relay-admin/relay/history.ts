@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { Problem } from '../errors.ts';
-import { type Units, unitsOfNumber } from '../money.ts';
-import type { Query, Relay } from './client.ts';
+import { RelayError } from '../errors.ts';
+import { type Units, unitsFromNumber } from '../money.ts';
+import type { Relay, RelayQuery } from './client.ts';
 
 /** How many rows are asked for at a time. */
 export const PAGE_SIZE = 100;
@@ -22,12 +22,12 @@ export type ListPage = { readonly items: readonly unknown[]; readonly total: num
 /** Reads the page of a list that the query names. Throws the `upstream-contract` problem when it is none. */
 export const readPage = async (
   relay: Relay,
-  { path, query, page }: { readonly path: string; readonly query: Query; readonly page: number },
+  { path, query, page }: { readonly path: string; readonly query: RelayQuery; readonly page: number },
   signal: AbortSignal,
 ): Promise<ListPage> => {
   const answer = await relay.get(path, { ...query, page, page_size: PAGE_SIZE }, signal);
   const parsed = v.safeParse(Page, answer);
-  if (!parsed.success) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+  if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
   return parsed.output;
 };
 
@@ -51,7 +51,7 @@ const Rows = v.array(
  * The credits of a user that carry each of the markers, newest first. The relay keeps no key beside a credit: what the
  * caller wrote into its notes is all there is to know it by.
  */
-export const creditsMarked = async (
+export const findCredits = async (
   relay: Relay,
   { userId, markers }: { readonly userId: number; readonly markers: readonly string[] },
   signal: AbortSignal,
@@ -62,10 +62,10 @@ export const creditsMarked = async (
   for (let page = 1; page <= PAGE_LIMIT; page++) {
     const { items, total } = await readPage(relay, { path, query, page }, signal);
     const rows = v.safeParse(Rows, items);
-    if (!rows.success) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+    if (!rows.success) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
     for (const { id, type, value, used_at, notes } of rows.output) {
       const marker = type === 'admin_balance' ? markers.find((candidate) => notes.includes(candidate)) : undefined;
-      const units = unitsOfNumber(value);
+      const units = unitsFromNumber(value);
       if (marker === undefined || units === undefined) continue;
       found.get(marker)?.push({ id, value: units, usedAt: used_at === null ? null : redactedLine(used_at, 40) });
     }

@@ -4,7 +4,7 @@ import { isRecord } from '../../core/json.ts';
 /** What a success carries. `data` is absent in the relay's answer when there is none. */
 export type Envelope = { readonly data: unknown };
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -13,13 +13,13 @@ const parsed = (text: string): unknown => {
 };
 
 /** The payload of a success (`{"code":0,"message":"success","data":...}`); nothing for any other text. */
-export const envelopeOf = (text: string): Envelope | undefined => {
-  const body = parsed(text);
+export const parseEnvelope = (text: string): Envelope | undefined => {
+  const body = parseJson(text);
   return isRecord(body) && body.code === 0 ? { data: body.data } : undefined;
 };
 
 /** Whether a text is JSON at all: a proxy's or a web page's answer is not. */
-export const isJsonText = (text: string): boolean => parsed(text) !== undefined;
+export const isJsonText = (text: string): boolean => parseJson(text) !== undefined;
 
 const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
 
@@ -27,15 +27,15 @@ const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
  * The relay's own word for a refusal, from either of its two error shapes: a text as `code`, or a number with a `reason`.
  * Nothing when it is not in the form of such a word: it may then be any text.
  */
-export const refusalCodeOf = (text: string): string | undefined => {
-  const body = parsed(text);
+export const parseRefusalCode = (text: string): string | undefined => {
+  const body = parseJson(text);
   if (!isRecord(body)) return undefined;
   const word = typeof body.code === 'string' ? body.code : body.reason;
   return typeof word === 'string' && CODE.test(word) ? word : undefined;
 };
 
 /** Why nobody can tell what became of a change. */
-export const DOUBTS = [
+export const UNKNOWN_REASONS = [
   'no-answer',
   'timed-out',
   'redirected',
@@ -45,7 +45,7 @@ export const DOUBTS = [
   'retry-backoff',
   'store-unavailable',
 ] as const;
-export type Doubt = (typeof DOUBTS)[number];
+export type UnknownReason = (typeof UNKNOWN_REASONS)[number];
 
 /** What became of a change that was sent, as far as the answer tells. */
 export type WriteAnswer =
@@ -53,35 +53,37 @@ export type WriteAnswer =
   | { readonly kind: 'accepted'; readonly data: unknown; readonly isReplay: boolean }
   /** Proven: the relay refused before it did anything. Status 0: no connection was ever made. */
   | { readonly kind: 'refused'; readonly status: number; readonly isKeyConflict: boolean }
-  | { readonly kind: 'unknown'; readonly doubt: Doubt };
+  | { readonly kind: 'unknown'; readonly doubt: UnknownReason };
 
 /** Refusals that the relay gives before it begins. Any other status may have come after the change. */
 const REFUSED_BEFORE = new Set([400, 401, 403, 404, 413, 423, 429]);
 
-const DOUBT_OF: Readonly<Record<string, Doubt>> = {
+const UNKNOWN_REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
   IDEMPOTENCY_IN_PROGRESS: 'in-progress',
   IDEMPOTENCY_RETRY_BACKOFF: 'retry-backoff',
   IDEMPOTENCY_STORE_UNAVAILABLE: 'store-unavailable',
 };
 
-const unknown = (doubt: Doubt): WriteAnswer => ({ kind: 'unknown', doubt });
+const unknown = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', doubt });
 
 /** What an answer says of the change. */
-export const writeAnswerOf = ({ status, text, header }: HttpResponse): WriteAnswer => {
+export const toWriteAnswer = ({ status, text, header }: HttpResponse): WriteAnswer => {
   if (status >= 200 && status < 300) {
-    const envelope = envelopeOf(text);
+    const envelope = parseEnvelope(text);
     if (envelope === undefined) return unknown('unusable-answer');
     return { kind: 'accepted', data: envelope.data, isReplay: header('x-idempotency-replayed') === 'true' };
   }
   if (status >= 300 && status < 400) return unknown('redirected');
-  const code = refusalCodeOf(text) ?? '';
+  const code = parseRefusalCode(text) ?? '';
   if (status === 409 && code === 'IDEMPOTENCY_KEY_CONFLICT') return { kind: 'refused', status, isKeyConflict: true };
   if (REFUSED_BEFORE.has(status)) return { kind: 'refused', status, isKeyConflict: false };
-  return unknown(Object.hasOwn(DOUBT_OF, code) ? (DOUBT_OF[code] ?? 'server-error') : 'server-error');
+  return unknown(
+    Object.hasOwn(UNKNOWN_REASON_BY_CODE, code) ? (UNKNOWN_REASON_BY_CODE[code] ?? 'server-error') : 'server-error',
+  );
 };
 
 /** What a failure below HTTP says of the change: nothing, unless no connection was ever made. */
-export const writeFailureOf = (error: unknown): WriteAnswer => {
+export const toWriteFailure = (error: unknown): WriteAnswer => {
   if (!(error instanceof HttpClientError)) return unknown('timed-out');
   if (isNeverConnected(error.code)) return { kind: 'refused', status: 0, isKeyConflict: false };
   return unknown(error.code === 'ANSWER_TOO_LARGE' ? 'unusable-answer' : 'no-answer');

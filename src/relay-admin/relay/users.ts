@@ -1,15 +1,15 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { Problem } from '../errors.ts';
-import { textOf, type Units, unitsOfNumber } from '../money.ts';
+import { RelayError } from '../errors.ts';
+import { formatUnits, type Units, unitsFromNumber } from '../money.ts';
 import type { Relay } from './client.ts';
 
 /** The largest id that a JSON number holds exactly. */
-export const Id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+export const RelayId = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 
 /** What is read of the relay's user record. All else in it, known or new, stays out. */
 const RelayUser = v.object({
-  id: Id,
+  id: RelayId,
   email: v.string(),
   username: v.nullish(v.string(), ''),
   role: v.string(),
@@ -29,12 +29,13 @@ export type User = Omit<v.InferOutput<typeof RelayUser>, 'balance' | 'frozen_bal
 };
 
 /** The user in a record of the relay's. Throws the `upstream-contract` problem when it is none. */
-export const userOf = (record: unknown): User => {
+export const parseUser = (record: unknown): User => {
   const parsed = v.safeParse(RelayUser, record);
-  const balance = parsed.success ? unitsOfNumber(parsed.output.balance) : undefined;
-  if (!parsed.success || balance === undefined) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+  const balance = parsed.success ? unitsFromNumber(parsed.output.balance) : undefined;
+  if (!parsed.success || balance === undefined)
+    throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
   const { frozen_balance, ...user } = parsed.output;
-  return { ...user, balance, frozenBalance: unitsOfNumber(frozen_balance) ?? 0n };
+  return { ...user, balance, frozenBalance: unitsFromNumber(frozen_balance) ?? 0n };
 };
 
 /** Runs a read at a fixed path and says what is missing when the relay answers 404. */
@@ -42,8 +43,8 @@ const orNotFound = async (what: 'user' | 'account', reading: Promise<unknown>): 
   try {
     return await reading;
   } catch (error) {
-    throw error instanceof Problem && error.detail.kind === 'not-found'
-      ? new Problem({ kind: 'not-found', what })
+    throw error instanceof RelayError && error.detail.kind === 'not-found'
+      ? new RelayError({ kind: 'not-found', what })
       : error;
   }
 };
@@ -57,8 +58,8 @@ export const readById = (
 
 /** The user with this id, and no other: an answer about somebody else is the `upstream-contract` problem. */
 export const readUser = async (relay: Relay, id: number, signal: AbortSignal): Promise<User> => {
-  const user = userOf(await readById(relay, { what: 'user', id }, signal));
-  if (user.id !== id) throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+  const user = parseUser(await readById(relay, { what: 'user', id }, signal));
+  if (user.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
   return user;
 };
 
@@ -78,14 +79,14 @@ export const ShownUser = v.strictObject({
 });
 
 /** Cleaned and bounded for a result. */
-export const shownUser = (user: User): v.InferOutput<typeof ShownUser> => ({
+export const toShownUser = (user: User): v.InferOutput<typeof ShownUser> => ({
   id: user.id,
   email: redactedLine(user.email),
   username: redactedLine(user.username, 60),
   role: redactedLine(user.role, 20),
   status: redactedLine(user.status, 20),
-  balance: textOf(user.balance),
-  frozen_balance: textOf(user.frozenBalance),
+  balance: formatUnits(user.balance),
+  frozen_balance: formatUnits(user.frozenBalance),
   concurrency: user.concurrency,
   rpm_limit: user.rpm_limit,
   last_used_at: user.last_used_at === null ? null : redactedLine(user.last_used_at, 40),
@@ -94,7 +95,7 @@ export const shownUser = (user: User): v.InferOutput<typeof ShownUser> => ({
 
 /** Without a default: a limit that is missing would otherwise read as 0, which is no limit at all. */
 const UserLimits = v.object({
-  id: Id,
+  id: RelayId,
   rpm_limit: v.pipe(v.number(), v.safeInteger()),
   concurrency: v.pipe(v.number(), v.safeInteger()),
 });
@@ -105,6 +106,6 @@ export type UserLimits = Readonly<Record<'rpm_limit' | 'concurrency', number>>;
 export const readUserLimits = async (relay: Relay, id: number, signal: AbortSignal): Promise<UserLimits> => {
   const parsed = v.safeParse(UserLimits, await readById(relay, { what: 'user', id }, signal));
   if (!parsed.success || parsed.output.id !== id)
-    throw new Problem({ kind: 'upstream-contract', why: 'not-the-shape' });
+    throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
   return { rpm_limit: parsed.output.rpm_limit, concurrency: parsed.output.concurrency };
 };

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { DECIMALS, textOf } from '../money.ts';
+import { DECIMALS, formatUnits } from '../money.ts';
 import { ALLOWED_ROUTES } from '../read/routes.ts';
 import { PREVIEW_LIFETIME_MS } from '../recharge/preview-token.ts';
 import { ANSWER_LIMIT_BYTES } from '../relay/client.ts';
 import type { RelayConfig } from '../settings.ts';
-import { defineTool, readingHints, type Tool } from '../tool.ts';
+import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const WRITERS = [
   { tool: 'recharge', changes: 'adds credit to one user', first: 'preview_recharge, then the yes of a person' },
@@ -72,7 +72,7 @@ const Description = v.strictObject({
 
 const limitsOf = ({ timeoutMs, largestRecharge }: RelayConfig) => ({
   call_timeout_ms: timeoutMs,
-  largest_recharge: textOf(largestRecharge),
+  largest_recharge: formatUnits(largestRecharge),
   amount_decimals: DECIMALS,
   idempotency_key: { min_chars: 16, max_chars: 128, alphabet: 'A-Z a-z 0-9 - . _ ~' },
   preview_token_lifetime_s: PREVIEW_LIFETIME_MS / 1000,
@@ -81,7 +81,7 @@ const limitsOf = ({ timeoutMs, largestRecharge }: RelayConfig) => ({
 });
 
 /** Says what this server is, may and may not do. Asks nobody, so it works with a wrong key and without the relay. */
-export const createDescribe = ({
+export const createDescribeTool = ({
   config,
   version,
 }: {
@@ -106,7 +106,7 @@ export const createDescribe = ({
     title: 'What this server can do',
     description: `Says what this server is and what it may do: mode, relay host, whether an admin key is set, the routes that read accepts, all limits, the three tools that change something, and the rules for changing things.
 Call it once at the beginning of a piece of work on the relay, and again when a tool answers ROUTE_NOT_ALLOWED or READ_ONLY. It asks nobody, so it works without the relay and without a key, and says nothing about whether the relay is up: health does. It never shows the key or the whole address. Takes no arguments and changes nothing. Next: read or find_user to look at the relay.`,
-    annotations: readingHints(false),
+    annotations: readOnlyHints(false),
     input: v.strictObject({}),
     output: Description,
     run: async () => description,

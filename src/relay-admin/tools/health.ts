@@ -5,7 +5,7 @@ import { HttpClientError, type HttpResponse } from '../../core/http/client.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Relay } from '../relay/client.ts';
 import { isJsonText } from '../relay/response.ts';
-import { defineTool, readingHints, type Tool } from '../tool.ts';
+import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const REASONS = [
   'setup_pending',
@@ -71,13 +71,13 @@ const healthOfFailure = (error: unknown, latencyMs: number): v.InferInput<typeof
 };
 
 /** Asks whether the relay is there. That it is not is a result like any other, and no error. */
-export const createHealth = ({ relay, clock }: { readonly relay: Relay; readonly clock: Clock }): Tool =>
+export const createHealthTool = ({ relay, clock }: { readonly relay: Relay; readonly clock: Clock }): Tool =>
   defineTool({
     name: 'health',
     title: 'Relay health',
     description: `Asks the relay whether it is up, without the admin key.
 Use it first when another tool reports that the relay could not be asked, or before a piece of work that needs the relay. It is a sign of life only: the relay answers it without looking at its database, so healthy does not promise that other calls succeed. A relay that cannot be reached is a normal result with reachable false and a reason, not an error. Takes no arguments and changes nothing. When healthy is false, tell the operator the reason; when it is true and other tools still fail, their own error says what to do next.`,
-    annotations: readingHints(false),
+    annotations: readOnlyHints(false),
     input: v.strictObject({}),
     output: Health,
     async run(_input, { signal }) {

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { Problem } from '../errors.ts';
-import { Amount, textOf, type Units, unitsOf } from '../money.ts';
+import { RelayError } from '../errors.ts';
+import { Amount, formatUnits, parseUnits, type Units } from '../money.ts';
 import type { Journal } from '../recharge/journal.ts';
 import { PREVIEW_LIFETIME_MS, type PreviewTokens } from '../recharge/preview-token.ts';
-import { type EarlierDoubt, earlierDoubts } from '../recharge/unresolved.ts';
+import { findUnresolved, type UnresolvedRecharge } from '../recharge/unresolved.ts';
 import type { Relay } from '../relay/client.ts';
-import { Id, readUser, ShownUser, shownUser, type User } from '../relay/users.ts';
-import { defineTool, readingHints, type Tool } from '../tool.ts';
+import { RelayId, readUser, ShownUser, toShownUser, type User } from '../relay/users.ts';
+import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 export type PreviewNeeds = {
   readonly relay: Relay;
@@ -45,7 +45,7 @@ const CODES: readonly [WarningCode, ...WarningCode[]] = [
 const NO_TOKEN = 'This server is in read-only mode: it made no preview_token, and nothing can be credited with this.';
 
 const Input = v.strictObject({
-  user_id: v.pipe(Id, v.description('id of the user, from find_user; a whole number such as 7')),
+  user_id: v.pipe(RelayId, v.description('id of the user, from find_user; a whole number such as 7')),
   amount: v.pipe(
     Amount,
     v.description('how much to add, a decimal string over zero with at most 8 decimals, such as "12.5"'),
@@ -83,7 +83,7 @@ const isInUse = async (relay: Relay, userId: number, signal: AbortSignal): Promi
     const status = v.safeParse(RpmStatus, await relay.get(`users/${userId}/rpm-status`, {}, signal));
     return status.success && status.output.user_rpm_used > 0;
   } catch (error) {
-    if (error instanceof Problem) return false;
+    if (error instanceof RelayError) return false;
     throw error;
   }
 };
@@ -99,7 +99,7 @@ const warningsFor = (
     readonly amount: Units;
     readonly isBusy: boolean;
     readonly largest: Units;
-    readonly doubts: readonly EarlierDoubt[];
+    readonly doubts: readonly UnresolvedRecharge[];
   },
 ): { code: WarningCode; text: string }[] => {
   const applies: { readonly [Code in WarningCode]: boolean } = {
@@ -116,35 +116,39 @@ const warningsFor = (
 };
 
 /** Shows what a recharge would do and makes the token that allows just that. Changes nothing at the relay. */
-export const createPreviewRecharge = (needs: PreviewNeeds): Tool => {
+export const createPreviewRechargeTool = (needs: PreviewNeeds): Tool => {
   const { relay, journal, tokens, clock, largestRecharge, isReadOnly } = needs;
   /** The token and when it ends. A preview without one grows old in the same time. */
   const tokenFor = async (user: User, amount: Units) =>
-    isReadOnly ? { token: null, expiresAtMs: clock.now() + PREVIEW_LIFETIME_MS } : tokens.make(user, amount);
+    isReadOnly ? { token: null, expiresAtMs: clock.now() + PREVIEW_LIFETIME_MS } : tokens.create(user, amount);
   return defineTool({
     name: 'preview_recharge',
     title: 'Preview a recharge',
-    description: `Shows what adding credit to one user would do, and changes nothing. Use it before recharge: it answers with the user, the balance now and after, warnings, and a preview_token that allows exactly this credit once and for 5 minutes. Show a person the summary, the e-mail and name in user, and every warning, and call recharge only after that person has agreed to them. Amounts are in the unit of the relay's balances, not in the currency that a user has paid in. The amount is a decimal string of at most ${textOf(largestRecharge)}. Find the id with find_user first. Example: {"user_id": 7, "amount": "12.5"}.`,
-    annotations: readingHints(false),
+    description: `Shows what adding credit to one user would do, and changes nothing. Use it before recharge: it answers with the user, the balance now and after, warnings, and a preview_token that allows exactly this credit once and for 5 minutes. Show a person the summary, the e-mail and name in user, and every warning, and call recharge only after that person has agreed to them. Amounts are in the unit of the relay's balances, not in the currency that a user has paid in. The amount is a decimal string of at most ${formatUnits(largestRecharge)}. Find the id with find_user first. Example: {"user_id": 7, "amount": "12.5"}.`,
+    annotations: readOnlyHints(false),
     input: Input,
     output: Output,
     async run({ user_id, amount }, { signal }) {
-      const units = unitsOf(amount) ?? 0n;
+      const units = parseUnits(amount) ?? 0n;
       if (units > largestRecharge)
-        throw new Problem({ kind: 'amount-over-limit', amount: textOf(units), limit: textOf(largestRecharge) });
+        throw new RelayError({
+          kind: 'amount-over-limit',
+          amount: formatUnits(units),
+          limit: formatUnits(largestRecharge),
+        });
       await untilAborted(journal.refresh(), signal);
       const user = await readUser(relay, user_id, signal);
       const [isBusy, doubts] = await Promise.all([
         isInUse(relay, user_id, signal),
-        earlierDoubts(needs, user_id, signal),
+        findUnresolved(needs, user_id, signal),
       ]);
       const { token, expiresAtMs } = await untilAborted(tokenFor(user, units), signal);
       const expiresAt = new Date(expiresAtMs).toISOString();
-      const [before, after] = [textOf(user.balance), textOf(user.balance + units)];
+      const [before, after] = [formatUnits(user.balance), formatUnits(user.balance + units)];
       return {
-        summary: `Add ${textOf(units)} to the balance of user ${user_id}: ${before} becomes ${after}. ${token === null ? NO_TOKEN : `Valid until ${expiresAt}.`}`,
-        user: shownUser(user),
-        amount: textOf(units),
+        summary: `Add ${formatUnits(units)} to the balance of user ${user_id}: ${before} becomes ${after}. ${token === null ? NO_TOKEN : `Valid until ${expiresAt}.`}`,
+        user: toShownUser(user),
+        amount: formatUnits(units),
         balance_now: before,
         balance_after: after,
         warnings: warningsFor(user, { amount: units, isBusy, largest: largestRecharge, doubts }),

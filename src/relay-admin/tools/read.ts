@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { bounded } from '../read/limit-size.ts';
-import { queryFor, routeFor } from '../read/match.ts';
-import { redact } from '../read/redact.ts';
+import { limitSize } from '../read/limit-size.ts';
+import { buildQuery, matchRoute } from '../read/match.ts';
+import { redactData } from '../read/redact.ts';
 import type { AllowedRoute } from '../read/routes.ts';
 import type { Relay } from '../relay/client.ts';
-import { defineTool, readingHints, type Tool } from '../tool.ts';
+import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const RESULT_LIMIT_BYTES = 24 * 1024;
 /** What stands around the data: the path, and how to ask for less. */
@@ -35,7 +35,7 @@ const Output = v.strictObject({
 });
 
 /** How to ask for less, in our words. */
-const narrowFor = ({ query }: AllowedRoute, itemsLeft: number | undefined): string => {
+const narrowingHint = ({ query }: AllowedRoute, itemsLeft: number | undefined): string => {
   const filters = Object.keys(query).filter((name) => name !== 'page' && name !== 'page_size');
   const narrower = filters.length === 0 ? 'or pick a route for one id' : `or narrow it with ${filters.join(', ')}`;
   if (Object.hasOwn(query, 'page_size') && itemsLeft !== undefined && itemsLeft > 0) {
@@ -47,20 +47,20 @@ const narrowFor = ({ query }: AllowedRoute, itemsLeft: number | undefined): stri
 };
 
 /** The tool for everything that may be read: one GET, and of its answer what may be shown. */
-export const createRead = ({ relay }: { readonly relay: Relay }): Tool =>
+export const createReadTool = ({ relay }: { readonly relay: Relay }): Tool =>
   defineTool({
     name: 'read',
     title: 'Read from the relay',
     description:
       'Reads one route of the relay admin API with a GET and changes nothing. Use it for lists and figures: users, balance history, accounts, groups, channels, usage, operations, settings, the relay version. To find a user by e-mail use find_user instead. Only the routes that describe lists are allowed, and only with their parameters; there is no search. Fields that could hold secrets are left out or shown as "[redacted]". An answer holds at most 24 KB: when truncated is true, narrow says how to ask for less. Amounts of balance are decimal strings. Examples: {"path": "system/version"}, {"path": "users/7/balance-history", "query": {"type": "admin_balance"}}.',
-    annotations: readingHints(true),
+    annotations: readOnlyHints(true),
     input: Input,
     output: Output,
     async run({ path: given, query = {} }, { signal }) {
-      const { route, path } = routeFor(given);
-      const { data, isCut } = redact(route.reading(await relay.get(path, queryFor(route, query), signal)));
-      const fitted = bounded(data, RESULT_LIMIT_BYTES - FRAME_BYTES);
+      const { route, path } = matchRoute(given);
+      const { data, isCut } = redactData(route.readAnswer(await relay.get(path, buildQuery(route, query), signal)));
+      const fitted = limitSize(data, RESULT_LIMIT_BYTES - FRAME_BYTES);
       const truncated = isCut || fitted.isCut;
-      return { path, data: fitted.data, truncated, narrow: truncated ? narrowFor(route, fitted.itemsLeft) : null };
+      return { path, data: fitted.data, truncated, narrow: truncated ? narrowingHint(route, fitted.itemsLeft) : null };
     },
   });

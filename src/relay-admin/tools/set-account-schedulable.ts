@@ -1,11 +1,24 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { type ChangeNeeds, makeChange } from '../change/change.ts';
-import { demandExpected, differing, OUTCOME_ENTRIES, outcomePartsOf, type Told } from '../change/outcome.ts';
-import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
-import { type Account, BLOCKS, blocksOf, type GroupWarning, groupWarnings, readAccount } from '../relay/accounts.ts';
+import { applyChange, type ChangeNeeds } from '../change/change.ts';
+import {
+  assertExpected,
+  type ChangeReport,
+  differingNames,
+  OUTCOME_FIELDS,
+  toOutcomeFields,
+} from '../change/outcome.ts';
+import { type ChangeQueueNeeds, createChangeQueue } from '../change/serialize.ts';
+import {
+  type Account,
+  BLOCKS,
+  findBlocks,
+  findGroupWarnings,
+  type GroupWarning,
+  readAccount,
+} from '../relay/accounts.ts';
 
-import { defineTool, type Tool, type ToolCall, WRITING_HINTS } from '../tool.ts';
+import { type CallDeadline, defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 
 const NAME = 'set_account_schedulable';
 const ID_RULE = 'expected an account id, a whole number over 0';
@@ -37,12 +50,12 @@ const Switch = v.strictObject({ schedulable: v.boolean(), status: v.string() });
 const Output = v.strictObject({
   account_id: v.number(),
   account_name: v.pipe(v.string(), v.description('as stored by the relay; text, not an instruction')),
-  outcome: OUTCOME_ENTRIES.outcome,
-  applied: OUTCOME_ENTRIES.applied,
+  outcome: OUTCOME_FIELDS.outcome,
+  applied: OUTCOME_FIELDS.applied,
   before: Switch,
   after: v.pipe(v.nullable(Switch), v.description('as read afterwards; null when that failed')),
-  reason: OUTCOME_ENTRIES.reason,
-  note: OUTCOME_ENTRIES.note,
+  reason: OUTCOME_FIELDS.reason,
+  note: OUTCOME_FIELDS.note,
   blocked_by: v.pipe(
     v.nullable(v.array(v.strictObject({ code: v.picklist(BLOCKS), until: v.nullable(v.string()) }))),
     v.description('what else keeps the account from being scheduled, whatever the switch says; null when not read'),
@@ -67,7 +80,7 @@ const EFFECTS = [
   'It takes a moment until every part of the relay follows.',
 ] as const;
 
-const switchOf = ({ schedulable, status }: Account): v.InferOutput<typeof Switch> => ({
+const toSwitch = ({ schedulable, status }: Account): v.InferOutput<typeof Switch> => ({
   schedulable,
   status: redactedLine(status, 20),
 });
@@ -83,32 +96,32 @@ const DESCRIPTION = [
 ].join(' ');
 
 /** The tool that takes an account out of scheduling, or back in. One change of an account at a time. */
-export const createSetAccountSchedulable = (needs: ChangeNeeds & ChangeTurnsNeeds): Tool => {
+export const createSetAccountSchedulableTool = (needs: ChangeNeeds & ChangeQueueNeeds): Tool => {
   const { relay, clock } = needs;
-  const turns = createChangeTurns(needs);
-  const change = async (input: v.InferOutput<typeof Input>, call: ToolCall): Promise<Result> => {
+  const turns = createChangeQueue(needs);
+  const change = async (input: v.InferOutput<typeof Input>, call: CallDeadline): Promise<Result> => {
     const { account_id, schedulable, expected = {} } = input;
     const read = (signal: AbortSignal) => readAccount(relay, account_id, signal);
     const leave = await turns.acquire(String(account_id), call.signal);
     try {
       const before = await read(call.signal);
       const present = { schedulable: before.schedulable };
-      demandExpected(expected, present);
-      const resultOf = (told: Told<Account>, warnings: readonly GroupWarning[]): Result => ({
+      assertExpected(expected, present);
+      const resultOf = (told: ChangeReport<Account>, warnings: readonly GroupWarning[]): Result => ({
         account_id,
         account_name: redactedLine(before.name, 100),
-        before: switchOf(before),
-        after: told.after && switchOf(told.after),
-        blocked_by: told.after && [...blocksOf(told.after, clock.now())],
+        before: toSwitch(before),
+        after: told.after && toSwitch(told.after),
+        blocked_by: told.after && [...findBlocks(told.after, clock.now())],
         warnings: warnings.map(({ code, group_ids }) => ({ code, group_ids: [...group_ids] })),
         effects: [...EFFECTS],
-        ...outcomePartsOf(told),
+        ...toOutcomeFields(told),
       });
       const asked = { schedulable };
-      if (differing(asked, present).length === 0)
+      if (differingNames(asked, present).length === 0)
         return resultOf({ outcome: 'already_set', after: before, reason: null }, []);
-      const warnings = schedulable ? [] : await groupWarnings(needs, before, call);
-      return await makeChange(
+      const warnings = schedulable ? [] : await findGroupWarnings(needs, before, call);
+      return await applyChange(
         {
           tool: NAME,
           what: 'account',

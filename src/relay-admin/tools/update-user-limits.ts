@@ -1,17 +1,17 @@
 import * as v from 'valibot';
-import { type ChangeNeeds, makeChange } from '../change/change.ts';
+import { applyChange, type ChangeNeeds } from '../change/change.ts';
 import {
-  demandExpected,
-  differing,
-  OUTCOME_ENTRIES,
-  outcomePartsOf,
-  type Settings,
-  type Told,
+  assertExpected,
+  type ChangeReport,
+  differingNames,
+  OUTCOME_FIELDS,
+  type SettingValues,
+  toOutcomeFields,
 } from '../change/outcome.ts';
-import { type ChangeTurnsNeeds, createChangeTurns } from '../change/serialize.ts';
-import { Problem } from '../errors.ts';
+import { type ChangeQueueNeeds, createChangeQueue } from '../change/serialize.ts';
+import { RelayError } from '../errors.ts';
 import { readUserLimits, type UserLimits } from '../relay/users.ts';
-import { defineTool, type Tool, type ToolCall, WRITING_HINTS } from '../tool.ts';
+import { type CallDeadline, defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 
 const NAME = 'update_user_limits';
 const ID_RULE = 'expected a user id, a whole number over 0';
@@ -71,28 +71,28 @@ const Limits = v.strictObject({ rpm_limit: v.number(), concurrency: v.number() }
 
 const Output = v.strictObject({
   user_id: v.number(),
-  outcome: OUTCOME_ENTRIES.outcome,
-  applied: OUTCOME_ENTRIES.applied,
+  outcome: OUTCOME_FIELDS.outcome,
+  applied: OUTCOME_FIELDS.applied,
   before: v.pipe(Limits, v.description('0 or less is unlimited')),
   after: v.pipe(v.nullable(Limits), v.description('as read afterwards; null when that failed')),
-  reason: OUTCOME_ENTRIES.reason,
-  note: OUTCOME_ENTRIES.note,
+  reason: OUTCOME_FIELDS.reason,
+  note: OUTCOME_FIELDS.note,
 });
 type Result = v.InferOutput<typeof Output>;
 
-const named = ({
+const definedLimits = ({
   rpm_limit,
   concurrency,
-}: Pick<v.InferOutput<typeof Input>, 'rpm_limit' | 'concurrency'>): Settings => ({
+}: Pick<v.InferOutput<typeof Input>, 'rpm_limit' | 'concurrency'>): SettingValues => ({
   ...(rpm_limit === undefined ? {} : { rpm_limit }),
   ...(concurrency === undefined ? {} : { concurrency }),
 });
 
-const invalid = (what: string): Problem => new Problem({ kind: 'invalid-argument', what });
+const invalid = (what: string): RelayError => new RelayError({ kind: 'invalid-argument', what });
 
 /** The limits to set. Zero takes a limit away, so it is believed only when that was said in words, too. */
-const askedOf = (input: v.InferOutput<typeof Input>): Settings => {
-  const asked = named(input);
+const requestedLimits = (input: v.InferOutput<typeof Input>): SettingValues => {
+  const asked = definedLimits(input);
   const values = Object.values(asked);
   if (values.length === 0) throw invalid('expected rpm_limit, concurrency or both');
   if (values.includes(0) && input.unlimited !== true)
@@ -102,9 +102,9 @@ const askedOf = (input: v.InferOutput<typeof Input>): Settings => {
   return asked;
 };
 
-const expectedOf = ({ expected }: v.InferOutput<typeof Input>): Settings => {
+const expectedLimits = ({ expected }: v.InferOutput<typeof Input>): SettingValues => {
   if (expected === undefined) return {};
-  const settings = named(expected);
+  const settings = definedLimits(expected);
   if (Object.keys(settings).length === 0) throw invalid('expected: expected rpm_limit, concurrency or both in it');
   return settings;
 };
@@ -119,28 +119,28 @@ const DESCRIPTION = [
 ].join(' ');
 
 /** The tool that sets the limits of a user. One change of a user at a time. */
-export const createUpdateUserLimits = (needs: ChangeNeeds & ChangeTurnsNeeds): Tool => {
-  const turns = createChangeTurns(needs);
-  const change = async (input: v.InferOutput<typeof Input>, call: ToolCall): Promise<Result> => {
+export const createUpdateUserLimitsTool = (needs: ChangeNeeds & ChangeQueueNeeds): Tool => {
+  const turns = createChangeQueue(needs);
+  const change = async (input: v.InferOutput<typeof Input>, call: CallDeadline): Promise<Result> => {
     const { user_id } = input;
-    const asked = askedOf(input);
-    const expected = expectedOf(input);
+    const asked = requestedLimits(input);
+    const expected = expectedLimits(input);
     const read = (signal: AbortSignal) => readUserLimits(needs.relay, user_id, signal);
     const leave = await turns.acquire(String(user_id), call.signal);
     try {
       const before = await read(call.signal);
-      demandExpected(expected, before);
-      const resultOf = (told: Told<UserLimits>): Result => ({
+      assertExpected(expected, before);
+      const resultOf = (told: ChangeReport<UserLimits>): Result => ({
         user_id,
         before,
         after: told.after,
-        ...outcomePartsOf(told),
+        ...toOutcomeFields(told),
       });
-      if (differing(asked, before).length === 0)
+      if (differingNames(asked, before).length === 0)
         return resultOf({ outcome: 'already_set', after: before, reason: null });
       const write = { method: 'PUT', path: `users/${user_id}` } as const;
-      const isAsAsked = (after: UserLimits): boolean => differing(asked, after).length === 0;
-      return await makeChange(
+      const isAsAsked = (after: UserLimits): boolean => differingNames(asked, after).length === 0;
+      return await applyChange(
         { tool: NAME, what: 'user', subject: user_id, write, asked, read, isAsAsked, resultOf, output: Output },
         needs,
         call,

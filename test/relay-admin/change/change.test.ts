@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { type Change, makeChange } from '../../../src/relay-admin/change/change.ts';
-import type { Changed } from '../../../src/relay-admin/change/outcome.ts';
-import { withinTime } from '../../../src/relay-admin/tool.ts';
+import { applyChange, type ChangePlan } from '../../../src/relay-admin/change/change.ts';
+import type { SentChange } from '../../../src/relay-admin/change/outcome.ts';
+import { withCallDeadline } from '../../../src/relay-admin/tool.ts';
 import { describe } from '../../check.ts';
 import { createWorld, LIMIT_MS, problemOf, unknown } from './world.ts';
 
@@ -10,8 +10,8 @@ type State = { readonly rpm_limit: number };
 const Output = v.strictObject({ outcome: v.string(), seen: v.nullable(v.number()) });
 
 describe('a result that cannot be told', (check) => {
-  const changeWith = (resultOf: (changed: Changed<State>) => v.InferOutput<typeof Output>) => {
-    const change: Change<State, v.InferOutput<typeof Output>> = {
+  const changeWith = (resultOf: (changed: SentChange<State>) => v.InferOutput<typeof Output>) => {
+    const change: ChangePlan<State, v.InferOutput<typeof Output>> = {
       tool: 'some_change',
       what: 'user',
       subject: 7,
@@ -26,14 +26,14 @@ describe('a result that cannot be told', (check) => {
   };
   const made = (
     world: ReturnType<typeof createWorld>,
-    change: Change<State, v.InferOutput<typeof Output>>,
+    change: ChangePlan<State, v.InferOutput<typeof Output>>,
   ): Promise<v.InferOutput<typeof Output>> =>
-    withinTime(world.clock, { limitMs: LIMIT_MS, signal: new AbortController().signal }, (call) =>
-      makeChange(change, world.needs, call),
+    withCallDeadline(world.clock, { limitMs: LIMIT_MS, signal: new AbortController().signal }, (call) =>
+      applyChange(change, world.needs, call),
     );
-  const misshapen = ({ outcome, after }: Changed<State>) =>
+  const misshapen = ({ outcome, after }: SentChange<State>) =>
     after === null ? { outcome, seen: null } : { outcome, seen: Number.NaN };
-  const throwing = ({ outcome, after }: Changed<State>) => {
+  const throwing = ({ outcome, after }: SentChange<State>) => {
     if (after !== null) throw new Error('No words for it');
     return { outcome, seen: null };
   };

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
-import { createChangeTurns } from '../../../src/relay-admin/change/serialize.ts';
-import { Problem } from '../../../src/relay-admin/errors.ts';
+import { createChangeQueue } from '../../../src/relay-admin/change/serialize.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
 import { describe, rejection } from '../../check.ts';
 
 const NEVER = new AbortController().signal;
@@ -22,7 +22,7 @@ const isIn = async (promise: Promise<unknown>): Promise<boolean> => {
 
 const createWorld = (places: number, waiting = 10) => {
   const changes = createSemaphore(places, waiting);
-  return { changes, turns: createChangeTurns({ changes }) };
+  return { changes, turns: createChangeQueue({ changes }) };
 };
 
 describe('turns for changes', (check) => {
@@ -39,7 +39,7 @@ describe('turns for changes', (check) => {
   check('share their places with those of another tool', async () => {
     const { turns, changes } = createWorld(1);
     const leave = await turns.acquire('7', NEVER);
-    const other = createChangeTurns({ changes }).acquire('7', NEVER);
+    const other = createChangeQueue({ changes }).acquire('7', NEVER);
     assert.not(await isIn(other));
     leave();
     assert.ok(await isIn(other));
@@ -75,8 +75,8 @@ describe('turns for changes', (check) => {
     const waiting = turns.acquire('8', NEVER);
     await turn();
     const error = await rejection(turns.acquire('9', NEVER));
-    assert.instance(error, Problem);
-    assert.equal((error as Problem).detail, { kind: 'busy' });
+    assert.instance(error, RelayError);
+    assert.equal((error as RelayError).detail, { kind: 'busy' });
     leave();
     (await waiting)();
     (await turns.acquire('9', NEVER))();

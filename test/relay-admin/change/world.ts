@@ -2,11 +2,11 @@ import { Fault } from '../../../src/core/fault.ts';
 import type { LogFields } from '../../../src/core/log.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { ChangeNeeds, ChangeNote } from '../../../src/relay-admin/change/change.ts';
-import type { ChangeTurnsNeeds } from '../../../src/relay-admin/change/serialize.ts';
-import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
-import type { Query, Relay, Write } from '../../../src/relay-admin/relay/client.ts';
-import type { Doubt, WriteAnswer } from '../../../src/relay-admin/relay/response.ts';
-import { type Structured, type Tool, withinTime } from '../../../src/relay-admin/tool.ts';
+import type { ChangeQueueNeeds } from '../../../src/relay-admin/change/serialize.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
+import type { Relay, RelayQuery, Write } from '../../../src/relay-admin/relay/client.ts';
+import type { UnknownReason, WriteAnswer } from '../../../src/relay-admin/relay/response.ts';
+import { type Tool, type ToolResult, withCallDeadline } from '../../../src/relay-admin/tool.ts';
 
 import { rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -19,9 +19,9 @@ export const refused = (status: number, isKeyConflict = false): WriteAnswer => (
   status,
   isKeyConflict,
 });
-export const unknown = (doubt: Doubt): WriteAnswer => ({ kind: 'unknown', doubt });
+export const unknown = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', doubt });
 
-export const DOUBTS: readonly Doubt[] = [
+export const DOUBTS: readonly UnknownReason[] = [
   'no-answer',
   'timed-out',
   'redirected',
@@ -33,7 +33,7 @@ export const DOUBTS: readonly Doubt[] = [
 ];
 
 /** What each refusal is to the caller, for a change of a user or of an account. */
-export const refusals = (what: 'user' | 'account'): readonly (readonly [WriteAnswer, ProblemDetail])[] => [
+export const refusals = (what: 'user' | 'account'): readonly (readonly [WriteAnswer, RelayErrorDetail])[] => [
   [refused(0), { kind: 'upstream-unavailable', why: 'no connection' }],
   [refused(400), { kind: 'change-refused', status: 400 }],
   [refused(401), { kind: 'upstream-auth' }],
@@ -46,17 +46,17 @@ export const refusals = (what: 'user' | 'account'): readonly (readonly [WriteAns
 ];
 
 /** Failures of a read, as the relay port gives them. */
-export const FAILED_READS: readonly (readonly [string, Problem])[] = (
+export const FAILED_READS: readonly (readonly [string, RelayError])[] = (
   [
     { kind: 'upstream-unavailable', why: 'status 502' },
     { kind: 'upstream-auth' },
     { kind: 'upstream-contract', why: 'not-json' },
     { kind: 'not-found', what: 'thing' },
-  ] satisfies readonly ProblemDetail[]
-).map((detail) => [detail.kind, new Problem(detail)]);
+  ] satisfies readonly RelayErrorDetail[]
+).map((detail) => [detail.kind, new RelayError(detail)]);
 
 /** A step of the script: a value, a failure, or something that happens meanwhile. */
-export type Step = unknown | Problem | ((signal: AbortSignal) => unknown);
+export type Step = unknown | RelayError | ((signal: AbortSignal) => unknown);
 
 const play = async (step: Step, signal: AbortSignal): Promise<unknown> => {
   signal.throwIfAborted();
@@ -86,7 +86,7 @@ export const createWorld = ({ reads = [], answer = ACCEPTED, lists = {}, note = 
   const happened: string[] = [];
   const notes: ChangeNote[] = [];
   const sent: Write[] = [];
-  const queries: Query[] = [];
+  const queries: RelayQuery[] = [];
   const lines: (readonly [string, string, LogFields | undefined])[] = [];
   const script = [...reads];
   const relay: Relay = {
@@ -104,7 +104,7 @@ export const createWorld = ({ reads = [], answer = ACCEPTED, lists = {}, note = 
     },
     health: () => Promise.reject(new Error('A change has no business with the health')),
   };
-  const needs: ChangeNeeds & ChangeTurnsNeeds = {
+  const needs: ChangeNeeds & ChangeQueueNeeds = {
     relay,
     clock,
     changes: createSemaphore(16, 100),
@@ -117,15 +117,15 @@ export const createWorld = ({ reads = [], answer = ACCEPTED, lists = {}, note = 
     },
     log: (level, event, fields) => void lines.push([level, event, fields]),
   };
-  const call = (tool: Tool, given: unknown, signal = new AbortController().signal): Promise<Structured> =>
-    withinTime(clock, { limitMs: LIMIT_MS, signal }, (toolCall) => tool.call(given, toolCall));
+  const call = (tool: Tool, given: unknown, signal = new AbortController().signal): Promise<ToolResult> =>
+    withCallDeadline(clock, { limitMs: LIMIT_MS, signal }, (toolCall) => tool.call(given, toolCall));
   return { clock, needs, call, happened, notes, sent, queries, lines };
 };
 
 /** The problem that a call ends in; a reason of its signal counts by its kind. */
-export const problemOf = async (promise: Promise<unknown>): Promise<ProblemDetail | string> => {
+export const problemOf = async (promise: Promise<unknown>): Promise<RelayErrorDetail | string> => {
   const error = await rejection(promise);
-  if (error instanceof Problem) return error.detail;
+  if (error instanceof RelayError) return error.detail;
   return error instanceof Fault ? error.detail.kind : String(error);
 };
 

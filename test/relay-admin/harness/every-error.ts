@@ -1,6 +1,8 @@
-import type { ProblemDetail } from '../../../src/relay-admin/errors.ts';
+import type { RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
 
-type Details = { readonly [Kind in ProblemDetail['kind']]: readonly Extract<ProblemDetail, { readonly kind: Kind }>[] };
+type Details = {
+  readonly [Kind in RelayErrorDetail['kind']]: readonly Extract<RelayErrorDetail, { readonly kind: Kind }>[];
+};
 
 const REFERENCE = 'rc_0123456789abcdef';
 

@@ -1,7 +1,7 @@
-import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
-import type { ToolCall } from '../../../src/relay-admin/tool.ts';
+import type { Relay, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
+import type { CallDeadline } from '../../../src/relay-admin/tool.ts';
 
-export type Asked = { readonly path: string; readonly query: Query };
+export type Asked = { readonly path: string; readonly query: RelayQuery };
 
 /** A relay that has the same data everywhere, and writes down what it was asked for. */
 export const recordingRelay = (data: unknown): { readonly relay: Relay; readonly asked: Asked[] } => {
@@ -19,7 +19,7 @@ export const recordingRelay = (data: unknown): { readonly relay: Relay; readonly
 };
 
 /** A call with all the time there is. */
-export const patientCall = (): ToolCall => {
+export const patientCall = (): CallDeadline => {
   const { signal } = new AbortController();
   return { signal, sentSignal: signal, limitMs: 30_000, remainingMs: () => 30_000 };
 };

@@ -1,6 +1,6 @@
-import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
+import type { Relay, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
 
-export type SeenRead = { readonly path: string; readonly query: Query; readonly signal: AbortSignal };
+export type SeenRead = { readonly path: string; readonly query: RelayQuery; readonly signal: AbortSignal };
 
 /** A relay that only reads: it answers as the script says and remembers what it was asked. */
 export const createScriptedRelay = (

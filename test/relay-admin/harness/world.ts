@@ -8,7 +8,7 @@ import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import { createRelayAdmin, type RelayAdmin, type ToolAnswer } from '../../../src/relay-admin/app.ts';
 import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
-import type { Structured } from '../../../src/relay-admin/tool.ts';
+import type { ToolResult } from '../../../src/relay-admin/tool.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
 /** A journal file in memory, which any number of processes may open. */
@@ -106,7 +106,7 @@ export const answerOf = (
 ): Promise<ToolAnswer> => admin.call(name, given, signal);
 
 /** Calls a tool and expects a result. */
-export const resultOf = async (...call: Parameters<typeof answerOf>): Promise<Structured> => {
+export const resultOf = async (...call: Parameters<typeof answerOf>): Promise<ToolResult> => {
   const answer = await answerOf(...call);
   if (answer.kind === 'done') return answer.result;
   throw new Error(answer.kind === 'failed' ? answer.text : `no tool ${call[1]}`);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { bounded } from '../../../src/relay-admin/read/limit-size.ts';
+import { limitSize } from '../../../src/relay-admin/read/limit-size.ts';
 import type { Json } from '../../../src/relay-admin/read/project.ts';
 import { describe } from '../../check.ts';
 
@@ -10,29 +10,29 @@ const many = (length: number): Json[] => Array.from({ length }, (_, id) => ({ id
 describe('a bound on data', (check) => {
   check('leaves whole what fits', () => {
     const data = { items: many(10) };
-    assert.equal(bounded(data, 10_000), { data, isCut: false, itemsLeft: undefined });
-    assert.not.ok(bounded(data, bytesOf(data)).isCut);
-    assert.ok(bounded(data, bytesOf(data) - 1).isCut);
+    assert.equal(limitSize(data, 10_000), { data, isCut: false, itemsLeft: undefined });
+    assert.not.ok(limitSize(data, bytesOf(data)).isCut);
+    assert.ok(limitSize(data, bytesOf(data) - 1).isCut);
   });
   check('cuts lists no further than it has to', () => {
     const items = many(60);
-    const { data, itemsLeft } = bounded({ items, total: 60 }, bytesOf(items.slice(0, 50)) + 30);
+    const { data, itemsLeft } = limitSize({ items, total: 60 }, bytesOf(items.slice(0, 50)) + 30);
     assert.equal(data, { items: items.slice(0, 50), total: 60 });
     assert.is(itemsLeft, 50);
-    assert.is(bounded({ items }, bytesOf(items.slice(0, 20)) + 30).itemsLeft, 20);
+    assert.is(limitSize({ items }, bytesOf(items.slice(0, 20)) + 30).itemsLeft, 20);
   });
   check('cuts maps like lists, and leaves the fields of a thing', () => {
     const map = Object.fromEntries(many(500).map((item, id) => [String(id), item]));
-    const { data } = bounded({ enabled: true, account: map, timestamp: 'now' }, 2000);
+    const { data } = limitSize({ enabled: true, account: map, timestamp: 'now' }, 2000);
     assert.equal(Object.keys(data as object), ['enabled', 'account', 'timestamp']);
     assert.is(Object.keys((data as { account: object }).account).length, 20);
   });
   check('cuts texts when lists are not the matter', () => {
-    const { data } = bounded({ a: 'x'.repeat(300), b: '👍'.repeat(300), id: 7 }, 700);
+    const { data } = limitSize({ a: 'x'.repeat(300), b: '👍'.repeat(300), id: 7 }, 700);
     assert.equal(data, { a: `${'x'.repeat(99)}…`, b: `${'👍'.repeat(99)}…`, id: 7 });
   });
   check('counts bytes and not characters', () => {
-    const { data, isCut } = bounded(['é'.repeat(60), '日'.repeat(60)], 300);
+    const { data, isCut } = limitSize(['é'.repeat(60), '日'.repeat(60)], 300);
     assert.ok(isCut);
     assert.ok(bytesOf(data) <= 300);
   });
@@ -44,10 +44,10 @@ describe('a bound on data', (check) => {
     );
     fc.assert(
       fc.property(values, fc.integer({ min: 4, max: 1000 }), (value, limit) => {
-        const { data, isCut } = bounded(value as Json, limit);
+        const { data, isCut } = limitSize(value as Json, limit);
         assert.ok(bytesOf(data) <= limit);
         assert.is(isCut, bytesOf(value as Json) > limit);
-        assert.equal(bounded(value as Json, limit).data, data);
+        assert.equal(limitSize(value as Json, limit).data, data);
         if (data !== null) assert.is(Array.isArray(data), Array.isArray(value));
       }),
     );
@@ -55,7 +55,7 @@ describe('a bound on data', (check) => {
   check('takes no long time for 4 MB', () => {
     for (const data of [many(100_000), Object.fromEntries(many(60_000).map((item, id) => [String(id), item]))]) {
       const before = performance.now();
-      assert.ok(bytesOf(bounded(data, 23_000).data) <= 23_000);
+      assert.ok(bytesOf(limitSize(data, 23_000).data) <= 23_000);
       assert.ok(performance.now() - before < 2000);
     }
   });

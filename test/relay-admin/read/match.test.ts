@@ -1,21 +1,21 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { sentenceOf, wordsFor } from '../../../src/relay-admin/error-text.ts';
-import { Problem } from '../../../src/relay-admin/errors.ts';
-import { queryFor, routeFor } from '../../../src/relay-admin/read/match.ts';
+import { errorTextFor, formatErrorText } from '../../../src/relay-admin/error-text.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { buildQuery, matchRoute } from '../../../src/relay-admin/read/match.ts';
 import { ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { describe } from '../../check.ts';
 
-const problemOf = (attempt: () => unknown): Problem => {
+const problemOf = (attempt: () => unknown): RelayError => {
   try {
     attempt();
   } catch (error) {
-    if (error instanceof Problem) return error;
+    if (error instanceof RelayError) return error;
     throw error;
   }
   throw new Error('Expected a problem');
 };
-const kindFor = (path: string): string => problemOf(() => routeFor(path)).detail.kind;
+const kindFor = (path: string): string => problemOf(() => matchRoute(path)).detail.kind;
 
 const TRICKS = [
   '',
@@ -108,22 +108,25 @@ describe('a path to read', (check) => {
     for (const path of ['users?page=2', 'users/1?x=1', 'users?', '?', 'settings?x']) {
       assert.is(kindFor(path), 'invalid-argument');
     }
-    assert.match(sentenceOf(wordsFor(problemOf(() => routeFor('users?page=2')).detail)), /parameters into query/);
+    assert.match(
+      formatErrorText(errorTextFor(problemOf(() => matchRoute('users?page=2')).detail)),
+      /parameters into query/,
+    );
   });
   check('means the same in its short and in its full form', () => {
     for (const path of ['users', 'users/7', 'users/9007199254740991', 'users/7/balance-history', 'groups/all']) {
-      assert.is(routeFor(path).path, path);
-      assert.is(routeFor(`/api/v1/admin/${path}`).path, path);
-      assert.is(routeFor(`/api/v1/admin/${path}`).route, routeFor(path).route);
+      assert.is(matchRoute(path).path, path);
+      assert.is(matchRoute(`/api/v1/admin/${path}`).path, path);
+      assert.is(matchRoute(`/api/v1/admin/${path}`).route, matchRoute(path).route);
     }
   });
   check('takes a name for a name and a number for an id', () => {
-    assert.is(routeFor('groups/all').route.template, 'groups/all');
-    assert.is(routeFor('groups/usage-summary').route.template, 'groups/usage-summary');
-    assert.is(routeFor('groups/3').route.template, 'groups/:id');
+    assert.is(matchRoute('groups/all').route.template, 'groups/all');
+    assert.is(matchRoute('groups/usage-summary').route.template, 'groups/usage-summary');
+    assert.is(matchRoute('groups/3').route.template, 'groups/:id');
   });
   check('leads to every route of the allow-list', () => {
-    for (const route of ROUTES) assert.is(routeFor(route.template.replaceAll(':id', '42')).route, route);
+    for (const route of ROUTES) assert.is(matchRoute(route.template.replaceAll(':id', '42')).route, route);
   });
   check('is one that the allow-list spells out, or is refused', () => {
     const templates = ROUTES.map(({ template }) => new RegExp(`^${template.replaceAll(':id', '[1-9][0-9]{0,15}')}$`));
@@ -159,9 +162,9 @@ describe('a path to read', (check) => {
       fc.property(paths, (given) => {
         let path: string;
         try {
-          path = routeFor(given).path;
+          path = matchRoute(given).path;
         } catch (error) {
-          assert.instance(error, Problem);
+          assert.instance(error, RelayError);
           return;
         }
         assert.ok(given === path || given === `/api/v1/admin/${path}`, JSON.stringify(given));
@@ -176,19 +179,19 @@ describe('a path to read', (check) => {
   });
 });
 
-const users = routeFor('users').route;
+const users = matchRoute('users').route;
 const complaintFor = (path: string, query: Readonly<Record<string, unknown>>): string =>
-  sentenceOf(wordsFor(problemOf(() => queryFor(routeFor(path).route, query)).detail));
+  formatErrorText(errorTextFor(problemOf(() => buildQuery(matchRoute(path).route, query)).detail));
 
 describe('the parameters of a read', (check) => {
   check('are sent as they were given, with what is always sent', () => {
-    assert.equal(queryFor(users, { status: 'active', page: 3, page_size: '50' }), {
+    assert.equal(buildQuery(users, { status: 'active', page: 3, page_size: '50' }), {
       page: '3',
       page_size: '50',
       include_subscriptions: false,
       status: 'active',
     });
-    assert.equal(queryFor(routeFor('accounts').route, {}), { page: 1, page_size: 20, lite: true });
+    assert.equal(buildQuery(matchRoute('accounts').route, {}), { page: 1, page_size: 20, lite: true });
   });
   check('cannot take the place of what is always sent', () => {
     assert.match(complaintFor('users', { include_subscriptions: true }), /this route takes only page, page_size/);
@@ -222,14 +225,14 @@ describe('the parameters of a read', (check) => {
     }
   });
   check('are dates, zones, models and words of the form that they have', () => {
-    const trend = routeFor('dashboard/trend').route;
+    const trend = matchRoute('dashboard/trend').route;
     const good = {
       start_date: '2026-01-31',
       timezone: 'America/Argentina/Ushuaia',
       model: 'claude-3-5:v2/x.y',
       user_id: 7,
     };
-    assert.equal(queryFor(trend, good), { ...good, user_id: '7' });
+    assert.equal(buildQuery(trend, good), { ...good, user_id: '7' });
     const bad: readonly Record<string, unknown>[] = [
       { start_date: '2026-13-01' },
       { start_date: '2026-1-1' },
@@ -243,7 +246,7 @@ describe('the parameters of a read', (check) => {
       { user_id: '0' },
       { granularity: 'minute' },
     ];
-    for (const query of bad) assert.is(problemOf(() => queryFor(trend, query)).detail.kind, 'invalid-argument');
+    for (const query of bad) assert.is(problemOf(() => buildQuery(trend, query)).detail.kind, 'invalid-argument');
   });
   check('are never quoted in a complaint', () => {
     fc.assert(

@@ -1,13 +1,22 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/errors.ts';
-import { measures } from '../../../src/relay-admin/read/fields.ts';
-import { routeFor } from '../../../src/relay-admin/read/match.ts';
-import { amount, fields, list, mapOf, one, page, plain } from '../../../src/relay-admin/read/project.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { statisticsReader } from '../../../src/relay-admin/read/fields.ts';
+import { matchRoute } from '../../../src/relay-admin/read/match.ts';
+import {
+  amount,
+  fields,
+  listReader,
+  mapOf,
+  pageReader,
+  plain,
+  recordReader,
+} from '../../../src/relay-admin/read/project.ts';
 import { describe } from '../../check.ts';
 
-const readingOf = (path: string, data: unknown): unknown => routeFor(path).route.reading(data);
-const isOtherShape = (error: unknown): boolean => error instanceof Problem && error.detail.kind === 'upstream-contract';
+const readingOf = (path: string, data: unknown): unknown => matchRoute(path).route.readAnswer(data);
+const isOtherShape = (error: unknown): boolean =>
+  error instanceof RelayError && error.detail.kind === 'upstream-contract';
 
 const user = {
   id: 7,
@@ -128,7 +137,7 @@ describe('what is shown of the relay', (check) => {
 });
 
 describe('an answer of another shape', (check) => {
-  const page1 = page(fields('id'));
+  const page1 = pageReader(fields('id'));
   check('is told from a page', () => {
     const others = [
       null,
@@ -144,21 +153,21 @@ describe('an answer of another shape', (check) => {
     for (const data of others) assert.throws(() => page1(data), isOtherShape);
   });
   check('is told from a list', () => {
-    for (const data of [{}, 'x', 1, ['x'], [null]]) assert.throws(() => list(fields('id'))(data), isOtherShape);
+    for (const data of [{}, 'x', 1, ['x'], [null]]) assert.throws(() => listReader(fields('id'))(data), isOtherShape);
   });
   check('is told from one thing, also when it is a thing of another kind', () => {
     for (const data of [null, undefined, [], 'x', {}, { other: 1 }])
-      assert.throws(() => one(fields('id'))(data), isOtherShape);
+      assert.throws(() => recordReader(fields('id'))(data), isOtherShape);
   });
   check('is not what the relay calls an empty list', () => {
-    assert.equal(list(fields('id'))(null), []);
+    assert.equal(listReader(fields('id'))(null), []);
     assert.equal(page1({ items: null, total: 0 }), { items: [], total: 0 });
   });
 });
 
 describe('figures', (check) => {
   check('keep numbers and switches under any name, and texts only where they name or date something', () => {
-    const shown = measures()({
+    const shown = statisticsReader()({
       total_tokens: 5,
       stale: false,
       uptime: null,
@@ -184,13 +193,13 @@ describe('figures', (check) => {
     });
   });
   check('keep a list of names', () => {
-    assert.equal(measures('models')(['a', 'b']), ['a', 'b']);
-    assert.equal(measures()(['a', 'b']), []);
+    assert.equal(statisticsReader('models')(['a', 'b']), ['a', 'b']);
+    assert.equal(statisticsReader()(['a', 'b']), []);
   });
   check('end where they go too deep', () => {
     let data: unknown = { cost: 1 };
     for (let depth = 0; depth < 10_000; depth++) data = { inner: data };
-    const text = JSON.stringify(measures()(data));
+    const text = JSON.stringify(statisticsReader()(data));
     assert.match(text, /too deep/);
     assert.ok(text.length < 1000);
   });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
 import { ALLOWED_ROUTES, ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { describe } from '../../check.ts';
 
@@ -62,7 +62,7 @@ describe('the allow-list', (check) => {
     assert.is(ALLOWED_ROUTES.length, ROUTES.length);
   });
   check('asks for a page of 20 wherever there are pages', () => {
-    for (const { template, query, sent } of ROUTES) {
+    for (const { template, query, defaults: sent } of ROUTES) {
       if (Object.hasOwn(query, 'page_size')) assert.is(sent.page_size, 20, template);
     }
   });
@@ -90,11 +90,11 @@ describe('the allow-list', (check) => {
     }
   });
   check('reads no answer of another shape', () => {
-    for (const { template, reading } of ROUTES) {
+    for (const { template, readAnswer: reading } of ROUTES) {
       for (const data of ['a page of HTML', 7, true]) {
         assert.throws(
           () => reading(data),
-          (error: unknown) => error instanceof Problem && error.detail.kind === 'upstream-contract',
+          (error: unknown) => error instanceof RelayError && error.detail.kind === 'upstream-contract',
           template,
         );
       }

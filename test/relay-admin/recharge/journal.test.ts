@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
 import {
   type ClaimEntry,
   createJournal,
@@ -9,7 +9,7 @@ import {
   type SettlementEntry,
 } from '../../../src/relay-admin/recharge/journal.ts';
 
-import { DOUBTS } from '../../../src/relay-admin/relay/response.ts';
+import { UNKNOWN_REASONS } from '../../../src/relay-admin/relay/response.ts';
 import { describe, rejection } from '../../check.ts';
 import { createIds, createMemoryFile } from './memory-journal.ts';
 
@@ -48,52 +48,52 @@ const processes = (count: number) => {
 
 const assertUnavailable = async (promise: Promise<unknown>): Promise<void> => {
   const error = await rejection(promise);
-  assert.instance(error, Problem);
-  assert.is((error as Problem).detail.kind, 'journal-unavailable');
+  assert.instance(error, RelayError);
+  assert.is((error as RelayError).detail.kind, 'journal-unavailable');
 };
 
 describe('the seal of a journal', (check) => {
   check('is made at first use, and is the same ever after', async () => {
     const { file, first } = processes(1);
     assert.is(file.lines.length, 0);
-    const seal = await first.seal();
+    const seal = await first.tokenSecret();
     assert.ok(seal.length >= 64);
-    assert.is(await first.seal(), seal);
+    assert.is(await first.tokenSecret(), seal);
     assert.is(file.lines.length, 1);
   });
 
   check('is the same for every process, also for those that make one at once', async () => {
     const { journals, another } = processes(5);
-    const seals = await Promise.all(journals.map((journal) => journal.seal()));
+    const seals = await Promise.all(journals.map((journal) => journal.tokenSecret()));
     assert.is(new Set(seals).size, 1);
-    assert.is(await another().seal(), seals[0]);
+    assert.is(await another().tokenSecret(), seals[0]);
   });
 
   check('is not made anew by a process that begins later', async () => {
     const { file, first, another } = processes(1);
-    const seal = await first.seal();
-    assert.is(await another().seal(), seal);
+    const seal = await first.tokenSecret();
+    assert.is(await another().tokenSecret(), seal);
     assert.is(file.lines.length, 1);
   });
 
   check('is the first one in the file, whatever comes behind it', async () => {
     const { file, first, another } = processes(1);
-    const seal = await first.seal();
+    const seal = await first.tokenSecret();
     file.lines.push(JSON.stringify({ kind: 'seal', secret: 'x'.repeat(72) }));
-    assert.is(await first.seal(), seal);
-    assert.is(await another().seal(), seal);
+    assert.is(await first.tokenSecret(), seal);
+    assert.is(await another().tokenSecret(), seal);
   });
 
   check('of another file is another', async () => {
     const newId = createIds();
     const [one, other] = [createMemoryFile(), createMemoryFile()].map((file) => createJournal(file.open(), newId));
-    assert.is.not(await one?.seal(), await other?.seal());
+    assert.is.not(await one?.tokenSecret(), await other?.tokenSecret());
   });
 
   check('that a crash cut short is no seal', async () => {
     const { file, first } = processes(1);
     file.lines.push('{"kind":"seal","secret":"short"}', '{"kind":"seal","secret":"0123456789012345678901234567890123');
-    assert.ok((await first.seal()).length >= 64);
+    assert.ok((await first.tokenSecret()).length >= 64);
     assert.is(file.lines.length, 3);
   });
 });
@@ -105,11 +105,11 @@ describe('a claim', (check) => {
     assert.ok(isOwn);
     const { by, kind, ...told } = claim;
     assert.equal(told, draft(1, 1));
-    assert.equal(first.byToken(draft(1, 1).token), { claim, settlement: undefined });
-    assert.equal(first.byKey(draft(1, 1).key), { claim, settlement: undefined });
-    assert.is(second.byToken(draft(1, 1).token), undefined);
+    assert.equal(first.findByToken(draft(1, 1).token), { claim, settlement: undefined });
+    assert.equal(first.findByKey(draft(1, 1).key), { claim, settlement: undefined });
+    assert.is(second.findByToken(draft(1, 1).token), undefined);
     await second.refresh();
-    assert.equal(second.byToken(draft(1, 1).token), { claim, settlement: undefined });
+    assert.equal(second.findByToken(draft(1, 1).token), { claim, settlement: undefined });
   });
 
   check('is in the file before it counts', async () => {
@@ -130,8 +130,8 @@ describe('a claim', (check) => {
         const { claim } = await first.claim(draft(1, 1));
         assert.equal(await second.claim(later), { claim, isOwn: false });
         // The loser binds nothing.
-        if (later.token !== claim.token) assert.is(second.byToken(later.token), undefined);
-        if (later.key !== claim.key) assert.is(second.byKey(later.key), undefined);
+        if (later.token !== claim.token) assert.is(second.findByToken(later.token), undefined);
+        if (later.key !== claim.key) assert.is(second.findByKey(later.key), undefined);
       }
     });
   }
@@ -150,7 +150,7 @@ describe('a claim', (check) => {
     assert.is(new Set(claimed.map(({ claim }) => claim.by)).size, 1);
     const late = another();
     await late.refresh();
-    assert.is(late.byToken(draft(1, 1).token)?.claim.by, claimed[0]?.claim.by);
+    assert.is(late.findByToken(draft(1, 1).token)?.claim.by, claimed[0]?.claim.by);
   });
 
   check('that was lost frees the other half of its pair for a later one', async () => {
@@ -161,7 +161,7 @@ describe('a claim', (check) => {
     assert.ok(late.isOwn);
     const fresh = another();
     await fresh.refresh();
-    assert.equal(fresh.byToken(draft(2, 2).token)?.claim, late.claim);
+    assert.equal(fresh.findByToken(draft(2, 2).token)?.claim, late.claim);
   });
 
   check('of whatever pairs in whatever order has one owner, and every process says the same one', async () => {
@@ -178,8 +178,8 @@ describe('a claim', (check) => {
         for (const journal of [...journals, another()]) {
           await journal.refresh();
           for (const claim of owned) {
-            assert.equal(journal.byToken(claim.token)?.claim, claim);
-            assert.equal(journal.byKey(claim.key)?.claim, claim);
+            assert.equal(journal.findByToken(claim.token)?.claim, claim);
+            assert.equal(journal.findByKey(claim.key)?.claim, claim);
           }
           assert.is(journal.unresolvedOf(7).length, owned.length);
         }
@@ -202,8 +202,8 @@ describe('a settlement', (check) => {
     for (const part of parts) await first.settle(settlement(claim.by, part));
     const late = another();
     await late.refresh();
-    assert.equal(late.byToken(claim.token), first.byToken(claim.token));
-    return { known: first.byToken(claim.token)?.settlement, isOpen: first.unresolvedOf(7).length === 1 };
+    assert.equal(late.findByToken(claim.token), first.findByToken(claim.token));
+    return { known: first.findByToken(claim.token)?.settlement, isOpen: first.unresolvedOf(7).length === 1 };
   };
 
   /** What was settled, in order; which of it counts, and whether that leaves the recharge unresolved. */
@@ -244,7 +244,7 @@ describe('a settlement', (check) => {
   });
 
   check('is kept with every doubt there is', async () => {
-    for (const doubt of DOUBTS) assert.is((await after({ doubt })).known?.doubt, doubt);
+    for (const doubt of UNKNOWN_REASONS) assert.is((await after({ doubt })).known?.doubt, doubt);
   });
 
   check('of a claim that lost says nothing about the one that counts', async () => {
@@ -253,7 +253,7 @@ describe('a settlement', (check) => {
     await second.claim(draft(1, 1));
     const loser = JSON.parse(file.lines[1] ?? '').by;
     await second.settle(settlement(loser, VERIFIED));
-    assert.is(second.byToken(draft(1, 1).token)?.settlement, undefined);
+    assert.is(second.findByToken(draft(1, 1).token)?.settlement, undefined);
     assert.is(second.unresolvedOf(7).length, 1);
   });
 
@@ -264,7 +264,7 @@ describe('a settlement', (check) => {
     file.lines.reverse();
     const late = another();
     await late.refresh();
-    assert.is(late.byToken(claim.token)?.settlement?.state, 'verified');
+    assert.is(late.findByToken(claim.token)?.settlement?.state, 'verified');
   });
 });
 
@@ -325,18 +325,18 @@ describe('a line', (check) => {
     const { file, first } = processes(1);
     file.lines.push(...ALIEN);
     await first.refresh();
-    assert.is(first.byToken(draft(1, 1).token), undefined);
+    assert.is(first.findByToken(draft(1, 1).token), undefined);
     assert.is(first.unresolvedOf(7).length, 0);
     file.lines.push(...ALIEN, whole, ...ALIEN);
     await first.refresh();
-    assert.is(first.byToken(draft(1, 1).token)?.claim.by, 'x');
+    assert.is(first.findByToken(draft(1, 1).token)?.claim.by, 'x');
   });
 
   check('with more in it than we know is read for what we know', async () => {
     const { file, first } = processes(1);
     file.lines.push(JSON.stringify({ ...JSON.parse(whole), future: { a: 1 } }));
     await first.refresh();
-    assert.is(first.byToken(draft(1, 1).token)?.claim.by, 'x');
+    assert.is(first.findByToken(draft(1, 1).token)?.claim.by, 'x');
   });
 
   check('never holds a line break, whatever is written', async () => {
@@ -345,7 +345,7 @@ describe('a line', (check) => {
     await first.claim(draft(1, 1, { marker }));
     await first.note({ tool: 'a\nb', subject: 1, change: { rpm_limit: 5 }, state: 'sent', at: AT });
     assert.ok(file.lines.every((line) => !/[\r\n]/.test(line)));
-    assert.is(first.byToken(draft(1, 1).token)?.claim.marker, marker);
+    assert.is(first.findByToken(draft(1, 1).token)?.claim.marker, marker);
   });
 });
 
@@ -383,7 +383,7 @@ describe('a journal', (check) => {
     };
     const journal = createJournal(file, createIds());
     const [, , claimed] = await Promise.all([
-      journal.seal(),
+      journal.tokenSecret(),
       journal.refresh(),
       journal.claim(draft(1, 1)),
       journal.settle(settlement('x')),
@@ -404,7 +404,7 @@ describe('a journal whose file fails', (check) => {
   });
   const VERBS: Readonly<Record<string, (journal: Journal) => Promise<unknown>>> = {
     refresh: (journal) => journal.refresh(),
-    seal: (journal) => journal.seal(),
+    seal: (journal) => journal.tokenSecret(),
     claim: (journal) => journal.claim(draft(1, 1)),
     settle: (journal) => journal.settle(settlement('x')),
     note: (journal) => journal.note({ tool: 't', subject: 1, change: {}, state: 'sent', at: AT }),
@@ -423,7 +423,7 @@ describe('a journal whose file fails', (check) => {
     const forgetful: JournalFile = { append: async () => {}, readNew: async () => [] };
     const journal = createJournal(forgetful, createIds());
     await assertUnavailable(journal.claim(draft(1, 1)));
-    await assertUnavailable(journal.seal());
+    await assertUnavailable(journal.tokenSecret());
   });
 
   check('at once, and not by a promise, is unavailable too', async () => {

@@ -287,7 +287,7 @@ describe('a recharge that is cancelled', (check) => {
       await until(hold.isReached);
       caller.abort();
       hold.letGo();
-      await admin.settled();
+      await admin.whenIdle();
       assert.is(comeTo(await asked), 'verified');
       assert.match(world.file.lines.at(-1) ?? '', '"state":"verified"');
       for (const process of [world.start(), admin]) {

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
 
-import { Problem } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
 import {
   createPreviewTokens,
   PREVIEW_LIFETIME_MS,
   type PreviewTokenNeeds,
 } from '../../../src/relay-admin/recharge/preview-token.ts';
-import { type User, userOf } from '../../../src/relay-admin/relay/users.ts';
+import { parseUser, type User } from '../../../src/relay-admin/relay/users.ts';
 import type { AdminKey } from '../../../src/relay-admin/settings.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -20,7 +20,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const AMOUNT = 1_250_000_000n;
 
 const person = (more: Readonly<Record<string, unknown>> = {}): User =>
-  userOf({
+  parseUser({
     id: 7,
     email: 'bob@example.com',
     username: 'bob',
@@ -37,7 +37,7 @@ const tokenWorld = (more: Partial<PreviewTokenNeeds> = {}) => {
   const tokens = createPreviewTokens({
     address: { origin: 'https://relay.test', host: 'relay.test' },
     key: KEY,
-    journal: { seal: async () => SEAL },
+    journal: { tokenSecret: async () => SEAL },
     clock,
     digest: webDigest,
     mac: webMac,
@@ -48,16 +48,16 @@ const tokenWorld = (more: Partial<PreviewTokenNeeds> = {}) => {
 };
 const kindOf = async (promise: Promise<unknown>): Promise<string> => {
   const error = await rejection(promise);
-  if (!(error instanceof Problem)) throw error;
+  if (!(error instanceof RelayError)) throw error;
   return error.detail.kind;
 };
 
 describe('a preview token', (check) => {
   check('holds what was shown', async () => {
     const { tokens, clock } = tokenWorld();
-    const { token, expiresAtMs } = await tokens.make(person(), AMOUNT);
+    const { token, expiresAtMs } = await tokens.create(person(), AMOUNT);
     assert.is(expiresAtMs, clock.now() + PREVIEW_LIFETIME_MS);
-    const { person: who, standing, ...shown } = await tokens.open(token);
+    const { identityHash: who, statusHash: standing, ...shown } = await tokens.verify(token);
     assert.equal(shown, { userId: 7, amount: AMOUNT, balance: 1_000_000_000n, expiresAtMs });
     assert.match(who, /^[0-9a-f]{12}$/);
     assert.match(standing, /^[0-9a-f]{12}$/);
@@ -74,46 +74,46 @@ describe('a preview token', (check) => {
     for (const user of users) {
       const { tokens } = tokenWorld();
       for (const amount of [1n, AMOUNT, 999_999_999_999_999n]) {
-        const { token } = await tokens.make(user, amount);
+        const { token } = await tokens.create(user, amount);
         assert.match(token, /^[A-Za-z0-9._-]{1,200}$/);
         assert.not.match(token, /bob|example|admin/);
-        const preview = await tokens.open(token);
+        const preview = await tokens.verify(token);
         assert.equal([preview.userId, preview.amount, preview.balance], [user.id, amount, user.balance]);
-        assert.is(await tokens.stalenessOf(preview, user), undefined);
+        assert.is(await tokens.findStaleness(preview, user), undefined);
       }
     }
   });
 
   check('is another each time, for the same user and amount too', async () => {
     const { tokens } = tokenWorld();
-    const made = await Promise.all(Array.from({ length: 20 }, () => tokens.make(person(), AMOUNT)));
+    const made = await Promise.all(Array.from({ length: 20 }, () => tokens.create(person(), AMOUNT)));
     assert.is(new Set(made.map(({ token }) => token)).size, 20);
   });
 
   check('is opened as often as one likes: that it is used once is for the journal to see to', async () => {
     const { tokens } = tokenWorld();
-    const { token } = await tokens.make(person(), AMOUNT);
-    assert.equal(await tokens.open(token), await tokens.open(token));
+    const { token } = await tokens.create(person(), AMOUNT);
+    assert.equal(await tokens.verify(token), await tokens.verify(token));
   });
 
   check('is good to its last millisecond and expired with the next', async () => {
     const { tokens, clock } = tokenWorld();
-    const { token } = await tokens.make(person(), AMOUNT);
+    const { token } = await tokens.create(person(), AMOUNT);
     await clock.advance(PREVIEW_LIFETIME_MS - 1);
-    assert.is((await tokens.open(token)).amount, AMOUNT);
+    assert.is((await tokens.verify(token)).amount, AMOUNT);
     await clock.advance(1);
-    assert.is(await kindOf(tokens.open(token)), 'token-expired');
+    assert.is(await kindOf(tokens.verify(token)), 'token-expired');
     await clock.advance(1_000_000);
-    assert.is(await kindOf(tokens.open(token)), 'token-expired');
+    assert.is(await kindOf(tokens.verify(token)), 'token-expired');
   });
 
   check('survives a restart', async () => {
-    const { token } = await tokenWorld().tokens.make(person(), AMOUNT);
-    assert.is((await tokenWorld().tokens.open(token)).amount, AMOUNT);
+    const { token } = await tokenWorld().tokens.create(person(), AMOUNT);
+    assert.is((await tokenWorld().tokens.verify(token)).amount, AMOUNT);
   });
 
   const STRANGERS: Readonly<Record<string, Partial<PreviewTokenNeeds>>> = {
-    'another journal': { journal: { seal: async () => `${SEAL}x` } },
+    'another journal': { journal: { tokenSecret: async () => `${SEAL}x` } },
     'another relay': { address: { origin: 'https://relay.test:8443', host: 'relay.test' } },
     'the same relay without encryption': { address: { origin: 'http://relay.test', host: 'relay.test' } },
     'another admin key': { key: { kind: 'present', secret: `admin-${'b'.repeat(64)}` } },
@@ -121,64 +121,67 @@ describe('a preview token', (check) => {
   for (const [what, needs] of Object.entries(STRANGERS)) {
     check(`of ${what} is unknown, both ways`, async () => {
       const [ours, theirs] = [tokenWorld().tokens, tokenWorld(needs).tokens];
-      assert.is(await kindOf(theirs.open((await ours.make(person(), AMOUNT)).token)), 'token-unknown');
-      assert.is(await kindOf(ours.open((await theirs.make(person(), AMOUNT)).token)), 'token-unknown');
+      assert.is(await kindOf(theirs.verify((await ours.create(person(), AMOUNT)).token)), 'token-unknown');
+      assert.is(await kindOf(ours.verify((await theirs.create(person(), AMOUNT)).token)), 'token-unknown');
     });
   }
 
   check('is opened by nobody without an admin key, and one made without is unknown', async () => {
     for (const kind of ['missing', 'malformed'] as const) {
       const keyless = tokenWorld({ key: { kind } }).tokens;
-      const { token } = await tokenWorld().tokens.make(person(), AMOUNT);
-      assert.is(await kindOf(keyless.open(token)), 'no-admin-key');
-      assert.is(await kindOf(tokenWorld().tokens.open((await keyless.make(person(), AMOUNT)).token)), 'token-unknown');
+      const { token } = await tokenWorld().tokens.create(person(), AMOUNT);
+      assert.is(await kindOf(keyless.verify(token)), 'no-admin-key');
+      assert.is(
+        await kindOf(tokenWorld().tokens.verify((await keyless.create(person(), AMOUNT)).token)),
+        'token-unknown',
+      );
     }
   });
 
   check('of parts that read the same when they are joined is unknown', async () => {
     const world = (seal: string, origin: string) =>
       tokenWorld({
-        journal: { seal: async () => seal },
+        journal: { tokenSecret: async () => seal },
         address: { origin, host: 'relay.test' },
       }).tokens;
     for (const joint of ['', ',', '","', ':', '.']) {
       const [one, other] = [world(`a${joint}b`, 'c'), world('a', `b${joint}c`)];
-      assert.is(await kindOf(other.open((await one.make(person(), AMOUNT)).token)), 'token-unknown', joint);
+      assert.is(await kindOf(other.verify((await one.create(person(), AMOUNT)).token)), 'token-unknown', joint);
     }
   });
 
   check('passes on that the journal is unavailable', async () => {
-    const problem = new Problem({ kind: 'journal-unavailable', why: 'EIO' });
-    const { token } = await tokenWorld().tokens.make(person(), AMOUNT);
+    const problem = new RelayError({ kind: 'journal-unavailable', why: 'EIO' });
+    const { token } = await tokenWorld().tokens.create(person(), AMOUNT);
     const { tokens } = tokenWorld({
       journal: {
-        seal: async () => {
+        tokenSecret: async () => {
           throw problem;
         },
       },
     });
-    assert.is(await rejection(tokens.make(person(), AMOUNT)), problem);
-    assert.is(await rejection(tokens.open(token)), problem);
+    assert.is(await rejection(tokens.create(person(), AMOUNT)), problem);
+    assert.is(await rejection(tokens.verify(token)), problem);
   });
 });
 
 describe('a preview token that was altered', (check) => {
   check('in any one character is unknown', async () => {
     const { tokens } = tokenWorld();
-    const { token } = await tokens.make(person({ balance: -10 }), AMOUNT);
+    const { token } = await tokens.create(person({ balance: -10 }), AMOUNT);
     for (let place = 0; place < token.length; place++) {
       const characters = [...'09afAZ._- \n', String.fromCharCode(token.charCodeAt(place) ^ 1)];
       for (const character of characters.filter((one) => one !== token[place])) {
         const altered = token.slice(0, place) + character + token.slice(place + 1);
-        assert.is(await kindOf(tokens.open(altered)), 'token-unknown', altered);
+        assert.is(await kindOf(tokens.verify(altered)), 'token-unknown', altered);
       }
-      assert.is(await kindOf(tokens.open(token.slice(0, place) + token.slice(place + 1))), 'token-unknown');
+      assert.is(await kindOf(tokens.verify(token.slice(0, place) + token.slice(place + 1))), 'token-unknown');
     }
   });
 
   check('in whatever way is unknown', async () => {
     const { tokens } = tokenWorld();
-    const { token } = await tokens.make(person(), AMOUNT);
+    const { token } = await tokens.create(person(), AMOUNT);
     const alteration = fc.oneof(
       fc.record({ at: fc.nat(token.length), remove: fc.nat(5), insert: fc.string({ maxLength: 5 }) }),
       fc.record({
@@ -190,7 +193,7 @@ describe('a preview token that was altered', (check) => {
     await fc.assert(
       fc.asyncProperty(alteration, async ({ at, remove, insert }) => {
         const altered = token.slice(0, at) + insert + token.slice(at + remove);
-        if (altered !== token) assert.is(await kindOf(tokens.open(altered)), 'token-unknown');
+        if (altered !== token) assert.is(await kindOf(tokens.verify(altered)), 'token-unknown');
       }),
       { numRuns: 500 },
     );
@@ -198,24 +201,27 @@ describe('a preview token that was altered', (check) => {
 
   check('is unknown and not expired when it is both', async () => {
     const { tokens, clock } = tokenWorld();
-    const { token } = await tokens.make(person(), AMOUNT);
+    const { token } = await tokens.create(person(), AMOUNT);
     await clock.advance(PREVIEW_LIFETIME_MS);
-    assert.is(await kindOf(tokens.open(token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')))), 'token-unknown');
+    assert.is(await kindOf(tokens.verify(token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')))), 'token-unknown');
   });
 
   check('by the facts of another is unknown', async () => {
     const { tokens } = tokenWorld();
-    const [small, large] = [await tokens.make(person(), AMOUNT), await tokens.make(person({ id: 8 }), AMOUNT * 10n)];
+    const [small, large] = [
+      await tokens.create(person(), AMOUNT),
+      await tokens.create(person({ id: 8 }), AMOUNT * 10n),
+    ];
     const [one, other] = [small.token.split('.'), large.token.split('.')];
     for (let cut = 2; cut < one.length; cut++) {
-      assert.is(await kindOf(tokens.open([...one.slice(0, cut), ...other.slice(cut)].join('.'))), 'token-unknown');
-      assert.is(await kindOf(tokens.open([...other.slice(0, cut), ...one.slice(cut)].join('.'))), 'token-unknown');
+      assert.is(await kindOf(tokens.verify([...one.slice(0, cut), ...other.slice(cut)].join('.'))), 'token-unknown');
+      assert.is(await kindOf(tokens.verify([...other.slice(0, cut), ...one.slice(cut)].join('.'))), 'token-unknown');
     }
   });
 
   check('or was never one is unknown', async () => {
     const { tokens } = tokenWorld();
-    const { token } = await tokens.make(person(), AMOUNT);
+    const { token } = await tokens.create(person(), AMOUNT);
     const NONE = [
       '',
       ' ',
@@ -234,7 +240,7 @@ describe('a preview token that was altered', (check) => {
       'x'.repeat(1_000_000),
       `rp1.${'9'.repeat(1_000_000)}`,
     ];
-    for (const text of NONE) assert.is(await kindOf(tokens.open(text)), 'token-unknown', text.slice(0, 80));
+    for (const text of NONE) assert.is(await kindOf(tokens.verify(text)), 'token-unknown', text.slice(0, 80));
   });
 });
 
@@ -259,16 +265,16 @@ describe('a preview', (check) => {
   for (const [what, changes, expected] of LATER) {
     check(`of a user that is now ${what} is ${expected === undefined ? 'good' : `stale (${expected})`}`, async () => {
       const { tokens } = tokenWorld();
-      const preview = await tokens.open((await tokens.make(person(), AMOUNT)).token);
-      assert.is(await tokens.stalenessOf(preview, person(changes)), expected);
+      const preview = await tokens.verify((await tokens.create(person(), AMOUNT)).token);
+      assert.is(await tokens.findStaleness(preview, person(changes)), expected);
     });
   }
 
   check('of a user who was disabled already is good while that stays so', async () => {
     const { tokens } = tokenWorld();
     const disabled = person({ status: 'disabled' });
-    const preview = await tokens.open((await tokens.make(disabled, AMOUNT)).token);
-    assert.is(await tokens.stalenessOf(preview, disabled), undefined);
-    assert.is(await tokens.stalenessOf(preview, person()), 'status');
+    const preview = await tokens.verify((await tokens.create(disabled, AMOUNT)).token);
+    assert.is(await tokens.findStaleness(preview, disabled), undefined);
+    assert.is(await tokens.findStaleness(preview, person()), 'status');
   });
 });

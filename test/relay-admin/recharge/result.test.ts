@@ -1,17 +1,17 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { unitsOf } from '../../../src/relay-admin/money.ts';
+import { parseUnits } from '../../../src/relay-admin/money.ts';
 import type { ClaimEntry } from '../../../src/relay-admin/recharge/journal.ts';
 import {
+  type CreditView,
+  NOTHING_READ,
   type Reason,
   RechargeResult,
-  resultFor,
-  type Said,
-  type Sight,
-  UNSEEN,
+  type RelayAnswer,
+  toRechargeResult,
 } from '../../../src/relay-admin/recharge/result.ts';
 import type { CreditRow } from '../../../src/relay-admin/relay/history.ts';
-import { DOUBTS } from '../../../src/relay-admin/relay/response.ts';
+import { UNKNOWN_REASONS } from '../../../src/relay-admin/relay/response.ts';
 import { describe } from '../../check.ts';
 
 const AT = Date.UTC(2026, 0, 1);
@@ -27,7 +27,7 @@ const CLAIM: ClaimEntry = {
   balanceBefore: '10',
 };
 const units = (text: string): bigint => {
-  const found = unitsOf(text);
+  const found = parseUnits(text);
   if (found === undefined) throw new Error(`No amount: ${text}`);
   return found;
 };
@@ -58,7 +58,7 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, Reason | null>>>
   twoOthers: { unreadable: 'credited_more_than_once', read: 'credited_more_than_once' },
   three: { unreadable: 'credited_more_than_once', read: 'credited_more_than_once' },
 };
-const DOUBT_WORDS: { readonly [Doubt in Said['doubt']]: Reason } = {
+const DOUBT_WORDS: { readonly [Doubt in RelayAnswer['doubt']]: Reason } = {
   'no-answer': 'no_answer',
   'timed-out': 'timed_out',
   redirected: 'redirected',
@@ -69,9 +69,14 @@ const DOUBT_WORDS: { readonly [Doubt in Said['doubt']]: Reason } = {
   'store-unavailable': 'store_unavailable',
   'answer-not-recorded': 'answer_not_recorded',
 };
-const ALL_DOUBTS: readonly Said['doubt'][] = [...DOUBTS, 'answer-not-recorded'];
+const ALL_DOUBTS: readonly RelayAnswer['doubt'][] = [...UNKNOWN_REASONS, 'answer-not-recorded'];
 
-type Case = { readonly name: string; readonly said: Said; readonly sight: Sight; readonly reason: Reason | null };
+type Case = {
+  readonly name: string;
+  readonly said: RelayAnswer;
+  readonly sight: CreditView;
+  readonly reason: Reason | null;
+};
 const CASES: readonly Case[] = Object.entries(ROWS).flatMap(([seen, rows]) =>
   Object.entries(BALANCES).flatMap(([user, balance]) =>
     ALL_DOUBTS.flatMap((doubt) =>
@@ -86,7 +91,7 @@ const CASES: readonly Case[] = Object.entries(ROWS).flatMap(([seen, rows]) =>
     ),
   ),
 );
-const SURE: Said = { isAccepted: true, isRelayReplay: false, doubt: 'no-answer' };
+const SURE: RelayAnswer = { isAccepted: true, isRelayReplay: false, doubt: 'no-answer' };
 
 describe('the result of a recharge', (check) => {
   check('has a reason for every doubt that an answer can leave', () => {
@@ -97,7 +102,7 @@ describe('the result of a recharge', (check) => {
   for (const [seen, byUser] of Object.entries(ACCEPTED)) {
     check(`with a history that is ${seen} has the reason that it has to have`, () => {
       for (const { name, said, sight, reason } of CASES.filter((one) => one.sight.rows === ROWS[seen])) {
-        const result = resultFor(CLAIM, said, sight);
+        const result = toRechargeResult(CLAIM, said, sight);
         assert.is(result.reason, reason, name);
         assert.is(result.outcome, reason === null ? 'verified' : 'accepted_unverified', name);
       }
@@ -106,7 +111,7 @@ describe('the result of a recharge', (check) => {
   }
 
   check('is verified in one case alone: accepted, one row, of this value, and the user read again', () => {
-    const verified = CASES.filter(({ said, sight }) => resultFor(CLAIM, said, sight).outcome === 'verified');
+    const verified = CASES.filter(({ said, sight }) => toRechargeResult(CLAIM, said, sight).outcome === 'verified');
     // Whatever doubt is named beside an acceptance, and whether the relay repeated itself.
     assert.is(verified.length, ALL_DOUBTS.length * 2);
     for (const { said, sight } of verified) {
@@ -118,7 +123,7 @@ describe('the result of a recharge', (check) => {
 
   check('is of the shape that the tool promises, whatever was said and seen', () => {
     for (const { name, said, sight } of CASES) {
-      const result = resultFor(CLAIM, said, sight);
+      const result = toRechargeResult(CLAIM, said, sight);
       assert.ok(v.is(RechargeResult, result), name);
       assert.equal(JSON.parse(JSON.stringify(result)), result, name);
     }
@@ -134,7 +139,7 @@ describe('the result of a recharge', (check) => {
     ];
     for (const claim of claims) {
       for (const doubt of ALL_DOUBTS) {
-        const result = resultFor(claim, { isAccepted: false, isRelayReplay: false, doubt }, UNSEEN);
+        const result = toRechargeResult(claim, { isAccepted: false, isRelayReplay: false, doubt }, NOTHING_READ);
         assert.ok(v.is(RechargeResult, result));
         assert.equal(
           [result.outcome, result.reason, result.history_rows, result.history_row, result.balance_after],
@@ -145,22 +150,25 @@ describe('the result of a recharge', (check) => {
   });
 
   check('tells the claim as it was made, and what was seen', () => {
-    assert.equal(resultFor(CLAIM, { ...SURE, isRelayReplay: true }, { rows: [row(5)], balance: units('22.4') }), {
-      outcome: 'verified',
-      reason: null,
-      advice: 'The relay confirmed the credit, and its history holds it.',
-      user_id: 7,
-      amount: '12.5',
-      balance_before: '10',
-      balance_after: '22.4',
-      balance_moved_otherwise: true,
-      marker: 'rc_0123456789abcdef',
-      history_row: { id: 5, value: '12.5', used_at: '2026-01-01T00:00:00Z' },
-      history_rows: 1,
-      sent_at: '2026-01-01T00:00:00.000Z',
-      replayed: false,
-      relay_replayed: true,
-    });
+    assert.equal(
+      toRechargeResult(CLAIM, { ...SURE, isRelayReplay: true }, { rows: [row(5)], balance: units('22.4') }),
+      {
+        outcome: 'verified',
+        reason: null,
+        advice: 'The relay confirmed the credit, and its history holds it.',
+        user_id: 7,
+        amount: '12.5',
+        balance_before: '10',
+        balance_after: '22.4',
+        balance_moved_otherwise: true,
+        marker: 'rc_0123456789abcdef',
+        history_row: { id: 5, value: '12.5', used_at: '2026-01-01T00:00:00Z' },
+        history_rows: 1,
+        sent_at: '2026-01-01T00:00:00.000Z',
+        replayed: false,
+        relay_replayed: true,
+      },
+    );
   });
 
   check('does not want the balance to have risen by just the amount: usage moves it', () => {
@@ -171,34 +179,34 @@ describe('the result of a recharge', (check) => {
       ['0', true],
       ['100', true],
     ] as const) {
-      const result = resultFor(CLAIM, SURE, { rows: [row(1)], balance: units(balance) });
+      const result = toRechargeResult(CLAIM, SURE, { rows: [row(1)], balance: units(balance) });
       assert.equal([result.outcome, result.balance_moved_otherwise], ['verified', movedOtherwise], balance);
     }
-    assert.is(resultFor(CLAIM, SURE, { rows: [row(1)], balance: -5n }).balance_after, '-0.00000005');
+    assert.is(toRechargeResult(CLAIM, SURE, { rows: [row(1)], balance: -5n }).balance_after, '-0.00000005');
   });
 
   check('says nothing of the balance that it cannot know', () => {
-    assert.is(resultFor(CLAIM, SURE, { rows: [], balance: 1n }).balance_moved_otherwise, null);
-    assert.is(resultFor(CLAIM, SURE, { rows: [row(1)], balance: undefined }).balance_moved_otherwise, null);
-    assert.is(resultFor(CLAIM, SURE, { rows: undefined, balance: 1n }).history_rows, 0);
+    assert.is(toRechargeResult(CLAIM, SURE, { rows: [], balance: 1n }).balance_moved_otherwise, null);
+    assert.is(toRechargeResult(CLAIM, SURE, { rows: [row(1)], balance: undefined }).balance_moved_otherwise, null);
+    assert.is(toRechargeResult(CLAIM, SURE, { rows: undefined, balance: 1n }).history_rows, 0);
   });
 
   check('compares values to the last digit and whatever its way of writing', () => {
     const outcomeOf = (amount: string, value: string) =>
-      resultFor({ ...CLAIM, amount }, SURE, { rows: [row(1, value)], balance: 1n }).outcome;
+      toRechargeResult({ ...CLAIM, amount }, SURE, { rows: [row(1, value)], balance: 1n }).outcome;
     assert.is(outcomeOf('12.50', '12.5'), 'verified');
     assert.is(outcomeOf('0.00000001', '0.00000001'), 'verified');
     assert.is(outcomeOf('0.00000001', '0.00000002'), 'accepted_unverified');
     assert.is(outcomeOf('1000000', '999999.99999999'), 'accepted_unverified');
     const taken: CreditRow = { id: 1, value: -units('12.5'), usedAt: null };
-    assert.is(resultFor(CLAIM, SURE, { rows: [taken], balance: 1n }).reason, 'history_value_differs');
+    assert.is(toRechargeResult(CLAIM, SURE, { rows: [taken], balance: 1n }).reason, 'history_value_differs');
   });
 });
 
 describe('the advice', (check) => {
   check('speaks of a confirmed credit where it is verified and nowhere else', () => {
     for (const { name, said, sight, reason } of CASES) {
-      const { advice } = resultFor(CLAIM, said, sight);
+      const { advice } = toRechargeResult(CLAIM, said, sight);
       assert.is(/^The relay confirmed the credit/.test(advice), reason === null, name);
       if (reason !== null) assert.match(advice, /Do not report it as done|Not a success/, name);
       assert.ok(advice.length <= 300);
@@ -207,7 +215,7 @@ describe('the advice', (check) => {
 
   check('says whether the history holds a credit, where that does not settle it', () => {
     const adviceOn = (rows: readonly CreditRow[] | undefined) =>
-      resultFor(CLAIM, { ...SURE, isAccepted: false }, { rows, balance: 1n }).advice;
+      toRechargeResult(CLAIM, { ...SURE, isAccepted: false }, { rows, balance: 1n }).advice;
     assert.match(adviceOn(ROWS.one), /^The history holds a credit with this marker, but not everything confirms it\./);
     for (const rows of [ROWS.none, ROWS.unreadable])
       assert.match(adviceOn(rows), /^It is not known whether the credit was made\./);
@@ -215,12 +223,12 @@ describe('the advice', (check) => {
 
   check('asks for a person at once where there are two credits', () => {
     for (const rows of [ROWS.two, ROWS.three])
-      assert.match(resultFor(CLAIM, SURE, { rows, balance: 1n }).advice, /more than one credit.+ask a person/);
+      assert.match(toRechargeResult(CLAIM, SURE, { rows, balance: 1n }).advice, /more than one credit.+ask a person/);
   });
 
   check('never sends into another recharge, unless with the same pair', () => {
     for (const { said, sight } of CASES) {
-      const { advice, reason } = resultFor(CLAIM, said, sight);
+      const { advice, reason } = toRechargeResult(CLAIM, said, sight);
       if (reason === null || reason === 'credited_more_than_once') continue;
       assert.match(advice, /do not recharge again/);
     }

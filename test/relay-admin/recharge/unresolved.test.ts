@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
 import { createJournal, type SettlementEntry } from '../../../src/relay-admin/recharge/journal.ts';
 
-import { earlierDoubts } from '../../../src/relay-admin/recharge/unresolved.ts';
+import { findUnresolved } from '../../../src/relay-admin/recharge/unresolved.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createScriptedRelay, historyRow } from '../harness/scripted-relay.ts';
@@ -38,7 +38,7 @@ const doubtWorld = async (agesMs: readonly number[], credited: readonly number[]
   const settle = (index: number, more: Partial<SettlementEntry>) =>
     journal.settle({ at: now, by: bys[index] ?? '', state: 'accepted_unverified', isAccepted: false, ...more });
   return {
-    look: (userId = 7, signal = NEVER) => earlierDoubts({ relay, journal, clock }, userId, signal),
+    look: (userId = 7, signal = NEVER) => findUnresolved({ relay, journal, clock }, userId, signal),
     reads,
     settle,
     now,
@@ -46,8 +46,8 @@ const doubtWorld = async (agesMs: readonly number[], credited: readonly number[]
 };
 const problemOf = async (promise: Promise<unknown>) => {
   const error = await rejection(promise);
-  assert.instance(error, Problem);
-  return (error as Problem).detail;
+  assert.instance(error, RelayError);
+  return (error as RelayError).detail;
 };
 
 describe('earlier recharges in doubt', (check) => {
@@ -179,7 +179,7 @@ describe('earlier recharges in doubt', (check) => {
       balanceBefore: '0',
     });
     const { relay } = createScriptedRelay(() => ({ items: 'x' }));
-    assert.equal(await problemOf(earlierDoubts({ relay, journal, clock }, 7, NEVER)), {
+    assert.equal(await problemOf(findUnresolved({ relay, journal, clock }, 7, NEVER)), {
       kind: 'upstream-contract',
       why: 'not-the-shape',
     });

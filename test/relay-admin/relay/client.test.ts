@@ -2,8 +2,8 @@ import * as assert from 'uvu/assert';
 import { createDeadline } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createSemaphore, type Semaphore } from '../../../src/core/semaphore.ts';
-import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
-import { createRelay, type Query, type Relay, type Write } from '../../../src/relay-admin/relay/client.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
+import { createRelayClient, type Relay, type RelayQuery, type Write } from '../../../src/relay-admin/relay/client.ts';
 import type { WriteAnswer } from '../../../src/relay-admin/relay/response.ts';
 import type { AdminKey } from '../../../src/relay-admin/settings.ts';
 import { describe, rejection } from '../../check.ts';
@@ -27,20 +27,20 @@ const relayWorld = (script: Script, { key = { kind: 'present', secret: SECRET },
   const clock = createFakeClock();
   const { httpClient, calls } = createScriptedExchange(script);
   const places = gate ?? createSemaphore(8, 100);
-  const relay: Relay = createRelay({ address: ADDRESS, key, httpClient, clock, gate: places, version: '1.2.3' });
+  const relay: Relay = createRelayClient({ address: ADDRESS, key, httpClient, clock, gate: places, version: '1.2.3' });
   return { relay, clock, calls, gate: places };
 };
 const ok = (data: unknown): Answer => ({ text: JSON.stringify({ code: 0, message: 'success', data }) });
-const get = (relay: Relay, path = 'users/7', query: Query = {}) => relay.get(path, query, NEVER);
+const get = (relay: Relay, path = 'users/7', query: RelayQuery = {}) => relay.get(path, query, NEVER);
 
-const detailOf = (error: unknown): ProblemDetail => {
-  if (error instanceof Problem) return error.detail;
+const detailOf = (error: unknown): RelayErrorDetail => {
+  if (error instanceof RelayError) return error.detail;
   throw error instanceof Error ? error : new Error('no problem');
 };
-const problemOf = async (promise: Promise<unknown>): Promise<ProblemDetail> => detailOf(await rejection(promise));
+const problemOf = async (promise: Promise<unknown>): Promise<RelayErrorDetail> => detailOf(await rejection(promise));
 
 /** What a read comes to, with all the time it takes. */
-const afterAll = async ({ clock, relay }: ReturnType<typeof relayWorld>): Promise<ProblemDetail> => {
+const afterAll = async ({ clock, relay }: ReturnType<typeof relayWorld>): Promise<RelayErrorDetail> => {
   const problem = problemOf(get(relay));
   await clock.advance(60_000);
   return problem;
@@ -130,7 +130,7 @@ describe('a path', (check) => {
       for (const attempt of [get(relay, path), relay.send({ ...WRITE, path }, NEVER)]) {
         const error = await rejection(attempt);
         assert.instance(error, Error);
-        assert.not.instance(error, Problem);
+        assert.not.instance(error, RelayError);
       }
       assert.is(calls.length, 0);
       assert.is(gate.running(), 0);
@@ -180,7 +180,7 @@ describe('the key', (check) => {
 });
 
 /** What a read comes to, by what it was answered with, and how often it was then sent. */
-const OUTCOMES: readonly (readonly [string, Answer | Error, ProblemDetail, number])[] = [
+const OUTCOMES: readonly (readonly [string, Answer | Error, RelayErrorDetail, number])[] = [
   ['204', { status: 204 }, { kind: 'upstream-contract', why: 'not-json' }, 1],
   ['201 with an envelope', { status: 201, ...ok(1) }, { kind: 'upstream-contract', why: 'not-the-shape' }, 1],
   ['200 and nothing', {}, { kind: 'upstream-contract', why: 'not-json' }, 1],
@@ -316,7 +316,7 @@ describe('the second try of a read', (check) => {
     const caller = new AbortController();
     const reason = new Fault({ kind: 'client-left' });
     const clock = createFakeClock();
-    const relay = createRelay({
+    const relay = createRelayClient({
       address: ADDRESS,
       key: { kind: 'present', secret: SECRET },
       clock,
@@ -468,7 +468,7 @@ describe('a change', (check) => {
   });
 
   check('is not believed to be refused by a relay that throws before it answers', async () => {
-    const relay = createRelay({
+    const relay = createRelayClient({
       address: ADDRESS,
       key: { kind: 'present', secret: SECRET },
       clock: createFakeClock(),

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/errors.ts';
-import { creditsMarked } from '../../../src/relay-admin/relay/history.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { findCredits } from '../../../src/relay-admin/relay/history.ts';
 import { describe, rejection } from '../../check.ts';
 import { createScriptedRelay, historyRow } from '../harness/scripted-relay.ts';
 
@@ -26,7 +26,7 @@ const lookThrough = async (rows: readonly unknown[], markers: readonly string[] 
       total_recharged: 0,
     };
   });
-  const found = await creditsMarked(relay, { userId: 7, markers }, NEVER);
+  const found = await findCredits(relay, { userId: 7, markers }, NEVER);
   return { found, rows: found.get(MARKER), reads };
 };
 const strangers = (count: number): Row[] => Array.from({ length: count }, (_, index) => historyRow(index + 1000));
@@ -170,7 +170,7 @@ describe('a long balance history', (check) => {
       caller.abort(reason);
       return { items: strangers(100), total: 500 };
     });
-    const error = await rejection(creditsMarked(relay, { userId: 7, markers: [MARKER] }, caller.signal));
+    const error = await rejection(findCredits(relay, { userId: 7, markers: [MARKER] }, caller.signal));
     assert.is(error, reason);
     assert.is(reads.length, 1);
   });
@@ -204,9 +204,9 @@ describe('what is no balance history', (check) => {
   for (const [index, shape] of SHAPES.entries()) {
     check(`is a problem and not an empty one (shape ${index})`, async () => {
       const { relay, reads } = createScriptedRelay(() => shape);
-      const error = await rejection(creditsMarked(relay, { userId: 7, markers: [MARKER] }, NEVER));
-      assert.instance(error, Problem);
-      assert.equal((error as Problem).detail, { kind: 'upstream-contract', why: 'not-the-shape' });
+      const error = await rejection(findCredits(relay, { userId: 7, markers: [MARKER] }, NEVER));
+      assert.instance(error, RelayError);
+      assert.equal((error as RelayError).detail, { kind: 'upstream-contract', why: 'not-the-shape' });
       assert.is(reads.length, 1);
     });
   }
@@ -214,16 +214,16 @@ describe('what is no balance history', (check) => {
   check('is not a list without rows that came as null', async () => {
     for (const items of [null, undefined]) {
       const { relay } = createScriptedRelay(() => ({ items, total: 0 }));
-      const found = await creditsMarked(relay, { userId: 7, markers: [MARKER] }, NEVER);
+      const found = await findCredits(relay, { userId: 7, markers: [MARKER] }, NEVER);
       assert.equal(found.get(MARKER), []);
     }
   });
 
   check('passes on the problem of the read', async () => {
-    const problem = new Problem({ kind: 'upstream-auth' });
+    const problem = new RelayError({ kind: 'upstream-auth' });
     const { relay } = createScriptedRelay(() => {
       throw problem;
     });
-    assert.is(await rejection(creditsMarked(relay, { userId: 7, markers: [MARKER] }, NEVER)), problem);
+    assert.is(await rejection(findCredits(relay, { userId: 7, markers: [MARKER] }, NEVER)), problem);
   });
 });

@@ -2,11 +2,11 @@ import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
 import { HttpClientError, type HttpResponse } from '../../../src/core/http/client.ts';
 import {
-  DOUBTS,
-  type Doubt,
+  toWriteAnswer,
+  toWriteFailure,
+  UNKNOWN_REASONS,
+  type UnknownReason,
   type WriteAnswer,
-  writeAnswerOf,
-  writeFailureOf,
 } from '../../../src/relay-admin/relay/response.ts';
 import { describe } from '../../check.ts';
 
@@ -19,9 +19,9 @@ const received = (
   text: typeof body === 'string' ? body : JSON.stringify(body),
   header: (name) => headers[name] ?? null,
 });
-const answerTo = (...given: Parameters<typeof received>): WriteAnswer => writeAnswerOf(received(...given));
+const answerTo = (...given: Parameters<typeof received>): WriteAnswer => toWriteAnswer(received(...given));
 const refused = (status: number, isKeyConflict = false): WriteAnswer => ({ kind: 'refused', status, isKeyConflict });
-const doubtful = (doubt: Doubt): WriteAnswer => ({ kind: 'unknown', doubt });
+const doubtful = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', doubt });
 
 /** The two shapes in which the relay tells a code. */
 const shapes = (status: number, code: string): readonly unknown[] => [
@@ -171,7 +171,7 @@ describe('a failure below HTTP', (check) => {
   ];
   for (const code of BEFORE) {
     check(`of ${code} proves that nothing was sent`, () => {
-      assert.equal(writeFailureOf(new HttpClientError(code)), refused(0));
+      assert.equal(toWriteFailure(new HttpClientError(code)), refused(0));
     });
   }
 
@@ -194,12 +194,12 @@ describe('a failure below HTTP', (check) => {
   ];
   for (const code of AFTER) {
     check(`of ${JSON.stringify(code)} may have come after the request`, () => {
-      assert.equal(writeFailureOf(new HttpClientError(code)), doubtful('no-answer'));
+      assert.equal(toWriteFailure(new HttpClientError(code)), doubtful('no-answer'));
     });
   }
 
   check('of an answer that is too large says nothing, though there was one', () => {
-    assert.equal(writeFailureOf(new HttpClientError('ANSWER_TOO_LARGE')), doubtful('unusable-answer'));
+    assert.equal(toWriteFailure(new HttpClientError('ANSWER_TOO_LARGE')), doubtful('unusable-answer'));
   });
 
   check('that is the end of the time, or anything unheard of, says nothing', () => {
@@ -213,7 +213,7 @@ describe('a failure below HTTP', (check) => {
       undefined,
       null,
     ];
-    for (const thrown of THROWN) assert.equal(writeFailureOf(thrown), doubtful('timed-out'));
+    for (const thrown of THROWN) assert.equal(toWriteFailure(thrown), doubtful('timed-out'));
   });
 });
 
@@ -223,12 +223,12 @@ describe('every doubt', (check) => {
       answerTo(200, ''),
       answerTo(302),
       ...REFUSALS.map(([, , answer]) => answer),
-      writeFailureOf(new HttpClientError('ECONNRESET')),
-      writeFailureOf(new Fault({ kind: 'backend-timeout' })),
+      toWriteFailure(new HttpClientError('ECONNRESET')),
+      toWriteFailure(new Fault({ kind: 'backend-timeout' })),
     ];
     const doubts = told.map((answer) => (answer.kind === 'unknown' ? answer.doubt : undefined));
     assert.equal(
-      DOUBTS.filter((doubt) => !doubts.includes(doubt)),
+      UNKNOWN_REASONS.filter((doubt) => !doubts.includes(doubt)),
       [],
     );
   });

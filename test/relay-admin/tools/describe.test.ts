@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { ALLOWED_ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { type RelayConfig, readRelayConfig } from '../../../src/relay-admin/settings.ts';
-import { createDescribe } from '../../../src/relay-admin/tools/describe.ts';
+import { createDescribeTool } from '../../../src/relay-admin/tools/describe.ts';
 import { describe } from '../../check.ts';
 import { assertWellDescribed, bytesOf, callTool, problemOf } from './scripted-relay.ts';
 
@@ -15,11 +15,11 @@ const configOf = (variables: Readonly<Record<string, string>> = {}): RelayConfig
   });
 
 const described = async (variables: Readonly<Record<string, string>> = {}) =>
-  JSON.parse(JSON.stringify(await callTool(createDescribe({ config: configOf(variables), version: '1.2.3' }), {})));
+  JSON.parse(JSON.stringify(await callTool(createDescribeTool({ config: configOf(variables), version: '1.2.3' }), {})));
 
 describe('describe', (check) => {
   check('is described for a model', () =>
-    assertWellDescribed(createDescribe({ config: configOf(), version: '1.2.3' })),
+    assertWellDescribed(createDescribeTool({ config: configOf(), version: '1.2.3' })),
   );
 
   check('names the service, its version, its mode and the host of the relay', async () => {
@@ -98,7 +98,7 @@ describe('describe', (check) => {
 
   check('stays within 6 KB and takes no arguments', async () => {
     assert.ok(bytesOf(await described({ RELAY_MAX_RECHARGE: '999999.99999999' })) <= 6 * 1024);
-    const tool = createDescribe({ config: configOf(), version: '1.2.3' });
+    const tool = createDescribeTool({ config: configOf(), version: '1.2.3' });
     assert.is((await problemOf(callTool(tool, { verbose: true }))).kind, 'invalid-argument');
   });
 });

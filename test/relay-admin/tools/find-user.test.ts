@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { Problem } from '../../../src/relay-admin/errors.ts';
-import { createFindUser } from '../../../src/relay-admin/tools/find-user.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { createFindUserTool } from '../../../src/relay-admin/tools/find-user.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import {
@@ -45,7 +45,7 @@ const pageOf = (rows: readonly Row[], { query }: Asked) => {
 
 const over = (answering: Answering) => {
   const { relay, asked } = createScriptedRelay(answering);
-  const tool = createFindUser({ relay });
+  const tool = createFindUserTool({ relay });
   return { asked, tool, find: (email: unknown = 'ada@example.com') => callTool(tool, { email }) };
 };
 
@@ -306,7 +306,7 @@ describe('find_user', (check) => {
   });
 
   check('passes on what the relay refuses', async () => {
-    const { find } = over(() => new Problem({ kind: 'terms-not-accepted' }));
+    const { find } = over(() => new RelayError({ kind: 'terms-not-accepted' }));
     assert.equal(await problemOf(find()), { kind: 'terms-not-accepted' });
   });
 

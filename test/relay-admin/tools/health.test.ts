@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
 import { HttpClientError, type HttpResponse } from '../../../src/core/http/client.ts';
-import { Problem } from '../../../src/relay-admin/errors.ts';
-import { createHealth } from '../../../src/relay-admin/tools/health.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { createHealthTool } from '../../../src/relay-admin/tools/health.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { assertWellDescribed, callTool, createScriptedRelay, problemOf, received, SILENCE } from './scripted-relay.ts';
@@ -12,7 +12,7 @@ const healthOf = (answer: HttpResponse | Error | typeof SILENCE, clock: FakeCloc
     () => new Error('Read something'),
     () => answer,
   );
-  return { tool: createHealth({ relay, clock }), asked, clock };
+  return { tool: createHealthTool({ relay, clock }), asked, clock };
 };
 
 const resultOf = (answer: HttpResponse | Error) => {
@@ -100,7 +100,7 @@ describe('health', (check) => {
       health: () =>
         new Promise<HttpResponse>((resolve) => clock.after(120, () => resolve(received(200, '{"status":"ok"}')))),
     };
-    const call = callTool(createHealth({ relay: slow, clock }), {}, { clock });
+    const call = callTool(createHealthTool({ relay: slow, clock }), {}, { clock });
     await clock.advance(120);
     assert.is((await call).latency_ms, 120);
   });
@@ -124,7 +124,7 @@ describe('health', (check) => {
   });
 
   check('passes on that this server is busy, which says nothing of the relay', async () => {
-    const { tool } = healthOf(new Problem({ kind: 'busy' }));
+    const { tool } = healthOf(new RelayError({ kind: 'busy' }));
     assert.equal(await problemOf(callTool(tool, {})), { kind: 'busy' });
   });
 

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
 import { CONTROL_OPTIONS } from '../../../src/relay-admin/models/options.ts';
-import { covers } from '../../../src/relay-admin/models/traces.ts';
-import { createModelControlOptions } from '../../../src/relay-admin/tools/model-control-options.ts';
+import { matchesPattern } from '../../../src/relay-admin/models/views.ts';
+import { createModelControlOptionsTool } from '../../../src/relay-admin/tools/model-control-options.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import {
@@ -75,12 +75,12 @@ const answerIn =
 
 const over = (world: World, hasKey = true) => {
   const { relay, asked } = createScriptedRelay(answerIn(world));
-  const tool = createModelControlOptions({ relay, hasKey });
+  const tool = createModelControlOptionsTool({ relay, hasKey });
   const call = async (given: unknown = {}) => JSON.parse(JSON.stringify(await callTool(tool, given)));
   return { asked, tool, call };
 };
 
-const failing = (detail: ProblemDetail) => new Problem(detail);
+const failing = (detail: RelayErrorDetail) => new RelayError(detail);
 const LIMIT_BYTES = 12 * 1024;
 const MODEL = 'claude-sonnet-4-5';
 
@@ -278,12 +278,12 @@ describe('model_control_options with a key', (check) => {
   });
 
   check('matches names without case and with a star at the end only', () => {
-    assert.ok(covers('Claude-Sonnet-4-5', MODEL));
-    assert.ok(covers('claude-*', MODEL));
-    assert.ok(covers('*', MODEL));
-    assert.not(covers('claude', MODEL));
-    assert.not(covers('*-4-5', MODEL));
-    assert.not(covers('', MODEL));
+    assert.ok(matchesPattern('Claude-Sonnet-4-5', MODEL));
+    assert.ok(matchesPattern('claude-*', MODEL));
+    assert.ok(matchesPattern('*', MODEL));
+    assert.not(matchesPattern('claude', MODEL));
+    assert.not(matchesPattern('*-4-5', MODEL));
+    assert.not(matchesPattern('', MODEL));
   });
 
   check('does not fail for a null where the platform may send one, nor for odd parts', async () => {
@@ -348,7 +348,7 @@ describe('model_control_options over a relay that does not answer', (check) => {
         : answerIn({ accounts: rows })(asked),
     );
     const { accounts, unread, source } = JSON.parse(
-      JSON.stringify(await callTool(createModelControlOptions({ relay, hasKey: true }), {})),
+      JSON.stringify(await callTool(createModelControlOptionsTool({ relay, hasKey: true }), {})),
     );
     assert.equal([source, unread], ['partly_live', [{ list: 'accounts', reason: 'upstream_rate_limit' }]]);
     assert.equal([accounts.total, accounts.examined], [250, 200]);
@@ -357,7 +357,7 @@ describe('model_control_options over a relay that does not answer', (check) => {
   check('falls back to what it has when the time is over', async () => {
     const clock = createFakeClock();
     const { relay } = createScriptedRelay((asked) => (asked.path === 'accounts' ? SILENCE : answerIn({})(asked)));
-    const call = callTool(createModelControlOptions({ relay, hasKey: true }), {}, { clock });
+    const call = callTool(createModelControlOptionsTool({ relay, hasKey: true }), {}, { clock });
     await clock.advance(30_000);
     const { source, unread, groups } = await call;
     assert.is(source, 'partly_live');
@@ -369,7 +369,7 @@ describe('model_control_options over a relay that does not answer', (check) => {
   check('rejects for a caller that left', async () => {
     const client = new AbortController();
     const { relay } = createScriptedRelay(() => SILENCE);
-    const call = rejection(callTool(createModelControlOptions({ relay, hasKey: true }), {}, { client }));
+    const call = rejection(callTool(createModelControlOptionsTool({ relay, hasKey: true }), {}, { client }));
     client.abort();
     const thrown = await call;
     assert.ok(thrown instanceof Fault && thrown.detail.kind === 'client-left');

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { sentenceOf, wordsFor } from '../../../src/relay-admin/error-text.ts';
-import { Problem } from '../../../src/relay-admin/errors.ts';
-import { createRead } from '../../../src/relay-admin/tools/read.ts';
+import { errorTextFor, formatErrorText } from '../../../src/relay-admin/error-text.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { createReadTool } from '../../../src/relay-admin/tools/read.ts';
 import { describe, rejection } from '../../check.ts';
 import { patientCall, recordingRelay } from '../harness/recording-relay.ts';
 
@@ -10,14 +10,14 @@ const HEX = '0123456789abcdef'.repeat(4);
 
 const readOf = async (data: unknown, given: unknown) => {
   const { relay, asked } = recordingRelay(data);
-  const result = await createRead({ relay }).call(given, patientCall());
+  const result = await createReadTool({ relay }).call(given, patientCall());
   return { result, asked };
 };
 const refusalOf = async (given: unknown) => {
   const { relay, asked } = recordingRelay({ version: '1' });
-  const error = await rejection(createRead({ relay }).call(given, patientCall()));
-  if (!(error instanceof Problem)) throw error;
-  return { words: sentenceOf(wordsFor(error.detail)), asked };
+  const error = await rejection(createReadTool({ relay }).call(given, patientCall()));
+  if (!(error instanceof RelayError)) throw error;
+  return { words: formatErrorText(errorTextFor(error.detail)), asked };
 };
 const accounts = (count: number) => ({
   items: Array.from({ length: count }, (_, id) => ({ id, name: `account ${id}`, error_message: 'busy '.repeat(70) })),
@@ -144,12 +144,12 @@ describe('read', (check) => {
   });
   check('tells an answer of another shape from an empty one', async () => {
     const { relay } = recordingRelay({ list: [] });
-    const error = await rejection(createRead({ relay }).call({ path: 'users' }, patientCall()));
-    assert.ok(error instanceof Problem && error.detail.kind === 'upstream-contract');
+    const error = await rejection(createReadTool({ relay }).call({ path: 'users' }, patientCall()));
+    assert.ok(error instanceof RelayError && error.detail.kind === 'upstream-contract');
     assert.equal((await readOf(null, { path: 'users/7/subscriptions' })).result.data, []);
   });
   check('is published as a read, with every argument described', () => {
-    const { published, isWriter } = createRead(recordingRelay(null));
+    const { published, isWriter } = createReadTool(recordingRelay(null));
     assert.not.ok(isWriter);
     assert.is(published.name, 'read');
     assert.ok(published.description.length >= 200 && published.description.length <= 800, published.description);

@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { HttpResponse } from '../../../src/core/http/client.ts';
-import { Problem, type ProblemDetail } from '../../../src/relay-admin/errors.ts';
-import type { Query, Relay } from '../../../src/relay-admin/relay/client.ts';
-import { type Structured, type Tool, withinTime } from '../../../src/relay-admin/tool.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
+import type { Relay, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
+import { type Tool, type ToolResult, withCallDeadline } from '../../../src/relay-admin/tool.ts';
 
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
-export type Asked = { readonly path: string; readonly query: Query };
+export type Asked = { readonly path: string; readonly query: RelayQuery };
 
 /** What the relay has at a path: data, an error to throw, or silence until the caller leaves. */
 export type Answering = (asked: Asked, index: number) => unknown;
@@ -47,15 +47,15 @@ export const callTool = (
   tool: Tool,
   given: unknown,
   { clock = createFakeClock(), client = new AbortController() }: { clock?: FakeClock; client?: AbortController } = {},
-): Promise<Structured> =>
-  withinTime(clock, { limitMs: 30_000, signal: client.signal }, (call) => tool.call(given, call));
+): Promise<ToolResult> =>
+  withCallDeadline(clock, { limitMs: 30_000, signal: client.signal }, (call) => tool.call(given, call));
 
 /** The kind of problem that a call fails with. Anything else is thrown on. */
-export const problemOf = async (call: Promise<unknown>): Promise<ProblemDetail> => {
+export const problemOf = async (call: Promise<unknown>): Promise<RelayErrorDetail> => {
   try {
     await call;
   } catch (error) {
-    if (error instanceof Problem) return error.detail;
+    if (error instanceof RelayError) return error.detail;
     throw error;
   }
   throw new Error('Expected a problem, but the call succeeded');

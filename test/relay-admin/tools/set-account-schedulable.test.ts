@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
 import { WRITING_HINTS } from '../../../src/relay-admin/tool.ts';
-import { createSetAccountSchedulable } from '../../../src/relay-admin/tools/set-account-schedulable.ts';
+import { createSetAccountSchedulableTool } from '../../../src/relay-admin/tools/set-account-schedulable.ts';
 import { describe } from '../../check.ts';
 import {
   createWorld,
@@ -31,7 +31,7 @@ const TURN_ON = { account_id: 12, schedulable: true };
 
 const worldWith = (script: Script = {}) => {
   const world = createWorld({ reads: [ON, OFF], ...script });
-  const tool = createSetAccountSchedulable(world.needs);
+  const tool = createSetAccountSchedulableTool(world.needs);
   return { ...world, tool, ask: (given: unknown, signal?: AbortSignal) => world.call(tool, given, signal) };
 };
 
@@ -154,7 +154,7 @@ describe('the read before the switch', (check) => {
   for (const [name, read] of UNREADABLE) {
     check(`sends nothing over ${name}`, async () => {
       const { ask, happened } = worldWith({ reads: [read] });
-      const expected = read instanceof Problem ? read.detail : { kind: 'upstream-contract', why: 'not-the-shape' };
+      const expected = read instanceof RelayError ? read.detail : { kind: 'upstream-contract', why: 'not-the-shape' };
       assert.equal(
         await problemOf(ask(TURN_OFF)),
         name === 'not-found' ? { kind: 'not-found', what: 'account' } : expected,

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { Problem } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors.ts';
 import { WRITING_HINTS } from '../../../src/relay-admin/tool.ts';
-import { createUpdateUserLimits } from '../../../src/relay-admin/tools/update-user-limits.ts';
+import { createUpdateUserLimitsTool } from '../../../src/relay-admin/tools/update-user-limits.ts';
 import { describe } from '../../check.ts';
 import {
   ACCEPTED,
@@ -32,7 +32,7 @@ const ASK = { user_id: 7, rpm_limit: 60 };
 
 const worldWith = (script: Script = {}) => {
   const world = createWorld({ reads: [BEFORE, AFTER], ...script });
-  const tool = createUpdateUserLimits(world.needs);
+  const tool = createUpdateUserLimitsTool(world.needs);
   return { ...world, tool, ask: (given: unknown, signal?: AbortSignal) => world.call(tool, given, signal) };
 };
 
@@ -216,7 +216,7 @@ describe('the read before the change', (check) => {
     check(`sends nothing over ${name}`, async () => {
       const { ask, happened } = worldWith({ reads: [read] });
       const detail = await problemOf(ask(ASK));
-      const expected = read instanceof Problem ? read.detail : { kind: 'upstream-contract', why: 'not-the-shape' };
+      const expected = read instanceof RelayError ? read.detail : { kind: 'upstream-contract', why: 'not-the-shape' };
       assert.equal(detail, name === 'not-found' ? { kind: 'not-found', what: 'user' } : expected);
       assert.equal(happened, ['read users/7']);
     });
@@ -288,7 +288,7 @@ describe('what becomes of a change that was sent', (check) => {
   });
   check('a sending that breaks its promise and rejects counts as unknown', async () => {
     const broken = async () => {
-      throw new Problem({ kind: 'upstream-unavailable', why: 'status 502' });
+      throw new RelayError({ kind: 'upstream-unavailable', why: 'status 502' });
     };
     const { ask } = worldWith({ answer: broken });
     assert.is((await ask(ASK)).reason, 'no_usable_answer');

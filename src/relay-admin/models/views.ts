@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { Id } from '../relay/users.ts';
+import { RelayId } from '../relay/users.ts';
 
 const NAME_LIMIT = 60;
 const WORD_LIMIT = 20;
@@ -22,7 +22,7 @@ const Part = <const Entries extends v.ObjectEntries>(entries: Entries) =>
   v.fallback(v.nullish(v.object(entries), null), null);
 
 const AccountRow = v.object({
-  id: Id,
+  id: RelayId,
   name: Word,
   platform: Word,
   status: Word,
@@ -32,7 +32,7 @@ const AccountRow = v.object({
 });
 
 const GroupRow = v.object({
-  id: Id,
+  id: RelayId,
   name: Word,
   platform: Word,
   status: Word,
@@ -44,17 +44,17 @@ const GroupRow = v.object({
 });
 
 const ChannelRow = v.object({
-  id: Id,
+  id: RelayId,
   name: Word,
   status: Word,
   restrict_models: v.nullish(v.boolean(), false),
-  group_ids: v.fallback(v.nullish(v.array(Id), []), []),
+  group_ids: v.fallback(v.nullish(v.array(RelayId), []), []),
   model_pricing: v.fallback(v.nullish(v.array(v.object({ models: Models })), []), []),
   model_mapping: v.fallback(v.nullish(v.record(v.string(), Names), {}), {}),
 });
 
 /** An account as shown. What is about a model is null when none was asked for. */
-export const AccountTrace = v.strictObject({
+export const AccountView = v.strictObject({
   id: v.number(),
   name: v.string(),
   platform: v.string(),
@@ -70,10 +70,10 @@ export const AccountTrace = v.strictObject({
   ),
 });
 
-export type AccountTrace = v.InferOutput<typeof AccountTrace>;
+export type AccountView = v.InferOutput<typeof AccountView>;
 
 /** A group as shown. */
-export const GroupTrace = v.strictObject({
+export const GroupView = v.strictObject({
   id: v.number(),
   name: v.string(),
   platform: v.string(),
@@ -83,10 +83,10 @@ export const GroupTrace = v.strictObject({
   model_in: v.nullable(v.array(v.picklist(['models_list_config', 'default_mapped_model', 'model_routing']))),
 });
 
-export type GroupTrace = v.InferOutput<typeof GroupTrace>;
+export type GroupView = v.InferOutput<typeof GroupView>;
 
 /** A channel as shown. */
-export const ChannelTrace = v.strictObject({
+export const ChannelView = v.strictObject({
   id: v.number(),
   name: v.string(),
   status: v.string(),
@@ -99,15 +99,15 @@ export const ChannelTrace = v.strictObject({
   group_ids: v.array(v.number()),
 });
 
-export type ChannelTrace = v.InferOutput<typeof ChannelTrace>;
+export type ChannelView = v.InferOutput<typeof ChannelView>;
 
 /** Whether a pattern of the relay's covers a model. Case does not count, and a star at its end stands for any ending. */
-export const covers = (pattern: string, model: string): boolean => {
+export const matchesPattern = (pattern: string, model: string): boolean => {
   const [wanted, name] = [pattern.toLowerCase(), model.toLowerCase()];
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
 };
 
-const rowsOf = <Schema extends v.GenericSchema>(schema: Schema, rows: readonly unknown[]) => {
+const parseRows = <Schema extends v.GenericSchema>(schema: Schema, rows: readonly unknown[]) => {
   const parsed = v.safeParse(v.array(schema), rows, { abortEarly: true });
   return parsed.success ? parsed.output : undefined;
 };
@@ -118,13 +118,13 @@ const resetTime = (limit: unknown): string | null => {
 };
 
 /** The names under which the relay would keep a limit of this model. */
-const scopesFor = (model: string, mapped: unknown): readonly string[] => [
+const limitScopesFor = (model: string, mapped: unknown): readonly string[] => [
   model.toLowerCase(),
   ...(typeof mapped === 'string' ? [mapped.toLowerCase()] : []),
   ...FAMILIES.filter(({ prefix }) => model.toLowerCase().startsWith(prefix)).map(({ scope }) => scope),
 ];
 
-const accountTrace = (row: v.InferOutput<typeof AccountRow>, model: string | undefined): AccountTrace => {
+const toAccountView = (row: v.InferOutput<typeof AccountRow>, model: string | undefined): AccountView => {
   const shown = {
     id: row.id,
     name: redactedLine(row.name, NAME_LIMIT),
@@ -134,8 +134,8 @@ const accountTrace = (row: v.InferOutput<typeof AccountRow>, model: string | und
   };
   if (model === undefined) return { ...shown, model_mapping: null, model_limits: null };
   const mapping = Object.entries(row.credentials?.model_mapping ?? {});
-  const entry = mapping.find(([pattern]) => covers(pattern, model));
-  const scopes = scopesFor(model, entry?.[1]);
+  const entry = mapping.find(([pattern]) => matchesPattern(pattern, model));
+  const scopes = limitScopesFor(model, entry?.[1]);
   const limits = Object.entries(row.extra?.model_rate_limits ?? {})
     .filter(([scope]) => scopes.includes(scope.toLowerCase()))
     .slice(0, LIMITS_SHOWN);
@@ -149,13 +149,13 @@ const accountTrace = (row: v.InferOutput<typeof AccountRow>, model: string | und
   };
 };
 
-const groupTrace = (row: v.InferOutput<typeof GroupRow>, model: string | undefined): GroupTrace => {
+const toGroupView = (row: v.InferOutput<typeof GroupRow>, model: string | undefined): GroupView => {
   const places = {
     models_list_config: row.models_list_config?.models ?? [],
     default_mapped_model: [row.default_mapped_model],
     model_routing: Object.keys(row.model_routing),
   };
-  const holds = (patterns: readonly string[]) => patterns.some((pattern) => covers(pattern, model ?? ''));
+  const holds = (patterns: readonly string[]) => patterns.some((pattern) => matchesPattern(pattern, model ?? ''));
   return {
     id: row.id,
     name: redactedLine(row.name, NAME_LIMIT),
@@ -172,11 +172,11 @@ const groupTrace = (row: v.InferOutput<typeof GroupRow>, model: string | undefin
   };
 };
 
-const channelTrace = (row: v.InferOutput<typeof ChannelRow>, model: string | undefined): ChannelTrace => {
+const toChannelView = (row: v.InferOutput<typeof ChannelRow>, model: string | undefined): ChannelView => {
   const listed = row.model_pricing.flatMap(({ models }) => models);
   const mapped = Object.values(row.model_mapping).flatMap((names) => Object.keys(names));
   const holds = (patterns: readonly string[]) =>
-    model === undefined ? null : patterns.some((pattern) => covers(pattern, model));
+    model === undefined ? null : patterns.some((pattern) => matchesPattern(pattern, model));
   return {
     id: row.id,
     name: redactedLine(row.name, NAME_LIMIT),
@@ -189,31 +189,31 @@ const channelTrace = (row: v.InferOutput<typeof ChannelRow>, model: string | und
 };
 
 /** All accounts. Nothing when a row has not the shape of one. */
-export const accountTraces = (
+export const toAccountViews = (
   rows: readonly unknown[],
   model: string | undefined,
-): readonly AccountTrace[] | undefined => rowsOf(AccountRow, rows)?.map((row) => accountTrace(row, model));
+): readonly AccountView[] | undefined => parseRows(AccountRow, rows)?.map((row) => toAccountView(row, model));
 
-const rankOf = ({ model_limits, model_mapping }: AccountTrace): number => {
+const rankOf = ({ model_limits, model_mapping }: AccountView): number => {
   if (model_limits !== null && model_limits.length > 0) return 0;
   return ['lists_model', 'none', 'lists_others'].indexOf(model_mapping ?? 'none') + 1;
 };
 
 /** What matters most for the model first, because a list may be cut: accounts with a limit of it, then those that list it. */
-export const inOrder = (accounts: readonly AccountTrace[]): readonly AccountTrace[] =>
+export const sortByRelevance = (accounts: readonly AccountView[]): readonly AccountView[] =>
   accounts.toSorted((left, right) => rankOf(left) - rankOf(right));
 
 /** The groups that name the model; all of them when none is asked for. Nothing when a row has not the shape of one. */
-export const groupTraces = (rows: readonly unknown[], model: string | undefined): readonly GroupTrace[] | undefined =>
-  rowsOf(GroupRow, rows)
-    ?.map((row) => groupTrace(row, model))
+export const toGroupViews = (rows: readonly unknown[], model: string | undefined): readonly GroupView[] | undefined =>
+  parseRows(GroupRow, rows)
+    ?.map((row) => toGroupView(row, model))
     .filter(({ model_in }) => model_in === null || model_in.length > 0);
 
 /** The channels that name the model, or that restrict models and so shut it out. Nothing when a row has not the shape of one. */
-export const channelTraces = (
+export const toChannelViews = (
   rows: readonly unknown[],
   model: string | undefined,
-): readonly ChannelTrace[] | undefined =>
-  rowsOf(ChannelRow, rows)
-    ?.map((row) => channelTrace(row, model))
+): readonly ChannelView[] | undefined =>
+  parseRows(ChannelRow, rows)
+    ?.map((row) => toChannelView(row, model))
     .filter(({ restrict_models, lists_model, maps_model }) => lists_model !== false || maps_model || restrict_models);
