@@ -95,19 +95,23 @@ export const writeSummary = async (
   const parts = createResponseParts({ ids, clock, sessionID, messageID: opened.id });
   await publish(messageFact(opened));
   const completed = () => ({ ...opened.time, completed: clock.now() });
+  /** The message with what was spent on it, also when the summary then turns out to be unusable. */
+  let spent = opened;
   try {
     const { finish, tokens, unpublished: untold } = await requestText({ ...needs, model }, { asked, parts }, signal);
     const cost = costOf(tokens, responder.model.prices);
-    await needs.addUsage({ tokens, cost }, (changed) => joined(untold, changed));
+    spent = { ...opened, cost, tokens };
+    const stored: Fact = { changes: [{ kind: 'message', message: spent }] };
+    await needs.addUsage({ tokens, cost }, (changed) => joined(untold, changed, stored));
     // An empty one would put nothing in the place of everything.
     if (parts.text().trim() === '') throw new ModelError('cut-off', 'The summary was empty');
     await publish(parts.end('A summary makes no calls', false));
-    const message = { ...opened, time: completed(), cost, tokens, finish, summary: true };
+    const message = { ...spent, time: completed(), finish, summary: true };
     const more: Fact = { drafts: [{ type: 'session.compacted', properties: { sessionID } }] };
     await publish(await close({ message, more }));
   } catch (error) {
     // Without the mark of a summary it stands for nothing.
-    const message = { ...opened, time: completed(), finish: 'error' as const };
+    const message = { ...spent, time: completed(), finish: 'error' as const };
     const end = await close({ message, more: {}, error });
     // The message must not stay open because what was said in it cannot be kept.
     await publish(joined(parts.end('The summary failed', true), end)).catch(() => publish(end));

@@ -115,7 +115,8 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
       const account = (closing: Fact) =>
         needs.addUsage({ tokens, cost }, (changed) => joined(untold, changed, closing));
       if (!parts.hasCalls()) return await close(spent, { last: finished(), tell: account });
-      await account({});
+      // With the session, because a server that dies while the calls run leaves its message as it is stored now.
+      await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });
       const calls = parts.handOver();
       const called = isLast ? await caller.none(calls) : await caller.all(calls, signal);
       const error = called === 'looping' ? LOOPING : isLast ? OUT_OF_STEPS : undefined;

@@ -1,13 +1,15 @@
 import * as assert from 'uvu/assert';
-import type { Action, Rule } from '../../../src/agent/protocol/types.ts';
+import type { Action, Rule, Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import {
+  answersIn,
   ask,
   asksOf,
   asksWhen,
   callsOf,
   eventsOf,
   isQuiet,
+  messagesOf,
   outputOf,
   reply,
   textOf,
@@ -73,6 +75,19 @@ describe('a permission', (check) => {
     const id = await world.session();
     assert.is(textOf(await ask(world, id)), 'then not');
     assert.match(outputOf((await callsOf(world, id))[0]), 'permission rule of this server denies');
+  });
+
+  check('that is waited for leaves a session that costs what its messages cost', async () => {
+    const { world } = await paying('ask');
+    const id = await world.session();
+    const answer = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    const { cost } = (await world.get(`/session/${id}`)) as Session;
+    const costs = answersIn(await messagesOf(world, id)).map(({ info }) => info.cost);
+    assert.ok(cost > 0);
+    assert.equal(costs, [cost]);
+    await reply(world, asked, { reply: 'once' });
+    await answer;
   });
 
   check('of the session comes after the ones of the agent, and a switch of the message last', async () => {

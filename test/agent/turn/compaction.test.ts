@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { ResolvedModel } from '../../../src/agent/agents/types.ts';
 import { ModelError, type ModelMessage } from '../../../src/agent/model/types.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
 
 import { describe } from '../../check.ts';
 import { target } from '../harness/model-world.ts';
@@ -158,6 +159,17 @@ describe('a context that overflows', (check) => {
     assert.is(textOf(answer), 'done');
     assert.is(world.asked.length, 5);
     assert.ok(await isQuiet(world));
+  });
+
+  check('costs what its messages cost, also when the summary was empty', async () => {
+    const world = await createAgentWorld({ scripts: [saying('one'), TOO_LONG, saying(' ')] });
+    const id = await world.session();
+    await ask(world, id, 'first');
+    await ask(world, id, 'second');
+    const costs = answersIn(await messagesOf(world, id)).map(({ info }) => info.cost);
+    const { cost } = (await world.get(`/session/${id}`)) as Session;
+    assert.is(costs.filter((one) => one > 0).length, 2);
+    assert.ok(Math.abs(cost - costs.reduce((sum, one) => sum + one, 0)) < 1e-12);
   });
 
   check('is left as it was when there is no summary, or an empty one', async () => {
