@@ -6,20 +6,20 @@ import { createRoutes, type RouteTable } from '../core/http/router.ts';
 
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
-import { createCatalog } from './agent/models.ts';
+import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
-import type { Agent, Feed } from './agent/types.ts';
+import type { AgentClient, AgentEventStream } from './agent/types.ts';
 import { createConversations } from './conversation/conversations.ts';
 import { createDoor, withCors } from './http/auth.ts';
 import { BRIDGE_REPLIES } from './http/errors.ts';
 import { modelsRoutes } from './http/models.ts';
 import { createAnswerRoute } from './http/route.ts';
 import { createLeaving } from './http/shutdown.ts';
-import type { Meter } from './metrics.ts';
+import type { BridgeMetrics } from './metrics.ts';
 import { chatFace } from './openai/chat/endpoint.ts';
 import { responsesFace } from './openai/responses/endpoint.ts';
 import { storedResponseRoutes } from './openai/responses/stored.ts';
-import { openApiOf } from './openapi.ts';
+import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
 import type { BridgeSettings } from './settings.ts';
 import { createSessionFamilies } from './turn/permission-requests.ts';
@@ -29,13 +29,13 @@ export type BridgeNeeds = {
   readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'agent' | 'isLocalForWantOfKeys'>;
   /** Nobody but this machine is let in without keys. */
   readonly isForThisMachine: boolean;
-  readonly agent: Agent;
-  readonly feed: Feed;
+  readonly agent: AgentClient;
+  readonly feed: AgentEventStream;
   /** Nothing where there is only one agent server. */
   readonly servers: AgentServers | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  readonly meter: Meter;
+  readonly meter: BridgeMetrics;
   /** SHA-256 as base64url. */
   readonly digest: (text: string) => string;
   readonly newRequestId: () => string;
@@ -68,7 +68,7 @@ const hintFor = (path: string): string => {
 export const createBridge = (needs: BridgeNeeds): Bridge => {
   const { settings, agent, feed, servers, clock, log, meter, version } = needs;
   const enter = createDoor({ ...needs, ...settings });
-  const catalog = createCatalog(agent, clock, settings.defaultModel);
+  const catalog = createModelCatalog(agent, clock, settings.defaultModel);
   const families = createSessionFamilies(agent, feed);
   const conversations = createConversations({
     ...needs,
@@ -105,7 +105,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
         return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
       },
     },
-    '/openapi.json': { GET: () => jsonResponse(200, openApiOf(version)) },
+    '/openapi.json': { GET: () => jsonResponse(200, createBridgeOpenApi(version)) },
   };
   const routes = createRoutes(table, hintFor);
   const guarded = guard(routes.handler, {

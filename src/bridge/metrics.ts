@@ -1,14 +1,14 @@
 import type { AnsweredRequest } from '../core/http/handler.ts';
 
 /** What can be read off the bridge at any moment. */
-export type Readings = {
+export type BridgeReadings = {
   readonly answersRunning: number;
   readonly conversations: number;
   readonly isAgentConnected: boolean;
   readonly agentServers: { readonly all: number; readonly well: number };
 };
 
-export type AnswerFacts = {
+export type AnswerMeasurement = {
   readonly endpoint: 'chat' | 'responses';
   readonly isStreamed: boolean;
   /** `asked`: it ended with a question to the user; `left`: the client left before the end. */
@@ -19,16 +19,16 @@ export type AnswerFacts = {
 };
 
 /** Counts what happens. No method takes a text or a key, so none can end up in a label; it never throws. */
-export type Meter = {
+export type BridgeMetrics = {
   readonly answered: (answered: AnsweredRequest) => void;
-  readonly answer: (facts: AnswerFacts) => void;
+  readonly answer: (facts: AnswerMeasurement) => void;
   /** Tells where to read the moment's values from when the metrics are asked for. */
-  readonly watch: (read: () => Readings) => void;
+  readonly watch: (read: () => BridgeReadings) => void;
   /** Prometheus text, or nothing where this runtime keeps no metrics. */
   readonly text: () => Promise<string | undefined>;
 };
 
-export const SILENT_METER: Meter = {
+export const NO_BRIDGE_METRICS: BridgeMetrics = {
   answered() {},
   answer() {},
   watch() {},

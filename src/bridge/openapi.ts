@@ -1,7 +1,7 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { ChatRequest } from './openai/chat/request.ts';
-import { ResponsesRequest } from './openai/responses/request.ts';
+import { ChatRequestBody } from './openai/chat/request.ts';
+import { ResponsesRequestBody } from './openai/responses/request.ts';
 
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const Approvals = v.optional(
@@ -56,9 +56,9 @@ const Deleted = v.object({ id: v.string(), object: v.literal('response'), delete
 
 /** Named schemas, so that each stands in the text once. */
 const COMPONENTS = {
-  ChatRequest,
+  ChatRequest: ChatRequestBody,
   ChatAnswer,
-  ResponsesRequest,
+  ResponsesRequest: ResponsesRequestBody,
   ResponseAnswer,
   Deleted,
   Error: ErrorAnswer,
@@ -115,7 +115,7 @@ const ANSWER_HEADERS = [
 ];
 
 /** The service's description in OpenAPI 3.1, made from the schemas that the service itself reads and is tested by. */
-export const openApiOf = (version: string) => ({
+export const createBridgeOpenApi = (version: string) => ({
   openapi: '3.1.0',
   info: { title: 'Gatehouse bridge', version, license: { name: 'Apache-2.0' } },
   components: { schemas, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },

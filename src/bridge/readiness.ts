@@ -2,13 +2,13 @@ import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonResponse } from '../core/http/json-response.ts';
 import type { Log } from '../core/log.ts';
-import type { Catalog } from './agent/models.ts';
+import type { ModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
-import type { Feed } from './agent/types.ts';
+import type { AgentEventStream } from './agent/types.ts';
 
 export type ReadinessNeeds = {
-  readonly feed: Feed;
-  readonly catalog: Catalog;
+  readonly feed: AgentEventStream;
+  readonly catalog: ModelCatalog;
   /** Nothing where there is only one. */
   readonly servers: AgentServers | undefined;
   readonly clock: Clock;

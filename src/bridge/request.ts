@@ -12,7 +12,7 @@ export type FilePart = {
 export type PromptPart = { readonly type: 'text'; readonly text: string } | FilePart;
 
 /** Something said earlier in a conversation, as the client tells it. `files`: those that came with it, if any did. */
-export type Said = {
+export type HistoryMessage = {
   readonly role: 'user' | 'assistant';
   readonly text: string;
   readonly files?: readonly FilePart[];
@@ -22,13 +22,13 @@ export type Said = {
  * What a client says of the conversation that a request belongs to. `remembers`: the client sends only what is new and relies
  * on us for the rest; otherwise it sends everything each time, and what it sends is what was said.
  */
-export type Place =
+export type ConversationReference =
   | { readonly kind: 'unnamed' }
-  | { readonly kind: 'named'; readonly id: string; readonly remembers: boolean }
+  | { readonly kind: 'named'; readonly id: string; readonly isIncremental: boolean }
   | { readonly kind: 'after'; readonly responseID: string };
 
 /** An answer to a question of the agent, given beside the words: the header `x-approval`. */
-export type Verdict = {
+export type ApprovalDecision = {
   readonly isApproved: boolean;
   /** Ids of questions, whole or their last characters. */
   readonly ids: readonly string[];
@@ -37,34 +37,34 @@ export type Verdict = {
 };
 
 /** What is asked of the agent, whichever endpoint it came by. */
-export type Asked = {
+export type BridgeRequest = {
   /** As the client wrote it; nothing stands for the default. */
   readonly model: string | undefined;
   /** Instructions of the client, empty if there are none. */
   readonly system: string;
   /** What was said before the prompt, in order. */
-  readonly history: readonly Said[];
+  readonly history: readonly HistoryMessage[];
   /** Everything that the user has said since the last answer; at least one part. */
   readonly prompt: readonly PromptPart[];
   readonly isStreamed: boolean;
   /** The reasoning effort that was wished for, a variant's name at the agent. */
   readonly effort: string | undefined;
   /** Whether the conversation is to be kept; `false` only when the client said so. */
-  readonly isKept: boolean;
-  readonly place: Place;
+  readonly isStored: boolean;
+  readonly conversation: ConversationReference;
   /** A title, tags or the like for a chat front end: it belongs to no conversation. */
-  readonly isTask: boolean;
-  readonly verdict: Verdict | undefined;
+  readonly isBackgroundTask: boolean;
+  readonly approval: ApprovalDecision | undefined;
   /** Members of the body that were given and have no effect here, for a header that says so. */
   readonly ignored: readonly string[];
 };
 
 /** The files of a prompt, in order. */
-export const filesOf = (prompt: readonly PromptPart[]): readonly FilePart[] =>
+export const filesOfParts = (prompt: readonly PromptPart[]): readonly FilePart[] =>
   prompt.filter((part): part is FilePart => part.type === 'file');
 
 /** The words of a prompt, without its files. */
-export const wordsOf = (prompt: readonly PromptPart[]): string =>
+export const textOfParts = (prompt: readonly PromptPart[]): string =>
   prompt.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
 
 /** A refusal of what a client sent, with OpenAI's codes. The message must never quote what came. */

@@ -199,7 +199,7 @@ const OUR_NAMES = /^(?:BRIDGE_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENAI_STR
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([['OPENCODE_BASE', 'AGENT_BASE_URL']]);
 
 /** Names that look like ours and have no effect, each with the nearest of ours. */
-export const strangersIn = (variables: Variables): ReadonlyMap<string, string> => {
+export const unknownBridgeVariables = (variables: Variables): ReadonlyMap<string, string> => {
   const strangers = unknownVariables(variables, OUR_NAMES, Object.keys(BridgeVariables.entries));
   return new Map([...strangers].map(([name, nearest]) => [name, ELSEWHERE.get(name) ?? nearest]));
 };

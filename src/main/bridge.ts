@@ -6,11 +6,11 @@ import { isMain, type ProcessSide, runService, type Service } from '../adapter/n
 
 import { createPrometheusBridgeMeter } from '../adapter/prometheus/bridge.ts';
 import { newId } from '../adapter/web/crypto.ts';
-import { createAgent } from '../bridge/agent/client.ts';
-import { createFeed } from '../bridge/agent/event-stream.ts';
+import { createAgentClient } from '../bridge/agent/client.ts';
+import { createAgentEventStream } from '../bridge/agent/event-stream.ts';
 import { reachAgents } from '../bridge/agent/servers.ts';
 import { createBridge } from '../bridge/app.ts';
-import { readBridgeSettings, strangersIn } from '../bridge/settings.ts';
+import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
 import { BRIDGE_HELP } from './help.ts';
@@ -39,11 +39,11 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
   const { httpClient, close } = createNodeHttpClient(limits);
   const stream = createNodeHttpStream(limits);
   const reach = reachAgents({ ...settings.agent, httpClient, stream, clock, log });
-  const feed = createFeed({ ...reach, clock, log, chance: Math.random });
+  const feed = createAgentEventStream({ ...reach, clock, log, chance: Math.random });
   const bridge = createBridge({
     settings,
     isForThisMachine: isLoopback(settings.host),
-    agent: createAgent({ ...reach, clock }),
+    agent: createAgentClient({ ...reach, clock }),
     feed,
     servers: reach.servers,
     clock,
@@ -56,7 +56,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     isStopping,
   });
   log('info', 'starting', { version: VERSION, address: baseUrls.join(', ') });
-  for (const [setting, nearest] of strangersIn(variables)) {
+  for (const [setting, nearest] of unknownBridgeVariables(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }
   if (settings.isLocalForWantOfKeys) {

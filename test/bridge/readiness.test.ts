@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createCatalog } from '../../src/bridge/agent/models.ts';
+import { createModelCatalog } from '../../src/bridge/agent/models.ts';
 import type { AgentServers } from '../../src/bridge/agent/servers.ts';
 import { createReadiness } from '../../src/bridge/readiness.ts';
 import { describe, rejection } from '../check.ts';
@@ -14,7 +14,7 @@ const bridgeOf = (defaultModel?: string, servers?: AgentServers) => {
   const lines: string[] = [];
   const ready = createReadiness({
     feed: { ...createTestFeed().feed, isOpen: () => state.isOpen },
-    catalog: createCatalog(fake.agent, clock, defaultModel),
+    catalog: createModelCatalog(fake.agent, clock, defaultModel),
     servers,
     clock,
     log: (level, event, fields) => void lines.push(`${level} ${event} ${fields?.reason}`.trim()),
@@ -98,7 +98,7 @@ describe('whether the bridge is ready', (check) => {
     const broken = createReadiness({
       feed: createTestFeed().feed,
       catalog: {
-        ...createCatalog(createFakeAgent(createFakeClock()).agent, createFakeClock(), undefined),
+        ...createModelCatalog(createFakeAgent(createFakeClock()).agent, createFakeClock(), undefined),
         find: async () => {
           throw bug;
         },

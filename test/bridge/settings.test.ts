@@ -1,5 +1,10 @@
 import * as assert from 'uvu/assert';
-import { type BridgeSettings, BridgeVariables, readBridgeSettings, strangersIn } from '../../src/bridge/settings.ts';
+import {
+  type BridgeSettings,
+  BridgeVariables,
+  readBridgeSettings,
+  unknownBridgeVariables,
+} from '../../src/bridge/settings.ts';
 import type { ConfigError } from '../../src/core/config.ts';
 import { describe } from '../check.ts';
 
@@ -270,7 +275,7 @@ describe('variables that look like ours', (check) => {
       MY_BRIDGE_X: '1',
     };
     assert.equal(
-      [...strangersIn(variables)],
+      [...unknownBridgeVariables(variables)],
       [
         ['BRIDGE_API_KEY', 'BRIDGE_API_KEYS'],
         ['OPENCODE_BASE', 'AGENT_BASE_URL'],

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusBridgeMeter } from '../../src/adapter/prometheus/bridge.ts';
 import { BRIDGE_REPLIES } from '../../src/bridge/http/errors.ts';
-import { openApiOf } from '../../src/bridge/openapi.ts';
+import { createBridgeOpenApi } from '../../src/bridge/openapi.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import type { FaultDetail } from '../../src/core/fault.ts';
 import { describe } from '../check.ts';
@@ -71,7 +71,7 @@ describe('the page of the bridge', (check) => {
       .split('\n')
       .filter((line) => line.startsWith('| `'));
     const told = unique(rows.flatMap((row) => wordsIn(row.split('|')[1] ?? '', /`(?:[A-Z]+ )?(\/[^`]+)`/g)));
-    assert.equal(told, unique([...Object.keys(openApiOf('0').paths), '/openapi.json']));
+    assert.equal(told, unique([...Object.keys(createBridgeOpenApi('0').paths), '/openapi.json']));
   });
 
   check('has the errors that the bridge answers with, under their status, and no others', async () => {

@@ -1,8 +1,8 @@
-import type { Meter, Readings } from '../../bridge/metrics.ts';
+import type { BridgeMetrics, BridgeReadings } from '../../bridge/metrics.ts';
 import { createMetrics } from './metrics.ts';
 
 /** The bridge's meter in Prometheus' text format, with the process's own metrics beside it. */
-export const createPrometheusBridgeMeter = (version: string): Meter => {
+export const createPrometheusBridgeMeter = (version: string): BridgeMetrics => {
   const { registry, tally, timer, gauge, answered } = createMetrics(version);
   const answers = tally('answers_total', 'Answers of the agent by their end', ['endpoint', 'streamed', 'outcome']);
   const answerTime = timer('answer_duration_seconds', 'Time from request to the end of an answer', ['endpoint']);
@@ -12,7 +12,7 @@ export const createPrometheusBridgeMeter = (version: string): Meter => {
   const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
   const servers = gauge('agent_servers', 'Agent servers that AGENT_BASE_URL names');
   const well = gauge('agent_servers_well', 'Those of them that are not left out');
-  let read: (() => Readings) | undefined;
+  let read: (() => BridgeReadings) | undefined;
   return {
     answered,
     answer({ endpoint, isStreamed, outcome, firstWordMs, durationMs }) {

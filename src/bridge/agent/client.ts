@@ -4,10 +4,10 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { HttpRequest, HttpResponse } from '../../core/http/client.ts';
 import { parseJson } from '../../core/json.ts';
-import { failureOf, refusalOf, unusable } from './errors.ts';
-import { AskRecord, MessageRecord, SessionRecord } from './schema.ts';
+import { toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
+import { MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 import { type AgentExchange, type AgentPlace, agentAddress, type Query } from './servers.ts';
-import type { Agent, AgentModel, AgentModels, Prompt } from './types.ts';
+import type { AgentClient, AgentModel, AgentModels, Prompt } from './types.ts';
 
 const Name = v.pipe(v.string(), v.minLength(1));
 
@@ -61,7 +61,7 @@ export const modelsFrom = (listed: ProvidersRecord, config: ConfigRecord): Agent
   };
 };
 
-export type AgentNeeds = AgentPlace & {
+export type AgentClientOptions = AgentPlace & {
   readonly httpClient: AgentExchange;
   readonly clock: Clock;
   /** For every call but a prompt. */
@@ -119,7 +119,12 @@ const bodyOf = ({ parts, model, variant, agent, system, hasTools }: Prompt) => (
  * OpenCode goes on with the turn of a session that is deleted, and lists the questions of one that was aborted: abort before,
  * reject after.
  */
-export const createAgent = ({ httpClient, clock, callLimitMs = CALL_LIMIT_MS, ...place }: AgentNeeds): Agent => {
+export const createAgentClient = ({
+  httpClient,
+  clock,
+  callLimitMs = CALL_LIMIT_MS,
+  ...place
+}: AgentClientOptions): AgentClient => {
   const { headers, urlOf } = agentAddress(place);
 
   const received = async (call: Call<unknown>, signal: AbortSignal): Promise<HttpResponse> => {
@@ -133,7 +138,7 @@ export const createAgent = ({ httpClient, clock, callLimitMs = CALL_LIMIT_MS, ..
       return await httpClient({ ...sent, headers: json, body: JSON.stringify(body) });
     } catch (error) {
       if (signal.aborted && !(error instanceof Fault)) throw new Fault({ kind: 'client-left' });
-      throw failureOf(error, { isPrompt });
+      throw toConnectionFault(error, { isPrompt });
     }
   };
   const answered = async <Schema extends v.GenericSchema>(
@@ -142,9 +147,9 @@ export const createAgent = ({ httpClient, clock, callLimitMs = CALL_LIMIT_MS, ..
   ): Promise<v.InferOutput<Schema>> => {
     const asking = { isPrompt: call.isPrompt ?? false };
     const answer = await received(call, signal);
-    if (answer.status < 200 || answer.status >= 300) throw refusalOf(answer, clock.now(), asking);
+    if (answer.status < 200 || answer.status >= 300) throw toRefusalFault(answer, clock.now(), asking);
     const value = parseJson(call.schema, answer.text);
-    if (value === undefined) throw unusable(answer.text, asking);
+    if (value === undefined) throw toUnusableAnswerFault(answer.text, asking);
     return value;
   };
   const inTime = async <T>(signal: AbortSignal, body: (limited: AbortSignal) => Promise<T>): Promise<T> => {
@@ -207,8 +212,9 @@ export const createAgent = ({ httpClient, clock, callLimitMs = CALL_LIMIT_MS, ..
       const path = `/session/${placeOf(sessionID)}/abort`;
       await ask({ method: 'POST', path, schema: Done, isRepeatable: true }, signal);
     },
-    asks: (signal) => ask({ method: 'GET', path: '/permission', schema: v.array(AskRecord) }, signal),
-    async answerAsk(id, answer, signal) {
+    permissionRequests: (signal) =>
+      ask({ method: 'GET', path: '/permission', schema: v.array(PermissionRecord) }, signal),
+    async answerPermission(id, answer, signal) {
       await ask({ method: 'POST', path: `/permission/${placeOf(id)}/reply`, schema: Done, body: answer }, signal);
     },
     async rejectQuestion(id, signal) {

@@ -35,7 +35,7 @@ const complaintIn = (text: string): string => {
 };
 
 /** An answer with another status than the one of success, as the fault that it comes to. */
-export const refusalOf = ({ status, text, header }: HttpResponse, now: number, asking: Asking): Fault => {
+export const toRefusalFault = ({ status, text, header }: HttpResponse, now: number, asking: Asking): Fault => {
   if (status === 401) {
     const message =
       "The agent server refused the bridge's credentials: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD";
@@ -55,7 +55,7 @@ export const refusalOf = ({ status, text, header }: HttpResponse, now: number, a
 };
 
 /** An answer of success that is none. OpenCode answers unknown paths with a web page. */
-export const unusable = (text: string, asking: Asking): Fault => {
+export const toUnusableAnswerFault = (text: string, asking: Asking): Fault => {
   const named = parseJson(NamedError, text);
   if (named !== undefined) return failed('agent_failed', `The agent server failed (${named.name})`, asking);
   const message = 'The agent server answered in a form that is not OpenCode 1.x: check AGENT_BASE_URL';
@@ -73,7 +73,7 @@ export const isTooMuch = (error: unknown): boolean =>
 export const isTooSlow = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
 
 /** What went wrong below HTTP, as a fault; all else as it is. */
-export const failureOf = (error: unknown, asking: Asking): unknown => {
+export const toConnectionFault = (error: unknown, asking: Asking): unknown => {
   if (!(error instanceof HttpClientError)) return error;
   const { code } = error;
   if (code === 'ANSWER_TOO_LARGE') return failed(TOO_LARGE, 'The answer of the agent server is too large', asking);
@@ -94,7 +94,7 @@ export const TRY_EVERY_MS = 1000;
 const mayPass = (error: unknown): boolean => error instanceof Fault && error.detail.kind !== 'not-found';
 
 /** Calls the agent, again and again while it fails, and rejects with the last failure when that goes on for too long. */
-export const patiently = async <T>(
+export const withRetries = async <T>(
   call: () => Promise<T>,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<T> => {

@@ -7,9 +7,9 @@ import type { SseItem } from '../../core/http/sse-parser.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { followLink, type LinkEnd, type LinkState } from './event-connection.ts';
-import { AgentEvent } from './schema.ts';
+import { AgentEventRecord } from './schema.ts';
 import { type AgentPlace, agentAddress } from './servers.ts';
-import type { Feed, FeedNews } from './types.ts';
+import type { AgentEventStream, AgentEventUpdate } from './types.ts';
 
 const TELL_EVERY_MS = 60_000;
 
@@ -33,7 +33,7 @@ export const createSkipCount = (clock: Clock, log: Log) => {
   };
 };
 
-export type FeedNeeds = AgentPlace & {
+export type AgentEventStreamOptions = AgentPlace & {
   readonly stream: OpenHttpStream;
   readonly clock: Clock;
   readonly log: Log;
@@ -49,11 +49,11 @@ const STABLE_MS = 10_000;
 const OPENED_LIMIT_MS = 10_000;
 
 const STOPPED = new Fault({ kind: 'unavailable', message: 'The bridge is stopping', retryAfterMs: 1000 });
-const GAP: FeedNews = { kind: 'gap' };
+const GAP: AgentEventUpdate = { kind: 'gap' };
 
 /** Types that are read at all: it costs little to pass over the others, of which OpenCode sends many. */
 const KNOWN: ReadonlySet<unknown> = new Set(
-  AgentEvent.options.flatMap(({ entries: { type } }): readonly string[] =>
+  AgentEventRecord.options.flatMap(({ entries: { type } }): readonly string[] =>
     type.type === 'literal' ? [type.literal] : type.options,
   ),
 );
@@ -70,9 +70,15 @@ const parsed = (data: string): unknown => {
  * The agent's events over one connection, opened at once and again whenever it ends. Our own server sends what was missed
  * meanwhile; OpenCode gives its events no ids, so there every loss is a gap.
  */
-export const createFeed = ({ stream, clock, log, chance, ...place }: FeedNeeds): Feed => {
+export const createAgentEventStream = ({
+  stream,
+  clock,
+  log,
+  chance,
+  ...place
+}: AgentEventStreamOptions): AgentEventStream => {
   const { headers, urlOf } = agentAddress(place);
-  const listeners = new Set<(news: FeedNews) => void>();
+  const listeners = new Set<(news: AgentEventUpdate) => void>();
   const stopping = new AbortController();
   const skipped = createSkipCount(clock, log);
   let opening = Promise.withResolvers<void>();
@@ -87,7 +93,7 @@ export const createFeed = ({ stream, clock, log, chance, ...place }: FeedNeeds):
 
   const onBug = (error: unknown): void =>
     log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
-  const tell = (news: FeedNews): void => {
+  const tell = (news: AgentEventUpdate): void => {
     for (const listener of [...listeners]) {
       try {
         if (listeners.has(listener)) listener(news);
@@ -114,7 +120,7 @@ export const createFeed = ({ stream, clock, log, chance, ...place }: FeedNeeds):
     else if (type === 'server.events.lost') tell(GAP);
     else if (type === 'server.instance.disposed') state = 'over';
     else if (KNOWN.has(type)) {
-      const read = v.safeParse(AgentEvent, value);
+      const read = v.safeParse(AgentEventRecord, value);
       if (read.success) tell({ kind: 'event', event: read.output });
       else skipped.add();
     } else if (typeof type !== 'string') skipped.add();
@@ -181,7 +187,7 @@ export const createFeed = ({ stream, clock, log, chance, ...place }: FeedNeeds):
   void run();
 
   return {
-    async opened(signal) {
+    async untilOpen(signal) {
       if (stopping.signal.aborted) throw STOPPED;
       if (state === 'open') return;
       hurry();
@@ -197,7 +203,7 @@ export const createFeed = ({ stream, clock, log, chance, ...place }: FeedNeeds):
       }
     },
     isOpen: () => state === 'open' && !stopping.signal.aborted,
-    listen(listener) {
+    subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Agent, AgentModel, AgentModels } from './types.ts';
+import type { AgentClient, AgentModel, AgentModels } from './types.ts';
 
 /** The agent's models, as clients name them. */
-export type Catalog = {
+export type ModelCatalog = {
   /** The default first, then in the agent's order. */
   readonly list: () => Promise<readonly AgentModel[]>;
   /**
@@ -20,10 +20,14 @@ const KEPT_MS = 30_000;
 /** How many names an error may list. */
 const NAMED = 20;
 
-export const nameOf = ({ providerID, modelID }: Pick<AgentModel, 'providerID' | 'modelID'>): string =>
+export const modelNameOf = ({ providerID, modelID }: Pick<AgentModel, 'providerID' | 'modelID'>): string =>
   `${providerID}/${modelID}`;
 
-export const createCatalog = (agent: Agent, clock: Clock, defaultModel: string | undefined): Catalog => {
+export const createModelCatalog = (
+  agent: AgentClient,
+  clock: Clock,
+  defaultModel: string | undefined,
+): ModelCatalog => {
   let kept: { readonly models: Promise<AgentModels>; readonly until: number } | undefined;
   // Shared by all who ask at once, so it must not end with one of them: the agent's calls have a limit of their own.
   const models = (): Promise<AgentModels> => {
@@ -36,7 +40,7 @@ export const createCatalog = (agent: Agent, clock: Clock, defaultModel: string |
     return asked.models;
   };
   const named = (known: AgentModels, name: string): AgentModel | undefined => {
-    const whole = known.models.find((model) => nameOf(model) === name);
+    const whole = known.models.find((model) => modelNameOf(model) === name);
     if (whole !== undefined) return whole;
     const byKey = known.models.filter(({ modelID }) => modelID === name);
     return byKey.length === 1 ? byKey[0] : undefined;
@@ -58,7 +62,7 @@ export const createCatalog = (agent: Agent, clock: Clock, defaultModel: string |
       const known = await models();
       const found = name === undefined ? defaultOf(known) : named(known, name);
       if (found !== undefined) return found;
-      throw new Fault({ kind: 'model-not-found', asked: name, valid: known.models.slice(0, NAMED).map(nameOf) });
+      throw new Fault({ kind: 'model-not-found', asked: name, valid: known.models.slice(0, NAMED).map(modelNameOf) });
     },
     async small(otherwise) {
       const known = await models();

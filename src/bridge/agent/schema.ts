@@ -19,7 +19,7 @@ const Tokens = v.object({
   cache: v.fallback(v.object({ read: Count, write: Count }), { read: 0, write: 0 }),
 });
 
-const MessageError = v.object({
+const MessageErrorRecord = v.object({
   name: v.string(),
   data: v.fallback(
     v.object({
@@ -30,7 +30,7 @@ const MessageError = v.object({
     {},
   ),
 });
-export type MessageError = v.InferOutput<typeof MessageError>;
+export type MessageErrorRecord = v.InferOutput<typeof MessageErrorRecord>;
 
 /** A message of the agent without its parts. */
 export const MessageInfo = v.variant('role', [
@@ -45,7 +45,7 @@ export const MessageInfo = v.variant('role', [
     time: v.object({ created: v.number(), completed: v.optional(v.number()) }),
     tokens: v.fallback(v.optional(Tokens), undefined),
     finish: v.optional(v.string()),
-    error: v.optional(MessageError),
+    error: v.optional(MessageErrorRecord),
     summary: v.fallback(v.optional(v.boolean()), undefined),
   }),
 ]);
@@ -94,19 +94,19 @@ export const MessageRecord = v.object({ info: MessageInfo, parts: v.array(PartRe
 export type MessageRecord = v.InferOutput<typeof MessageRecord>;
 
 /** A question of the agent (`GET /permission`, `permission.asked`). */
-export const AskRecord = v.object({
+export const PermissionRecord = v.object({
   // It goes into a header and into the words of an answer.
   id: v.pipe(v.string(), v.regex(/^\w{1,200}$/)),
   sessionID: Id,
   permission: v.string(),
   metadata: v.fallback(v.record(v.string(), v.unknown()), {}),
 });
-export type AskRecord = v.InferOutput<typeof AskRecord>;
+export type PermissionRecord = v.InferOutput<typeof PermissionRecord>;
 
 const SessionStatus = v.object({ type: v.string() });
 
 /** The events that matter here. All others are read as nothing. */
-export const AgentEvent = v.variant('type', [
+export const AgentEventRecord = v.variant('type', [
   v.object({
     type: v.picklist(['session.created', 'session.updated', 'session.deleted']),
     properties: v.object({ info: SessionRecord }),
@@ -122,17 +122,17 @@ export const AgentEvent = v.variant('type', [
     type: v.literal('message.part.delta'),
     properties: v.object({ sessionID: Id, messageID: Id, partID: Id, field: v.string(), delta: v.string() }),
   }),
-  v.object({ type: v.literal('permission.asked'), properties: AskRecord }),
+  v.object({ type: v.literal('permission.asked'), properties: PermissionRecord }),
   v.object({
     type: v.literal('permission.replied'),
     properties: v.object({ sessionID: Id, requestID: v.string() }),
   }),
   v.object({ type: v.literal('question.asked'), properties: v.object({ id: Id, sessionID: Id }) }),
 ]);
-export type AgentEvent = v.InferOutput<typeof AgentEvent>;
+export type AgentEventRecord = v.InferOutput<typeof AgentEventRecord>;
 
 /** The session that an event belongs to. */
-export const sessionOf = (event: AgentEvent): string => {
+export const sessionOf = (event: AgentEventRecord): string => {
   switch (event.type) {
     case 'session.created':
     case 'session.updated':

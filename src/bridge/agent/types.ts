@@ -1,5 +1,5 @@
 import type { PromptPart } from '../request.ts';
-import type { AgentEvent, AskRecord, MessageRecord, SessionRecord } from './schema.ts';
+import type { AgentEventRecord, MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 
 /** A model of the agent: `provider/key`, which `/v1/models` lists and a prompt names. */
 export type AgentModel = {
@@ -36,7 +36,7 @@ export type PermissionAnswer = { readonly reply: 'once' } | { readonly reply: 'r
  * knows no such thing, `agent-failed` for every other refusal, `backend-error` when it was not reached or broke off.
  * Nothing is ever sent twice to a server, and to another one only what the first has not begun, or what twice is no different.
  */
-export type Agent = {
+export type AgentClient = {
   readonly models: (signal: AbortSignal) => Promise<AgentModels>;
   readonly createSession: (
     given: { readonly title: string; readonly metadata: Readonly<Record<string, unknown>> },
@@ -54,21 +54,21 @@ export type Agent = {
   /** Ids of the sessions at work. */
   readonly busySessions: (signal: AbortSignal) => Promise<ReadonlySet<string>>;
   readonly abort: (sessionID: string, signal: AbortSignal) => Promise<void>;
-  readonly asks: (signal: AbortSignal) => Promise<readonly AskRecord[]>;
-  readonly answerAsk: (id: string, answer: PermissionAnswer, signal: AbortSignal) => Promise<void>;
+  readonly permissionRequests: (signal: AbortSignal) => Promise<readonly PermissionRecord[]>;
+  readonly answerPermission: (id: string, answer: PermissionAnswer, signal: AbortSignal) => Promise<void>;
   /** Turns down a question that is no permission (`question.asked`): nobody here can answer it. */
   readonly rejectQuestion: (id: string, signal: AbortSignal) => Promise<void>;
 };
 
 /** What the event stream tells. `gap`: events were lost, so whoever listens has to look at the agent itself. */
-export type FeedNews = { readonly kind: 'event'; readonly event: AgentEvent } | { readonly kind: 'gap' };
+export type AgentEventUpdate = { readonly kind: 'event'; readonly event: AgentEventRecord } | { readonly kind: 'gap' };
 
 /** The agent's events, one connection for everybody; it is opened again whenever it ends, without loss where the agent can. */
-export type Feed = {
+export type AgentEventStream = {
   /** Resolves once the stream is open, at once if it is. Faults with `backend-error` when it does not open in time. */
-  readonly opened: (signal: AbortSignal) => Promise<void>;
+  readonly untilOpen: (signal: AbortSignal) => Promise<void>;
   readonly isOpen: () => boolean;
   /** Hears of every event from now on; the returned function ends that. A listener must not throw and must not wait. */
-  readonly listen: (listener: (news: FeedNews) => void) => () => void;
+  readonly subscribe: (listener: (news: AgentEventUpdate) => void) => () => void;
   readonly stop: () => void;
 };

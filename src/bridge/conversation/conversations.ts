@@ -3,7 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
-import type { Agent } from '../agent/types.ts';
+import type { AgentClient } from '../agent/types.ts';
 import type { Digest } from './fingerprint.ts';
 import { createConversationLocking } from './lock.ts';
 import { createConversationIndex, createStoppedAnswers } from './lookup.ts';
@@ -15,7 +15,7 @@ import { createConversationSync } from './sync.ts';
 import type { Conversations, Owner } from './types.ts';
 
 export type ConversationsNeeds = {
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly clock: Clock;
   readonly log: Log;
   readonly digest: Digest;

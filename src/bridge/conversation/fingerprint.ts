@@ -1,4 +1,4 @@
-import type { FilePart, Said } from '../request.ts';
+import type { FilePart, HistoryMessage } from '../request.ts';
 
 /** A short text that stands for another: SHA-256 in base64url. */
 export type Digest = (text: string) => string;
@@ -22,7 +22,7 @@ const withoutBlocks = (text: string, opening: string, closing: string): string =
 };
 
 /** A user may write about thoughts. An answer's own are shown by some clients, and sent back by some of these. */
-const wordsIn = ({ role, text }: Said): string => {
+const wordsIn = ({ role, text }: HistoryMessage): string => {
   const words =
     role === 'user'
       ? text
@@ -35,21 +35,24 @@ const wordsIn = ({ role, text }: Said): string => {
 };
 
 /** Files count where the user sent them. What an answer came with was put into words, or is none of a client's. */
-const plain = (said: Said): Said => {
+const plain = (said: HistoryMessage): HistoryMessage => {
   const { role, files = [] } = said;
   return { role, text: wordsIn(said), ...(role === 'user' && files.length > 0 ? { files } : {}) };
 };
 
-type Group = { readonly role: Said['role']; readonly texts: string[]; readonly files: FilePart[] };
+type Group = { readonly role: HistoryMessage['role']; readonly texts: string[]; readonly files: FilePart[] };
 
-const entryFrom = ({ role, texts, files }: Group): Said => ({
+const entryFrom = ({ role, texts, files }: Group): HistoryMessage => ({
   role,
   text: texts.filter((text) => text !== '').join(' '),
   ...(files.length === 0 ? {} : { files }),
 });
 
 /** More of what was said, after entries that came from here or from `entriesOf`. */
-export const appendMessages = (entries: readonly Said[], said: readonly Said[]): Said[] => {
+export const appendMessages = (
+  entries: readonly HistoryMessage[],
+  said: readonly HistoryMessage[],
+): HistoryMessage[] => {
   const groups: Group[] = [];
   for (const { role, text, files = [] } of [...entries, ...said.map(plain)]) {
     if (role === 'assistant' && text === '') continue;
@@ -66,10 +69,10 @@ export const appendMessages = (entries: readonly Said[], said: readonly Said[]):
  * What was said, as far as it matters whether it is the same: without thoughts, and with white space evened out. Neighbours
  * of one role become one entry, and answers without words none.
  */
-export const normalizeMessages = (said: readonly Said[]): Said[] => appendMessages([], said);
+export const normalizeMessages = (said: readonly HistoryMessage[]): HistoryMessage[] => appendMessages([], said);
 
 /** The words of an entry, which have no line break in them, and what its files come to. */
-const contentOf = ({ text, files = [] }: Said, digest: Digest): string =>
+const contentOf = ({ text, files = [] }: HistoryMessage, digest: Digest): string =>
   [text, ...files.map(({ url }) => digest(url))].join('\n');
 
 /** How far a conversation has come. Two are the same if and only if all their entries are. */
@@ -86,7 +89,7 @@ export const EMPTY_FINGERPRINT: HistoryFingerprint = { head: '', entries: 0, ope
 /** Where a conversation stands once `entries` are said in it too. They must come from `entriesOf`. */
 export const extendFingerprint = (
   before: HistoryFingerprint,
-  entries: readonly Said[],
+  entries: readonly HistoryMessage[],
   digest: Digest,
 ): HistoryFingerprint => {
   let standing = before;
@@ -100,7 +103,7 @@ export const extendFingerprint = (
 const TAIL_PAIRS = 2;
 
 /** What the last questions with their answers hash to, the oldest first: two at most, and none where a question has no answer. */
-export const hashTail = (entries: readonly Said[], digest: Digest): readonly string[] => {
+export const hashTail = (entries: readonly HistoryMessage[], digest: Digest): readonly string[] => {
   const tail: string[] = [];
   for (let end = entries.length; tail.length < TAIL_PAIRS; end -= 2) {
     const [question, answer] = entries.slice(Math.max(0, end - 2), Math.max(0, end));

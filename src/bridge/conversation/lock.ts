@@ -1,6 +1,6 @@
 import type { Ticket } from '../../core/keyed-queue.ts';
-import type { Agent } from '../agent/types.ts';
-import type { Asked, Said } from '../request.ts';
+import type { AgentClient } from '../agent/types.ts';
+import type { BridgeRequest, HistoryMessage } from '../request.ts';
 import { type Digest, EMPTY_FINGERPRINT } from './fingerprint.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { addExchange, type ClientHistory, type HistoryBase } from './match.ts';
@@ -19,7 +19,7 @@ export type ConversationPlan = {
   readonly isNamed: boolean;
   /** A session that is not kept is deleted when it is given back, and nobody can find it. */
   readonly isKept: boolean;
-  readonly prompt: Asked['prompt'];
+  readonly prompt: BridgeRequest['prompt'];
   /** Asked when the request's turn has come; nothing stands for a new session. */
   readonly find: () => ConversationMatch | undefined;
   /** What a session has to be told that has heard nothing. */
@@ -27,14 +27,14 @@ export type ConversationPlan = {
 };
 
 export type ConversationLockingNeeds = {
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly index: ConversationIndex;
   readonly keeper: ConversationSync;
   readonly stopped: StoppedAnswers;
   readonly digest: Digest;
 };
 
-type Session = ConversationMatch & { readonly replay: readonly Said[]; readonly isNew: boolean };
+type Session = ConversationMatch & { readonly replay: readonly HistoryMessage[]; readonly isNew: boolean };
 
 /** Waits for a request's turn, and holds its conversation from then until it is given back. */
 export type LockConversation = (

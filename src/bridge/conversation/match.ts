@@ -1,4 +1,4 @@
-import type { Said } from '../request.ts';
+import type { HistoryMessage } from '../request.ts';
 import {
   appendMessages,
   type Digest,
@@ -16,20 +16,20 @@ import type { FinishedExchange } from './types.ts';
 /** What an exchange is added to. The last entry stands apart: if it is the user's, more of the user's words go into it. */
 export type HistoryBase = {
   readonly fingerprint: HistoryFingerprint;
-  readonly last: readonly Said[];
+  readonly last: readonly HistoryMessage[];
   readonly tail: readonly string[];
 };
 
 /** What was said as its client tells it, with all that is ever asked of it: it may be long, and is gone through once. */
 export type ClientHistory = {
-  readonly messages: readonly Said[];
-  readonly entries: readonly Said[];
+  readonly messages: readonly HistoryMessage[];
+  readonly entries: readonly HistoryMessage[];
   /** Where a conversation stands in which this was said. */
   readonly fingerprint: HistoryFingerprint;
   readonly base: HistoryBase;
 };
 
-export const readHistory = (said: readonly Said[], digest: Digest): ClientHistory => {
+export const readHistory = (said: readonly HistoryMessage[], digest: Digest): ClientHistory => {
   const entries = normalizeMessages(said);
   const last = entries.slice(-1);
   const beforeLast = extendFingerprint(EMPTY_FINGERPRINT, entries.slice(0, -1), digest);

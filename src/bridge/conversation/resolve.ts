@@ -1,8 +1,8 @@
 import { Fault } from '../../core/fault.ts';
 import type { KeyedQueue } from '../../core/keyed-queue.ts';
 import { isNotFound } from '../agent/errors.ts';
-import type { Agent } from '../agent/types.ts';
-import type { Asked, Place, Said } from '../request.ts';
+import type { AgentClient } from '../agent/types.ts';
+import type { BridgeRequest, ConversationReference, HistoryMessage } from '../request.ts';
 import type { Digest } from './fingerprint.ts';
 import type { ConversationMatch, ConversationPlan, LockConversation } from './lock.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
@@ -15,7 +15,7 @@ import { messagesUpTo } from './transcript.ts';
 import type { Conversations, Owner, ResolvedConversation } from './types.ts';
 
 export type ResolverNeeds = {
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly index: ConversationIndex;
   readonly keeper: ConversationSync;
   readonly stopped: StoppedAnswers;
@@ -26,8 +26,8 @@ export type ResolverNeeds = {
   readonly matching: 'prefix' | 'named';
 };
 
-type Named = Extract<Place, { readonly kind: 'named' }>;
-type Request = { readonly asked: Asked; readonly owner: Owner; readonly history: ClientHistory };
+type Named = Extract<ConversationReference, { readonly kind: 'named' }>;
+type Request = { readonly asked: BridgeRequest; readonly owner: Owner; readonly history: ClientHistory };
 
 /** Where requests for a conversation stand in line. No owner has a line break in it. */
 export const queueKeyOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
@@ -41,7 +41,8 @@ const unknownResponse = (): Fault =>
     message: 'No response with this id is known here to go on from',
   });
 
-const isThrownAway = ({ isTask, isKept, place }: Asked): boolean => isTask || (!isKept && place.kind === 'unnamed');
+const isThrownAway = ({ isBackgroundTask: isTask, isStored: isKept, conversation: place }: BridgeRequest): boolean =>
+  isTask || (!isKept && place.kind === 'unnamed');
 
 /**
  * Says which conversation a request belongs to. Whoever names none goes on with one only if everything that was said in it is
@@ -67,7 +68,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       ...given,
     });
 
-  const placeNamed = (request: Request, { id: name, remembers }: Named): ResolvedConversation => {
+  const placeNamed = (request: Request, { id: name, isIncremental: remembers }: Named): ResolvedConversation => {
     const { owner, history } = request;
     const isReliant = remembers && history.entries.length === 0;
     const find = (): ConversationMatch | undefined => {
@@ -104,7 +105,11 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
   };
 
   /** What was said up to a response that is not the last word of its conversation any more. */
-  const saidBefore = async (kept: StoredConversation, place: number, signal: AbortSignal): Promise<readonly Said[]> => {
+  const saidBefore = async (
+    kept: StoredConversation,
+    place: number,
+    signal: AbortSignal,
+  ): Promise<readonly HistoryMessage[]> => {
     const promptID = kept.exchanges.slice(0, place + 1).findLast((exchange) => exchange.promptID !== '')?.promptID;
     if (promptID === undefined) return [];
     const upTo = { promptID, known: promptIDsIn(kept), hasReplay: kept.hasReplay };
@@ -151,7 +156,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     await keeper.load(signal);
     index.dropOld();
     if (isThrownAway(asked)) return inNew(request, { isKept: false });
-    const { place } = asked;
+    const { conversation: place } = asked;
     if (place.kind === 'named') return placeNamed(request, place);
     if (place.kind === 'unnamed') return placeUnnamed(request, signal);
     const response = readResponseID(place.responseID);

@@ -4,7 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound, isTooMuch, isTooSlow } from '../agent/errors.ts';
 import type { SessionRecord } from '../agent/schema.ts';
-import type { Agent } from '../agent/types.ts';
+import type { AgentClient } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
 import {
   latestExchanges,
@@ -41,7 +41,7 @@ export type ConversationSync = {
 type Find<T> = () => T | undefined;
 
 export type ConversationSyncNeeds = {
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly index: ConversationIndex;
   readonly limit: number;
   readonly clock: Clock;

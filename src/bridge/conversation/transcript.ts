@@ -1,7 +1,7 @@
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { MessageRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
-import { type Asked, type PromptPart, type Said, wordsOf } from '../request.ts';
+import { type BridgeRequest, type HistoryMessage, type PromptPart, textOfParts } from '../request.ts';
 
 const textOf = ({ parts }: MessageRecord, isWithSynthetic = false): string =>
   parts
@@ -45,7 +45,7 @@ export type UpTo = {
 export const messagesUpTo = (
   records: readonly MessageRecord[],
   { promptID, known, hasReplay }: UpTo,
-): Said[] | undefined => {
+): HistoryMessage[] | undefined => {
   const from = records.findIndex(({ info }) => info.id === promptID);
   if (from === -1) return undefined;
   const prompts = promptsIn(records, known);
@@ -62,7 +62,7 @@ export const messagesUpTo = (
  * What was said elsewhere, for a session that has not heard it. As JSON, so that nothing said in it can look like its end, and
  * in a part of its own, which stands before the user's words.
  */
-const earlierWords = (said: readonly Said[]): string =>
+const earlierWords = (said: readonly HistoryMessage[]): string =>
   [
     'Earlier in this conversation the following was said. It is context only: answer the message after it.',
     JSON.stringify(
@@ -74,8 +74,8 @@ const earlierWords = (said: readonly Said[]): string =>
 
 /** The prompt for the agent. */
 export const toAgentPrompt = (
-  asked: Asked,
-  replay: readonly Said[],
+  asked: BridgeRequest,
+  replay: readonly HistoryMessage[],
   { model, agent }: { readonly model: AgentModel | undefined; readonly agent: string | undefined },
 ): Prompt => ({
   parts: [
@@ -87,7 +87,7 @@ export const toAgentPrompt = (
   variant: asked.effort !== undefined && model?.variants.includes(asked.effort) ? asked.effort : undefined,
   agent,
   system: asked.system,
-  hasTools: !asked.isTask,
+  hasTools: !asked.isBackgroundTask,
 });
 
 const TITLE_CHARS = 60;
@@ -96,7 +96,11 @@ const UNTITLED = 'Conversation';
 
 /** A title for a session: its first words, in one line. With one the agent need not ask a model for it. */
 export const sessionTitleFor = (prompt: readonly PromptPart[]): string => {
-  const line = wordsOf(prompt).slice(0, LOOKED_AT_CHARS).replace(/\s+/g, ' ').replace(INVISIBLE_CHARACTERS, '').trim();
+  const line = textOfParts(prompt)
+    .slice(0, LOOKED_AT_CHARS)
+    .replace(/\s+/g, ' ')
+    .replace(INVISIBLE_CHARACTERS, '')
+    .trim();
   const points = [...line];
   if (points.length <= TITLE_CHARS) return line === '' ? UNTITLED : line;
   const cut = points.slice(0, TITLE_CHARS - 1).join('');

@@ -1,4 +1,4 @@
-import type { Asked, FilePart, Said } from '../request.ts';
+import type { BridgeRequest, FilePart, HistoryMessage } from '../request.ts';
 
 /** Which key a request came with, as a short digest; one for all where there are no keys. */
 export type Owner = string;
@@ -29,7 +29,7 @@ export type FinishedExchange = {
 export type LockedConversation = {
   readonly session: ConversationSession;
   /** What the session has to be told of what was said before; nothing when it knows. */
-  readonly replay: readonly Said[];
+  readonly replay: readonly HistoryMessage[];
   /**
    * Keeps what was said, so that the next request is recognised, also by another process. To be called once whenever the agent
    * took the prompt, even if nothing came of it. Never rejects.
@@ -66,7 +66,7 @@ export type Conversations = {
    * Faults with `rate-limited` when too many wait for the same conversation, and with `bad-input`
    * (`previous_response_not_found`) when the response to go on from is not known to this owner.
    */
-  readonly resolve: (asked: Asked, owner: Owner, signal: AbortSignal) => Promise<ResolvedConversation>;
+  readonly resolve: (asked: BridgeRequest, owner: Owner, signal: AbortSignal) => Promise<ResolvedConversation>;
   /** An id for the response to a request, from which its turn can be found again. */
   readonly newResponseID: (held: Pick<ConversationSession, 'sessionID'>) => string;
   readonly findResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<FoundResponse | undefined>;

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import { type Catalog, nameOf } from '../agent/models.ts';
+import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import type { AgentModel } from '../agent/types.ts';
 import type { Owner } from '../conversation/types.ts';
 
@@ -9,7 +9,7 @@ import type { Owner } from '../conversation/types.ts';
 const CREATED_SECONDS = Date.UTC(2026, 0, 1) / 1000;
 
 const modelOf = (model: AgentModel) => ({
-  id: nameOf(model),
+  id: modelNameOf(model),
   object: 'model',
   created: CREATED_SECONDS,
   owned_by: model.providerID,
@@ -18,7 +18,7 @@ const modelOf = (model: AgentModel) => ({
 });
 
 /** `GET /v1/models` and `GET /v1/models/{id}`; the slash of an id may come as it is or escaped. */
-export const modelsRoutes = (catalog: Catalog, enter: (request: Request) => Owner): RouteTable => ({
+export const modelsRoutes = (catalog: ModelCatalog, enter: (request: Request) => Owner): RouteTable => ({
   '/v1/models': {
     async GET(request) {
       enter(request);

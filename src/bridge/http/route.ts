@@ -7,10 +7,10 @@ import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
 import type { Log } from '../../core/log.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { Owner } from '../conversation/types.ts';
-import type { AnswerFacts, Meter } from '../metrics.ts';
-import type { Face } from '../openai/endpoint.ts';
+import type { AnswerMeasurement, BridgeMetrics } from '../metrics.ts';
+import type { Endpoint } from '../openai/endpoint.ts';
 import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
-import { type Asked, wordsOf } from '../request.ts';
+import { type BridgeRequest, textOfParts } from '../request.ts';
 import { withoutLeadingEcho } from '../stream/echo-filter.ts';
 import { paced } from '../stream/pacing.ts';
 import type { Answers, ClientAnswer } from '../turn/request.ts';
@@ -18,9 +18,9 @@ import type { Leaving, Presence } from './shutdown.ts';
 
 export type Counting = {
   readonly clock: Clock;
-  readonly meter: Meter;
+  readonly meter: BridgeMetrics;
   readonly startedAt: number;
-  readonly endpoint: AnswerFacts['endpoint'];
+  readonly endpoint: AnswerMeasurement['endpoint'];
   readonly isStreamed: boolean;
   /** Hears of an answer that came to its end. */
   readonly onEnd?: (end: AnswerEnd) => void;
@@ -30,7 +30,7 @@ export type Counting = {
 export async function* counted(sayings: AsyncGenerator<OutputEvent>, counting: Counting): AsyncGenerator<OutputEvent> {
   const { clock, meter, startedAt, endpoint, isStreamed } = counting;
   let firstWordMs: number | undefined;
-  let outcome: AnswerFacts['outcome'] = 'left';
+  let outcome: AnswerMeasurement['outcome'] = 'left';
   try {
     for await (const saying of sayings) {
       if (saying.kind === 'text') firstWordMs ??= clock.now() - startedAt;
@@ -56,7 +56,7 @@ export type AnswerRouteNeeds = {
   readonly gate: Semaphore;
   readonly clock: Clock;
   readonly log: Log;
-  readonly meter: Meter;
+  readonly meter: BridgeMetrics;
   readonly digest: (text: string) => string;
   readonly bodyLimitBytes: number;
   readonly chunkSize: number;
@@ -72,7 +72,7 @@ const RETRY_KEY = /^[\x21-\x7e]{1,256}$/;
 const PLAIN = /^[\x21-\x7e]+$/;
 const headerText = (text: string): string => (PLAIN.test(text) ? text : encodeURIComponent(text));
 
-const headersOf = ({ conversationName: name }: ClientAnswer, { ignored }: Asked): Record<string, string> => ({
+const headersOf = ({ conversationName: name }: ClientAnswer, { ignored }: BridgeRequest): Record<string, string> => ({
   'cache-control': 'no-store',
   'x-session-id': headerText(name),
   ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
@@ -92,7 +92,7 @@ const retryKeyOf = (headers: Headers): string | undefined => {
 type Streaming = Pick<Presence, 'leave'> & { readonly counting: Counting; readonly end: () => void };
 
 /** One endpoint that asks the agent and answers, whole or as a stream. */
-export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face: Face<A>) => {
+export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNeeds, face: Endpoint<A>) => {
   const { answers, clock, gate, leaving, meter } = needs;
   const readBody = async (request: Request): Promise<unknown> => {
     const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
@@ -102,8 +102,8 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
       deadline.clear();
     }
   };
-  const filtered = (sayings: AsyncGenerator<OutputEvent>, asked: Asked): AsyncGenerator<OutputEvent> =>
-    needs.dropsLeadingEcho ? withoutLeadingEcho(sayings, wordsOf(asked.prompt), clock) : sayings;
+  const filtered = (sayings: AsyncGenerator<OutputEvent>, asked: BridgeRequest): AsyncGenerator<OutputEvent> =>
+    needs.dropsLeadingEcho ? withoutLeadingEcho(sayings, textOfParts(asked.prompt), clock) : sayings;
 
   const whole = async (answer: ClientAnswer, asked: A, counting: Counting): Promise<Response> => {
     let question: ApprovalRequest | undefined;
@@ -154,7 +154,7 @@ export const createAnswerRoute = <A extends Asked>(needs: AnswerRouteNeeds, face
     const mark = {
       key: retryKeyOf(request.headers),
       // With the conversation and the verdict, which may come in headers: the same words elsewhere are something else.
-      digest: needs.digest(JSON.stringify([face.endpoint, asked.place, asked.verdict ?? null, body])),
+      digest: needs.digest(JSON.stringify([face.endpoint, asked.conversation, asked.approval ?? null, body])),
       isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
     };
     const place = gate.tryAcquire();

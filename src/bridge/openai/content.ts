@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { badInput, type FilePart, type PromptPart, wordsOf } from '../request.ts';
+import { badInput, type FilePart, type PromptPart, textOfParts } from '../request.ts';
 import { readAs } from './body.ts';
 
 const DATA_URL = /^data:([\w.+-]{1,99}\/[\w.+-]{1,99})(?:;[\w.+-]+=[\w.+-]*)*;base64,/;
@@ -142,6 +142,6 @@ export const calledInWords = (name: string, input: string): PromptPart =>
 
 /** What such a call came to, in words. Files stay files. */
 export const returnedInWords = (name: string, parts: readonly PromptPart[]): readonly PromptPart[] => [
-  text(`[${name} returned]\n${wordsOf(parts)}`),
+  text(`[${name} returned]\n${textOfParts(parts)}`),
   ...parts.filter((part) => part.type === 'file'),
 ];

@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { badInput, type Place } from '../request.ts';
+import { badInput, type ConversationReference } from '../request.ts';
 
 /** Set by those who mean a conversation that is remembered for them. */
 const HEADERS = ['x-session-id', 'x-conversation-id', 'x-chat-id', 'x-hermes-session-id', 'x-letta-chat-key'];
@@ -19,11 +19,15 @@ const ID_CHARS = 200;
 /** What templates leave where there was nothing to fill in; as an id it would bring strangers together. */
 const NOT_FILLED_IN = /^(?:null|undefined|none|new|\{\{.*\}\}|\$\{.*\})$/i;
 
-const UNNAMED: Place = { kind: 'unnamed' };
+const UNNAMED: ConversationReference = { kind: 'unnamed' };
 
 const isFit = (id: string): boolean => id !== '' && id.length <= ID_CHARS && !/\p{C}/u.test(id);
 
-const named = (id: string, remembers: boolean): Place => ({ kind: 'named', id, remembers });
+const named = (id: string, remembers: boolean): ConversationReference => ({
+  kind: 'named',
+  id,
+  isIncremental: remembers,
+});
 
 const idFrom = (value: unknown, at: string): string | undefined => {
   if (value === undefined || value === null) return undefined;
@@ -63,7 +67,7 @@ const cacheKeyOf = ({ prompt_cache_key: key }: Given): string | undefined => {
   return isFit(id) && !NOT_FILLED_IN.test(id) ? id : undefined;
 };
 
-function* placesIn(headers: Headers, body: Given, isStreamed: boolean): Generator<Place | undefined> {
+function* placesIn(headers: Headers, body: Given, isStreamed: boolean): Generator<ConversationReference | undefined> {
   const found = (id: string | undefined, remembers: boolean) => (id === undefined ? undefined : named(id, remembers));
   for (const name of HEADERS) yield found(inHeader(headers, name), true);
   if (isStreamed) for (const name of FRONT_END_HEADERS) yield found(inFrontEndHeader(headers, name), false);
@@ -81,7 +85,7 @@ export const placeOf = (
   headers: Headers,
   body: Given,
   { isStreamed, isTask }: { readonly isStreamed: boolean; readonly isTask: boolean },
-): Place => {
+): ConversationReference => {
   if (isTask) return UNNAMED;
   for (const place of placesIn(headers, body, isStreamed)) if (place !== undefined) return place;
   return UNNAMED;

@@ -1,10 +1,10 @@
 import type { SseEvent } from '../../core/http/sse.ts';
 import type { OutputEvent } from '../output.ts';
-import type { Asked } from '../request.ts';
+import type { BridgeRequest } from '../request.ts';
 import type { ClientAnswer } from '../turn/request.ts';
 
 /** What an endpoint makes of a request and of its answer. */
-export type Face<A extends Asked> = {
+export type Endpoint<A extends BridgeRequest> = {
   readonly endpoint: 'chat' | 'responses';
   readonly read: (body: unknown, headers: Headers) => A;
   readonly whole: (sayings: AsyncIterable<OutputEvent>, asked: A, answer: ClientAnswer) => Promise<unknown>;

@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '../output.ts';
-import { badInput, type Verdict } from '../request.ts';
+import { type ApprovalDecision, badInput } from '../request.ts';
 import { shortRequestID } from './approval-text.ts';
 
 /** The only one of a kind. Two that fit are none: nothing is guessed. */
@@ -63,7 +63,7 @@ const namedIn = (
  * What a user's words say about open questions: "approve ID", "approve ID ID", "reject ID" or "reject ID because ...".
  * Anything else is no answer; nothing is guessed.
  */
-export const parseApproval = (words: string, asks: readonly ApprovalRequest[]): Verdict | undefined => {
+export const parseApproval = (words: string, asks: readonly ApprovalRequest[]): ApprovalDecision | undefined => {
   const [, quote, verb = '', after = ''] = WORDS.exec(words) ?? [];
   const named = after.trim();
   const isReject = verb.toLowerCase() === 'reject';
@@ -87,7 +87,7 @@ const APPROVE = new RegExp(`^approve\\s+(${ID}(?:\\s*,\\s*${ID})*)$`, 'i');
 const REJECT = new RegExp(`^reject\\s+(${ID})(?:[\\s,]+(.*))?$`, 'i');
 
 /** The header `x-approval`: `approve ID, ID` or `reject ID words`. A malformed one is a fault, for it was meant to count. */
-export const parseApprovalHeader = (headers: Headers): Verdict | undefined => {
+export const parseApprovalHeader = (headers: Headers): ApprovalDecision | undefined => {
   const value = headers.get(HEADER)?.trim() ?? '';
   if (value === '') return undefined;
   const [, approved] = APPROVE.exec(value) ?? [];

@@ -1,4 +1,4 @@
-import type { AskRecord } from '../agent/schema.ts';
+import type { PermissionRecord } from '../agent/schema.ts';
 import type { ApprovalRequest } from '../output.ts';
 
 const INPUT_CHARS = 6000;
@@ -57,7 +57,7 @@ const notesIn = (preview: unknown): string[] => {
 };
 
 /** What a person is shown of a question: the tool, its arguments, and what the agent has to say of them. */
-export const toApprovalRequest = ({ id, sessionID, permission, metadata }: AskRecord): ApprovalRequest => {
+export const toApprovalRequest = ({ id, sessionID, permission, metadata }: PermissionRecord): ApprovalRequest => {
   const { input, preview, title: _title, ...rest } = metadata;
   return {
     id,

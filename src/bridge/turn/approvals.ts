@@ -1,8 +1,8 @@
 import { isNotFound } from '../agent/errors.ts';
-import type { Agent, PermissionAnswer } from '../agent/types.ts';
+import type { AgentClient, PermissionAnswer } from '../agent/types.ts';
 import type { ConversationSession } from '../conversation/types.ts';
 import type { ApprovalRequest } from '../output.ts';
-import { type Asked, type Verdict, wordsOf } from '../request.ts';
+import { type ApprovalDecision, type BridgeRequest, textOfParts } from '../request.ts';
 import { findRequestID, isAlmostApproval, parseApproval } from './approval-parser.ts';
 import { createTurnLog, type TurnLog } from './log.ts';
 import { LOG_START, type LogPosition, readTexts, type TurnOutcome } from './outcome.ts';
@@ -45,7 +45,7 @@ export type WaitingTurns = {
   /** What goes on in a session with this request, or nothing when it is a new prompt. An ignored question ends its turn. */
   readonly goOn: (
     conversation: ConversationSession,
-    asked: Asked,
+    asked: BridgeRequest,
     signal: AbortSignal,
   ) => Promise<AnswerSource | undefined>;
 };
@@ -60,13 +60,13 @@ const saying = (text: string, asks: readonly ApprovalRequest[] = []): AnswerSour
   from: LOG_START,
 });
 
-const answerFor = ({ isApproved, message }: Verdict): PermissionAnswer => {
+const answerFor = ({ isApproved, message }: ApprovalDecision): PermissionAnswer => {
   if (isApproved) return { reply: 'once' };
   return message === undefined ? { reply: 'reject' } : { reply: 'reject', message };
 };
 
 /** Takes all questions that a verdict names, or none if one of them is not there. Says whether any was still open. */
-const answerAll = async ({ log, answer }: AgentTurn, verdict: Verdict): Promise<boolean> => {
+const answerAll = async ({ log, answer }: AgentTurn, verdict: ApprovalDecision): Promise<boolean> => {
   const asks = log.approvalRequests();
   const named = new Set(verdict.ids.map((id) => findRequestID(id, asks)));
   if (named.has(undefined)) return false;
@@ -89,7 +89,7 @@ const withoutOldest = <Value>(entries: Map<string, Value>, most: number): string
   return oldest;
 };
 
-export const createWaitingTurns = (agent: Agent, turnNeeds: AgentTurnNeeds): WaitingTurns => {
+export const createWaitingTurns = (agent: AgentClient, turnNeeds: AgentTurnNeeds): WaitingTurns => {
   const paused = new Map<string, { readonly turn: AgentTurn; readonly from: LogPosition }>();
   /** Questions that an answer has ended with, also when they are not open any more. */
   const shown = new Map<string, readonly ApprovalRequest[]>();
@@ -126,7 +126,7 @@ export const createWaitingTurns = (agent: Agent, turnNeeds: AgentTurnNeeds): Wai
     async goOn(conversation, asked, signal) {
       await find(conversation, signal);
       const { sessionID } = conversation;
-      const words = wordsOf(asked.prompt);
+      const words = textOfParts(asked.prompt);
       const found = paused.get(sessionID);
       const open = () => found?.turn.log.approvalRequests() ?? [];
       /** What a turn has said that nobody has heard, because its question's time was over. */
@@ -135,7 +135,8 @@ export const createWaitingTurns = (agent: Agent, turnNeeds: AgentTurnNeeds): Wai
         paused.delete(sessionID);
         return readTexts(found.turn.log, found.from);
       };
-      const verdict = asked.verdict ?? parseApproval(words, open()) ?? parseApproval(words, shown.get(sessionID) ?? []);
+      const verdict =
+        asked.approval ?? parseApproval(words, open()) ?? parseApproval(words, shown.get(sessionID) ?? []);
       if (verdict !== undefined) {
         if (found === undefined || !(await answerAll(found.turn, verdict)))
           return saying(requestNotFoundText(saidSince()), open());

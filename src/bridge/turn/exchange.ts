@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Agent, AgentModel } from '../agent/types.ts';
+import type { AgentClient, AgentModel } from '../agent/types.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { Conversations, LockedConversation } from '../conversation/types.ts';
-import { type Asked, filesOf, wordsOf } from '../request.ts';
+import { type BridgeRequest, filesOfParts, textOfParts } from '../request.ts';
 import { withoutEcho } from '../stream/echo-filter.ts';
 import { type AnswerSource, createWaitingTurns } from './approvals.ts';
 import { createReaders, type DisconnectPolicy, type Readers } from './disconnect.ts';
@@ -18,7 +18,7 @@ import {
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 
 export type AnswerRunnerNeeds = Omit<AgentTurnNeeds, 'autoRejection'> & {
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly conversations: Pick<Conversations, 'newResponseID'>;
   readonly clock: Clock;
   /** Which of the agent's agents answers; its own choice if none. */
@@ -45,7 +45,7 @@ type Holding = { held: LockedConversation };
 export type IdempotencyEntry = { readonly forget: () => void; readonly settled: (how: 'answered' | 'failed') => void };
 /** What an exchange begins with. */
 export type AnswerStart = {
-  readonly asked: Asked;
+  readonly asked: BridgeRequest;
   readonly model: AgentModel;
   readonly fate: IdempotencyEntry;
   /** Aborts when nobody waits any more. */
@@ -55,7 +55,8 @@ export type AnswerStart = {
 const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 
 /** Whether nobody can come back to the session, so that no question asked in it could be answered. */
-const isThrownAway = ({ isTask, isKept, place }: Asked): boolean => isTask || (!isKept && place.kind === 'unnamed');
+const isThrownAway = ({ isBackgroundTask: isTask, isStored: isKept, conversation: place }: BridgeRequest): boolean =>
+  isTask || (!isKept && place.kind === 'unnamed');
 
 /**
  * Begins exchanges: each goes on with a turn that waits for an answer, or begins a new one, and keeps the conversation's record
@@ -73,7 +74,7 @@ export const createAnswerRunner = (
   const keep = async (
     holding: Holding,
     going: AnswerSource,
-    asked: Asked,
+    asked: BridgeRequest,
     responseID: string,
   ): Promise<TurnOutcome> => {
     const { turn, log: turnLog, from, ifSilent } = going;
@@ -82,11 +83,11 @@ export const createAnswerRunner = (
       const outcome = withTextIfSilent(turnLog, from, settled, ifSilent);
       const hasRun = turn?.refusal() === undefined;
       if (hasRun) {
-        const words = wordsOf(asked.prompt);
+        const words = textOfParts(asked.prompt);
         const told = readSentText(turnLog, from, outcome);
         await holding.held.record({
           promptText: words,
-          files: filesOf(asked.prompt),
+          files: filesOfParts(asked.prompt),
           // As the client heard it, or its history would be taken for another one.
           answerText: needs.dropsLeadingEcho ? withoutEcho(told, words) : told,
           responseID,
@@ -100,7 +101,7 @@ export const createAnswerRunner = (
       holding.held.release();
     }
   };
-  const newTurn = (holding: Holding, asked: Asked, model: AgentModel): AnswerSource => {
+  const newTurn = (holding: Holding, asked: BridgeRequest, model: AgentModel): AnswerSource => {
     const { sessionID, knownMessageIDs: earlier } = holding.held.session;
     const promptNow = () => toAgentPrompt(asked, holding.held.replay, { model, agent: needs.agentName });
     const renew = async (signal: AbortSignal) => {
@@ -137,7 +138,7 @@ export const createAnswerRunner = (
   return async (held, { asked, model, fate, signal }) => {
     const { session: conversation } = held;
     const holding: Holding = { held };
-    const on = asked.isTask ? undefined : await paused.goOn(conversation, asked, signal);
+    const on = asked.isBackgroundTask ? undefined : await paused.goOn(conversation, asked, signal);
     const going = on ?? newTurn(holding, asked, model);
     const responseID = conversations.newResponseID(conversation);
     const kept = keep(holding, going, asked, responseID);

@@ -1,5 +1,5 @@
 import { Fault, type FaultDetail } from '../../core/fault.ts';
-import type { AssistantInfo, MessageError } from '../agent/schema.ts';
+import type { AssistantInfo, MessageErrorRecord } from '../agent/schema.ts';
 import type { AnswerFailure } from '../output.ts';
 import type { TurnEnd } from './log.ts';
 
@@ -10,7 +10,7 @@ const READ_CHARS = 4000;
 const KEY_LIKE = /\b(?:(?:sk|pk)[-_]|(?:key|admin|bearer|token)[-_ :="']+(?=[\w.-]*\d))[\w.-]{8,}/gi;
 
 /** The agent's reason in one bounded line without anything that looks like a key. */
-const reasonOf = ({ name, data }: MessageError): string => {
+const reasonOf = ({ name, data }: MessageErrorRecord): string => {
   const [words = ''] = [data.message ?? '', name]
     .map((text) =>
       text
@@ -25,7 +25,7 @@ const reasonOf = ({ name, data }: MessageError): string => {
 
 const failed = (failure: AnswerFailure): TurnEnd => ({ kind: 'failed', failure });
 
-const ofBackend = (error: MessageError): AnswerFailure => {
+const ofBackend = (error: MessageErrorRecord): AnswerFailure => {
   const status = error.data.statusCode;
   if (status === 429)
     return { status: 429, code: 'rate_limit_exceeded', message: "The agent's model is out of requests for now" };
@@ -33,7 +33,7 @@ const ofBackend = (error: MessageError): AnswerFailure => {
   return { status: 502, code: 'model_error', message: `The agent's model failed${answered}: ${reasonOf(error)}` };
 };
 
-const endOf = (error: MessageError): TurnEnd => {
+const endOf = (error: MessageErrorRecord): TurnEnd => {
   switch (error.name) {
     case 'MessageAbortedError':
       return { kind: 'answered', finish: 'stop' };

@@ -1,7 +1,7 @@
 import { untilAborted } from '../../core/async.ts';
 import { isNotFound } from '../agent/errors.ts';
-import type { AskRecord } from '../agent/schema.ts';
-import type { Agent, Feed, PermissionAnswer } from '../agent/types.ts';
+import type { PermissionRecord } from '../agent/schema.ts';
+import type { AgentClient, AgentEventStream, PermissionAnswer } from '../agent/types.ts';
 import { toApprovalRequest } from './approval-text.ts';
 import type { TurnLogWriter } from './log.ts';
 
@@ -15,14 +15,14 @@ export type SessionFamilies = {
 const KEPT = 10_000;
 const DEEPEST = 10;
 
-export const createSessionFamilies = (agent: Agent, feed: Feed): SessionFamilies => {
+export const createSessionFamilies = (agent: AgentClient, feed: AgentEventStream): SessionFamilies => {
   const parents = new Map<string, string | undefined>();
   const keep = (id: string, parent: string | undefined): void => {
     parents.set(id, parent);
     const [oldest] = parents.keys();
     if (parents.size > KEPT && oldest !== undefined) parents.delete(oldest);
   };
-  const stop = feed.listen((news) => {
+  const stop = feed.subscribe((news) => {
     if (news.kind !== 'event' || news.event.type !== 'session.created') return;
     const { id, parentID } = news.event.properties.info;
     keep(id, parentID);
@@ -61,7 +61,7 @@ export const createSessionFamilies = (agent: Agent, feed: Feed): SessionFamilies
 /** The agent's questions in a turn, also those in sessions that it has handed something on to. */
 export type TurnPermissions = {
   /** Puts a question to the user, or answers it where nobody may be asked. Those of other turns change nothing. */
-  readonly take: (ask: AskRecord) => Promise<void>;
+  readonly take: (ask: PermissionRecord) => Promise<void>;
   /** It was answered, whoever did that. */
   readonly drop: (askID: string) => void;
   readonly answer: (askID: string, answer: PermissionAnswer) => Promise<void>;
@@ -70,7 +70,7 @@ export type TurnPermissions = {
 };
 
 export type TurnAsksNeeds = {
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly sessionFamilies: SessionFamilies;
   readonly writer: TurnLogWriter;
   readonly sessionID: () => string;
@@ -103,7 +103,7 @@ export const createTurnPermissions = (needs: TurnAsksNeeds): TurnPermissions => 
   const answer = async (askID: string, given: PermissionAnswer): Promise<void> => {
     try {
       // Not cut off when the turn ends meanwhile: whoever answers is to know whether it counted.
-      await agent.answerAsk(askID, given, never);
+      await agent.answerPermission(askID, given, never);
     } catch (error) {
       if (isNotFound(error)) drop(askID);
       throw error;

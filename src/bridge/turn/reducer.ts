@@ -1,10 +1,10 @@
-import type { AgentEvent, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
+import type { AgentEventRecord, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
 import { promptIDsAfter } from '../conversation/transcript.ts';
 import { NO_USAGE, type Usage } from '../output.ts';
 import type { TurnLogWriter } from './log.ts';
 
 export type AgentTextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
-type Delta = Extract<AgentEvent, { readonly type: 'message.part.delta' }>['properties'];
+type Delta = Extract<AgentEventRecord, { readonly type: 'message.part.delta' }>['properties'];
 
 /** Texts as events tell them, in order, and as lists do, which are older than some events and newer than others. */
 export type RecordedTexts = {
@@ -119,7 +119,7 @@ const SHOWN_CHARS = 64 * 1024;
 
 export type TurnReducer = {
   /** Takes an event of the session. What belongs to other turns changes nothing. */
-  readonly applyEvent: (event: AgentEvent) => void;
+  readonly applyEvent: (event: AgentEventRecord) => void;
   /**
    * Takes messages as the agent lists them. They may be older than the last event, and never take anything back; but after
    * `doubt` they have to be newer than that.
@@ -174,7 +174,7 @@ export const createTurnReducer = (writer: TurnLogWriter, earlier: ReadonlySet<st
   const texts = createRecordedTexts(writer);
   const answers = new Map<string, AssistantInfo>();
   /** What happened after events were lost, until it is known what happened before it. */
-  let waiting: AgentEvent[] | undefined;
+  let waiting: AgentEventRecord[] | undefined;
 
   const takeAnswer = (info: MessageInfo): void => {
     if (info.role === 'user' || !prompts.has(info.parentID) || info.summary === true) return;
@@ -200,7 +200,7 @@ export const createTurnReducer = (writer: TurnLogWriter, earlier: ReadonlySet<st
     if (part.type === 'tool') takeCall(part);
     else if (!isHidden(part)) takeText(part);
   };
-  const takeNow = (event: AgentEvent): void => {
+  const takeNow = (event: AgentEventRecord): void => {
     if (event.type === 'message.updated') {
       const { info } = event.properties;
       if (info.role === 'user') prompts.hear(info.id);

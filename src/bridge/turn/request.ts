@@ -1,11 +1,11 @@
 import { pause, untilAborted } from '../../core/async.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
-import { type Catalog, nameOf } from '../agent/models.ts';
-import type { AgentModel, Feed } from '../agent/types.ts';
+import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
+import type { AgentEventStream, AgentModel } from '../agent/types.ts';
 import type { Conversations, LockedConversation, Owner } from '../conversation/types.ts';
 import type { OutputEvent } from '../output.ts';
-import type { Asked } from '../request.ts';
+import type { BridgeRequest } from '../request.ts';
 import { createListeners, type Listeners } from './disconnect.ts';
 import {
   type AnswerRunnerNeeds,
@@ -19,9 +19,9 @@ import { createIdempotencyStore, type RequestIdentity } from './idempotency.ts';
 import { readOutput } from './reader.ts';
 
 export type AnswersNeeds = AnswerRunnerNeeds & {
-  readonly feed: Feed;
+  readonly feed: AgentEventStream;
   readonly conversations: Conversations;
-  readonly catalog: Catalog;
+  readonly catalog: ModelCatalog;
   readonly log: Log;
 };
 
@@ -38,7 +38,7 @@ export type ClientAnswer = {
 };
 
 export type AnswerRequest = {
-  readonly asked: Asked;
+  readonly asked: BridgeRequest;
   readonly owner: Owner;
   readonly identity: RequestIdentity;
   /** Aborts when the client leaves. */
@@ -69,7 +69,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     const { signal } = beginning;
     const held = await hold(signal);
     try {
-      await feed.opened(signal);
+      await feed.untilOpen(signal);
       return await exchangeIn(held, beginning);
     } catch (error) {
       held.release();
@@ -78,7 +78,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   };
   const make = async ({ asked, owner }: AnswerRequest, fate: IdempotencyEntry, signal: AbortSignal): Promise<Begun> => {
     const found = await catalog.find(asked.model);
-    const model = asked.isTask ? await catalog.small(found) : found;
+    const model = asked.isBackgroundTask ? await catalog.small(found) : found;
     const { name, lock: hold } = await conversations.resolve(asked, owner, signal);
     const started = start({ asked, model, fate, signal }, hold);
     started.catch(fate.forget);
@@ -150,10 +150,10 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       } finally {
         waiting.abort(new Fault({ kind: 'client-left' }));
       }
-      log('debug', 'answer-begun', { model: nameOf(made.model) });
+      log('debug', 'answer-begun', { model: modelNameOf(made.model) });
       return {
         conversationName: made.name,
-        model: nameOf(made.model),
+        model: modelNameOf(made.model),
         responseID: async () => (await made.started).responseID,
         output: reading(made, request.signal, leave),
       };

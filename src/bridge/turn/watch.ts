@@ -2,17 +2,17 @@ import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
-import { patiently } from '../agent/errors.ts';
-import { type AskRecord, sessionOf } from '../agent/schema.ts';
-import type { Agent, Feed, FeedNews, PermissionAnswer } from '../agent/types.ts';
+import { withRetries } from '../agent/errors.ts';
+import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
+import type { AgentClient, AgentEventStream, AgentEventUpdate, PermissionAnswer } from '../agent/types.ts';
 import type { TurnLogWriter } from './log.ts';
 import { createTurnPermissions, type SessionFamilies } from './permission-requests.ts';
 
 import { createTurnReducer, type TurnReducer } from './reducer.ts';
 
 export type TurnWatchNeeds = {
-  readonly agent: Agent;
-  readonly feed: Feed;
+  readonly agent: AgentClient;
+  readonly feed: AgentEventStream;
   readonly sessionFamilies: SessionFamilies;
   readonly clock: Clock;
   readonly log: Log;
@@ -48,7 +48,7 @@ export type TurnWatch = {
 export const watchTurn = (needs: TurnWatchNeeds, { writer, earlier, sessionID, signal }: Watched): TurnWatch => {
   const { agent, clock, log } = needs;
   const transcript = createTurnReducer(writer, earlier);
-  const again = <T>(call: () => Promise<T>): Promise<T> => patiently(call, { clock, signal });
+  const again = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, signal });
   const asks = createTurnPermissions({ ...needs, writer, sessionID, patiently: again, signal });
   let gaps = 0;
   let sure: Promise<unknown> = Promise.resolve();
@@ -73,9 +73,10 @@ export const watchTurn = (needs: TurnWatchNeeds, { writer, earlier, sessionID, s
       ring();
     });
   /** A question ends an answer, so what was said before it has to be known. */
-  const takeAsk = (ask: AskRecord): Promise<void> => sure.then(() => asks.take(ask)).catch(unheard('ask-not-taken'));
+  const takeAsk = (ask: PermissionRecord): Promise<void> =>
+    sure.then(() => asks.take(ask)).catch(unheard('ask-not-taken'));
   const lookForAsks = async (): Promise<void> => {
-    await Promise.all((await again(() => agent.asks(signal))).map(takeAsk));
+    await Promise.all((await again(() => agent.permissionRequests(signal))).map(takeAsk));
   };
   const lose = async (): Promise<void> => {
     gaps += 1;
@@ -83,7 +84,7 @@ export const watchTurn = (needs: TurnWatchNeeds, { writer, earlier, sessionID, s
     sure = look().catch(unheard('agent-not-read'));
     await Promise.all([sure, lookForAsks().catch(unheard('asks-not-read'))]);
   };
-  const hear = (told: FeedNews): void => {
+  const hear = (told: AgentEventUpdate): void => {
     if (told.kind === 'gap') {
       void lose();
       return;
@@ -98,7 +99,7 @@ export const watchTurn = (needs: TurnWatchNeeds, { writer, earlier, sessionID, s
       ring();
     }
   };
-  const stopListening = needs.feed.listen(hear);
+  const stopListening = needs.feed.subscribe(hear);
   return {
     transcript,
     look,

@@ -1,15 +1,15 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusBridgeMeter } from '../../../src/adapter/prometheus/bridge.ts';
-import type { AnswerFacts, Meter } from '../../../src/bridge/metrics.ts';
+import type { AnswerMeasurement, BridgeMetrics } from '../../../src/bridge/metrics.ts';
 import { describe } from '../../check.ts';
 
-const FACTS: AnswerFacts = {
+const FACTS: AnswerMeasurement = {
   ...{ endpoint: 'chat', isStreamed: true, outcome: 'answered' },
   ...{ firstWordMs: 400, durationMs: 2500 },
 };
 
 /** The samples whose names begin with `start`, without the prefix that all have. */
-const samples = async (meter: Meter, start: string): Promise<string[]> =>
+const samples = async (meter: BridgeMetrics, start: string): Promise<string[]> =>
   ((await meter.text()) ?? '')
     .split('\n')
     .filter((line) => line.startsWith(`gatehouse_${start}`))

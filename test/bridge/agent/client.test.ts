@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { createAgent } from '../../../src/bridge/agent/client.ts';
+import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import type { AgentExchange } from '../../../src/bridge/agent/servers.ts';
-import type { Agent, Prompt } from '../../../src/bridge/agent/types.ts';
+import type { AgentClient, Prompt } from '../../../src/bridge/agent/types.ts';
 import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
 import { HttpClientError, type HttpRequest, type HttpResponse } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';
@@ -66,7 +66,7 @@ const agentOver = (answerTo: (sent: HttpRequest) => Answered | Promise<Answered>
     );
     return received(await Promise.race([answerTo(one), left]));
   };
-  const agent = createAgent({ httpClient, clock, baseUrl: 'http://agent.test/', ...changes });
+  const agent = createAgentClient({ httpClient, clock, baseUrl: 'http://agent.test/', ...changes });
   const asked = () =>
     sent.map(({ method, url, body }) => `${method} ${url.replace('http://agent.test', '')} ${body ?? ''}`.trim());
   return { agent, clock, sent, asked };
@@ -78,7 +78,7 @@ const faultOf = async (outcome: Promise<unknown>): Promise<FaultDetail> => {
   throw error;
 };
 /** Every call but the prompt. */
-const CALLS: Readonly<Record<string, (agent: Agent, signal?: AbortSignal) => Promise<unknown>>> = {
+const CALLS: Readonly<Record<string, (agent: AgentClient, signal?: AbortSignal) => Promise<unknown>>> = {
   models: (agent, signal = never) => agent.models(signal),
   createSession: (agent, signal = never) => agent.createSession({ title: 'a', metadata: {} }, signal),
   session: (agent, signal = never) => agent.session(SES, signal),
@@ -88,8 +88,8 @@ const CALLS: Readonly<Record<string, (agent: Agent, signal?: AbortSignal) => Pro
   messages: (agent, signal = never) => agent.messages(SES, signal),
   busySessions: (agent, signal = never) => agent.busySessions(signal),
   abort: (agent, signal = never) => agent.abort(SES, signal),
-  asks: (agent, signal = never) => agent.asks(signal),
-  answerAsk: (agent, signal = never) => agent.answerAsk('per_1', { reply: 'once' }, signal),
+  asks: (agent, signal = never) => agent.permissionRequests(signal),
+  answerAsk: (agent, signal = never) => agent.answerPermission('per_1', { reply: 'once' }, signal),
   rejectQuestion: (agent, signal = never) => agent.rejectQuestion('que_1', signal),
 };
 
@@ -110,7 +110,7 @@ describe('an agent over HTTP', (check) => {
   check('asks for what it is asked, in its words', async () => {
     const done = jsonAnswer(true);
     const session = jsonAnswer(SESSION);
-    const tries: readonly (readonly [(agent: Agent) => Promise<unknown>, Answered, string])[] = [
+    const tries: readonly (readonly [(agent: AgentClient) => Promise<unknown>, Answered, string])[] = [
       [(agent) => agent.session(SES, never), session, `GET /session/${SES}`],
       [(agent) => agent.sessions(7, never), jsonAnswer([SESSION]), 'GET /session?roots=true&limit=7'],
       [(agent) => agent.setMetadata(SES, { a: [1] }, never), session, `PATCH /session/${SES} {"metadata":{"a":[1]}}`],
@@ -118,14 +118,14 @@ describe('an agent over HTTP', (check) => {
       [(agent) => agent.messages(SES, never), jsonAnswer([ANSWER]), `GET /session/${SES}/message`],
       [(agent) => agent.busySessions(never), jsonAnswer({}), 'GET /session/status'],
       [(agent) => agent.abort(SES, never), done, `POST /session/${SES}/abort`],
-      [(agent) => agent.asks(never), jsonAnswer([]), 'GET /permission'],
+      [(agent) => agent.permissionRequests(never), jsonAnswer([]), 'GET /permission'],
       [
-        (agent) => agent.answerAsk('per_1', { reply: 'once' }, never),
+        (agent) => agent.answerPermission('per_1', { reply: 'once' }, never),
         done,
         'POST /permission/per_1/reply {"reply":"once"}',
       ],
       [
-        (agent) => agent.answerAsk('per_1', { reply: 'reject', message: 'no' }, never),
+        (agent) => agent.answerPermission('per_1', { reply: 'reject', message: 'no' }, never),
         done,
         'POST /permission/per_1/reply {"reply":"reject","message":"no"}',
       ],
@@ -147,7 +147,7 @@ describe('an agent over HTTP', (check) => {
     const kinds = new Set<string>();
     for (const [name, call] of Object.entries({
       ...CALLS,
-      prompt: (agent: Agent) => agent.prompt(SES, PROMPT, never),
+      prompt: (agent: AgentClient) => agent.prompt(SES, PROMPT, never),
     })) {
       const { agent, sent } = agentOver(() => ({}));
       await rejection(call(agent).then(() => Promise.reject(new Error('fine'))));
@@ -178,7 +178,7 @@ describe('an agent over HTTP', (check) => {
   check('says who it is and which directory it means, with every call', async () => {
     for (const [name, call] of Object.entries({
       ...CALLS,
-      prompt: (agent: Agent) => agent.prompt(SES, PROMPT, never),
+      prompt: (agent: AgentClient) => agent.prompt(SES, PROMPT, never),
     })) {
       const { agent, sent } = agentOver(() => ({ status: 404 }), { credentials: CREDENTIALS, directory: '/srv/a b&ü' });
       await rejection(call(agent));
@@ -196,7 +196,7 @@ describe('an agent over HTTP', (check) => {
 
   check('finds an agent below a path', async () => {
     const { agent, sent } = agentOver(() => jsonAnswer([]), { baseUrl: 'https://host.test:1/agent//' });
-    await agent.asks(never);
+    await agent.permissionRequests(never);
     assert.is(sent[0]?.url, 'https://host.test:1/agent/permission');
   });
 
@@ -235,7 +235,7 @@ describe('an agent over HTTP', (check) => {
         agent.prompt(id, PROMPT, never),
         agent.messages(id, never),
         agent.abort(id, never),
-        agent.answerAsk(id, { reply: 'once' }, never),
+        agent.answerPermission(id, { reply: 'once' }, never),
         agent.rejectQuestion(id, never),
       ];
       for (const outcome of calls) assert.is((await faultOf(outcome)).kind, 'not-found');
@@ -261,7 +261,7 @@ describe('an agent that is late', (check) => {
 
   check('is waited for as long as it is said', async () => {
     const { agent, clock } = agentOver(() => new Promise(() => {}), { callLimitMs: 500 });
-    const outcome = faultOf(agent.asks(never));
+    const outcome = faultOf(agent.permissionRequests(never));
     await clock.advance(500);
     assert.equal(await outcome, { kind: 'backend-timeout' });
   });
@@ -287,7 +287,7 @@ describe('an agent that is late', (check) => {
 
   for (const [name, call] of Object.entries({
     ...CALLS,
-    prompt: (agent: Agent, signal = never) => agent.prompt(SES, PROMPT, signal),
+    prompt: (agent: AgentClient, signal = never) => agent.prompt(SES, PROMPT, signal),
   })) {
     check(`is left at once with its caller (${name})`, async () => {
       const leaving = new AbortController();
@@ -312,7 +312,7 @@ describe('an agent that is late', (check) => {
 describe('an agent that refuses', (check) => {
   const SECRET = 'canary of the agent';
   const asking = (answer: Answered) => ({
-    call: () => faultOf(agentOver(() => answer).agent.asks(never)),
+    call: () => faultOf(agentOver(() => answer).agent.permissionRequests(never)),
     prompt: () => faultOf(agentOver(() => answer).agent.prompt(SES, PROMPT, never)),
   });
 
@@ -385,7 +385,7 @@ describe('an agent that answers wrongly', (check) => {
   const WRONG = ['<!doctype html><title>OpenCode</title>', '', 'null', '[]', '{"canary":1}', '"canary"', '{"info":{}'];
   for (const [name, call] of Object.entries({
     ...CALLS,
-    prompt: (agent: Agent) => agent.prompt(SES, PROMPT, never),
+    prompt: (agent: AgentClient) => agent.prompt(SES, PROMPT, never),
   })) {
     check(`is not understood (${name})`, async () => {
       const fitting = { asks: ['[]'], messages: ['[]'], sessions: ['[]'], busySessions: ['[]'] }[name] ?? [];
@@ -420,7 +420,7 @@ describe('an agent that is not there', (check) => {
   check('was sent nothing when no connection was made', async () => {
     for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED']) {
       const expected = { kind: 'backend-error', reason: `the agent server is not reached (${code})` };
-      assert.equal(await faultOf(breaking(code).asks(never)), expected);
+      assert.equal(await faultOf(breaking(code).permissionRequests(never)), expected);
       assert.equal(await faultOf(breaking(code).prompt(SES, PROMPT, never)), expected);
     }
   });
@@ -429,7 +429,7 @@ describe('an agent that is not there', (check) => {
     for (const code of ['ECONNRESET', 'EPIPE', 'CONNECTION_FAILED', 'ETIMEDOUT']) {
       const broken = breaking(code);
       const reason = `the agent server broke off (${code})`;
-      assert.equal(await faultOf(broken.asks(never)), { kind: 'backend-error', reason });
+      assert.equal(await faultOf(broken.permissionRequests(never)), { kind: 'backend-error', reason });
       assert.equal(await faultOf(broken.prompt(SES, PROMPT, never)), {
         kind: 'agent-failed',
         status: 502,
@@ -445,7 +445,7 @@ describe('an agent that is not there', (check) => {
     assert.is(detail.kind === 'agent-failed' && detail.code, 'agent_answer_too_large');
     const { agent, sent } = agentOver(() => jsonAnswer([]));
     await agent.messages(SES, never);
-    await agent.asks(never);
+    await agent.permissionRequests(never);
     await agent.sessions(10_000, never);
     assert.equal(
       sent.map(({ limitBytes }) => limitBytes),
@@ -456,6 +456,6 @@ describe('an agent that is not there', (check) => {
   check('leaves a bug a bug', async () => {
     const bug = new TypeError('broken');
     const { agent } = agentOver(() => Promise.reject(bug));
-    assert.is(await rejection(agent.asks(never)), bug);
+    assert.is(await rejection(agent.permissionRequests(never)), bug);
   });
 });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { createFeed, type FeedNeeds } from '../../../src/bridge/agent/event-stream.ts';
-import type { FeedNews } from '../../../src/bridge/agent/types.ts';
+import { type AgentEventStreamOptions, createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
+import type { AgentEventUpdate } from '../../../src/bridge/agent/types.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { encodeSse } from '../../../src/core/http/sse.ts';
 import { createLog } from '../../../src/core/log.ts';
@@ -15,14 +15,14 @@ const sse = (type: string, properties: unknown = {}, id?: string): string =>
   encodeSse({ ...(id === undefined ? {} : { id }), data: JSON.stringify({ id: 'evt_x', type, properties }) });
 const CONNECTED = sse('server.connected');
 const idle = (sessionID: string, id?: string): string => sse('session.idle', { sessionID }, id);
-const toldIdle = (sessionID: string): FeedNews => ({
+const toldIdle = (sessionID: string): AgentEventUpdate => ({
   kind: 'event',
   event: { type: 'session.idle', properties: { sessionID } },
 });
-const GAP: FeedNews = { kind: 'gap' };
+const GAP: AgentEventUpdate = { kind: 'gap' };
 
 /** A feed over streams of the test, with everything that a listener heard and the log. */
-const feedOver = (changes: Partial<FeedNeeds> = {}) => {
+const feedOver = (changes: Partial<AgentEventStreamOptions> = {}) => {
   const clock = createFakeClock();
   const { stream, lines } = createScriptedStreams();
   const logged: Record<string, unknown>[] = [];
@@ -31,9 +31,16 @@ const feedOver = (changes: Partial<FeedNeeds> = {}) => {
     logged.push(line);
   };
   const log = createLog({ level: 'debug', service: 'bridge', clock, write });
-  const feed = createFeed({ stream, clock, log, chance: () => 0, baseUrl: 'http://agent.test', ...changes });
-  const heard: FeedNews[] = [];
-  feed.listen((news) => void heard.push(news));
+  const feed = createAgentEventStream({
+    stream,
+    clock,
+    log,
+    chance: () => 0,
+    baseUrl: 'http://agent.test',
+    ...changes,
+  });
+  const heard: AgentEventUpdate[] = [];
+  feed.subscribe((news) => void heard.push(news));
   const line = (at = -1): Line => {
     const found = lines.at(at);
     if (found === undefined) throw new Error('Nobody connected');
@@ -71,7 +78,7 @@ const feedOver = (changes: Partial<FeedNeeds> = {}) => {
 };
 type World = ReturnType<typeof feedOver>;
 const withFeed =
-  (body: (world: World) => Promise<void>, changes: Partial<FeedNeeds> = {}) =>
+  (body: (world: World) => Promise<void>, changes: Partial<AgentEventStreamOptions> = {}) =>
   async () => {
     const world = feedOver(changes);
     try {
@@ -109,7 +116,7 @@ describe('the feed of an agent', (check) => {
     'is open once the agent says that it listens',
     withFeed(async ({ feed, line, send, logged }) => {
       let isOpened = false;
-      const opened = feed.opened(never).then(() => (isOpened = true));
+      const opened = feed.untilOpen(never).then(() => (isOpened = true));
       assert.not.ok(feed.isOpen());
       line().accept();
       await send(': a remark\n\n');
@@ -117,7 +124,7 @@ describe('the feed of an agent', (check) => {
       await send(CONNECTED);
       assert.ok(feed.isOpen());
       await opened;
-      await feed.opened(never);
+      await feed.untilOpen(never);
       assert.equal(logged, [{ level: 'info', event: 'agent-connected' }]);
     }),
   );
@@ -126,12 +133,12 @@ describe('the feed of an agent', (check) => {
     'tells everybody everything, at once and in order',
     withFeed(async ({ feed, connect, send }) => {
       const order: string[] = [];
-      const note = (who: string) => (news: FeedNews) =>
+      const note = (who: string) => (news: AgentEventUpdate) =>
         void order.push(
           `${who}:${news.kind === 'event' && 'sessionID' in news.event.properties && news.event.properties.sessionID}`,
         );
-      feed.listen(note('a'));
-      const leave = feed.listen(note('b'));
+      feed.subscribe(note('a'));
+      const leave = feed.subscribe(note('b'));
       await connect();
       await send(idle('1') + idle('2'));
       leave();
@@ -146,12 +153,12 @@ describe('the feed of an agent', (check) => {
     withFeed(async ({ feed, connect, send }) => {
       const order: string[] = [];
       await connect();
-      feed.listen(() => {
+      feed.subscribe(() => {
         order.push('first');
         leave();
-        feed.listen(() => void order.push('new'));
+        feed.subscribe(() => void order.push('new'));
       });
-      const leave = feed.listen(() => void order.push('second'));
+      const leave = feed.subscribe(() => void order.push('second'));
       await send(idle('1'));
       assert.equal(order, ['first']);
       await send(idle('2'));
@@ -162,11 +169,11 @@ describe('the feed of an agent', (check) => {
   check(
     'goes on when a listener throws',
     withFeed(async ({ feed, connect, send, heard, logged }) => {
-      feed.listen(() => {
+      feed.subscribe(() => {
         throw new TypeError('canary');
       });
-      const later: FeedNews[] = [];
-      feed.listen((news) => void later.push(news));
+      const later: AgentEventUpdate[] = [];
+      feed.subscribe((news) => void later.push(news));
       await connect();
       await send(idle('1'));
       assert.equal([heard, later], [[toldIdle('1')], [toldIdle('1')]]);
@@ -257,8 +264,8 @@ describe('a feed whose connection is lost', (check) => {
       assert.not.ok(feed.isOpen());
       assert.is(line().headers['last-event-id'], undefined);
       assert.equal(heard, [toldIdle('1')]);
-      let heardWhenOpened: readonly FeedNews[] = [];
-      const opened = feed.opened(never).then(() => {
+      let heardWhenOpened: readonly AgentEventUpdate[] = [];
+      const opened = feed.untilOpen(never).then(() => {
         heardWhenOpened = [...heard];
       });
       await connect(idle('2'));
@@ -563,7 +570,7 @@ describe('whoever waits for the feed', (check) => {
     withFeed(async ({ feed, line, clock }) => {
       line().fail('ECONNREFUSED');
       await turn();
-      const outcome = rejection(feed.opened(never));
+      const outcome = rejection(feed.untilOpen(never));
       await clock.advance(10_000);
       const error = await outcome;
       assert.equal(error instanceof Fault && error.detail, {
@@ -577,7 +584,7 @@ describe('whoever waits for the feed', (check) => {
     'is let go with its own reason',
     withFeed(async ({ feed }) => {
       const leaving = new AbortController();
-      const outcome = rejection(feed.opened(leaving.signal));
+      const outcome = rejection(feed.untilOpen(leaving.signal));
       const reason = new Fault({ kind: 'client-left' });
       leaving.abort(reason);
       assert.is(await outcome, reason);
@@ -596,12 +603,12 @@ describe('whoever waits for the feed', (check) => {
       await turn();
       await clock.advance(1000);
       const { length } = lines;
-      const opened = feed.opened(never);
+      const opened = feed.untilOpen(never);
       await turn();
       assert.is(lines.length, length + 1);
       line().fail('ECONNREFUSED');
       await turn();
-      void feed.opened(never).catch(() => {});
+      void feed.untilOpen(never).catch(() => {});
       await turn();
       assert.is(lines.length, length + 1, 'not more often than four times a second');
       await clock.advance(250);
@@ -617,7 +624,7 @@ describe('whoever waits for the feed', (check) => {
       await connect();
       await lose();
       let isOpened = false;
-      const opened = feed.opened(never).then(() => (isOpened = true));
+      const opened = feed.untilOpen(never).then(() => (isOpened = true));
       await turn();
       assert.not.ok(isOpened);
       await connect();
@@ -629,12 +636,12 @@ describe('whoever waits for the feed', (check) => {
     for (const isConnected of [true, false]) {
       const { feed, connect, heard, line, clock, lines } = feedOver();
       if (isConnected) await connect();
-      const outcome = isConnected ? undefined : rejection(feed.opened(never));
+      const outcome = isConnected ? undefined : rejection(feed.untilOpen(never));
       feed.stop();
       feed.stop();
       assert.not.ok(feed.isOpen());
       const expected = { kind: 'unavailable', message: 'The bridge is stopping', retryAfterMs: 1000 };
-      for (const error of [await outcome, await rejection(feed.opened(never))]) {
+      for (const error of [await outcome, await rejection(feed.untilOpen(never))]) {
         if (error !== undefined) assert.equal(error instanceof Fault && error.detail, expected);
       }
       line().send(idle('1'));
@@ -646,7 +653,7 @@ describe('whoever waits for the feed', (check) => {
 
   check('hears nothing more from the moment on in which it stops the feed', async () => {
     const { feed, connect, heard, clock } = feedOver();
-    feed.listen(() => feed.stop());
+    feed.subscribe(() => feed.stop());
     await connect(`${idle('1')}${idle('2')}data: no event\n\n`);
     assert.equal(heard, [toldIdle('1')]);
     assert.is(clock.pending(), 0);

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { createCatalog, nameOf } from '../../../src/bridge/agent/models.ts';
-import type { Agent, AgentModels } from '../../../src/bridge/agent/types.ts';
+import { createModelCatalog, modelNameOf } from '../../../src/bridge/agent/models.ts';
+import type { AgentClient, AgentModels } from '../../../src/bridge/agent/types.ts';
 import { modelsRoutes } from '../../../src/bridge/http/models.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createRoutes } from '../../../src/core/http/router.ts';
@@ -23,16 +23,16 @@ const catalogOf = (defaultModel?: string, changes: Partial<AgentModels> = {}) =>
   const clock = createFakeClock();
   const fake = createFakeAgent(clock);
   fake.models = { ...MODELS, ...changes };
-  const catalog = createCatalog(fake.agent, clock, defaultModel);
+  const catalog = createModelCatalog(fake.agent, clock, defaultModel);
   const found = async (name?: string): Promise<string> => {
     try {
-      return nameOf(await catalog.find(name));
+      return modelNameOf(await catalog.find(name));
     } catch (error) {
       const { detail } = error as Fault;
       return detail.kind === 'model-not-found' ? `none of ${detail.valid.join(' ')}` : detail.kind;
     }
   };
-  return { clock, fake, catalog, found, names: async () => (await catalog.list()).map(nameOf).join(' ') };
+  return { clock, fake, catalog, found, names: async () => (await catalog.list()).map(modelNameOf).join(' ') };
 };
 
 describe('the models', (check) => {
@@ -65,9 +65,9 @@ describe('the models', (check) => {
 
   check('have a small one for small work, or none', async () => {
     const otherwise = model('a', 'b');
-    assert.is(nameOf(await catalogOf().catalog.small(otherwise)), 'other/small');
+    assert.is(modelNameOf(await catalogOf().catalog.small(otherwise)), 'other/small');
     for (const smallModel of [undefined, 'gone/model'])
-      assert.is(nameOf(await catalogOf(undefined, { smallModel }).catalog.small(otherwise)), 'a/b');
+      assert.is(modelNameOf(await catalogOf(undefined, { smallModel }).catalog.small(otherwise)), 'a/b');
   });
 
   check('are asked for once in half a minute, however many want to know', async () => {
@@ -92,12 +92,12 @@ describe('the models', (check) => {
   check('are not forgotten because an older question fails late', async () => {
     const clock = createFakeClock();
     const answers: PromiseWithResolvers<AgentModels>[] = [];
-    const models: Agent['models'] = () => {
+    const models: AgentClient['models'] = () => {
       const answer = Promise.withResolvers<AgentModels>();
       answers.push(answer);
       return answer.promise;
     };
-    const catalog = createCatalog({ ...createFakeAgent(clock).agent, models }, clock, undefined);
+    const catalog = createModelCatalog({ ...createFakeAgent(clock).agent, models }, clock, undefined);
     const late = rejection(catalog.list());
     await clock.advance(30_000);
     const second = catalog.list();

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
 import { createNodeHttpClient, createNodeHttpStream } from '../../../src/adapter/node/http-client.ts';
 
-import { createAgent } from '../../../src/bridge/agent/client.ts';
-import { createFeed } from '../../../src/bridge/agent/event-stream.ts';
-import type { AgentEvent } from '../../../src/bridge/agent/schema.ts';
-import type { Agent, Feed, FeedNews, Prompt } from '../../../src/bridge/agent/types.ts';
+import { createAgentClient } from '../../../src/bridge/agent/client.ts';
+import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
+import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
+import type { AgentClient, AgentEventStream, AgentEventUpdate, Prompt } from '../../../src/bridge/agent/types.ts';
 import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
 import { until } from '../../agent/harness/permission-requests.ts';
@@ -37,12 +37,12 @@ const promptOf = (text: string, changes: Partial<Prompt> = {}): Prompt => ({
 
 type Reach = {
   readonly world: AgentWorld;
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly local: LocalServer;
   /** Settles like the promise, and lets time go by meanwhile. */
   readonly settled: <T>(promise: Promise<T>) => Promise<T>;
   /** A feed that is open, and what it has told. */
-  readonly follow: () => Promise<{ readonly feed: Feed; readonly heard: FeedNews[] }>;
+  readonly follow: () => Promise<{ readonly feed: AgentEventStream; readonly heard: AgentEventUpdate[] }>;
 };
 
 /** The agent server of this process over real connections. One clock is everybody's. */
@@ -54,7 +54,7 @@ const withAgent = async (
   const world = await createAgentWorld(given);
   const { clock } = world;
   const { httpClient, close } = createNodeHttpClient();
-  const feeds: Feed[] = [];
+  const feeds: AgentEventStream[] = [];
   await withModelServer(world.server.handler, async (local) => {
     const place = { baseUrl: local.url, credentials };
     const settled = async <T>(promise: Promise<T>): Promise<T> => {
@@ -67,14 +67,20 @@ const withAgent = async (
       return promise;
     };
     const follow = async () => {
-      const feed = createFeed({ ...place, stream: createNodeHttpStream(), clock, log: () => {}, chance: () => 0 });
+      const feed = createAgentEventStream({
+        ...place,
+        stream: createNodeHttpStream(),
+        clock,
+        log: () => {},
+        chance: () => 0,
+      });
       feeds.push(feed);
-      const heard: FeedNews[] = [];
-      feed.listen((news) => void heard.push(news));
-      await settled(feed.opened(never));
+      const heard: AgentEventUpdate[] = [];
+      feed.subscribe((news) => void heard.push(news));
+      await settled(feed.untilOpen(never));
       return { feed, heard };
     };
-    const agent = createAgent({ ...place, httpClient, clock });
+    const agent = createAgentClient({ ...place, httpClient, clock });
     try {
       await body({ world, agent, local, settled, follow });
     } finally {
@@ -93,10 +99,17 @@ const newSession = async ({ agent, settled }: Reach): Promise<string> =>
   (await settled(agent.createSession({ title: 'a chat', metadata: { gatehouse: { a: 1 } } }, never))).id;
 const textIn = (parts: readonly { readonly type: string; readonly text?: string }[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-const typesIn = (heard: readonly FeedNews[]): readonly string[] =>
+const typesIn = (heard: readonly AgentEventUpdate[]): readonly string[] =>
   heard.map((news) => (news.kind === 'event' ? news.event.type : news.kind));
-type EventOf<Type, One = AgentEvent> = One extends AgentEvent ? (Type extends One['type'] ? One : never) : never;
-const toldOf = <Type extends AgentEvent['type']>(heard: readonly FeedNews[], type: Type): readonly EventOf<Type>[] =>
+type EventOf<Type, One = AgentEventRecord> = One extends AgentEventRecord
+  ? Type extends One['type']
+    ? One
+    : never
+  : never;
+const toldOf = <Type extends AgentEventRecord['type']>(
+  heard: readonly AgentEventUpdate[],
+  type: Type,
+): readonly EventOf<Type>[] =>
   heard.flatMap((news) => (news.kind === 'event' && news.event.type === type ? [news.event as EventOf<Type>] : []));
 
 describe('the agent server, over HTTP', (check) => {
@@ -239,21 +252,21 @@ describe('the agent server, over HTTP', (check) => {
         const id = await newSession(reach);
         const asked = agent.prompt(id, promptOf('pay them'), never);
         const openAsk = async () => {
-          await until(world, async () => (await agent.asks(never)).length === 1);
-          const [ask] = await agent.asks(never);
+          await until(world, async () => (await agent.permissionRequests(never)).length === 1);
+          const [ask] = await agent.permissionRequests(never);
           if (ask === undefined) throw new Error('Nobody asks');
           return ask;
         };
         const first = await openAsk();
         assert.equal([first.sessionID, first.permission], [id, 'pay']);
         assert.match(JSON.stringify(first.metadata), '5');
-        await settled(agent.answerAsk(first.id, { reply: 'once' }, never));
+        await settled(agent.answerPermission(first.id, { reply: 'once' }, never));
         const second = await openAsk();
-        await settled(agent.answerAsk(second.id, { reply: 'reject', message: 'too much' }, never));
+        await settled(agent.answerPermission(second.id, { reply: 'reject', message: 'too much' }, never));
         assert.is(textIn((await settled(asked)).parts), 'done');
         assert.match(JSON.stringify(world.asked.at(-1)?.messages), 'too much');
-        assert.equal(await settled(agent.asks(never)), []);
-        const again = agent.answerAsk(first.id, { reply: 'once' }, never);
+        assert.equal(await settled(agent.permissionRequests(never)), []);
+        const again = agent.answerPermission(first.id, { reply: 'once' }, never);
         assert.is((await settled(faultOf(again))).kind, 'not-found');
         await until(world, () => toldOf(heard, 'permission.replied').length === 2);
         assert.equal(
@@ -293,7 +306,7 @@ describe('the agent server, over HTTP', (check) => {
       CREDENTIALS,
     );
     await withAgent(guarded, async ({ agent, settled }) => {
-      const detail = await settled(faultOf(agent.asks(never)));
+      const detail = await settled(faultOf(agent.permissionRequests(never)));
       assert.is(detail.kind === 'agent-failed' && detail.code, 'agent_unauthorized');
     });
   });
@@ -315,7 +328,7 @@ describe('the agent server, over HTTP', (check) => {
       const { feed } = await reach.follow();
       await reach.world.server.stop();
       await until(reach.world, () => !feed.isOpen());
-      const detail = await reach.settled(faultOf(reach.agent.asks(never)));
+      const detail = await reach.settled(faultOf(reach.agent.permissionRequests(never)));
       assert.equal(detail, { kind: 'unavailable', message: 'The agent server is not ready', retryAfterMs: 1000 });
     }),
   );
@@ -353,7 +366,7 @@ describe("the agent server's events, over HTTP", (check) => {
       await until(world, () => !feed.isOpen());
       ids.push(await newSession(reach));
       await settled(agent.prompt(ids[0] ?? '', promptOf('hello'), never));
-      await settled(feed.opened(never));
+      await settled(feed.untilOpen(never));
       ids.push(await newSession(reach));
       await until(world, () => toldOf(heard, 'session.created').length === 3);
       assert.equal(

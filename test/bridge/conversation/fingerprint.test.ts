@@ -6,13 +6,13 @@ import {
   hashTail,
   normalizeMessages,
 } from '../../../src/bridge/conversation/fingerprint.ts';
-import type { Said } from '../../../src/bridge/request.ts';
+import type { HistoryMessage } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { assistant, user } from './world.ts';
 
-const standing = (...said: readonly Said[]) =>
+const standing = (...said: readonly HistoryMessage[]) =>
   extendFingerprint(EMPTY_FINGERPRINT, normalizeMessages(said), nodeDigest);
-const textOf = (said: Said) => normalizeMessages([said])[0]?.text;
+const textOf = (said: HistoryMessage) => normalizeMessages([said])[0]?.text;
 
 describe('what counts as the same words', (check) => {
   check('leaves white space and the way accents are written out of account', () => {

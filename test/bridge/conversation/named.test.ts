@@ -12,7 +12,7 @@ const chatOf = async (exchanges: number) => {
   const history = [];
   let sessionID = '';
   for (let number = 1; number <= exchanges; number += 1) {
-    const asked = asking({ words: `q${number}`, history: [...history], place });
+    const asked = asking({ words: `q${number}`, history: [...history], conversation: place });
     ({ sessionID } = await world.tell(asked, { told: `a${number}` }));
     history.push(user(`q${number}`), assistant(`a${number}`));
   }
@@ -22,7 +22,7 @@ const chatOf = async (exchanges: number) => {
 describe('a conversation that its client names', (check) => {
   check('goes on in one session while the client repeats what was said', async () => {
     const { tell, history, sessionID, fake } = await chatOf(3);
-    const next = await tell(asking({ words: 'q4', history, place }));
+    const next = await tell(asking({ words: 'q4', history, conversation: place }));
     assert.is(next.sessionID, sessionID);
     assert.is(next.name, 'chat 1');
     assert.equal(next.replay, []);
@@ -32,38 +32,38 @@ describe('a conversation that its client names', (check) => {
   check('is recognised when the client shows answers otherwise', async () => {
     const { tell, sessionID } = await chatOf(1);
     const history = [user(' q1 '), assistant('<think>hm</think>\n\na1\n')];
-    assert.is((await tell(asking({ history, place }))).sessionID, sessionID);
+    assert.is((await tell(asking({ history, conversation: place }))).sessionID, sessionID);
   });
 
   check('begins with what was said before it came here', async () => {
     const { tell } = createWorld();
     const history = [user('q'), assistant('a')];
-    assert.equal((await tell(asking({ history, place }))).replay, history);
+    assert.equal((await tell(asking({ history, conversation: place }))).replay, history);
   });
 
   check('is another one under another owner', async () => {
     const { tell, history, sessionID } = await chatOf(2);
-    const other = await tell(asking({ history, place }), { owner: 'other' });
+    const other = await tell(asking({ history, conversation: place }), { owner: 'other' });
     assert.is.not(other.sessionID, sessionID);
     assert.equal(other.replay, history);
-    const reliant = await tell(asking({ place: remembered('chat 1') }), { owner: 'third' });
+    const reliant = await tell(asking({ conversation: remembered('chat 1') }), { owner: 'third' });
     assert.is.not(reliant.sessionID, sessionID);
-    assert.is((await tell(asking({ words: 'q3', history, place }))).sessionID, sessionID);
+    assert.is((await tell(asking({ words: 'q3', history, conversation: place }))).sessionID, sessionID);
   });
 
   check('goes on for a client that relies on us for what was said', async () => {
     const { tell } = createWorld();
-    const first = await tell(asking({ place: remembered('s') }));
-    const again = await tell(asking({ place: remembered('s') }));
+    const first = await tell(asking({ conversation: remembered('s') }));
+    const again = await tell(asking({ conversation: remembered('s') }));
     assert.is(again.sessionID, first.sessionID);
     assert.equal(again.replay, []);
   });
 
   check('is begun anew by a client that tells everything and tells nothing', async () => {
     const { tell, sessionID } = await chatOf(1);
-    const anew = await tell(asking({ words: 'q1', place }), { told: 'b1' });
+    const anew = await tell(asking({ words: 'q1', conversation: place }), { told: 'b1' });
     assert.is.not(anew.sessionID, sessionID);
-    const next = await tell(asking({ words: 'q2', history: [user('q1'), assistant('b1')], place }));
+    const next = await tell(asking({ words: 'q2', history: [user('q1'), assistant('b1')], conversation: place }));
     assert.is(next.sessionID, anew.sessionID);
   });
 
@@ -78,28 +78,31 @@ describe('a conversation that its client names', (check) => {
   ] as const) {
     check(`goes on in a new session, which is told everything, when ${what}`, async () => {
       const { tell, sessionID } = await chatOf(2);
-      const next = await tell(asking({ words: 'next', history, place }), { told: 'answer' });
+      const next = await tell(asking({ words: 'next', history, conversation: place }), { told: 'answer' });
       assert.is.not(next.sessionID, sessionID);
       assert.is(next.name, 'chat 1');
       assert.equal(next.replay, history);
       const longer = [...history, user('next'), assistant('answer')];
-      assert.is((await tell(asking({ history: longer, place }))).sessionID, next.sessionID);
+      assert.is((await tell(asking({ history: longer, conversation: place }))).sessionID, next.sessionID);
     });
   }
 
   check('keeps its session when a new one for an edit came to nothing, and that is deleted', async () => {
     const { tell, hold, history, sessionID, fake } = await chatOf(2);
-    const held = await hold(asking({ history: history.slice(0, 2), place }));
+    const held = await hold(asking({ history: history.slice(0, 2), conversation: place }));
     held.release();
     await turn();
     assert.equal([...fake.sessions.keys()], [sessionID]);
-    assert.is((await tell(asking({ history, place }))).sessionID, sessionID);
+    assert.is((await tell(asking({ history, conversation: place }))).sessionID, sessionID);
   });
 
   check('has a title of its first words, so that the agent asks no model for one', async () => {
     const { tell, fake } = createWorld();
     await tell(
-      asking({ words: 'What\u200b is\n the matter with the very long question that nobody wants to read?', place }),
+      asking({
+        words: 'What\u200b is\n the matter with the very long question that nobody wants to read?',
+        conversation: place,
+      }),
     );
     await tell(asking({ prompt: [{ type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' }] }));
     const titles = [...fake.sessions.values()].map(({ title }) => title);
@@ -110,7 +113,7 @@ describe('a conversation that its client names', (check) => {
 describe('a named conversation whose last answer was stopped', (check) => {
   const stopped = async (told: string) => {
     const world = await chatOf(1);
-    const { sessionID } = await world.tell(asking({ words: 'q2', history: world.history, place }), {
+    const { sessionID } = await world.tell(asking({ words: 'q2', history: world.history, conversation: place }), {
       told,
       isStopped: true,
     });
@@ -121,26 +124,32 @@ describe('a named conversation whose last answer was stopped', (check) => {
     check(`goes on when its client kept "${kept}" of the answer`, async () => {
       const { tell, sessionID, before } = await stopped('One two three.');
       const history = [...before, assistant(kept)];
-      const next = await tell(asking({ words: 'q3', history, place }), { told: 'a3' });
+      const next = await tell(asking({ words: 'q3', history, conversation: place }), { told: 'a3' });
       assert.is(next.sessionID, sessionID);
       const longer = [...history, user('q3'), assistant('a3')];
-      assert.is((await tell(asking({ words: 'q4', history: longer, place }))).sessionID, sessionID);
+      assert.is((await tell(asking({ words: 'q4', history: longer, conversation: place }))).sessionID, sessionID);
     });
   }
 
   check('goes on in a new session when its client kept other words, or another question', async () => {
     const { tell, sessionID, before, history } = await stopped('One two three.');
-    const other = await tell(asking({ history: [...before, assistant('Two')], place }));
+    const other = await tell(asking({ history: [...before, assistant('Two')], conversation: place }));
     assert.is.not(other.sessionID, sessionID);
     const question = await stopped('One two three.');
     const edited = [...history, user('q'), assistant('One')];
-    assert.is.not((await question.tell(asking({ history: edited, place }))).sessionID, question.sessionID);
+    assert.is.not(
+      (await question.tell(asking({ history: edited, conversation: place }))).sessionID,
+      question.sessionID,
+    );
   });
 
   check('does not take a beginning for the whole once an answer was not stopped', async () => {
     for (const kept of ['a', '']) {
       const { tell, sessionID } = await chatOf(1);
-      assert.is.not((await tell(asking({ history: [user('q1'), assistant(kept)], place }))).sessionID, sessionID);
+      assert.is.not(
+        (await tell(asking({ history: [user('q1'), assistant(kept)], conversation: place }))).sessionID,
+        sessionID,
+      );
     }
   });
 });
@@ -154,16 +163,16 @@ describe('a named conversation that its client shortens', (check) => {
   check('goes on when the last two questions are still there with their answers', async () => {
     const { tell, sessionID } = await chatOf(4);
     const history = shortened(4);
-    const next = await tell(asking({ words: 'q5', history, place }), { told: 'a5' });
+    const next = await tell(asking({ words: 'q5', history, conversation: place }), { told: 'a5' });
     assert.is(next.sessionID, sessionID);
     const longer = [...history, user('q5'), assistant('a5')];
-    assert.is((await tell(asking({ words: 'q6', history: longer, place }))).sessionID, sessionID);
+    assert.is((await tell(asking({ words: 'q6', history: longer, conversation: place }))).sessionID, sessionID);
   });
 
   check('goes on when only the latest exchanges are sent each time', async () => {
     const { tell, history, sessionID } = await chatOf(4);
     for (let number = 5; number < 9; number += 1) {
-      const next = await tell(asking({ words: `q${number}`, history: history.slice(-4), place }), {
+      const next = await tell(asking({ words: `q${number}`, history: history.slice(-4), conversation: place }), {
         told: `a${number}`,
       });
       assert.is(next.sessionID, sessionID);
@@ -173,7 +182,7 @@ describe('a named conversation that its client shortens', (check) => {
 
   check('goes on in a new session when one exchange is left, which may be the same by chance', async () => {
     const { tell, sessionID } = await chatOf(4);
-    assert.is.not((await tell(asking({ history: shortened(2), place }))).sessionID, sessionID);
+    assert.is.not((await tell(asking({ history: shortened(2), conversation: place }))).sessionID, sessionID);
   });
 
   check('goes on in a new session when something was taken out of the middle, or the beginning edited', async () => {
@@ -182,13 +191,13 @@ describe('a named conversation that its client shortens', (check) => {
       (said: ReturnType<typeof user>[]) => said.with(0, user('edited')),
     ]) {
       const { tell, history, sessionID } = await chatOf(5);
-      assert.is.not((await tell(asking({ history: edit(history), place }))).sessionID, sessionID);
+      assert.is.not((await tell(asking({ history: edit(history), conversation: place }))).sessionID, sessionID);
     }
   });
 
   check('is begun anew, and not shortened, when nothing is left of it', async () => {
     const { tell, sessionID } = await chatOf(5);
-    assert.is.not((await tell(asking({ place }))).sessionID, sessionID);
+    assert.is.not((await tell(asking({ conversation: place }))).sessionID, sessionID);
   });
 });
 
@@ -197,7 +206,7 @@ describe('requests for one named conversation at a time', (check) => {
     const { conversations, fake, exchange } = createWorld();
     const order: string[] = [];
     const one = async (words: string) => {
-      const asked = asking({ words, place: remembered('s') });
+      const asked = asking({ words, conversation: remembered('s') });
       const { lock: hold } = await conversations().resolve(asked, 'owner', never);
       const held = await hold(never);
       order.push(`${words} begins`);
@@ -214,8 +223,8 @@ describe('requests for one named conversation at a time', (check) => {
 
   check('that go on differently from the same words neither wait nor mix', async () => {
     const { hold, tell, exchange, history, sessionID } = await chatOf(1);
-    const first = await hold(asking({ words: 'one way', history, place }));
-    const second = await hold(asking({ words: 'another', history, place }));
+    const first = await hold(asking({ words: 'one way', history, conversation: place }));
+    const second = await hold(asking({ words: 'another', history, conversation: place }));
     assert.is(first.session.sessionID, sessionID);
     assert.is.not(second.session.sessionID, sessionID);
     assert.is.not(second.name, 'chat 1');
@@ -225,13 +234,13 @@ describe('requests for one named conversation at a time', (check) => {
     first.release();
     second.release();
     const longer = [...history, user('one way'), assistant('yes')];
-    assert.is((await tell(asking({ history: longer, place }))).sessionID, sessionID);
+    assert.is((await tell(asking({ history: longer, conversation: place }))).sessionID, sessionID);
   });
 
   check('begin one each when both are the first, unless they rely on us', async () => {
     const { hold, fake } = createWorld();
-    const first = await hold(asking({ place }));
-    const second = await hold(asking({ place }));
+    const first = await hold(asking({ conversation: place }));
+    const second = await hold(asking({ conversation: place }));
     assert.is.not(first.session.sessionID, second.session.sessionID);
     assert.is.not(second.name, 'chat 1');
     assert.is(fake.sessions.size, 2);
@@ -239,11 +248,11 @@ describe('requests for one named conversation at a time', (check) => {
 
   check('wait for the rest of an answer that the client has heard already', async () => {
     const { hold, exchange, history, conversations, sessionID } = await chatOf(1);
-    const first = await hold(asking({ words: 'q2', history, place }));
+    const first = await hold(asking({ words: 'q2', history, conversation: place }));
     await exchange(first, asking({ words: 'q2' }), { told: 'a2' });
     const longer = [...history, user('q2'), assistant('a2')];
-    const next = await conversations().resolve(asking({ history: longer, place }), 'owner', never);
-    const other = await conversations().resolve(asking({ history: longer, place }), 'owner', never);
+    const next = await conversations().resolve(asking({ history: longer, conversation: place }), 'owner', never);
+    const other = await conversations().resolve(asking({ history: longer, conversation: place }), 'owner', never);
     const held = next.lock(never);
     first.release();
     assert.is((await held).session.sessionID, sessionID);
@@ -253,7 +262,7 @@ describe('requests for one named conversation at a time', (check) => {
 
   check('are turned away when too many wait', async () => {
     const { conversations } = createWorld({ queueLimit: 2 });
-    const asked = asking({ place: remembered('s') });
+    const asked = asking({ conversation: remembered('s') });
     for (const _ of [1, 2, 3]) await conversations().resolve(asked, 'owner', never);
     const fault = await rejection(conversations().resolve(asked, 'owner', never));
     assert.is(fault instanceof Fault && fault.detail.kind, 'rate-limited');
@@ -262,7 +271,7 @@ describe('requests for one named conversation at a time', (check) => {
 
   check('are forgotten when the client leaves while it waits', async () => {
     const { hold, conversations, fake } = createWorld();
-    const asked = asking({ place: remembered('s') });
+    const asked = asking({ conversation: remembered('s') });
     const first = await hold(asked);
     const left = new AbortController();
     const waiting = (await conversations().resolve(asked, 'owner', left.signal)).lock(left.signal);
@@ -278,7 +287,7 @@ describe('requests for one named conversation at a time', (check) => {
 
   check('let the next one begin the conversation when the first came to nothing', async () => {
     const { hold, conversations, fake, exchange } = createWorld();
-    const asked = asking({ place: remembered('s') });
+    const asked = asking({ conversation: remembered('s') });
     const first = await hold(asked);
     const next = (await conversations().resolve(asked, 'owner', never)).lock(never);
     first.release();
@@ -291,7 +300,7 @@ describe('requests for one named conversation at a time', (check) => {
 
   check('let the next one in when no session could be made', async () => {
     const { hold, conversations, fake } = createWorld();
-    const asked = asking({ place: remembered('s') });
+    const asked = asking({ conversation: remembered('s') });
     fake.failNext('createSession', { kind: 'backend-error', reason: 'gone' });
     const first = (await conversations().resolve(asked, 'owner', never)).lock(never);
     const next = hold(asked);

@@ -6,8 +6,8 @@ import { after, asking, assistant, createWorld, never, remembered, user, type Wo
 /** Three exchanges of one conversation, each after the response before. */
 const threeResponses = async (world: World = createWorld()) => {
   const first = await world.tell(asking({ words: 'q1' }), { told: 'a1' });
-  const second = await world.tell(asking({ words: 'q2', place: after(first.responseID) }), { told: 'a2' });
-  const third = await world.tell(asking({ words: 'q3', place: after(second.responseID) }), { told: 'a3' });
+  const second = await world.tell(asking({ words: 'q2', conversation: after(first.responseID) }), { told: 'a2' });
+  const third = await world.tell(asking({ words: 'q3', conversation: after(second.responseID) }), { told: 'a3' });
   return { ...world, first, second, third };
 };
 const notFound = (fault: unknown): boolean =>
@@ -27,19 +27,19 @@ describe('a request after a response', (check) => {
 
   check('goes on in a new session, which is told everything until then, when it was an earlier one', async () => {
     const { tell, first, second, third } = await threeResponses();
-    const fork = await tell(asking({ words: 'q', place: after(second.responseID) }), { told: 'a' });
+    const fork = await tell(asking({ words: 'q', conversation: after(second.responseID) }), { told: 'a' });
     assert.is.not(fork.sessionID, first.sessionID);
     assert.is.not(fork.name, first.name);
     assert.equal(fork.replay, [user('q1'), assistant('a1'), user('q2'), assistant('a2')]);
-    assert.is((await tell(asking({ place: after(third.responseID) }))).sessionID, first.sessionID);
-    assert.is((await tell(asking({ place: after(fork.responseID) }))).sessionID, fork.sessionID);
+    assert.is((await tell(asking({ conversation: after(third.responseID) }))).sessionID, first.sessionID);
+    assert.is((await tell(asking({ conversation: after(fork.responseID) }))).sessionID, fork.sessionID);
   });
 
   check('loses nothing when what it forks was a fork itself', async () => {
     const { tell, second } = await threeResponses();
-    const fork = await tell(asking({ words: 'f1', place: after(second.responseID) }), { told: 'b1' });
-    await tell(asking({ words: 'f2', place: after(fork.responseID) }), { told: 'b2' });
-    const next = await tell(asking({ place: after(fork.responseID) }));
+    const fork = await tell(asking({ words: 'f1', conversation: after(second.responseID) }), { told: 'b1' });
+    await tell(asking({ words: 'f2', conversation: after(fork.responseID) }), { told: 'b2' });
+    const next = await tell(asking({ conversation: after(fork.responseID) }));
     const [earlier, ...rest] = next.replay;
     for (const words of ['q1', 'a1', 'q2', 'a2', 'f1']) assert.match(earlier?.text ?? '', words);
     assert.equal(rest, [assistant('b1')]);
@@ -48,8 +48,8 @@ describe('a request after a response', (check) => {
   check('adds what it tells of before to a new session only', async () => {
     const { tell, first, third } = await threeResponses();
     const more = [user('said elsewhere'), assistant('yes')];
-    assert.equal((await tell(asking({ history: more, place: after(third.responseID) }))).replay, []);
-    const fork = await tell(asking({ history: more, place: after(first.responseID) }));
+    assert.equal((await tell(asking({ history: more, conversation: after(third.responseID) }))).replay, []);
+    const fork = await tell(asking({ history: more, conversation: after(first.responseID) }));
     assert.equal(fork.replay, [user('q1'), assistant('a1'), ...more]);
   });
 
@@ -80,24 +80,24 @@ describe('a request after a response', (check) => {
         parts: [text('More')],
       },
     );
-    const fork = await tell(asking({ place: after(first.responseID) }));
+    const fork = await tell(asking({ conversation: after(first.responseID) }));
     assert.equal(fork.replay, [user('q1'), assistant('a1'), assistant('More')]);
   });
 
   check('loses nothing when the first prompt of what it forks was only a file', async () => {
     const { tell, second } = await threeResponses();
     const prompt = [{ type: 'file' as const, mime: 'image/png', url: 'data:image/png;base64,AA==' }];
-    const fork = await tell(asking({ prompt, place: after(second.responseID) }), { told: 'b1' });
-    await tell(asking({ words: 'f2', place: after(fork.responseID) }), { told: 'b2' });
-    const next = await tell(asking({ place: after(fork.responseID) }));
+    const fork = await tell(asking({ prompt, conversation: after(second.responseID) }), { told: 'b1' });
+    await tell(asking({ words: 'f2', conversation: after(fork.responseID) }), { told: 'b2' });
+    const next = await tell(asking({ conversation: after(fork.responseID) }));
     assert.match(next.replay[0]?.text ?? '', 'q1');
     assert.equal(next.replay.slice(1), [assistant('b1')]);
   });
 
   check('goes on in a new session while another goes on from the same response', async () => {
     const { hold, third } = await threeResponses();
-    const one = await hold(asking({ place: after(third.responseID) }));
-    const other = await hold(asking({ place: after(third.responseID) }));
+    const one = await hold(asking({ conversation: after(third.responseID) }));
+    const other = await hold(asking({ conversation: after(third.responseID) }));
     assert.is(one.session.sessionID, third.sessionID);
     assert.is.not(other.session.sessionID, third.sessionID);
     assert.is(other.replay.length, 6);
@@ -105,18 +105,22 @@ describe('a request after a response', (check) => {
 
   check('waits for the rest of the response that it comes after', async () => {
     const { hold, exchange, conversations, third } = await threeResponses();
-    const held = await hold(asking({ place: after(third.responseID) }));
+    const held = await hold(asking({ conversation: after(third.responseID) }));
     const responseID = await exchange(held, asking());
-    const next = (await conversations().resolve(asking({ place: after(responseID) }), 'owner', never)).lock(never);
+    const next = (await conversations().resolve(asking({ conversation: after(responseID) }), 'owner', never)).lock(
+      never,
+    );
     held.release();
     assert.is((await next).session.sessionID, third.sessionID);
   });
 
   check('is turned down when the response is forgotten while it waits for the rest of it', async () => {
     const { hold, exchange, conversations, third } = await threeResponses();
-    const held = await hold(asking({ place: after(third.responseID) }));
+    const held = await hold(asking({ conversation: after(third.responseID) }));
     const responseID = await exchange(held, asking());
-    const next = (await conversations().resolve(asking({ place: after(responseID) }), 'owner', never)).lock(never);
+    const next = (await conversations().resolve(asking({ conversation: after(responseID) }), 'owner', never)).lock(
+      never,
+    );
     await conversations().deleteResponse(responseID, 'owner', never);
     held.release();
     assert.ok(notFound(await rejection(next)));
@@ -134,11 +138,16 @@ describe('a request after a response', (check) => {
       'resp_nobody_abcdefghijkl',
       '',
     ]) {
-      assert.ok(notFound(await rejection(conversations().resolve(asking({ place: after(id) }), 'owner', never))), id);
+      assert.ok(
+        notFound(await rejection(conversations().resolve(asking({ conversation: after(id) }), 'owner', never))),
+        id,
+      );
     }
     const { second } = await threeResponses();
     assert.ok(
-      notFound(await rejection(conversations().resolve(asking({ place: after(second.responseID) }), 'other', never))),
+      notFound(
+        await rejection(conversations().resolve(asking({ conversation: after(second.responseID) }), 'other', never)),
+      ),
     );
   });
 
@@ -146,11 +155,15 @@ describe('a request after a response', (check) => {
     const { conversations, fake, first } = await threeResponses();
     fake.sessions.get(first.sessionID)?.messages.splice(0);
     assert.ok(
-      notFound(await rejection(conversations().resolve(asking({ place: after(first.responseID) }), 'owner', never))),
+      notFound(
+        await rejection(conversations().resolve(asking({ conversation: after(first.responseID) }), 'owner', never)),
+      ),
     );
     fake.forget(first.sessionID);
     assert.ok(
-      notFound(await rejection(conversations().resolve(asking({ place: after(first.responseID) }), 'owner', never))),
+      notFound(
+        await rejection(conversations().resolve(asking({ conversation: after(first.responseID) }), 'owner', never)),
+      ),
     );
     assert.is(conversations().count(), 0);
   });
@@ -158,7 +171,7 @@ describe('a request after a response', (check) => {
   check('that was the last one but is forgotten leaves the one before to go on from', async () => {
     const { conversations, tell, second, third } = await threeResponses();
     await conversations().deleteResponse(third.responseID, 'owner', never);
-    const next = await tell(asking({ place: after(second.responseID) }));
+    const next = await tell(asking({ conversation: after(second.responseID) }));
     assert.is.not(next.sessionID, third.sessionID, 'the session has heard what is forgotten');
     assert.is(next.replay.length, 4);
   });
@@ -180,10 +193,10 @@ describe('a response that is remembered', (check) => {
   check('is found at the agent when there were too many to keep it in mind', async () => {
     const world = createWorld({ limit: 2 });
     const { conversations, tell, first, second, third } = await threeResponses(world);
-    for (const id of ['a', 'b', 'c']) await tell(asking({ place: remembered(id) }));
+    for (const id of ['a', 'b', 'c']) await tell(asking({ conversation: remembered(id) }));
     assert.is(conversations().count(), 2);
-    assert.is((await tell(asking({ place: after(third.responseID) }))).sessionID, first.sessionID);
-    for (const id of ['a', 'b', 'c']) await tell(asking({ place: remembered(id) }));
+    assert.is((await tell(asking({ conversation: after(third.responseID) }))).sessionID, first.sessionID);
+    for (const id of ['a', 'b', 'c']) await tell(asking({ conversation: remembered(id) }));
     assert.is((await conversations().findResponse(second.responseID, 'owner', never))?.sessionID, first.sessionID);
   });
 
@@ -201,7 +214,7 @@ describe('a response that is remembered', (check) => {
   check('is one of the last twenty', async () => {
     const { tell, conversations } = createWorld();
     const told = [];
-    for (let number = 0; number < 22; number += 1) told.push(await tell(asking({ place: remembered('s') })));
+    for (let number = 0; number < 22; number += 1) told.push(await tell(asking({ conversation: remembered('s') })));
     const known = await Promise.all(
       told.map(({ responseID }) => conversations().findResponse(responseID, 'owner', never)),
     );
@@ -233,7 +246,7 @@ describe('a response that is forgotten', (check) => {
 
   check('stays forgotten when it was forgotten during the exchange after it', async () => {
     const { conversations, hold, exchange, restart, fake } = createWorld();
-    const asked = asking({ place: remembered('s') });
+    const asked = asking({ conversation: remembered('s') });
     const first = await hold(asked);
     const responseID = await exchange(first, asked);
     first.release();
@@ -250,7 +263,7 @@ describe('a response that is forgotten', (check) => {
 
   check('stays forgotten when it is forgotten while the exchange before is being written', async () => {
     const { conversations, hold, exchange, restart, fake, first, third } = await threeResponses();
-    const held = await hold(asking({ place: after(third.responseID) }));
+    const held = await hold(asking({ conversation: after(third.responseID) }));
     const letThrough = fake.hold('setMetadata');
     const noting = exchange(held, asking());
     await new Promise((resolve) => setImmediate(resolve));

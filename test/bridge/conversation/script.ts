@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { LockedConversation, ResolvedConversation } from '../../../src/bridge/conversation/types.ts';
-import type { Asked, Place, Said } from '../../../src/bridge/request.ts';
+import type { BridgeRequest, ConversationReference, HistoryMessage } from '../../../src/bridge/request.ts';
 import { after, asking, assistant, createWorld, named, remembered, user } from './world.ts';
 
 /** How a client says which conversation it means. Those that tell everything share their names with others. */
@@ -48,14 +48,18 @@ type Client = {
   name: string;
   /** What it was told that its conversation is called. */
   toldName: string | undefined;
-  transcript: Said[];
-  readonly responses: { readonly id: string; readonly said: readonly Said[]; readonly transcript: readonly Said[] }[];
+  transcript: HistoryMessage[];
+  readonly responses: {
+    readonly id: string;
+    readonly said: readonly HistoryMessage[];
+    readonly transcript: readonly HistoryMessage[];
+  }[];
 };
 type Flight = {
   readonly client: Client;
-  readonly asked: Asked;
+  readonly asked: BridgeRequest;
   readonly words: string;
-  readonly expected: readonly Said[];
+  readonly expected: readonly HistoryMessage[];
   readonly name: string;
   held: LockedConversation | undefined;
   answering: PromiseWithResolvers<string> | undefined;
@@ -66,14 +70,18 @@ type Flight = {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Takes reports of what was said before, which may hold others, for what they report. */
-const spelledOut = (said: readonly Said[]): Said[] =>
+const spelledOut = (said: readonly HistoryMessage[]): HistoryMessage[] =>
   said.flatMap(({ role, text }) => {
     const [report, ...rest] = text.startsWith('[{') ? text.split('\n\n') : [];
     if (report === undefined) return [{ role, text }];
     return [...spelledOut(JSON.parse(report)), { role, text: rest.join('\n\n') }];
   });
 
-const isSame = (some: readonly Said[], others: readonly Said[], isAsGood: (text: string, whole: string) => boolean) =>
+const isSame = (
+  some: readonly HistoryMessage[],
+  others: readonly HistoryMessage[],
+  isAsGood: (text: string, whole: string) => boolean,
+) =>
   some.length === others.length &&
   some.every(({ role, text }, place) => {
     const other = others[place];
@@ -81,10 +89,10 @@ const isSame = (some: readonly Said[], others: readonly Said[], isAsGood: (text:
   });
 
 /** A fork is not told of answers that were none. */
-const spoken = (said: readonly Said[]): Said[] => said.filter(({ text }) => text !== '');
+const spoken = (said: readonly HistoryMessage[]): HistoryMessage[] => said.filter(({ text }) => text !== '');
 
 /** What a client may leave out by the rule for named conversations. */
-const isShortenedOf = (history: readonly Said[], heard: readonly Said[]): boolean =>
+const isShortenedOf = (history: readonly HistoryMessage[], heard: readonly HistoryMessage[]): boolean =>
   heard.length >= 6 &&
   history[0]?.text !== heard[0]?.text &&
   isSame(history.slice(-4), heard.slice(-4), (text, whole) => whole.startsWith(text));
@@ -113,7 +121,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
   const failures: unknown[] = [];
   let flights: Flight[] = [];
 
-  const heardIn = (sessionID: string): Said[] =>
+  const heardIn = (sessionID: string): HistoryMessage[] =>
     spelledOut(
       (fake.sessions.get(sessionID)?.messages ?? []).map(({ info, parts }) => ({
         role: info.role,
@@ -170,13 +178,13 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     const client = clients[place];
     if (client === undefined || flights.filter((flight) => flight.client === client).length > 1) return;
     const { manner } = client;
-    let where: Place = { kind: 'unnamed' };
+    let where: ConversationReference = { kind: 'unnamed' };
     let history = [...client.transcript];
     if (change === 'again') history = history.slice(0, -2);
     if (change === 'shorter') history = history.slice(0, Math.floor(history.length / 4) * 2);
     if (change === 'edit' && history.length > 0) history[history.length - 1] = assistant('Edited');
     if (change === 'anew') history = [];
-    let expected: readonly Said[] = history;
+    let expected: readonly HistoryMessage[] = history;
     if (manner === 'named') where = named(client.name);
     if (manner === 'reliant') [where, history] = [remembered(client.name), []];
     if (manner === 'response') {
@@ -187,7 +195,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
       expected = goesOn ? response.said : [];
       history = [];
     }
-    const asked = asking({ words, history, place: where });
+    const asked = asking({ words, history, conversation: where });
     const flight: Flight = { client, asked, words, expected, name: '', ...NOT_BEGUN };
     try {
       const placement = await world.conversations().resolve(asked, client.owner, signal);
@@ -230,7 +238,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     client.transcript = [...known, user(words), assistant(told.slice(0, kept))];
     client.toldName = flight.name;
     client.responses.push({ id: responseID, said: heardIn(sessionID), transcript: client.transcript });
-    if (asked.place.kind === 'named' && asked.place.remembers)
+    if (asked.conversation.kind === 'named' && asked.conversation.isIncremental)
       reliedOn.set(`${client.owner} ${flight.name}`, sessionID);
     if (isStopped) seen.add('stopped');
   };

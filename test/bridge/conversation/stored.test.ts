@@ -11,17 +11,17 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('a bridge that is started anew', (check) => {
   check('knows every conversation by its name, its words and its responses', async () => {
     const { tell, restart, conversations, fake } = createWorld();
-    const chat = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
-    const reliant = await tell(asking({ place: remembered('s') }), { told: 'Hi!' });
+    const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
+    const reliant = await tell(asking({ conversation: remembered('s') }), { told: 'Hi!' });
     const unnamed = await tell(asking(), { told: 'Hi!' });
     const response = await tell(asking({ words: 'Hm' }), { told: 'Hi!' });
     restart();
     const asked = asking({ words: 'And?', history: HISTORY });
-    assert.is((await tell({ ...asked, place: named('chat 1') })).sessionID, chat.sessionID);
-    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, reliant.sessionID);
+    assert.is((await tell({ ...asked, conversation: named('chat 1') })).sessionID, chat.sessionID);
+    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, reliant.sessionID);
     const found = await tell(asked);
     assert.equal([found.sessionID, found.name], [unnamed.sessionID, unnamed.name]);
-    assert.is((await tell(asking({ place: after(response.responseID) }))).sessionID, response.sessionID);
+    assert.is((await tell(asking({ conversation: after(response.responseID) }))).sessionID, response.sessionID);
     assert.is(fake.sessions.size, 4);
     assert.is(conversations().count(), 4);
     assert.is(fake.calls('sessions'), 2, 'once for each start');
@@ -29,37 +29,37 @@ describe('a bridge that is started anew', (check) => {
 
   check('keeps owners apart', async () => {
     const { tell, restart } = createWorld();
-    const chat = await tell(asking({ place: remembered('s') }), { told: 'Hi!' });
+    const chat = await tell(asking({ conversation: remembered('s') }), { told: 'Hi!' });
     const unnamed = await tell(asking(), { told: 'Hi!' });
     restart();
     const other = { owner: 'other' };
-    assert.is.not((await tell(asking({ place: remembered('s') }), other)).sessionID, chat.sessionID);
+    assert.is.not((await tell(asking({ conversation: remembered('s') }), other)).sessionID, chat.sessionID);
     assert.is.not((await tell(asking({ history: HISTORY }), other)).sessionID, unnamed.sessionID);
   });
 
   check('takes the newer of two sessions for the one that has the name, whichever was used last', async () => {
     const { tell, restart, fake } = createWorld();
-    const old = await tell(asking({ words: 'old', place: named('chat 1') }), { told: 'Hi!' });
-    const fresh = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    const old = await tell(asking({ words: 'old', conversation: named('chat 1') }), { told: 'Hi!' });
+    const fresh = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
     const there = fake.sessions.get(old.sessionID);
     if (there !== undefined) there.time.updated += DAY_MS;
     restart();
-    const next = await tell(asking({ history: HISTORY, place: named('chat 1') }));
+    const next = await tell(asking({ history: HISTORY, conversation: named('chat 1') }));
     assert.is(next.sessionID, fresh.sessionID);
   });
 
   check('does not go on with a session in which something was begun that no client has heard of', async () => {
     const { tell, hold, restart, fake } = createWorld();
     const unnamed = await tell(asking(), { told: 'Hi!' });
-    const chat = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
-    const other = await tell(asking({ words: 'Hm', place: named('chat 2') }), { told: 'Hi!' });
+    const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
+    const other = await tell(asking({ words: 'Hm', conversation: named('chat 2') }), { told: 'Hi!' });
     for (const { sessionID } of [unnamed, chat]) fake.addPrompt(sessionID, [{ type: 'text', text: 'And?' }]);
     restart();
     const asked = asking({ history: HISTORY });
     assert.is.not((await tell(asked)).sessionID, unnamed.sessionID);
-    assert.is.not((await tell({ ...asked, place: named('chat 1') })).sessionID, chat.sessionID);
+    assert.is.not((await tell({ ...asked, conversation: named('chat 1') })).sessionID, chat.sessionID);
     const history = [user('Hm'), assistant('Hi!')];
-    assert.is((await hold(asking({ history, place: named('chat 2') }))).session.sessionID, other.sessionID);
+    assert.is((await hold(asking({ history, conversation: named('chat 2') }))).session.sessionID, other.sessionID);
     const looks = fake.calls('messages');
     await tell(asking({ history: LONGER }));
     assert.is(fake.calls('messages'), looks, 'what is sure is not looked at again');
@@ -70,7 +70,7 @@ describe('a bridge that is started anew', (check) => {
     const first = await tell(asking(), { told: 'Hi!' });
     fake.addPrompt(first.sessionID, [{ type: 'text', text: 'And?' }]);
     restart();
-    const fork = await tell(asking({ place: after(first.responseID) }));
+    const fork = await tell(asking({ conversation: after(first.responseID) }));
     assert.is.not(fork.sessionID, first.sessionID);
     assert.equal(fork.replay, HISTORY);
   });
@@ -84,33 +84,33 @@ describe('a bridge that is started anew', (check) => {
     await turn();
     const letOther = fake.hold('messages');
     letOther();
-    await tell(asking({ words: 'And?', place: remembered(first.name) }), { told: 'Well.' });
+    await tell(asking({ words: 'And?', conversation: remembered(first.name) }), { told: 'Well.' });
     letThrough();
     assert.is.not((await looking).name, first.name);
-    const next = await tell(asking({ history: LONGER, place: named(first.name) }));
+    const next = await tell(asking({ history: LONGER, conversation: named(first.name) }));
     assert.is(next.sessionID, first.sessionID);
   });
 
   check('goes on with what was begun in a first exchange that nobody has heard the end of', async () => {
     const { hold, restart, fake } = createWorld();
-    const { session: conversation } = await hold(asking({ place: remembered('s') }));
+    const { session: conversation } = await hold(asking({ conversation: remembered('s') }));
     fake.addPrompt(conversation.sessionID, [{ type: 'text', text: 'Hello' }]);
     restart();
-    const held = await hold(asking({ place: remembered('s') }));
+    const held = await hold(asking({ conversation: remembered('s') }));
     assert.is(held.session.sessionID, conversation.sessionID);
     assert.is(held.session.knownMessageIDs.size, 1);
-    const named = await hold(asking({ place: { kind: 'named', id: 's', remembers: false } }));
+    const named = await hold(asking({ conversation: { kind: 'named', id: 's', isIncremental: false } }));
     assert.is.not(named.session.sessionID, conversation.sessionID);
   });
 
   check('lets a client that relies on it go on even so, and knows the prompts of others', async () => {
     const { tell, hold, restart, fake } = createWorld();
-    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
     const promptID = fake.addPrompt(sessionID, [
       { type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' },
     ]);
     restart();
-    const held = await hold(asking({ place: remembered('s') }));
+    const held = await hold(asking({ conversation: remembered('s') }));
     assert.is(held.session.sessionID, sessionID);
     assert.is(held.session.knownMessageIDs.size, 2);
     assert.ok(held.session.knownMessageIDs.has(promptID));
@@ -118,21 +118,21 @@ describe('a bridge that is started anew', (check) => {
 
   check('lets a client that left before the first word of an answer go on', async () => {
     const { tell, restart } = createWorld();
-    const first = await tell(asking({ place: named('chat 1') }), { told: 'Hi there', isStopped: true });
+    const first = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi there', isStopped: true });
     restart();
     const history = [user('Hello'), assistant('')];
-    assert.is((await tell(asking({ history, place: named('chat 1') }))).sessionID, first.sessionID);
+    assert.is((await tell(asking({ history, conversation: named('chat 1') }))).sessionID, first.sessionID);
     const second = createWorld();
-    const told = await second.tell(asking({ place: named('chat 1') }), { told: 'Hi there', isStopped: true });
+    const told = await second.tell(asking({ conversation: named('chat 1') }), { told: 'Hi there', isStopped: true });
     second.restart();
     const cut = [user('Hello'), assistant('Hi')];
-    const next = await second.tell(asking({ history: cut, place: named('chat 1') }));
+    const next = await second.tell(asking({ history: cut, conversation: named('chat 1') }));
     assert.is.not(next.sessionID, told.sessionID, 'what was told is not known any more');
   });
 
   check('leaves alone what it did not write, and sessions that are none of its own', async () => {
     const { tell, restart, fake, conversations } = createWorld();
-    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
     const session = fake.sessions.get(sessionID);
     if (session !== undefined) session.metadata = { ...session.metadata, theirs: { a: 1 } };
     const signal = never;
@@ -146,19 +146,19 @@ describe('a bridge that is started anew', (check) => {
     ])
       await fake.agent.createSession({ title: 'x', metadata: { gatehouse } }, signal);
     restart();
-    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, sessionID);
+    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, sessionID);
     assert.is(conversations().count(), 1);
     assert.equal(session?.metadata.theirs, { a: 1 });
   });
 
   check('says so when it cannot ask the agent, and asks again for the next request', async () => {
     const { tell, restart, fake } = createWorld();
-    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
     restart();
     fake.failNext('sessions', { kind: 'backend-error', reason: 'gone' });
-    const fault = await rejection(tell(asking({ place: remembered('s') })));
+    const fault = await rejection(tell(asking({ conversation: remembered('s') })));
     assert.is(fault instanceof Fault && fault.detail.kind, 'backend-error');
-    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, sessionID);
+    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, sessionID);
   });
 
   const TOO_LARGE = { kind: 'agent-failed', status: 502, code: 'agent_answer_too_large', message: '' } as const;
@@ -172,15 +172,15 @@ describe('a bridge that is started anew', (check) => {
       const { tell, restart, fake, conversations, lines } = createWorld();
       const told: string[] = [];
       for (let number = 0; number < 103; number += 1)
-        told.push((await tell(asking({ place: remembered(`s${number}`) }))).sessionID);
+        told.push((await tell(asking({ conversation: remembered(`s${number}`) }))).sessionID);
       restart();
       fake.failNext('sessions', detail, tries);
       const before = fake.calls('sessions');
-      assert.is((await tell(asking({ place: remembered('s102') }))).sessionID, told[102]);
+      assert.is((await tell(asking({ conversation: remembered('s102') }))).sessionID, told[102]);
       assert.is(fake.calls('sessions') - before, tries + 1);
       assert.is(conversations().count(), 100);
       assert.equal(lines.at(-1), { event: 'conversations-known', fields: { count: 100 } });
-      assert.is.not((await tell(asking({ place: remembered('s0') }))).sessionID, told[0]);
+      assert.is.not((await tell(asking({ conversation: remembered('s0') }))).sessionID, told[0]);
     }
   });
 
@@ -214,7 +214,7 @@ describe('a bridge that is started anew', (check) => {
 describe('what is remembered of conversations', (check) => {
   check('holds no words of theirs', async () => {
     const { tell, fake } = createWorld();
-    const { sessionID } = await tell(asking({ words: 'wordasked', place: named('s') }), {
+    const { sessionID } = await tell(asking({ words: 'wordasked', conversation: named('s') }), {
       told: 'wordtold',
       isStopped: true,
     });
@@ -225,39 +225,45 @@ describe('what is remembered of conversations', (check) => {
 
   check('is there before the first prompt is given to the agent', async () => {
     const { hold, fake } = createWorld();
-    const held = await hold(asking({ place: named('chat 1') }));
+    const held = await hold(asking({ conversation: named('chat 1') }));
     const metadata = fake.sessions.get(held.session.sessionID)?.metadata;
     assert.match(JSON.stringify(metadata), '"name":"chat 1"');
   });
 
   check('is bounded: the one that was used longest ago is forgotten first', async () => {
     const { tell, conversations } = createWorld({ limit: 2 });
-    const [a, b] = [await tell(asking({ place: remembered('a') })), await tell(asking({ place: remembered('b') }))];
-    await tell(asking({ place: remembered('a') }));
-    await tell(asking({ place: remembered('c') }));
+    const [a, b] = [
+      await tell(asking({ conversation: remembered('a') })),
+      await tell(asking({ conversation: remembered('b') })),
+    ];
+    await tell(asking({ conversation: remembered('a') }));
+    await tell(asking({ conversation: remembered('c') }));
     assert.is(conversations().count(), 2);
-    assert.is((await tell(asking({ place: remembered('a') }))).sessionID, a.sessionID);
-    assert.is.not((await tell(asking({ place: remembered('b') }))).sessionID, b.sessionID);
+    assert.is((await tell(asking({ conversation: remembered('a') }))).sessionID, a.sessionID);
+    assert.is.not((await tell(asking({ conversation: remembered('b') }))).sessionID, b.sessionID);
   });
 
   check('is in the order of its last use also after a restart', async () => {
     const { tell, restart } = createWorld({ limit: 2 });
-    const [a, b] = [await tell(asking({ place: remembered('a') })), await tell(asking({ place: remembered('b') }))];
-    await tell(asking({ place: remembered('a') }));
+    const [a, b] = [
+      await tell(asking({ conversation: remembered('a') })),
+      await tell(asking({ conversation: remembered('b') })),
+    ];
+    await tell(asking({ conversation: remembered('a') }));
     restart();
-    await tell(asking({ place: remembered('c') }));
-    assert.is((await tell(asking({ place: remembered('a') }))).sessionID, a.sessionID);
-    assert.is.not((await tell(asking({ place: remembered('b') }))).sessionID, b.sessionID);
+    await tell(asking({ conversation: remembered('c') }));
+    assert.is((await tell(asking({ conversation: remembered('a') }))).sessionID, a.sessionID);
+    assert.is.not((await tell(asking({ conversation: remembered('b') }))).sessionID, b.sessionID);
   });
 
   check('is forgotten after a lifetime in which nobody used it, and stays at the agent', async () => {
     const { tell, clock, fake, restart, conversations } = createWorld();
-    const old = await tell(asking({ place: remembered('s') }), { told: 'Hi!' });
+    const old = await tell(asking({ conversation: remembered('s') }), { told: 'Hi!' });
     await clock.advance(6 * DAY_MS);
-    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, old.sessionID);
+    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, old.sessionID);
     await clock.advance(8 * DAY_MS);
     for (const _ of ['at once', 'restarted']) {
-      assert.is.not((await tell(asking({ place: remembered('s') }), { told: 'x' })).sessionID, old.sessionID);
+      assert.is.not((await tell(asking({ conversation: remembered('s') }), { told: 'x' })).sessionID, old.sessionID);
       restart();
     }
     assert.is(fake.sessions.size, 2);
@@ -267,17 +273,17 @@ describe('what is remembered of conversations', (check) => {
   check('is a line in the log when the agent does not take it, and holds as long as the bridge runs', async () => {
     const { tell, fake, lines } = createWorld();
     fake.failNext('setMetadata', { kind: 'backend-error', reason: 'gone' });
-    const { sessionID } = await tell(asking({ place: remembered('s') }));
+    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
     assert.equal(
       lines.filter(({ event }) => event === 'conversation-not-kept').map(({ fields }) => fields),
       [{ session: sessionID, reason: 'backend-error' }],
     );
-    assert.is((await tell(asking({ place: remembered('s') }))).sessionID, sessionID);
+    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, sessionID);
   });
 
   check('is given up when the agent does not answer in time', async () => {
     const { hold, exchange, fake, clock, lines } = createWorld();
-    const held = await hold(asking({ place: remembered('s') }));
+    const held = await hold(asking({ conversation: remembered('s') }));
     fake.hold('setMetadata');
     const noting = exchange(held, asking());
     await clock.advance(10_000);
@@ -289,20 +295,20 @@ describe('what is remembered of conversations', (check) => {
 describe('a session that the agent does not know any more', (check) => {
   check('is forgotten when that shows', async () => {
     const { hold, exchange, fake, tell, conversations } = createWorld();
-    const held = await hold(asking({ place: named('chat 1') }));
+    const held = await hold(asking({ conversation: named('chat 1') }));
     fake.failNext('setMetadata', { kind: 'not-found', hint: '' });
     await exchange(held, asking(), { told: 'Hi!' });
     held.release();
     assert.is(conversations().count(), 0);
-    const next = await tell(asking({ history: HISTORY, place: named('chat 1') }));
+    const next = await tell(asking({ history: HISTORY, conversation: named('chat 1') }));
     assert.equal(next.replay, HISTORY);
   });
 
   check('is replaced when the prompt is refused: the same name, and all that the client has told', async () => {
     const { hold, exchange, fake, tell, conversations } = createWorld();
-    const old = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    const old = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
     fake.forget(old.sessionID);
-    const held = await hold(asking({ words: 'And?', history: HISTORY, place: named('chat 1') }));
+    const held = await hold(asking({ words: 'And?', history: HISTORY, conversation: named('chat 1') }));
     assert.is(held.session.sessionID, old.sessionID);
     assert.ok(await rejection(exchange(held, asking())));
     const renewed = await held.renew(never);
@@ -311,7 +317,7 @@ describe('a session that the agent does not know any more', (check) => {
     await exchange(renewed, asking({ words: 'And?' }), { told: 'Well.' });
     renewed.release();
     held.release();
-    const next = await tell(asking({ history: LONGER, place: named('chat 1') }));
+    const next = await tell(asking({ history: LONGER, conversation: named('chat 1') }));
     assert.is(next.sessionID, renewed.session.sessionID);
     assert.is(conversations().count(), 1);
   });
@@ -320,7 +326,7 @@ describe('a session that the agent does not know any more', (check) => {
     const { tell, restart, fake, hold } = createWorld();
     const old = await tell(asking(), { told: 'Hi!' });
     restart();
-    await tell(asking({ place: remembered('other') }));
+    await tell(asking({ conversation: remembered('other') }));
     fake.forget(old.sessionID);
     const held = await hold(asking({ history: HISTORY }));
     assert.is.not(held.name, old.name);
@@ -331,8 +337,8 @@ describe('a session that the agent does not know any more', (check) => {
 describe('an exchange of which nothing is noted', (check) => {
   check('has the session looked at before a history is taken for all that was said in it', async () => {
     const { tell, hold, fake } = createWorld();
-    const chat = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
-    const again = asking({ history: HISTORY, place: named('chat 1') });
+    const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
+    const again = asking({ history: HISTORY, conversation: named('chat 1') });
     const refused = await hold(again);
     refused.release();
     const held = await hold(again);

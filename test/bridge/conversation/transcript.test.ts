@@ -28,7 +28,7 @@ describe('a prompt for the agent', (check) => {
   });
 
   check('lets no tools be called for a title or the like', () => {
-    assert.is(toAgentPrompt(asking({ isTask: true }), [], ALONE).hasTools, false);
+    assert.is(toAgentPrompt(asking({ isBackgroundTask: true }), [], ALONE).hasTools, false);
   });
 
   check('tells what was said before in a part of its own, out of which nothing can break', () => {

@@ -75,12 +75,12 @@ describe('a conversation without a name', (check) => {
   check('can be named by the name that its answers carry', async () => {
     const { tell } = createWorld();
     const first = await tell(asking(), { told: 'Hi!' });
-    assert.is((await tell(asking({ place: remembered(first.name) }))).sessionID, first.sessionID);
+    assert.is((await tell(asking({ conversation: remembered(first.name) }))).sessionID, first.sessionID);
   });
 
   check('does not lead into one that its client has named', async () => {
     const { tell } = createWorld();
-    const first = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+    const first = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
     assert.is.not((await tell(asking({ history: HISTORY }))).sessionID, first.sessionID);
   });
 
@@ -90,40 +90,40 @@ describe('a conversation without a name', (check) => {
     const next = await tell(asking({ words: 'And?', history: HISTORY }));
     assert.is.not(next.sessionID, first.sessionID);
     assert.equal(next.replay, HISTORY);
-    assert.is((await tell(asking({ place: remembered(first.name) }))).sessionID, first.sessionID);
+    assert.is((await tell(asking({ conversation: remembered(first.name) }))).sessionID, first.sessionID);
   });
 });
 
 describe('what is not to be kept', (check) => {
   for (const [what, given] of [
-    ['a task of a chat front end', { isTask: true }],
-    ['a task that names the chat it is about', { isTask: true, place: named('chat 1') }],
-    ['a request that is not to be stored', { isKept: false }],
+    ['a task of a chat front end', { isBackgroundTask: true }],
+    ['a task that names the chat it is about', { isBackgroundTask: true, conversation: named('chat 1') }],
+    ['a request that is not to be stored', { isStored: false }],
   ] as const) {
     check(`${what} has a session of its own, which is deleted`, async () => {
       const { tell, fake, conversations } = createWorld();
-      const chat = await tell(asking({ place: named('chat 1') }), { told: 'Hi!' });
+      const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
       const task = await tell(asking({ ...given, words: 'Title?', history: HISTORY }), { told: 'T' });
       await turn();
       assert.equal([...fake.sessions.keys()], [chat.sessionID]);
       assert.equal(task.replay, HISTORY);
       assert.is(conversations().count(), 1);
       assert.is(await conversations().deleteResponse(task.responseID, 'owner', new AbortController().signal), false);
-      const next = await tell(asking({ history: HISTORY, place: named('chat 1') }));
+      const next = await tell(asking({ history: HISTORY, conversation: named('chat 1') }));
       assert.is(next.sessionID, chat.sessionID);
     });
   }
 
   check('a named conversation is kept even so', async () => {
     const { tell, fake } = createWorld();
-    await tell(asking({ isKept: false, place: remembered('s') }));
+    await tell(asking({ isStored: false, conversation: remembered('s') }));
     await turn();
     assert.is(fake.sessions.size, 1);
   });
 
   check('a session is deleted once, however often it is given back', async () => {
     const { hold, fake } = createWorld();
-    const held = await hold(asking({ isTask: true }));
+    const held = await hold(asking({ isBackgroundTask: true }));
     held.release();
     held.release();
     assert.is(fake.calls('deleteSession'), 1);
@@ -132,7 +132,7 @@ describe('what is not to be kept', (check) => {
   check('a session that could not be deleted is a line in the log, and no more', async () => {
     const { tell, fake, lines } = createWorld();
     fake.failNext('deleteSession', { kind: 'backend-error', reason: 'gone' });
-    await tell(asking({ isTask: true }));
+    await tell(asking({ isBackgroundTask: true }));
     await turn();
     assert.equal(
       lines.filter(({ event }) => event === 'session-not-deleted').map(({ fields }) => fields?.reason),

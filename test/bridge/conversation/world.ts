@@ -1,31 +1,40 @@
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { type ConversationsNeeds, createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import type { Conversations, LockedConversation } from '../../../src/bridge/conversation/types.ts';
-import { type Asked, filesOf, type Place, type Said } from '../../../src/bridge/request.ts';
+import {
+  type BridgeRequest,
+  type ConversationReference,
+  filesOfParts,
+  type HistoryMessage,
+} from '../../../src/bridge/request.ts';
 import type { LogFields } from '../../../src/core/log.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createFakeAgent, type FakeAgent } from '../harness/fake-agent.ts';
 
-export const user = (text: string): Said => ({ role: 'user', text });
-export const assistant = (text: string): Said => ({ role: 'assistant', text });
+export const user = (text: string): HistoryMessage => ({ role: 'user', text });
+export const assistant = (text: string): HistoryMessage => ({ role: 'assistant', text });
 
-export const named = (id: string, remembers = false): Place => ({ kind: 'named', id, remembers });
-export const remembered = (id: string): Place => named(id, true);
-export const after = (responseID: string): Place => ({ kind: 'after', responseID });
+export const named = (id: string, remembers = false): ConversationReference => ({
+  kind: 'named',
+  id,
+  isIncremental: remembers,
+});
+export const remembered = (id: string): ConversationReference => named(id, true);
+export const after = (responseID: string): ConversationReference => ({ kind: 'after', responseID });
 
-type Given = Partial<Asked> & { readonly words?: string };
+type Given = Partial<BridgeRequest> & { readonly words?: string };
 
-export const asking = ({ words = 'Hello', ...given }: Given = {}): Asked => ({
+export const asking = ({ words = 'Hello', ...given }: Given = {}): BridgeRequest => ({
   model: undefined,
   system: '',
   history: [],
   prompt: [{ type: 'text', text: words }],
   isStreamed: false,
   effort: undefined,
-  isKept: true,
-  place: { kind: 'unnamed' },
-  isTask: false,
-  verdict: undefined,
+  isStored: true,
+  conversation: { kind: 'unnamed' },
+  isBackgroundTask: false,
+  approval: undefined,
   ignored: [],
   ...given,
 });
@@ -34,7 +43,7 @@ export const asking = ({ words = 'Hello', ...given }: Given = {}): Asked => ({
 export type Told = {
   readonly sessionID: string;
   readonly name: string;
-  readonly replay: readonly Said[];
+  readonly replay: readonly HistoryMessage[];
   readonly responseID: string;
 };
 
@@ -67,14 +76,17 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     });
   let conversations = start();
 
-  const hold = async (asked: Asked, owner = 'owner'): Promise<LockedConversation & { readonly name: string }> => {
+  const hold = async (
+    asked: BridgeRequest,
+    owner = 'owner',
+  ): Promise<LockedConversation & { readonly name: string }> => {
     const placement = await conversations.resolve(asked, owner, never);
     return { ...(await placement.lock(never)), name: placement.name };
   };
   /** Has the agent answer what is asked, as the bridge does. */
   const exchange = async (
     held: LockedConversation,
-    asked: Asked,
+    asked: BridgeRequest,
     { told, isStopped = false }: Telling = {},
   ): Promise<string> => {
     const { sessionID } = held.session;
@@ -89,7 +101,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     const said = answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
     await held.record({
       promptText: text,
-      files: filesOf(asked.prompt),
+      files: filesOfParts(asked.prompt),
       answerText: said,
       responseID,
       promptID,
@@ -98,7 +110,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     return responseID;
   };
   /** Asks, is answered, and gives the conversation back. */
-  const tell = async (asked: Asked, telling: Telling & { readonly owner?: string } = {}): Promise<Told> => {
+  const tell = async (asked: BridgeRequest, telling: Telling & { readonly owner?: string } = {}): Promise<Told> => {
     const held = await hold(asked, telling.owner);
     const responseID = await exchange(held, asked, telling);
     held.release();

@@ -1,5 +1,5 @@
-import type { AskRecord, MessageRecord, PartRecord, SessionRecord } from '../../../src/bridge/agent/schema.ts';
-import type { Agent, AgentModels, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
+import type { MessageRecord, PartRecord, PermissionRecord, SessionRecord } from '../../../src/bridge/agent/schema.ts';
+import type { AgentClient, AgentModels, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
@@ -14,19 +14,19 @@ export type FakeSession = {
 
 /** An agent in memory. It answers every prompt with the same words unless told otherwise. */
 export type FakeAgent = {
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   /** Its sessions, in the order in which they were made. */
   readonly sessions: ReadonlyMap<string, FakeSession>;
-  readonly calls: (method: keyof Agent) => number;
+  readonly calls: (method: keyof AgentClient) => number;
   readonly answers: { readonly id: string; readonly answer: PermissionAnswer }[];
-  readonly asks: AskRecord[];
+  readonly asks: PermissionRecord[];
   models: AgentModels;
   /** What it answers; a promise keeps the session busy until it is settled or the turn is aborted. */
   answer: (sessionID: string, prompt: Prompt) => string | Promise<string>;
   /** Makes the next calls of a method fail, before anything is done. */
-  readonly failNext: (method: keyof Agent, detail: FaultDetail, times?: number) => void;
+  readonly failNext: (method: keyof AgentClient, detail: FaultDetail, times?: number) => void;
   /** Keeps calls of a method waiting from now on; the returned function lets them through. */
-  readonly hold: (method: keyof Agent) => () => void;
+  readonly hold: (method: keyof AgentClient) => () => void;
   /** Puts a message of a user into a session as if somebody else had asked. */
   readonly addPrompt: (sessionID: string, parts: Prompt['parts']) => string;
   readonly forget: (sessionID: string) => void;
@@ -39,9 +39,9 @@ const aborted = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
 
 export const createFakeAgent = (clock: Clock): FakeAgent => {
   const sessions = new Map<string, FakeSession>();
-  const counts = new Map<keyof Agent, number>();
-  const faults = new Map<keyof Agent, FaultDetail[]>();
-  const gates = new Map<keyof Agent, Promise<void>>();
+  const counts = new Map<keyof AgentClient, number>();
+  const faults = new Map<keyof AgentClient, FaultDetail[]>();
+  const gates = new Map<keyof AgentClient, Promise<void>>();
   const running = new Map<string, () => void>();
   let made = 0;
   let time = 0;
@@ -63,7 +63,7 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
   };
   const recordOf = ({ id, metadata, time: at }: FakeSession): SessionRecord =>
     structuredClone({ id, metadata: { ...metadata }, time: at });
-  const called = async (method: keyof Agent, signal: AbortSignal): Promise<void> => {
+  const called = async (method: keyof AgentClient, signal: AbortSignal): Promise<void> => {
     counts.set(method, (counts.get(method) ?? 0) + 1);
     await untilAborted(gates.get(method) ?? Promise.resolve(), signal);
     const fault = faults.get(method)?.shift();
@@ -187,12 +187,12 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         await called('abort', signal);
         running.get(sessionID)?.();
       },
-      async asks(signal) {
-        await called('asks', signal);
+      async permissionRequests(signal) {
+        await called('permissionRequests', signal);
         return [...fake.asks];
       },
-      async answerAsk(id, answer, signal) {
-        await called('answerAsk', signal);
+      async answerPermission(id, answer, signal) {
+        await called('answerPermission', signal);
         const place = fake.asks.findIndex((ask) => ask.id === id);
         if (place === -1) throw notFound();
         fake.asks.splice(place, 1);

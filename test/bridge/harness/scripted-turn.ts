@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { AgentEvent, MessageInfo, MessageRecord, PartRecord } from '../../../src/bridge/agent/schema.ts';
+import type { AgentEventRecord, MessageInfo, MessageRecord, PartRecord } from '../../../src/bridge/agent/schema.ts';
 import {
   assistantInfo,
   completed,
@@ -33,7 +33,7 @@ export const aTurn = fc.array(aStep, { minLength: 1, maxLength: 4 });
 type Step = typeof aTurn extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
 
 export type SpokenTurn = {
-  readonly events: readonly AgentEvent[];
+  readonly events: readonly AgentEventRecord[];
   /** How each text and thought of the answer reads at the end, in order. */
   readonly said: readonly string[];
   readonly calls: number;
@@ -43,7 +43,7 @@ export type SpokenTurn = {
 
 /** The events of a whole turn, after those of one before it. */
 export const spokenTurn = (steps: readonly Step[]): SpokenTurn => {
-  const events: AgentEvent[] = [];
+  const events: AgentEventRecord[] = [];
   const said: string[] = [];
   let made = 0;
   let calls = 0;
@@ -108,7 +108,7 @@ export const spokenTurn = (steps: readonly Step[]): SpokenTurn => {
 };
 
 /** What an agent lists to whom these events were told. */
-export const listedAfter = (events: readonly AgentEvent[]): readonly MessageRecord[] => {
+export const listedAfter = (events: readonly AgentEventRecord[]): readonly MessageRecord[] => {
   const infos = new Map<string, MessageInfo>();
   const parts = new Map<string, PartRecord>();
   for (const event of events) {

@@ -1,9 +1,9 @@
 import type {
-  AgentEvent,
-  AskRecord,
+  AgentEventRecord,
   AssistantInfo,
   MessageRecord,
   PartRecord,
+  PermissionRecord,
 } from '../../../src/bridge/agent/schema.ts';
 import type { LogItem, TurnLog } from '../../../src/bridge/turn/log.ts';
 
@@ -56,36 +56,36 @@ export const otherPart = (id: string, messageID: string): PartRecord => ({
   ...{ id, messageID, sessionID: SESSION, type: 'other' },
 });
 
-export const told = (info: AssistantInfo | ReturnType<typeof userInfo>): AgentEvent => ({
+export const told = (info: AssistantInfo | ReturnType<typeof userInfo>): AgentEventRecord => ({
   type: 'message.updated',
   properties: { info },
 });
-export const shown = (part: PartRecord): AgentEvent => ({ type: 'message.part.updated', properties: { part } });
-export const more = (partID: string, messageID: string, delta: string, field = 'text'): AgentEvent => ({
+export const shown = (part: PartRecord): AgentEventRecord => ({ type: 'message.part.updated', properties: { part } });
+export const more = (partID: string, messageID: string, delta: string, field = 'text'): AgentEventRecord => ({
   type: 'message.part.delta',
   properties: { sessionID: SESSION, messageID, partID, field, delta },
 });
-export const born = (id: string, parentID?: string): AgentEvent => ({
+export const born = (id: string, parentID?: string): AgentEventRecord => ({
   type: 'session.created',
   properties: {
     info: { id, ...(parentID === undefined ? {} : { parentID }), time: { created: 1, updated: 1 } },
   },
 });
-export const ask = (id: string, sessionID = SESSION, permission = 'pay'): AskRecord => ({
+export const ask = (id: string, sessionID = SESSION, permission = 'pay'): PermissionRecord => ({
   ...{ id, sessionID, permission, metadata: { input: { amount: 5 } } },
 });
-export const asked = (record: AskRecord): AgentEvent => ({ type: 'permission.asked', properties: record });
-export const replied = (requestID: string, sessionID = SESSION): AgentEvent => ({
+export const asked = (record: PermissionRecord): AgentEventRecord => ({ type: 'permission.asked', properties: record });
+export const replied = (requestID: string, sessionID = SESSION): AgentEventRecord => ({
   type: 'permission.replied',
   properties: { sessionID, requestID },
 });
-export const questioned = (id: string, sessionID = SESSION): AgentEvent => ({
+export const questioned = (id: string, sessionID = SESSION): AgentEventRecord => ({
   type: 'question.asked',
   properties: { id, sessionID },
 });
 
 /** What a text comes to at an agent that tells it word by word. */
-export const spokenIn = (id: string, messageID: string, ...words: readonly string[]): AgentEvent[] => [
+export const spokenIn = (id: string, messageID: string, ...words: readonly string[]): AgentEventRecord[] => [
   shown(textPart(id, messageID, '')),
   ...words.map((word) => more(id, messageID, word)),
   shown(textPart(id, messageID, words.join(''), { isOver: true })),

@@ -1,5 +1,11 @@
-import type { AgentEvent, AskRecord, MessageRecord } from '../../../src/bridge/agent/schema.ts';
-import type { Agent, Feed, FeedNews, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
+import type { AgentEventRecord, MessageRecord, PermissionRecord } from '../../../src/bridge/agent/schema.ts';
+import type {
+  AgentClient,
+  AgentEventStream,
+  AgentEventUpdate,
+  PermissionAnswer,
+  Prompt,
+} from '../../../src/bridge/agent/types.ts';
 import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn, type TurnStart } from '../../../src/bridge/turn/turn.ts';
 import { untilAborted } from '../../../src/core/async.ts';
@@ -29,14 +35,14 @@ export const REFUSED: FaultDetail = {
 
 /** An event stream that a test tells everything. */
 export const createTestFeed = () => {
-  const listeners = new Set<(news: FeedNews) => void>();
-  const hear = (news: FeedNews): void => {
+  const listeners = new Set<(news: AgentEventUpdate) => void>();
+  const hear = (news: AgentEventUpdate): void => {
     for (const listener of [...listeners]) listener(news);
   };
-  const feed: Feed = {
-    opened: async () => {},
+  const feed: AgentEventStream = {
+    untilOpen: async () => {},
     isOpen: () => true,
-    listen(listener) {
+    subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
@@ -44,7 +50,7 @@ export const createTestFeed = () => {
   };
   return {
     feed,
-    tell: (...events: readonly (AgentEvent | readonly AgentEvent[])[]): void => {
+    tell: (...events: readonly (AgentEventRecord | readonly AgentEventRecord[])[]): void => {
       for (const event of events.flat()) hear({ kind: 'event', event });
     },
     lose: () => hear({ kind: 'gap' }),
@@ -72,10 +78,10 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
   const parents = new Map<string, string>();
   const state = {
     messages: [] as MessageRecord[],
-    asks: [] as AskRecord[],
+    asks: [] as PermissionRecord[],
     busy: new Set<string>(),
   };
-  const called = async (method: keyof Agent, what: string, signal: AbortSignal): Promise<void> => {
+  const called = async (method: keyof AgentClient, what: string, signal: AbortSignal): Promise<void> => {
     calls.push(what === '' ? method : `${method} ${what}`);
     await untilAborted(gates.get(method) ?? Promise.resolve(), signal);
     const fault = faults.get(method)?.shift();
@@ -84,7 +90,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
   const unused = async (): Promise<never> => {
     throw new Error('A turn does not call this');
   };
-  const agent: Agent = {
+  const agent: AgentClient = {
     models: unused,
     createSession: unused,
     sessions: unused,
@@ -112,12 +118,12 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
       return new Set(state.busy);
     },
     abort: (sessionID, signal) => called('abort', sessionID, signal),
-    async asks(signal) {
-      await called('asks', '', signal);
+    async permissionRequests(signal) {
+      await called('permissionRequests', '', signal);
       return [...state.asks];
     },
-    async answerAsk(id, answer, signal) {
-      await called('answerAsk', id, signal);
+    async answerPermission(id, answer, signal) {
+      await called('answerPermission', id, signal);
       answers.push({ id, answer });
     },
     rejectQuestion: (id, signal) => called('rejectQuestion', id, signal),
@@ -148,13 +154,13 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
     state,
     start,
     find: (): AgentTurn => startTurn(SESSION, { kind: 'found' }, needs),
-    callsTo: (method: keyof Agent) => calls.filter((call) => call.split(' ')[0] === method).length,
+    callsTo: (method: keyof AgentClient) => calls.filter((call) => call.split(' ')[0] === method).length,
     /** Makes the next calls of a method fail. */
-    fail(method: keyof Agent, detail: FaultDetail, times = 1): void {
+    fail(method: keyof AgentClient, detail: FaultDetail, times = 1): void {
       faults.set(method, [...(faults.get(method) ?? []), ...Array.from({ length: times }, () => detail)]);
     },
     /** Keeps calls of a method waiting until the returned function is called. */
-    hold(method: keyof Agent): () => void {
+    hold(method: keyof AgentClient): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
       gates.set(method, promise);
       return () => {

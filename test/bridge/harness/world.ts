@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import { createAgent } from '../../../src/bridge/agent/client.ts';
-import { createFeed } from '../../../src/bridge/agent/event-stream.ts';
+import { createAgentClient } from '../../../src/bridge/agent/client.ts';
+import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
 import { type ReachNeeds, reachAgents } from '../../../src/bridge/agent/servers.ts';
 import { type Bridge, type BridgeNeeds, createBridge } from '../../../src/bridge/app.ts';
-import { type AnswerFacts, type Readings, SILENT_METER } from '../../../src/bridge/metrics.ts';
+import { type AnswerMeasurement, type BridgeReadings, NO_BRIDGE_METRICS } from '../../../src/bridge/metrics.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
@@ -22,8 +22,8 @@ export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutFeed' | 'holdFeed' | 'ho
   readonly agent: AgentWorld;
   readonly bridge: Bridge;
   readonly logged: string[];
-  readonly answers: AnswerFacts[];
-  readonly readings: () => Readings;
+  readonly answers: AnswerMeasurement[];
+  readonly readings: () => BridgeReadings;
   readonly send: (path: string, body?: unknown, headers?: Headers_, signal?: AbortSignal) => Promise<Response>;
   /** A chat completion, whole, that is expected to be answered with 200. */
   readonly chat: (body: ChatBody, headers?: Headers_) => Promise<ChatReply>;
@@ -152,8 +152,8 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   let next: BridgeWorld | undefined;
   const link = createAgentLink(agent.server.handler, faults);
   const logged: string[] = [];
-  const answers: AnswerFacts[] = [];
-  let read = (): Readings => ({
+  const answers: AnswerMeasurement[] = [];
+  let read = (): BridgeReadings => ({
     answersRunning: 0,
     conversations: 0,
     isAgentConnected: false,
@@ -162,17 +162,17 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
   const { baseUrls, httpClient, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
   const reach = reachAgents({ baseUrls, credentials: undefined, httpClient, stream, clock, log });
-  const feed = createFeed({ ...reach, clock, log, chance: () => 1 });
+  const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
   const bridge = createBridge({
     settings: { ...SETTINGS, ...settings },
     isForThisMachine,
-    agent: createAgent({ ...reach, clock }),
+    agent: createAgentClient({ ...reach, clock }),
     feed,
     servers: reach.servers,
     clock,
     log,
     meter: {
-      ...SILENT_METER,
+      ...NO_BRIDGE_METRICS,
       answer: (facts) => void answers.push(facts),
       watch(now) {
         read = now;

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { counted } from '../../../src/bridge/http/route.ts';
-import { type AnswerFacts, SILENT_METER } from '../../../src/bridge/metrics.ts';
+import { type AnswerMeasurement, NO_BRIDGE_METRICS } from '../../../src/bridge/metrics.ts';
 import type { AnswerEnd, OutputEvent } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
@@ -9,11 +9,11 @@ import { ASK, ended, failed, saidText, type Told, telling, thought } from '../ha
 
 const countingOf = () => {
   const clock = createFakeClock();
-  const facts: AnswerFacts[] = [];
+  const facts: AnswerMeasurement[] = [];
   const ends: AnswerEnd[] = [];
   const counting = {
     clock,
-    meter: { ...SILENT_METER, answer: (fact: AnswerFacts) => void facts.push(fact) },
+    meter: { ...NO_BRIDGE_METRICS, answer: (fact: AnswerMeasurement) => void facts.push(fact) },
     startedAt: clock.now() - 100,
     endpoint: 'chat' as const,
     isStreamed: true,

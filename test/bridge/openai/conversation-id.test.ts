@@ -9,7 +9,7 @@ const place = ({ headers = {}, body = {} }: Case, isStreamed = true, isTask = fa
   placeOf(new Headers(headers), body, { isStreamed, isTask });
 const named = (given: Case, isStreamed = true): string => {
   const found = place(given, isStreamed);
-  return found.kind === 'named' ? `${found.id}${found.remembers ? ' is remembered' : ''}` : found.kind;
+  return found.kind === 'named' ? `${found.id}${found.isIncremental ? ' is remembered' : ''}` : found.kind;
 };
 const refused = (given: Case) => refusalOf(() => place(given));
 

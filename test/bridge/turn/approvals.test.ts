@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Verdict } from '../../../src/bridge/request.ts';
+import type { ApprovalDecision } from '../../../src/bridge/request.ts';
 import { type AnswerSource, createWaitingTurns } from '../../../src/bridge/turn/approvals.ts';
 import { LOG_START, readSentText, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
 import type { AgentTurn } from '../../../src/bridge/turn/turn.ts';
@@ -34,8 +34,8 @@ const pausing = () => {
   let paused = createWaitingTurns(world.agent, world.needs);
   const outcomeAt = (going: Pick<AnswerSource, 'log' | 'from'>) =>
     waitForOutcome(going.log, going.from, { clock: world.clock, signal: NEVER });
-  const goOn = (words: string, verdict?: Verdict, sessionID = SESSION) =>
-    paused.goOn({ ...conversation, sessionID }, asking({ words, verdict }), NEVER);
+  const goOn = (words: string, verdict?: ApprovalDecision, sessionID = SESSION) =>
+    paused.goOn({ ...conversation, sessionID }, asking({ words, approval: verdict }), NEVER);
   return {
     ...world,
     goOn,
@@ -51,7 +51,7 @@ const pausing = () => {
       return turn;
     },
     /** What is told where the bridge answers by itself. */
-    async wordsFor(words: string, verdict?: Verdict): Promise<string> {
+    async wordsFor(words: string, verdict?: ApprovalDecision): Promise<string> {
       const going = await goOn(words, verdict);
       if (going === undefined) return 'a new prompt';
       if (going.turn !== undefined) return 'the turn goes on';
@@ -203,14 +203,14 @@ describe('a turn that waits for an answer', (check) => {
   check('says so where the agent has closed the question meanwhile', async () => {
     const world = pausing();
     await world.pause(PAY, SEND);
-    world.fail('answerAsk', NOT_FOUND);
+    world.fail('answerPermission', NOT_FOUND);
     assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question[\s\S]*approve aB12cD/);
-    world.fail('answerAsk', NOT_FOUND);
+    world.fail('answerPermission', NOT_FOUND);
     assert.match(await world.wordsFor('approve aB12cD'), /^There is no open question[^"]*$/);
     assert.equal(world.answers, []);
     const other = pausing();
     await other.pause(PAY, SEND);
-    other.fail('answerAsk', NOT_FOUND);
+    other.fail('answerPermission', NOT_FOUND);
     assert.is(await other.wordsFor('approve k3F9xQ aB12cD'), 'the turn goes on');
     assert.equal(
       other.answers.map(({ id }) => id),
@@ -221,7 +221,7 @@ describe('a turn that waits for an answer', (check) => {
   check('still waits where the answer did not reach the agent', async () => {
     const world = pausing();
     await world.pause(PAY);
-    world.fail('answerAsk', UNREACHED);
+    world.fail('answerPermission', UNREACHED);
     assert.equal(((await rejection(world.goOn('approve k3F9xQ'))) as Fault).detail, UNREACHED);
     assert.is(await world.wordsFor('approve k3F9xQ'), 'the turn goes on');
   });
@@ -316,7 +316,7 @@ describe('a turn that waited before the bridge was started anew', (check) => {
     const world = restarted();
     await world.goOn('yes');
     await world.goOn('yes');
-    assert.equal([world.callsTo('messages'), world.callsTo('asks')], [1, 1]);
+    assert.equal([world.callsTo('messages'), world.callsTo('permissionRequests')], [1, 1]);
   });
 });
 

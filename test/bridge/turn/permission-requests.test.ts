@@ -43,7 +43,7 @@ describe('questions of a turn', (check) => {
     const { turn, asks } = await begun(world);
     world.tell(asked(ask('per_1')));
     await world.clock.advance(0);
-    world.fail('answerAsk', UNREACHED);
+    world.fail('answerPermission', UNREACHED);
     const thrown = await rejection(turn.answer('per_1', { reply: 'once' }));
     assert.equal([(thrown as Fault).detail, asks()], [UNREACHED, ['per_1']]);
   });
@@ -53,7 +53,7 @@ describe('questions of a turn', (check) => {
     const { turn, asks } = await begun(world);
     world.tell(asked(ask('per_1')));
     await world.clock.advance(0);
-    world.fail('answerAsk', NOT_FOUND);
+    world.fail('answerPermission', NOT_FOUND);
     const thrown = await rejection(turn.answer('per_1', { reply: 'once' }));
     assert.equal([(thrown as Fault).detail.kind, asks()], ['not-found', []]);
   });
@@ -63,7 +63,7 @@ describe('questions of a turn', (check) => {
     const { turn } = await begun(world);
     world.tell(asked(ask('per_1')));
     await world.clock.advance(0);
-    const release = world.hold('answerAsk');
+    const release = world.hold('answerPermission');
     const answered = turn.answer('per_1', { reply: 'reject', message: 'no' });
     void turn.abort();
     await world.clock.advance(2000);
@@ -131,7 +131,7 @@ describe('questions of a turn', (check) => {
       record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'I pay.')),
     ];
     world.fail('session', NOT_FOUND);
-    world.fail('asks', UNREACHED);
+    world.fail('permissionRequests', UNREACHED);
     const release = world.hold('messages');
     world.lose();
     await world.clock.advance(1000);
@@ -173,7 +173,7 @@ describe('questions where nobody can be asked', (check) => {
     const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     const { asks } = await begun(world);
     world.state.asks = [ask('per_1'), ask('per_2')];
-    world.fail('answerAsk', UNREACHED);
+    world.fail('answerPermission', UNREACHED);
     world.tell(asked(ask('per_1')));
     world.lose();
     await world.clock.advance(1000);
@@ -200,7 +200,7 @@ describe('questions where nobody can be asked', (check) => {
   check('that the agent knows no more are told in the log', async () => {
     const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     await begun(world);
-    world.fail('answerAsk', NOT_FOUND);
+    world.fail('answerPermission', NOT_FOUND);
     world.tell(asked(ask('per_1')));
     await world.clock.advance(10_000);
     assert.equal([world.answers, world.logged], [[], ['ask-not-taken not-found']]);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { AgentEvent } from '../../../src/bridge/agent/schema.ts';
+import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
 import { createTurnReducer } from '../../../src/bridge/turn/reducer.ts';
 import { describe } from '../../check.ts';
@@ -8,7 +8,7 @@ import { aTurn, listedAfter, spokenTurn } from '../harness/scripted-turn.ts';
 import { completed, shortOf, spokenIn, tokensOf, told, userInfo } from '../harness/turn-events.ts';
 
 /** A turn before this one, of which the agent lists everything and tells some things again. */
-const EARLIER: readonly AgentEvent[] = [
+const EARLIER: readonly AgentEventRecord[] = [
   told(userInfo('u0')),
   ...spokenIn('p0', 'u0', 'An earlier', ' question'),
   told(completed('a0', 'u0', { tokens: tokensOf(777, 7) })),
@@ -28,7 +28,7 @@ const anIncident = fc.record({
 type Incident = typeof anIncident extends fc.Arbitrary<infer One> ? One : never;
 
 /** Tells a turn with everything that can happen to its events, and looks at the end as the bridge does. */
-const transcribed = (events: readonly AgentEvent[], incidents: readonly Incident[]) => {
+const transcribed = (events: readonly AgentEventRecord[], incidents: readonly Incident[]) => {
   const writer = createTurnLog();
   const transcript = createTurnReducer(writer, new Set(['u0']));
   const listed = (until: number) => listedAfter([...EARLIER, ...events.slice(0, until)]);

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { AgentEvent } from '../../../src/bridge/agent/schema.ts';
+import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
 import { createTurnReducer } from '../../../src/bridge/turn/reducer.ts';
 import { describe } from '../../check.ts';
@@ -27,7 +27,7 @@ import {
 const transcribe = (earlier: readonly string[] = []) => {
   const writer = createTurnLog();
   const transcript = createTurnReducer(writer, new Set(earlier));
-  const take = (...events: readonly (AgentEvent | readonly AgentEvent[])[]): void => {
+  const take = (...events: readonly (AgentEventRecord | readonly AgentEventRecord[])[]): void => {
     for (const event of events.flat()) transcript.applyEvent(event);
   };
   return { ...transcript, log: writer.log, take, items: () => itemsIn(writer.log) };
@@ -35,7 +35,7 @@ const transcribe = (earlier: readonly string[] = []) => {
 type Transcribed = ReturnType<typeof transcribe>;
 
 /** What the agent tells at the start of a turn: the user's message with its words, and an answer that begins. */
-const START: readonly AgentEvent[] = [
+const START: readonly AgentEventRecord[] = [
   told(userInfo('u1')),
   shown(textPart('p1', 'u1', 'Pay five')),
   told(assistantInfo('a1', 'u1')),
@@ -170,7 +170,7 @@ describe('the cost of an answer', (check) => {
 });
 
 /** What the agent puts in to make room: it asks for a summary, is given it, and tells itself to go on. */
-const summing = (): readonly AgentEvent[] => [
+const summing = (): readonly AgentEventRecord[] => [
   told(userInfo('u7')),
   shown(otherPart('p7', 'u7')),
   told(assistantInfo('a7', 'u7', { summary: true })),

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import * as assert from 'uvu/assert';
-import type { AgentEvent } from '../../../src/bridge/agent/schema.ts';
+import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
 import {
@@ -25,12 +25,12 @@ import {
 } from '../harness/turn-world.ts';
 
 const ASKED = record(userInfo('u1'), textPart('p1', 'u1', 'Pay five'));
-const BEGUN: readonly AgentEvent[] = [
+const BEGUN: readonly AgentEventRecord[] = [
   told(userInfo('u1')),
   shown(textPart('p1', 'u1', 'Pay five')),
   told(assistantInfo('a1', 'u1')),
 ];
-const SAID: readonly AgentEvent[] = [...BEGUN, ...spokenIn('t1', 'a1', 'Paid', ' five.')];
+const SAID: readonly AgentEventRecord[] = [...BEGUN, ...spokenIn('t1', 'a1', 'Paid', ' five.')];
 const ENDED = told(completed('a1', 'u1'));
 const ANSWER = record(completed('a1', 'u1'), textPart('t1', 'a1', 'Paid five.', { isOver: true }));
 
@@ -258,7 +258,7 @@ describe('a turn of which events were lost', (check) => {
   check('looks for nothing any more once it is over', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.fail('asks', UNREACHED, 1000);
+    world.fail('permissionRequests', UNREACHED, 1000);
     world.state.messages = [ASKED, ANSWER];
     world.lose();
     world.prompts[0]?.answer(ANSWER);
@@ -270,7 +270,7 @@ describe('a turn of which events were lost', (check) => {
   check('tells in the log what it could not read, and ends all the same', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.fail('asks', UNREACHED, 1000);
+    world.fail('permissionRequests', UNREACHED, 1000);
     world.fail('messages', UNREACHED, 121);
     world.lose();
     await world.clock.advance(125_000);

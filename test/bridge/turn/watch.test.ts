@@ -234,7 +234,7 @@ describe('a turn that was found under way', (check) => {
   check('that nobody can read is looked at until it can be, or given up', async () => {
     const world = createTurnWorld();
     world.fail('messages', UNREACHED, 1000);
-    world.fail('asks', UNREACHED, 1000);
+    world.fail('permissionRequests', UNREACHED, 1000);
     const turn = world.find();
     await world.clock.advance(300_000);
     await turn.looked;

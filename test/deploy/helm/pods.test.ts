@@ -1,6 +1,10 @@
 import * as assert from 'uvu/assert';
 import { AgentVariables, strangersIn as agentStrangersIn, readAgentSettings } from '../../../src/agent/settings.ts';
-import { BridgeVariables, strangersIn as bridgeStrangersIn, readBridgeSettings } from '../../../src/bridge/settings.ts';
+import {
+  BridgeVariables,
+  unknownBridgeVariables as bridgeStrangersIn,
+  readBridgeSettings,
+} from '../../../src/bridge/settings.ts';
 import { GatewayVariables, strangersIn as gatewayStrangersIn, readGatewayConfig } from '../../../src/gateway/config.ts';
 import { policyFrom } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { ClientAnswer } from '../../turn/request.ts';
-import type { Face } from '../endpoint.ts';
-import { type AskedInChat, askedFromChat } from './request.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { type ParsedChatRequest, parseChatRequest } from './request.ts';
 import { chatAnswer } from './response.ts';
 import { chatChunks, emptyChunk, type StreamFacts } from './stream.ts';
 
@@ -12,10 +12,10 @@ export type ChatFaceNeeds = {
 };
 
 /** `POST /v1/chat/completions`. */
-export const chatFace = ({ clock, newToken, showsTools }: ChatFaceNeeds): Face<AskedInChat> => {
+export const chatFace = ({ clock, newToken, showsTools }: ChatFaceNeeds): Endpoint<ParsedChatRequest> => {
   const known = new WeakMap<ClientAnswer, StreamFacts>();
   /** The same for all that is made of one answer: chunks that only keep a stream awake belong to it too. */
-  const factsOf = ({ model, includeUsage }: AskedInChat, answer: ClientAnswer): StreamFacts => {
+  const factsOf = ({ model, includeUsage }: ParsedChatRequest, answer: ClientAnswer): StreamFacts => {
     const facts = known.get(answer) ?? {
       id: `chatcmpl-${newToken()}`,
       model: model ?? answer.model,
@@ -28,7 +28,7 @@ export const chatFace = ({ clock, newToken, showsTools }: ChatFaceNeeds): Face<A
   };
   return {
     endpoint: 'chat',
-    read: askedFromChat,
+    read: parseChatRequest,
     whole: (sayings, asked, answer) => chatAnswer(sayings, factsOf(asked, answer)),
     async *events(sayings, asked, answer) {
       for await (const data of chatChunks(sayings, factsOf(asked, answer))) yield { data };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { badInput, filesOf, type PromptPart, type Said, wordsOf } from '../../request.ts';
+import { badInput, filesOfParts, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
 import { partsFrom, withTextsJoined } from '../content.ts';
 
 const maybeText = v.nullish(v.string());
@@ -29,7 +29,7 @@ type Message = v.InferOutput<typeof Messages>[number];
 
 export type Transcript = {
   readonly system: string;
-  readonly history: readonly Said[];
+  readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];
 };
 
@@ -60,12 +60,12 @@ const createToolTeller = () => {
       }),
     returned: ({ message, parts }: ReadMessage): readonly PromptPart[] => {
       const name = names.get(message.tool_call_id ?? '') ?? message.name ?? 'a tool';
-      return [text(`[${name} returned]\n${wordsOf(parts)}`), ...filesOf(parts)];
+      return [text(`[${name} returned]\n${textOfParts(parts)}`), ...filesOfParts(parts)];
     },
   };
 };
 
-type Voiced = { readonly role: Said['role']; readonly parts: readonly PromptPart[] };
+type Voiced = { readonly role: HistoryMessage['role']; readonly parts: readonly PromptPart[] };
 
 const voicedIn = (messages: readonly ReadMessage[]): readonly Voiced[] => {
   const tools = createToolTeller();
@@ -78,14 +78,14 @@ const voicedIn = (messages: readonly ReadMessage[]): readonly Voiced[] => {
   });
 };
 
-const saidFrom = ({ role, parts }: Voiced): Said => {
-  const files = filesOf(parts);
-  return { role, text: wordsOf(parts), ...(files.length === 0 ? {} : { files }) };
+const saidFrom = ({ role, parts }: Voiced): HistoryMessage => {
+  const files = filesOfParts(parts);
+  return { role, text: textOfParts(parts), ...(files.length === 0 ? {} : { files }) };
 };
 
 /** What one side said without the other in between is one thing said: as a prompt, and as an answer, it was one. */
-const takingTurns = (voiced: readonly Voiced[]): readonly Said[] => {
-  const turns: { role: Said['role']; parts: PromptPart[] }[] = [];
+const takingTurns = (voiced: readonly Voiced[]): readonly HistoryMessage[] => {
+  const turns: { role: HistoryMessage['role']; parts: PromptPart[] }[] = [];
   for (const { role, parts } of voiced) {
     const last = turns.at(-1);
     const turn = last?.role === role ? last : { role, parts: [] };
@@ -118,7 +118,7 @@ export const transcriptOf = (messages: readonly Message[]): Transcript => {
     const at = `messages[${last.index}].content`;
     throw badInput('invalid_value', at, `Expected something to answer at '${at}': it is empty`);
   }
-  const instructions = read.filter(isInstruction).map(({ parts }) => wordsOf(parts));
+  const instructions = read.filter(isInstruction).map(({ parts }) => textOfParts(parts));
   return {
     system: instructions.filter((words) => words !== '').join('\n\n'),
     history: takingTurns(voicedIn(said.slice(0, start))),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { type Asked, badInput, wordsOf } from '../../request.ts';
+import { type BridgeRequest, badInput, textOfParts } from '../../request.ts';
 import { parseApprovalHeader } from '../../turn/approval-parser.ts';
 import { isTask } from '../background-tasks.ts';
 import { type IsNeutral, is, isEmpty, never, readAs, refuseTooMany } from '../body.ts';
@@ -47,7 +47,7 @@ export const ignoredIn = (body: Given): readonly string[] =>
   });
 
 /** The members of the body that are read. */
-export const ChatRequest = v.object({
+export const ChatRequestBody = v.object({
   messages: Messages,
   model: v.nullish(v.string()),
   n: v.nullish(v.number()),
@@ -58,7 +58,7 @@ export const ChatRequest = v.object({
 });
 
 /** A request for a chat completion. `includeUsage`: a stream of it ends with what it cost. */
-export type AskedInChat = Asked & { readonly includeUsage: boolean };
+export type ParsedChatRequest = BridgeRequest & { readonly includeUsage: boolean };
 
 const refuseSeveral = (n: number | null | undefined): void => {
   if (n !== undefined && n !== null && n !== 1)
@@ -89,15 +89,15 @@ const nonEmpty = (value: string | null | undefined): string | undefined => {
 };
 
 /** What the body of `POST /v1/chat/completions` asks. Faults with `bad-input`, naming the place. */
-export const askedFromChat = (body: unknown, headers: Headers): AskedInChat => {
+export const parseChatRequest = (body: unknown, headers: Headers): ParsedChatRequest => {
   if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
   refuseTooMany(body.messages, 'messages');
-  const { messages, model, n, reasoning_effort, store, stream, stream_options } = readAs(ChatRequest, body);
+  const { messages, model, n, reasoning_effort, store, stream, stream_options } = readAs(ChatRequestBody, body);
   refuseSeveral(n);
   refuseForcedTools(body);
   const { system, history, prompt } = transcriptOf(messages);
   const isStreamed = stream === true;
-  const signs = { system, words: wordsOf(prompt), hasHistory: history.length > 0, isStreamed };
+  const signs = { system, words: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = isTask(signs);
   const effort = nonEmpty(reasoning_effort);
   return {
@@ -108,10 +108,10 @@ export const askedFromChat = (body: unknown, headers: Headers): AskedInChat => {
     isStreamed,
     includeUsage: stream_options?.include_usage === true,
     effort: effort === 'none' ? undefined : effort,
-    isKept: store !== false,
-    place: placeOf(headers, body, { isStreamed, isTask: isOwnTask }),
-    isTask: isOwnTask,
-    verdict: parseApprovalHeader(headers),
+    isStored: store !== false,
+    conversation: placeOf(headers, body, { isStreamed, isTask: isOwnTask }),
+    isBackgroundTask: isOwnTask,
+    approval: parseApprovalHeader(headers),
     ignored: ignoredIn(body),
   };
 };

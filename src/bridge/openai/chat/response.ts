@@ -2,7 +2,7 @@ import { type AnswerEnd, createParagraphJoiner, type OutputEvent, type Usage } f
 import { missingEndError, toFault } from '../../turn/failure.ts';
 
 /** What every answer to one request says of itself. */
-export type AnswerFacts = {
+export type ChatAnswerHeader = {
   readonly id: string;
   /** As the client asked for it. */
   readonly model: string;
@@ -39,7 +39,10 @@ const toldBy = async (sayings: AsyncIterable<OutputEvent>): Promise<Told> => {
 };
 
 /** The body of an answer in one piece. A failure is thrown, as the fault it is answered with. */
-export const chatAnswer = async (sayings: AsyncIterable<OutputEvent>, { id, model, createdSeconds }: AnswerFacts) => {
+export const chatAnswer = async (
+  sayings: AsyncIterable<OutputEvent>,
+  { id, model, createdSeconds }: ChatAnswerHeader,
+) => {
   const { content, reasoning, end } = await toldBy(sayings);
   return {
     id,

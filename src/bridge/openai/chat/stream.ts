@@ -2,9 +2,9 @@ import { Fault } from '../../../core/fault.ts';
 import { errorResponse, internalErrorResponse } from '../../../core/http/response.ts';
 import { type AnswerEnd, createParagraphJoiner, type OutputEvent } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
-import { type AnswerFacts, approvalsIn, chatUsage } from './response.ts';
+import { approvalsIn, type ChatAnswerHeader, chatUsage } from './response.ts';
 
-export type StreamFacts = AnswerFacts & {
+export type StreamFacts = ChatAnswerHeader & {
   readonly includeUsage: boolean;
   /** Whether calls of the agent's tools are told of, in the reasoning: nobody else is to run them. */
   readonly showsTools: boolean;

@@ -1,14 +1,14 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { ClientAnswer } from '../../turn/request.ts';
-import type { Face } from '../endpoint.ts';
-import { type AskedInResponses, askedFromResponses } from './request.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
 import { responseAnswer } from './response.ts';
 import { responseEvents } from './stream.ts';
 
 /** `POST /v1/responses`. */
-export const responsesFace = ({ clock }: { readonly clock: Clock }): Face<AskedInResponses> => {
+export const responsesFace = ({ clock }: { readonly clock: Clock }): Endpoint<ParsedResponsesRequest> => {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
-  const startOf = ({ model, echo }: AskedInResponses, answer: ClientAnswer) => ({
+  const startOf = ({ model, echo }: ParsedResponsesRequest, answer: ClientAnswer) => ({
     responseID: answer.responseID,
     model: model ?? answer.model,
     echo,
@@ -16,7 +16,7 @@ export const responsesFace = ({ clock }: { readonly clock: Clock }): Face<AskedI
   });
   return {
     endpoint: 'responses',
-    read: askedFromResponses,
+    read: parseResponsesRequest,
     whole: (sayings, asked, answer) => responseAnswer(sayings, startOf(asked, answer)),
     events: (sayings, asked, answer) => responseEvents(sayings, startOf(asked, answer)),
     // Every event of a response has a meaning, so a comment it is.

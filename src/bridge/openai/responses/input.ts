@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { badInput, filesOf, type PromptPart, type Said, wordsOf } from '../../request.ts';
+import { badInput, filesOfParts, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
 import { readAs } from '../body.ts';
 import { calledInWords, partsFrom, returnedInWords, withTextsJoined } from '../content.ts';
 import { isMessageID, responseIDIn } from './items.ts';
@@ -135,7 +135,7 @@ export const itemsFrom = (input: unknown): readonly ReadItem[] => {
 export type SaidInItems = {
   readonly system: string;
   /** What was said before the prompt, and after the answer that is known by its id if there is one. */
-  readonly history: readonly Said[];
+  readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];
   /** The response that what is said goes on from, where the client sent ids of items in place of the items. */
   readonly after: string | undefined;
@@ -143,14 +143,14 @@ export type SaidInItems = {
   readonly lostAt: string | undefined;
 };
 
-const saidFrom = (role: Said['role'], parts: readonly PromptPart[]): Said => {
-  const files = filesOf(parts);
-  return { role, text: wordsOf(parts), ...(files.length === 0 ? {} : { files }) };
+const saidFrom = (role: HistoryMessage['role'], parts: readonly PromptPart[]): HistoryMessage => {
+  const files = filesOfParts(parts);
+  return { role, text: textOfParts(parts), ...(files.length === 0 ? {} : { files }) };
 };
 
 /** What one side said without the other in between is one thing said. */
-const takingTurns = (items: readonly ReadItem[]): readonly Said[] => {
-  const turns: { readonly role: Said['role']; readonly parts: PromptPart[] }[] = [];
+const takingTurns = (items: readonly ReadItem[]): readonly HistoryMessage[] => {
+  const turns: { readonly role: HistoryMessage['role']; readonly parts: PromptPart[] }[] = [];
   for (const { voice, parts } of items) {
     const role = voice === 'user' ? 'user' : 'assistant';
     const last = turns.at(-1);
@@ -201,7 +201,7 @@ export const saidInItems = (input: unknown): SaidInItems => {
   // The rest of the answer that is known, which some clients send in words.
   const firstSince = known === -1 ? 0 : since.findIndex(({ voice }) => voice === 'user');
   const lost = since.find((item) => isMessageReference(item) && responseOf(item) === undefined);
-  const instructions = items.filter(({ voice }) => voice === 'instructions').map(({ parts }) => wordsOf(parts));
+  const instructions = items.filter(({ voice }) => voice === 'instructions').map(({ parts }) => textOfParts(parts));
   const knownItem = said[known];
   return {
     system: instructions.filter((words) => words !== '').join('\n\n'),

@@ -63,8 +63,8 @@ export const callItem = (id: string, { name, input }: AgentToolCall, result: Cal
 
 export type MessageItem = ReturnType<typeof messageItem>;
 export type ReasoningItem = ReturnType<typeof reasoningItem>;
-export type CallItem = ReturnType<typeof callItem>;
-export type OutputItem = MessageItem | ReasoningItem | CallItem;
+export type OutputCallItem = ReturnType<typeof callItem>;
+export type OutputItem = MessageItem | ReasoningItem | OutputCallItem;
 
 const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp' } as const;
 
@@ -86,16 +86,16 @@ export const responseIDIn = (itemID: string): string | undefined => OURS.exec(it
 export const isMessageID = (itemID: string): boolean => itemID.startsWith(`${PREFIXES.message}_`);
 
 /** What a saying does to a response's items. An item keeps the index that it began with. */
-export type Change =
+export type ItemChange =
   | { readonly kind: 'begun'; readonly index: number; readonly item: OutputItem }
   | { readonly kind: 'grown'; readonly index: number; readonly text: string }
   | { readonly kind: 'done'; readonly index: number; readonly item: OutputItem };
 
-export type Output = {
-  readonly take: (saying: OutputEvent) => readonly Change[];
+export type OutputItems = {
+  readonly take: (saying: OutputEvent) => readonly ItemChange[];
   readonly items: () => readonly OutputItem[];
   /** Ends what was left open. There is nothing to take after that. */
-  readonly close: (status: TextStatus) => readonly Change[];
+  readonly close: (status: TextStatus) => readonly ItemChange[];
 };
 
 type TextKind = 'text' | 'reasoning';
@@ -106,25 +106,25 @@ const textItem = ({ kind, id, text }: OpenText, status: TextStatus): OutputItem 
   kind === 'text' ? messageItem(id, text, status) : reasoningItem(id, text, status);
 
 /** Makes the items of a response from what is said, whether that is streamed or not. */
-export const createOutput = (responseID: string): Output => {
+export const createOutputItems = (responseID: string): OutputItems => {
   const items: OutputItem[] = [];
   const texts = new Map<string, OpenText>();
   const calls = new Map<string, OpenCall>();
   // The texts put together read as paragraphs, because that is how most clients show an answer and keep it.
   const beforeText = createParagraphJoiner();
 
-  const put = (kind: 'begun' | 'done', index: number, item: OutputItem): Change => {
+  const put = (kind: 'begun' | 'done', index: number, item: OutputItem): ItemChange => {
     items[index] = item;
     return { kind, index, item };
   };
-  const beginText = (key: string, kind: TextKind): Change => {
+  const beginText = (key: string, kind: TextKind): ItemChange => {
     const index = items.length;
     const id = itemIDOf(kind === 'text' ? 'message' : 'reasoning', index, responseID);
     const open = { kind, index, id, text: '' };
     texts.set(key, open);
     return put('begun', index, textItem(open, 'in_progress'));
   };
-  const growText = (kind: TextKind, key: string, more: string): readonly Change[] => {
+  const growText = (kind: TextKind, key: string, more: string): readonly ItemChange[] => {
     const begun = texts.has(key) ? [] : [beginText(key, kind)];
     const open = texts.get(key);
     if (open === undefined) return begun;
@@ -132,19 +132,19 @@ export const createOutput = (responseID: string): Output => {
     open.text += text;
     return [...begun, { kind: 'grown', index: open.index, text }];
   };
-  const endText = (key: string, status: TextStatus): readonly Change[] => {
+  const endText = (key: string, status: TextStatus): readonly ItemChange[] => {
     const open = texts.get(key);
     texts.delete(key);
     return open === undefined ? [] : [put('done', open.index, textItem(open, status))];
   };
-  const beginCall = (call: AgentToolCall): readonly Change[] => {
+  const beginCall = (call: AgentToolCall): readonly ItemChange[] => {
     if (calls.has(call.id)) return [];
     const index = items.length;
     const id = itemIDOf('call', index, responseID);
     calls.set(call.id, { index, id });
     return [put('begun', index, callItem(id, call, undefined))];
   };
-  const endCall = ({ call, output, isError }: Extract<OutputEvent, { kind: 'call-end' }>): readonly Change[] => {
+  const endCall = ({ call, output, isError }: Extract<OutputEvent, { kind: 'call-end' }>): readonly ItemChange[] => {
     const begun = beginCall(call);
     const open = calls.get(call.id);
     calls.delete(call.id);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { type Asked, badInput, type Place, wordsOf } from '../../request.ts';
+import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
 import { parseApprovalHeader } from '../../turn/approval-parser.ts';
 import { isTask } from '../background-tasks.ts';
 import { type IsNeutral, is, isEmpty, never, readAs, refuseTooMany } from '../body.ts';
@@ -46,7 +46,7 @@ export const ignoredInResponses = (body: Given): readonly string[] =>
   });
 
 /** The members of the body that are read; `input` is read item by item. */
-export const ResponsesRequest = v.object({
+export const ResponsesRequestBody = v.object({
   background: v.nullish(v.boolean()),
   conversation: v.nullish(v.union([v.string(), v.object({ id: v.string() })])),
   instructions: v.nullish(v.string()),
@@ -57,11 +57,11 @@ export const ResponsesRequest = v.object({
   store: v.nullish(v.boolean()),
   stream: v.nullish(v.boolean()),
 });
-type Request = v.InferOutput<typeof ResponsesRequest>;
+type Request = v.InferOutput<typeof ResponsesRequestBody>;
 type Body = Readonly<Record<string, unknown>>;
 
 /** A request for a response. `echo`: what the response says again. */
-export type AskedInResponses = Asked & { readonly echo: ResponseEcho };
+export type ParsedResponsesRequest = BridgeRequest & { readonly echo: ResponseEcho };
 
 /** Whether a choice leaves it open that no tool of the client is called. */
 const isFree = (choice: unknown): boolean => {
@@ -103,7 +103,7 @@ const namedIn = ({ conversation, previous_response_id }: Request): Named => {
 const FIT_AS_NAME = /^[^\p{C}]{1,200}$/u;
 
 /** What the client names outright, in the members that are made for it. */
-const placeNamed = ({ conversationID, previousID }: Named): Place => {
+const placeNamed = ({ conversationID, previousID }: Named): ConversationReference => {
   if (previousID !== undefined) return { kind: 'after', responseID: previousID };
   if (conversationID === undefined) return { kind: 'unnamed' };
   if (!FIT_AS_NAME.test(conversationID))
@@ -116,14 +116,14 @@ const placeNamed = ({ conversationID, previousID }: Named): Place => {
 };
 
 /** Where the client names nothing outright, what it left out of its input tells more than a name by the way. */
-const placeOtherwise = (place: Place, { after, lostAt }: SaidInItems): Place => {
-  if (place.kind === 'named' && place.remembers) return place;
+const placeOtherwise = (place: ConversationReference, { after, lostAt }: SaidInItems): ConversationReference => {
+  if (place.kind === 'named' && place.isIncremental) return place;
   if (lostAt !== undefined)
     throw badInput('item_not_found', lostAt, `No message with the id at '${lostAt}' is known here: send it in words`);
   return after === undefined ? place : { kind: 'after', responseID: after };
 };
 
-const echoOf = (request: Request, place: Place): ResponseEcho => ({
+const echoOf = (request: Request, place: ConversationReference): ResponseEcho => ({
   instructions: request.instructions ?? null,
   metadata: Object.fromEntries(Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)])),
   previousResponseID: place.kind === 'after' ? place.responseID : null,
@@ -133,10 +133,10 @@ const echoOf = (request: Request, place: Place): ResponseEcho => ({
 });
 
 /** What the body of `POST /v1/responses` asks. Faults with `bad-input`, naming the place. */
-export const askedFromResponses = (body: unknown, headers: Headers): AskedInResponses => {
+export const parseResponsesRequest = (body: unknown, headers: Headers): ParsedResponsesRequest => {
   if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
   refuseTooMany(body.input, 'input');
-  const request = readAs(ResponsesRequest, body);
+  const request = readAs(ResponsesRequestBody, body);
   refuseWhatIsNotDone(body, request);
   const outright = placeNamed(namedIn(request));
   const said = saidInItems(body.input);
@@ -144,7 +144,7 @@ export const askedFromResponses = (body: unknown, headers: Headers): AskedInResp
   const system = [request.instructions ?? '', said.system].filter((words) => words.trim() !== '').join('\n\n');
   const isStreamed = request.stream === true;
   const isNamed = outright.kind !== 'unnamed';
-  const signs = { system, words: wordsOf(prompt), hasHistory: history.length > 0, isStreamed };
+  const signs = { system, words: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = !isNamed && said.after === undefined && isTask(signs);
   const echo = echoOf(request, outright);
   return {
@@ -154,10 +154,10 @@ export const askedFromResponses = (body: unknown, headers: Headers): AskedInResp
     prompt,
     isStreamed,
     effort: echo.effort === null || echo.effort === 'none' ? undefined : echo.effort,
-    isKept: echo.isKept,
-    place: isNamed ? outright : placeOtherwise(placeOf(headers, body, { isStreamed, isTask: isOwnTask }), said),
-    isTask: isOwnTask,
-    verdict: parseApprovalHeader(headers),
+    isStored: echo.isKept,
+    conversation: isNamed ? outright : placeOtherwise(placeOf(headers, body, { isStreamed, isTask: isOwnTask }), said),
+    isBackgroundTask: isOwnTask,
+    approval: parseApprovalHeader(headers),
     ignored: ignoredInResponses(body),
     echo,
   };

@@ -1,7 +1,7 @@
 import type { AnswerEnd, AnswerFailure, OutputEvent, Usage } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
 import { approvalsIn } from '../chat/response.ts';
-import { createOutput, type OutputItem } from './items.ts';
+import { createOutputItems, type OutputItem } from './items.ts';
 
 /** What a request said that its response says again. */
 export type ResponseEcho = {
@@ -122,7 +122,7 @@ export const responseAnswer = async (
 ): Promise<ResponseObject> => {
   const createdSeconds = nowSeconds();
   const id = await responseID();
-  const { take, close, items } = createOutput(id);
+  const { take, close, items } = createOutputItems(id);
   for await (const saying of sayings) {
     if (saying.kind === 'failure') throw toFault(saying.failure);
     take(saying);

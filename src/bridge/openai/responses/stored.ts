@@ -3,14 +3,14 @@ import { Fault } from '../../../core/fault.ts';
 import { jsonResponse } from '../../../core/http/json-response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
-import type { Agent } from '../../agent/types.ts';
+import type { AgentClient } from '../../agent/types.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
 import type { Conversations, Owner } from '../../conversation/types.ts';
 import type { OutputEvent } from '../../output.ts';
 import { toTurnEnd } from '../../turn/failure.ts';
 import { createTurnLog, type LogItem, type TurnLog } from '../../turn/log.ts';
 import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
-import { createOutput } from './items.ts';
+import { createOutputItems } from './items.ts';
 import { deletedResponse, NO_ECHO, type ResponseObject, type ResponseState, responseObject } from './response.ts';
 
 export type StoredResponse = {
@@ -69,7 +69,7 @@ export const storedResponse = (
   if (turn.length === 0) return undefined;
   const { log, transcript } = readTurn(turn);
   const last = transcript.lastAnswer();
-  const { take, close, items: output } = createOutput(responseID);
+  const { take, close, items: output } = createOutputItems(responseID);
   for (const item of log.items()) for (const saying of sayingsOf(item, isOver(last))) take(saying);
 
   const first = turn.find(({ info }) => info.role === 'assistant')?.info;
@@ -99,7 +99,7 @@ export const storedResponse = (
 export type ResponsesRoutesNeeds = {
   readonly enter: (request: Request) => Owner;
   readonly conversations: Conversations;
-  readonly agent: Agent;
+  readonly agent: AgentClient;
   readonly clock: Clock;
 };
 

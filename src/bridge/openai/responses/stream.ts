@@ -1,7 +1,14 @@
 import { Fault } from '../../../core/fault.ts';
 import type { AnswerFailure, OutputEvent } from '../../output.ts';
 import { missingEndError, toAnswerFailure } from '../../turn/failure.ts';
-import { type CallItem, type Change, createOutput, type OutputItem, outputText, summaryText } from './items.ts';
+import {
+  createOutputItems,
+  type ItemChange,
+  type OutputCallItem,
+  type OutputItem,
+  outputText,
+  summaryText,
+} from './items.ts';
 import { type ResponseStart, type ResponseState, responseObject } from './response.ts';
 
 /** An event of a streamed response; `data` is its JSON, which says the event's name once more. */
@@ -38,7 +45,7 @@ export const createResponseEvents = () => {
     sequence += 1;
     return { event, data };
   };
-  const callBegun = (output_index: number, item: CallItem): readonly ResponseEvent[] => {
+  const callBegun = (output_index: number, item: OutputCallItem): readonly ResponseEvent[] => {
     const at = { item_id: item.id, output_index };
     return [
       // Clients put the arguments together from what follows.
@@ -85,7 +92,7 @@ export const createResponseEvents = () => {
   };
   return {
     eventOf,
-    eventsOf(change: Change): readonly ResponseEvent[] {
+    eventsOf(change: ItemChange): readonly ResponseEvent[] {
       switch (change.kind) {
         case 'begun':
           return begun(change.index, change.item);
@@ -129,12 +136,12 @@ type Known = { readonly id: string; readonly createdSeconds: number };
 /** Tells a response whose id is known. */
 const createTeller = ({ id, createdSeconds }: Known, { model, echo, nowSeconds }: ResponseStart) => {
   const { eventOf, eventsOf } = createResponseEvents();
-  const { take, close, items } = createOutput(id);
+  const { take, close, items } = createOutputItems(id);
   const facts = { id, model, createdSeconds, echo };
   const told = (state: ResponseState, event = eventFor(state)): ResponseEvent =>
     eventOf(event, { response: responseObject(facts, state) });
 
-  const eventsIn = (changes: readonly Change[]): readonly ResponseEvent[] => {
+  const eventsIn = (changes: readonly ItemChange[]): readonly ResponseEvent[] => {
     const [first] = changes;
     // Nearly always there is one, and there may be very many of them.
     return first !== undefined && changes.length === 1 ? eventsOf(first) : changes.flatMap(eventsOf);

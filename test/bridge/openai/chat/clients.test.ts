@@ -130,7 +130,7 @@ describe("OpenAI's own client", (check) => {
       ['See?', '[called f with {}]\n\n[f returned]\ndone'],
     );
     assert.equal(asked?.prompt, [{ type: 'file', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' }]);
-    assert.equal(asked?.place, { kind: 'named', id: 'mine', remembers: true });
+    assert.equal(asked?.conversation, { kind: 'named', id: 'mine', isIncremental: true });
     assert.equal([asked?.effort, asked?.ignored], ['low', ['temperature']]);
   });
 });

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
-import { askedFromChat } from '../../../../src/bridge/openai/chat/request.ts';
-import { wordsOf } from '../../../../src/bridge/request.ts';
+import { parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
+import { textOfParts } from '../../../../src/bridge/request.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 
-const read = (...messages: readonly unknown[]) => askedFromChat({ messages }, new Headers());
+const read = (...messages: readonly unknown[]) => parseChatRequest({ messages }, new Headers());
 const refused = (...messages: readonly unknown[]) => refusalOf(() => read(...messages));
 const user = (content: unknown) => ({ role: 'user', content });
 const assistant = (content: unknown, more: object = {}) => ({ role: 'assistant', content, ...more });
@@ -45,7 +45,7 @@ describe('the messages of a chat', (check) => {
     ];
     const { prompt } = read(...asked);
     const { history } = read(...asked, assistant('four'), user('five'));
-    assert.is(history[0]?.text, wordsOf(prompt));
+    assert.is(history[0]?.text, textOfParts(prompt));
     assert.is(history.length, 2);
   });
 
@@ -119,7 +119,7 @@ describe('the messages of a chat', (check) => {
       history.map(({ role, text }) => `${role}: ${text}`),
       ['user: one', 'assistant: '],
     );
-    assert.is(wordsOf(prompt), 'two');
+    assert.is(textOfParts(prompt), 'two');
   });
 
   check('must end with something that the user says', () => {

@@ -1,19 +1,19 @@
 import * as assert from 'uvu/assert';
-import { askedFromChat } from '../../../../src/bridge/openai/chat/request.ts';
+import { parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
 
 const asked = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
-  askedFromChat({ messages: [HELLO], ...body }, new Headers(headers));
+  parseChatRequest({ messages: [HELLO], ...body }, new Headers(headers));
 const refused = (body: unknown, headers: Record<string, string> = {}) =>
-  refusalOf(() => askedFromChat(body, new Headers(headers)));
+  refusalOf(() => parseChatRequest(body, new Headers(headers)));
 const refusedWith = (members: Record<string, unknown>) => refused({ messages: [HELLO], ...members });
 
 describe('a chat completion request', (check) => {
   check('needs no more than one message', () => {
-    assert.equal(askedFromChat({ messages: [HELLO] }, new Headers()), {
+    assert.equal(parseChatRequest({ messages: [HELLO] }, new Headers()), {
       model: undefined,
       system: '',
       history: [],
@@ -21,16 +21,22 @@ describe('a chat completion request', (check) => {
       isStreamed: false,
       includeUsage: false,
       effort: undefined,
-      isKept: true,
-      place: { kind: 'unnamed' },
-      isTask: false,
-      verdict: undefined,
+      isStored: true,
+      conversation: { kind: 'unnamed' },
+      isBackgroundTask: false,
+      approval: undefined,
       ignored: [],
     });
   });
 
   check('says what it wishes for', () => {
-    const { model, isStreamed, includeUsage, effort, isKept } = asked({
+    const {
+      model,
+      isStreamed,
+      includeUsage,
+      effort,
+      isStored: isKept,
+    } = asked({
       model: 'acme/small',
       stream: true,
       stream_options: { include_usage: true },
@@ -54,14 +60,20 @@ describe('a chat completion request', (check) => {
   });
 
   check('carries its conversation and its approval', () => {
-    const { place, verdict } = asked({}, { 'x-session-id': 'one', 'x-approval': 'approve abc123' });
-    assert.equal(place, { kind: 'named', id: 'one', remembers: true });
+    const { conversation: place, approval: verdict } = asked(
+      {},
+      { 'x-session-id': 'one', 'x-approval': 'approve abc123' },
+    );
+    assert.equal(place, { kind: 'named', id: 'one', isIncremental: true });
     assert.equal(verdict, { isApproved: true, ids: ['abc123'] });
   });
 
   check('that is a job of a front end belongs to no conversation', () => {
     const job = '### Task:\nName it.\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>';
-    const { isTask, place } = asked({ messages: [{ role: 'user', content: job }] }, { 'x-session-id': 'one' });
+    const { isBackgroundTask: isTask, conversation: place } = asked(
+      { messages: [{ role: 'user', content: job }] },
+      { 'x-session-id': 'one' },
+    );
     assert.is(isTask, true);
     assert.equal(place, { kind: 'unnamed' });
   });
@@ -69,8 +81,8 @@ describe('a chat completion request', (check) => {
   check('that goes on with a conversation is no such job, whatever it says', () => {
     const words = 'Analyze this conversation and provide:\n1. The detected language of the conversation\n';
     const alone = { role: 'user', content: words };
-    assert.is(asked({ messages: [alone] }).isTask, true);
-    assert.is(asked({ messages: [HELLO, { role: 'assistant', content: 'Hi' }, alone] }).isTask, false);
+    assert.is(asked({ messages: [alone] }).isBackgroundTask, true);
+    assert.is(asked({ messages: [HELLO, { role: 'assistant', content: 'Hi' }, alone] }).isBackgroundTask, false);
   });
 
   check('does not name members nobody knows, nor who the user is', () => {
@@ -133,7 +145,8 @@ describe('a chat completion request', (check) => {
     assert.is(refusedWith({ tool_choice: named }), 'unsupported_value at tool_choice');
     assert.is(refusedWith({ tool_choice: allowed('required') }), 'unsupported_value at tool_choice');
     assert.is(refusedWith({ function_call: { name: 'f' } }), 'unsupported_value at function_call');
-    for (const free of ['auto', 'none', allowed('auto')]) assert.is(asked({ tool_choice: free }).isTask, false);
+    for (const free of ['auto', 'none', allowed('auto')])
+      assert.is(asked({ tool_choice: free }).isBackgroundTask, false);
   });
 
   check('is refused by its place when a type is wrong', () => {
@@ -192,7 +205,7 @@ describe('a chat completion request', (check) => {
     ];
     for (const body of bodies) {
       try {
-        askedFromChat(body, new Headers());
+        parseChatRequest(body, new Headers());
         assert.unreachable();
       } catch (thrown) {
         assert.not.match(JSON.stringify(thrown), secret);

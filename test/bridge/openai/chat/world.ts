@@ -1,4 +1,4 @@
-import { type AskedInChat, askedFromChat } from '../../../../src/bridge/openai/chat/request.ts';
+import { type ParsedChatRequest, parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
 import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
 import { chatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
 import { Fault } from '../../../../src/core/fault.ts';
@@ -11,7 +11,7 @@ export type ChatWorld = {
   readonly baseURL: string;
   readonly fetch: typeof fetch;
   /** What was asked, in order. */
-  readonly asked: readonly AskedInChat[];
+  readonly asked: readonly ParsedChatRequest[];
 };
 
 async function* eventsOf(data: AsyncIterable<string>): AsyncGenerator<SseEvent> {
@@ -22,9 +22,9 @@ const neverLate = { clock: createFakeClock(), heartbeat: { everyMs: 1000, event:
 
 /** Chat completions without an agent and without a network: whatever is asked is answered with these sayings. */
 export const createChatWorld = (...sayings: readonly Told[]): ChatWorld => {
-  const asked: AskedInChat[] = [];
+  const asked: ParsedChatRequest[] = [];
   const answer = async (request: Request): Promise<Response> => {
-    const wanted = askedFromChat(await request.json(), request.headers);
+    const wanted = parseChatRequest(await request.json(), request.headers);
     asked.push(wanted);
     const facts = { id: 'chatcmpl-1', model: wanted.model ?? 'acme/small', createdSeconds: 1_700_000_000 };
     if (!wanted.isStreamed) return Response.json(await chatAnswer(telling(...sayings), facts));

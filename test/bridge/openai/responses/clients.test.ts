@@ -121,7 +121,7 @@ describe("OpenAI's own client", (check) => {
     await client.responses.create({ ...ASKING, input });
     assert.equal(saidAgain(world), TOLD);
     const made = await client.responses.create({ ...ASKING, previous_response_id: id });
-    assert.equal([made.previous_response_id, world.asked[2]?.place], [id, AFTER]);
+    assert.equal([made.previous_response_id, world.asked[2]?.conversation], [id, AFTER]);
   });
 });
 
@@ -200,7 +200,7 @@ describe("Vercel's AI SDK", (check) => {
     ];
     await generateText({ model: modelOver(world), messages });
     assert.not.match(JSON.stringify(world.bodies[1]), 'Five');
-    const { place, history, prompt } = world.asked[1] ?? {};
+    const { conversation: place, history, prompt } = world.asked[1] ?? {};
     assert.equal([place, history, prompt], [AFTER, [], asWords('More')]);
   });
 
@@ -212,7 +212,7 @@ describe("Vercel's AI SDK", (check) => {
       model,
       messages: [{ role: 'user', content: 'Hello' }, ...response.messages, { role: 'user', content: 'More' }],
     });
-    assert.equal([world.asked[1]?.place.kind, saidAgain(world)], ['unnamed', TOLD]);
+    assert.equal([world.asked[1]?.conversation.kind, saidAgain(world)], ['unnamed', TOLD]);
   });
 });
 
@@ -341,6 +341,6 @@ describe("OpenAI's agents", (check) => {
     await runnerOver(world).run(agent, [...result.history, user('More')]);
     assert.equal([saidAgain(world), world.asked[1]?.prompt], [TOLD, asWords('More')]);
     await runnerOver(world).run(agent, 'More', { previousResponseId: responseID() });
-    assert.equal(world.asked[2]?.place, AFTER);
+    assert.equal(world.asked[2]?.conversation, AFTER);
   });
 });

@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
-import { askedFromResponses } from '../../../../src/bridge/openai/responses/request.ts';
+import { parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
 import { NO_ECHO } from '../../../../src/bridge/openai/responses/response.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 import { responseID } from './world.ts';
 
 const asked = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
-  askedFromResponses({ input: 'Hello', ...body }, new Headers(headers));
-const refused = (body: unknown) => refusalOf(() => askedFromResponses(body, new Headers()));
+  parseResponsesRequest({ input: 'Hello', ...body }, new Headers(headers));
+const refused = (body: unknown) => refusalOf(() => parseResponsesRequest(body, new Headers()));
 const refusedWith = (members: Record<string, unknown>) => refused({ input: 'Hello', ...members });
 
 const reference = (id: string) => ({ type: 'item_reference', id });
@@ -21,17 +21,17 @@ const TITLE_JOB = 'Provide a concise, 5-word-or-less title for the conversation,
 
 describe('a request for a response', (check) => {
   check('needs no more than a text', () => {
-    assert.equal(askedFromResponses({ input: 'Hello' }, new Headers()), {
+    assert.equal(parseResponsesRequest({ input: 'Hello' }, new Headers()), {
       model: undefined,
       system: '',
       history: [],
       prompt: [{ type: 'text', text: 'Hello' }],
       isStreamed: false,
       effort: undefined,
-      isKept: true,
-      place: { kind: 'unnamed' },
-      isTask: false,
-      verdict: undefined,
+      isStored: true,
+      conversation: { kind: 'unnamed' },
+      isBackgroundTask: false,
+      approval: undefined,
       ignored: [],
       echo: NO_ECHO,
     });
@@ -40,7 +40,7 @@ describe('a request for a response', (check) => {
   check('says what it wishes for', () => {
     const made = asked({ model: 'acme/small', stream: true, reasoning: { effort: 'high' }, store: false });
     assert.equal(
-      [made.model, made.isStreamed, made.effort, made.isKept, made.echo.effort, made.echo.isKept],
+      [made.model, made.isStreamed, made.effort, made.isStored, made.echo.effort, made.echo.isKept],
       ['acme/small', true, 'high', false, 'high', false],
     );
   });
@@ -82,7 +82,7 @@ describe('a request for a response', (check) => {
   });
 
   check('carries an approval', () => {
-    assert.equal(asked({}, { 'x-approval': 'approve abc123' }).verdict, { isApproved: true, ids: ['abc123'] });
+    assert.equal(asked({}, { 'x-approval': 'approve abc123' }).approval, { isApproved: true, ids: ['abc123'] });
   });
 
   check('is refused where something is of a wrong type, with its place', () => {
@@ -153,13 +153,13 @@ describe('a request for a response', (check) => {
 
 describe('the conversation that a response belongs to', (check) => {
   check('goes on after the response that the client names', () => {
-    assert.equal(asked({ previous_response_id: 'resp_1' }).place, { kind: 'after', responseID: 'resp_1' });
-    assert.equal(asked({ previous_response_id: '' }).place, { kind: 'unnamed' });
+    assert.equal(asked({ previous_response_id: 'resp_1' }).conversation, { kind: 'after', responseID: 'resp_1' });
+    assert.equal(asked({ previous_response_id: '' }).conversation, { kind: 'unnamed' });
   });
 
   check('is the one that the client names, and is remembered for it', () => {
     for (const conversation of ['one', { id: 'one' }, ' one '])
-      assert.equal(asked({ conversation }).place, { kind: 'named', id: 'one', remembers: true });
+      assert.equal(asked({ conversation }).conversation, { kind: 'named', id: 'one', isIncremental: true });
   });
 
   check('is named once', () => {
@@ -172,28 +172,36 @@ describe('the conversation that a response belongs to', (check) => {
   });
 
   check('is not what a template left', () => {
-    assert.equal(asked({ conversation: '{{ $json.id }}' }).place, { kind: 'unnamed' });
+    assert.equal(asked({ conversation: '{{ $json.id }}' }).conversation, { kind: 'unnamed' });
     assert.is(asked({ conversation: '{{ $json.id }}' }).echo.conversationID, null);
   });
 
   check('is named by headers and other members where it is not named outright', () => {
     const headers = { 'x-session-id': 'two' };
-    assert.equal(asked({}, headers).place, { kind: 'named', id: 'two', remembers: true });
-    assert.equal(asked({ conversation: 'one' }, headers).place, { kind: 'named', id: 'one', remembers: true });
-    assert.equal(asked({ metadata: { session_id: 'three' } }).place, { kind: 'named', id: 'three', remembers: true });
-    assert.equal(asked({ prompt_cache_key: 'four' }).place, { kind: 'named', id: 'four', remembers: false });
+    assert.equal(asked({}, headers).conversation, { kind: 'named', id: 'two', isIncremental: true });
+    assert.equal(asked({ conversation: 'one' }, headers).conversation, {
+      kind: 'named',
+      id: 'one',
+      isIncremental: true,
+    });
+    assert.equal(asked({ metadata: { session_id: 'three' } }).conversation, {
+      kind: 'named',
+      id: 'three',
+      isIncremental: true,
+    });
+    assert.equal(asked({ prompt_cache_key: 'four' }).conversation, { kind: 'named', id: 'four', isIncremental: false });
   });
 
   check('is known by the ids of items that the client left out', () => {
     const after = { kind: 'after', responseID: responseID() };
-    assert.equal(asked({ input: LEFT_OUT }).place, after);
-    assert.equal(asked({ input: LEFT_OUT, prompt_cache_key: 'four' }).place, after);
-    assert.equal(asked({ input: LEFT_OUT }, { 'x-session-id': 'two' }).place, {
+    assert.equal(asked({ input: LEFT_OUT }).conversation, after);
+    assert.equal(asked({ input: LEFT_OUT, prompt_cache_key: 'four' }).conversation, after);
+    assert.equal(asked({ input: LEFT_OUT }, { 'x-session-id': 'two' }).conversation, {
       kind: 'named',
       id: 'two',
-      remembers: true,
+      isIncremental: true,
     });
-    assert.equal(asked({ input: LEFT_OUT, previous_response_id: 'resp_1' }).place, {
+    assert.equal(asked({ input: LEFT_OUT, previous_response_id: 'resp_1' }).conversation, {
       kind: 'after',
       responseID: 'resp_1',
     });
@@ -202,13 +210,16 @@ describe('the conversation that a response belongs to', (check) => {
   check('is not guessed where the client left out a message that nobody knows here', () => {
     assert.is(refusedWith({ input: STRANGE }), 'item_not_found at input[1].id');
     assert.is(refusedWith({ input: STRANGE, prompt_cache_key: 'four' }), 'item_not_found at input[1].id');
-    assert.equal(asked({ input: STRANGE, previous_response_id: 'resp_1' }).place.kind, 'after');
+    assert.equal(asked({ input: STRANGE, previous_response_id: 'resp_1' }).conversation.kind, 'after');
   });
 
   check("is none for a front end's own job, unless it names one outright", () => {
-    const { isTask, place } = asked({ input: TITLE_JOB, metadata: { session_id: 'three' } });
+    const { isBackgroundTask: isTask, conversation: place } = asked({
+      input: TITLE_JOB,
+      metadata: { session_id: 'three' },
+    });
     assert.equal([isTask, place], [true, { kind: 'unnamed' }]);
     const named = asked({ input: TITLE_JOB, conversation: 'one' });
-    assert.equal([named.isTask, named.place.kind], [false, 'named']);
+    assert.equal([named.isBackgroundTask, named.conversation.kind], [false, 'named']);
   });
 });

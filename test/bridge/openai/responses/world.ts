@@ -1,4 +1,4 @@
-import { type AskedInResponses, askedFromResponses } from '../../../../src/bridge/openai/responses/request.ts';
+import { type ParsedResponsesRequest, parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
 import { NO_ECHO, type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
 
@@ -48,7 +48,7 @@ export type ResponsesWorld = {
   readonly baseURL: string;
   readonly fetch: typeof fetch;
   /** What was asked, in order, and the bodies that asked it. */
-  readonly asked: readonly AskedInResponses[];
+  readonly asked: readonly ParsedResponsesRequest[];
   readonly bodies: readonly Record<string, unknown>[];
 };
 
@@ -56,12 +56,12 @@ const neverLate = { clock: createFakeClock(), heartbeat: undefined };
 
 /** Responses without an agent and without a network: whatever is asked is answered with these sayings. */
 export const createResponsesWorld = (...sayings: readonly Told[]): ResponsesWorld => {
-  const asked: AskedInResponses[] = [];
+  const asked: ParsedResponsesRequest[] = [];
   const bodies: Record<string, unknown>[] = [];
   const answer = async (request: Request): Promise<Response> => {
     const body = (await request.json()) as Record<string, unknown>;
     bodies.push(body);
-    const wanted = askedFromResponses(body, request.headers);
+    const wanted = parseResponsesRequest(body, request.headers);
     asked.push(wanted);
     const count = asked.length;
     const start = startOf({ responseID: async () => responseID(count), echo: wanted.echo });
