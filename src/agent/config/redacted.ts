@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { isSecretName, REDACTED, withoutSecrets } from '../../core/secret-look.ts';
+import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
 import type { ConfigPath } from './names.ts';
 import { hasReference } from './sources.ts';
 
@@ -71,7 +71,9 @@ const shownUnder = (name: string, value: unknown, path: ConfigPath): unknown => 
   if (isAt(path, PROVIDER_OPTION) && !PLAIN_OPTIONS.has(name)) return REDACTED;
   if (OWN_NAMES.some((pattern) => isAt(path, pattern))) return shown(value, path);
   if (Array.isArray(value) && (name === 'command' || name === 'args')) return shownArguments(name, value, path);
-  return SEALED.has(name) || isSecretName(name) ? sealed(value) : shown(value, path);
+  // A number of tokens is no token.
+  const isCount = typeof value === 'number' && /tokens$/i.test(name);
+  return SEALED.has(name) || (isSecretName(name) && !isCount) ? sealed(value) : shown(value, path);
 };
 
 const shown = (value: unknown, path: ConfigPath): unknown => {

@@ -1,7 +1,7 @@
 import { pauseUntil, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import { REDACTED, withoutSecrets } from '../../core/secret-look.ts';
+import { REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { visibleLines } from '../../core/text.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { AgentTool } from '../tools/tool.ts';

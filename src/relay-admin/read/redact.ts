@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { REDACTED, withoutSecrets } from '../../core/redact.ts';
+import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { visibleLine } from '../../core/text.ts';
 import { type Json, MAX_DEPTH, TOO_DEEP } from './project.ts';
 
@@ -17,20 +17,6 @@ const CHARS_PER_VALUE = 40;
 
 const NAME = /^[\w.:/@*-]{1,80}$/;
 const BAD_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
-const SECRET_NAMES = new Set(
-  `key keys code codes session sso ssorw authorization xapikey proxykey customkey credentials headeroverrides
-  extraheaders bodyoverride maskedkey keyhash credentialmasked payurl qrcode downloadurl inputexcerpt errorbody
-  upstreamerrordetail upstreamerrors requestbody pkey`.split(/\s+/),
-);
-const SECRET_PARTS =
-  /password|passwd|secret|token|apikey|accesskey|privatekey|otp|sessionkey|serviceaccount|cookie|oauthcode/;
-
-/** Whether what stands under a name is secret, however the name is written: `api_key`, `API-Key`, `apiKey`. */
-export const isSecretField = (name: string): boolean => {
-  const bare = name.toLowerCase().replace(/[^a-z0-9]/g, '');
-  return SECRET_NAMES.has(bare) || SECRET_PARTS.test(bare);
-};
-
 /** A name that can be shown: of a field, a model, an id. A secret that serves as a name is none. */
 const isShownName = (name: string): boolean =>
   NAME.test(name) && !BAD_NAMES.has(name) && (name.length < 10 || withoutSecrets(name) === name);
@@ -89,7 +75,7 @@ export const redactData = (whole: Json): RedactedData => {
   };
   const shownField = (name: string, value: unknown, depth: number): Json => {
     const isHarmless = value === null || typeof value === 'number' || typeof value === 'boolean';
-    return isHarmless || !isSecretField(name) ? shown(value, depth + 1) : REDACTED;
+    return isHarmless || !isSecretName(name) ? shown(value, depth + 1) : REDACTED;
   };
 
   return { data: shown(whole, 1), isCut };

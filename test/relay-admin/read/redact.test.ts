@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { isSecretName } from '../../../src/core/redact.ts';
 import type { Json } from '../../../src/relay-admin/read/project.ts';
-import { isSecretField, redactData } from '../../../src/relay-admin/read/redact.ts';
+import { redactData } from '../../../src/relay-admin/read/redact.ts';
 import { describe } from '../../check.ts';
 
 const HEX = 'c0ffee00'.repeat(8);
@@ -110,7 +111,7 @@ describe('what stands under the name of a secret', (check) => {
   ];
   for (const name of names) {
     check(`is gone under ${name}`, () => {
-      assert.ok(isSecretField(name));
+      assert.ok(isSecretName(name));
       for (const value of ['plain', ['plain'], { a: 'plain' }, [[{ a: ['plain'] }]]]) {
         assert.equal(redactData({ [name]: value }).data, { [name]: '[redacted]' });
       }
