@@ -1,49 +1,56 @@
 import type { PermissionRequest, Rule } from '../../agent/protocol/types.ts';
-
 import type { AskBoard, AskOutcome } from '../../agent/store/cluster.ts';
-import { textIn } from '../stored-rows.ts';
-import type { PostgresLink } from './connection.ts';
-import { isHomeless } from './errors.ts';
-import type { Seat } from './membership.ts';
-import type { NewsChannel } from './notifications.ts';
+import { columnText } from '../sql-store.ts';
+import type { PostgresConnection } from './connection.ts';
+import { isForeignKeyViolation } from './errors.ts';
+import type { Membership } from './membership.ts';
+import type { NotificationChannel } from './notifications.ts';
 
-export type AsksNeeds = { readonly link: PostgresLink; readonly seat: Seat; readonly news: NewsChannel };
-export type PostgresAsks = AskBoard & {
-  /** Looks for answers to questions of this server that were given elsewhere. */
-  readonly look: () => Promise<void>;
+type ApprovalsParts = {
+  readonly connection: PostgresConnection;
+  readonly membership: Membership;
+  readonly channel: NotificationChannel;
+};
+type PostgresApprovals = AskBoard & {
+  /** Delivers the outcomes of this server's permission requests that were answered at other servers. */
+  readonly deliverOutcomes: () => Promise<void>;
 };
 
-/** Questions to people as rows in the database. Whoever asked hears the answer, wherever it was given. */
-export const createPostgresAsks = ({ link: { ask }, seat, news }: AsksNeeds): PostgresAsks => {
-  const hearing = new Map<string, (outcome: AskOutcome) => void>();
-  const told = async (requestID: string, outcome: AskOutcome): Promise<void> => {
-    const hear = hearing.get(requestID);
-    hearing.delete(requestID);
-    hear?.(outcome);
-    await ask((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
+/** Permission requests as rows in the database. The server that asked gets the outcome, whichever server received it. */
+export const createPostgresApprovals = ({
+  connection: { query },
+  membership,
+  channel,
+}: ApprovalsParts): PostgresApprovals => {
+  const listeners = new Map<string, (outcome: AskOutcome) => void>();
+  const deliver = async (requestID: string, outcome: AskOutcome): Promise<void> => {
+    const onOutcome = listeners.get(requestID);
+    listeners.delete(requestID);
+    onOutcome?.(outcome);
+    await query((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
   };
   return {
-    async put(request, hear) {
-      hearing.set(request.id, hear);
-      const id = seat.id();
+    async put(request, onOutcome) {
+      listeners.set(request.id, onOutcome);
+      const id = membership.serverID();
       try {
-        await ask(
+        await query(
           (sql) => sql`INSERT INTO ask (id, server_id, data) VALUES (${request.id}, ${id}, ${JSON.stringify(request)})`,
         );
       } catch (error) {
-        hearing.delete(request.id);
-        throw isHomeless(error) ? await seat.lost(id) : error;
+        listeners.delete(request.id);
+        throw isForeignKeyViolation(error) ? await membership.rejoin(id) : error;
       }
     },
     async withdraw(requestID) {
-      hearing.delete(requestID);
-      await ask((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
+      listeners.delete(requestID);
+      await query((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
     },
     async answer({ requestID, outcome, allows }) {
-      // It comes from outside, and no question has one that the database cannot hold.
+      // The id comes from a client. PostgreSQL cannot store a NUL, so no request has such an id.
       if (requestID.includes('\0')) return false;
       const rules = JSON.stringify(allows.map((rule) => JSON.stringify(rule)));
-      const [row] = await ask(
+      const [row] = await query(
         (sql) => sql`
           WITH won AS (
             UPDATE ask SET outcome = ${JSON.stringify(outcome)} WHERE id = ${requestID} AND outcome IS NULL
@@ -55,25 +62,25 @@ export const createPostgresAsks = ({ link: { ask }, seat, news }: AsksNeeds): Po
           SELECT server_id FROM won`,
       );
       if (row === undefined) return false;
-      // It has counted from here on: whoever does not hear of it now does so at the next beat.
-      if (hearing.has(requestID)) await told(requestID, outcome).catch(() => {});
-      else await news.tell({ kind: 'answer', from: seat.id(), about: requestID }).catch(() => {});
+      // The outcome is stored: a server that misses this notification reads it at its next heartbeat.
+      if (listeners.has(requestID)) await deliver(requestID, outcome).catch(() => {});
+      else await channel.publish({ kind: 'answer', from: membership.serverID(), about: requestID }).catch(() => {});
       return true;
     },
     async open() {
-      const rows = await ask((sql) => sql`SELECT data FROM ask WHERE outcome IS NULL ORDER BY seq`);
-      return rows.map((row): PermissionRequest => JSON.parse(textIn(row, 'data')));
+      const rows = await query((sql) => sql`SELECT data FROM ask WHERE outcome IS NULL ORDER BY seq`);
+      return rows.map((row): PermissionRequest => JSON.parse(columnText(row, 'data')));
     },
     async allowed() {
-      const rows = await ask((sql) => sql`SELECT data FROM allowed ORDER BY seq`);
-      return rows.map((row): Rule => JSON.parse(textIn(row, 'data')));
+      const rows = await query((sql) => sql`SELECT data FROM allowed ORDER BY seq`);
+      return rows.map((row): Rule => JSON.parse(columnText(row, 'data')));
     },
-    async look() {
-      if (hearing.size === 0) return;
-      const rows = await ask(
-        (sql) => sql`SELECT id, outcome FROM ask WHERE server_id = ${seat.id()} AND outcome IS NOT NULL`,
+    async deliverOutcomes() {
+      if (listeners.size === 0) return;
+      const rows = await query(
+        (sql) => sql`SELECT id, outcome FROM ask WHERE server_id = ${membership.serverID()} AND outcome IS NOT NULL`,
       );
-      for (const row of rows) await told(textIn(row, 'id'), JSON.parse(textIn(row, 'outcome')));
+      for (const row of rows) await deliver(columnText(row, 'id'), JSON.parse(columnText(row, 'outcome')));
     },
   };
 };

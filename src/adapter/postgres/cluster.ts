@@ -1,79 +1,80 @@
 import type { PeerNews, Peers } from '../../agent/store/cluster.ts';
-import { textIn } from '../stored-rows.ts';
-import { createPostgresAsks } from './approvals.ts';
-import type { PostgresLink } from './connection.ts';
+import { columnText } from '../sql-store.ts';
+import { createPostgresApprovals } from './approvals.ts';
+import type { PostgresConnection } from './connection.ts';
 import { createPostgresLeases } from './leases.ts';
-import { createNews, type News } from './notifications.ts';
+import { type ClusterNotification, createNotificationChannel } from './notifications.ts';
 import type { SharedStore } from './store.ts';
 
-/** How often a server shows that it is alive, and for how long it is believed. */
-export type PeerTimes = { readonly beatMs: number; readonly aliveMs: number };
+/** How often a server sends a heartbeat, and how long without one it counts as alive. */
+export type HeartbeatTimes = { readonly beatMs: number; readonly aliveMs: number };
 
-export type PostgresPeersNeeds = {
-  readonly link: PostgresLink;
-  readonly shared: Pick<SharedStore, 'seat' | 'tail' | 'look'>;
-  readonly times: PeerTimes;
-  /** Hears of a beat that failed. While the database is away many do. */
-  readonly onTrouble: (error: unknown) => void;
+type ClusterParts = {
+  readonly connection: PostgresConnection;
+  readonly shared: Pick<SharedStore, 'membership' | 'tail' | 'checkForEvents'>;
+  readonly times: HeartbeatTimes;
+  /** Called for each heartbeat that fails: for all of them while the database is unavailable. */
+  readonly onError: (error: unknown) => void;
 };
 
 /**
- * The other servers on one PostgreSQL. The database is the truth; what servers tell each other only makes them look sooner
- * than at their next beat. A server that is not heard of is taken for dead, and nothing that it does counts from then on.
+ * The other servers on one PostgreSQL database. The database is the source of truth; notifications only make servers read it
+ * before their next heartbeat. A server without heartbeats counts as dead, and nothing that it writes is stored from then on.
  */
-export const createPostgresPeers = ({
-  link,
-  shared: { seat, tail, look },
+export const createPostgresCluster = ({
+  connection,
+  shared: { membership, tail, checkForEvents },
   times: { beatMs, aliveMs },
-  onTrouble,
-}: PostgresPeersNeeds): Peers & { readonly close: () => Promise<void> } => {
-  const { ask } = link;
-  const news = createNews(link);
-  const leases = createPostgresLeases({ link, seat, news });
-  const asks = createPostgresAsks({ link, seat, news });
-  let wellSince: number | undefined;
+  onError,
+}: ClusterParts): Peers & { readonly close: () => Promise<void> } => {
+  const { query } = connection;
+  const channel = createNotificationChannel(connection);
+  const leases = createPostgresLeases({ connection, membership, channel });
+  const approvals = createPostgresApprovals({ connection, membership, channel });
+  let healthySince: number | undefined;
   let servers = 1;
   let aliveAt = 0;
-  let heardAt = 0;
+  let notifiedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const onNews = (own: PeerNews, { kind, from, about }: News): void => {
-    heardAt = performance.now();
-    if (from === seat.id()) return;
-    if (kind === 'events') look();
-    if (kind === 'ticket') leases.onLeft(about);
+  const onNotification = (own: PeerNews, { kind, from, about }: ClusterNotification): void => {
+    notifiedAt = performance.now();
+    if (from === membership.serverID()) return;
+    if (kind === 'events') checkForEvents();
+    if (kind === 'ticket') leases.onReleased(about);
     if (kind === 'end' && about !== undefined) own.onAbort(about);
-    if (kind === 'answer') asks.look().catch(onTrouble);
+    if (kind === 'answer') approvals.deliverOutcomes().catch(onError);
   };
-  /** Answers with when that was, by the database's clock. */
-  const showAlive = async (): Promise<string | undefined> => {
-    const id = seat.id();
-    const rows = await ask(
+  /** Writes the heartbeat and returns its time by the database's clock, or undefined when the membership was lost. */
+  const refreshMembership = async (): Promise<string | undefined> => {
+    const id = membership.serverID();
+    const rows = await query(
       (sql) => sql`UPDATE server SET seen_at = clock_timestamp() WHERE id = ${id} RETURNING seen_at::text`,
     );
     const [row] = rows;
-    if (row === undefined) await seat.lost(id);
+    if (row === undefined) await membership.rejoin(id);
     const now = performance.now();
-    // The way to the database may have stood still without a failure, for the others as well.
-    if (now - aliveAt > 2 * beatMs) wellSince = undefined;
+    // The connection may have stalled without an error, for the other servers as well.
+    if (now - aliveAt > 2 * beatMs) healthySince = undefined;
     aliveAt = now;
-    wellSince ??= now;
-    return row === undefined ? undefined : textIn(row, 'seen_at');
+    healthySince ??= now;
+    return row === undefined ? undefined : columnText(row, 'seen_at');
   };
   /**
-   * Only who was well all the while may say that others were not: after an outage all look dead. What stands still after
-   * this server was seen is nobody's fault either.
+   * Takes over from dead servers: their leases go with their rows. After an outage all servers look dead, so only a server
+   * that was healthy for the whole `aliveMs` decides. It compares with its own last heartbeat, not with the current time:
+   * a stall after that heartbeat is no other server's failure.
    */
-  const buryDead = async (seenAt: string | undefined): Promise<void> => {
-    if (seenAt === undefined || wellSince === undefined || performance.now() - wellSince < aliveMs) return;
-    await ask(
+  const removeDeadServers = async (seenAt: string | undefined): Promise<void> => {
+    if (seenAt === undefined || healthySince === undefined || performance.now() - healthySince < aliveMs) return;
+    await query(
       (sql) =>
         sql`DELETE FROM server WHERE seen_at < ${seenAt}::text::timestamptz - make_interval(secs => ${aliveMs / 1000})`,
     );
   };
-  const hasAbandoned = async (): Promise<boolean> => {
-    const [row] = await ask(
+  const hasAbandonedSessions = async (): Promise<boolean> => {
+    const [row] = await query(
       (sql) => sql`
         SELECT (SELECT count(*)::int FROM server) AS servers, EXISTS (
           SELECT 1 FROM message JOIN session ON session.id = message.session_id AND NOT session.is_hidden
@@ -83,48 +84,48 @@ export const createPostgresPeers = ({
     servers = Number(row?.servers);
     return row?.has_some === true;
   };
-  const beat = async (own: PeerNews): Promise<void> => {
-    await buryDead(await showAlive());
+  const heartbeat = async (own: PeerNews): Promise<void> => {
+    await removeDeadServers(await refreshMembership());
     await leases.retry();
-    await asks.look();
-    for (const sessionID of await leases.toEnd()) own.onAbort(sessionID);
-    leases.onLeft(undefined);
-    look();
-    if (await hasAbandoned()) own.onGone();
-    // An echo shows that this server still hears.
-    if (!isClosed && performance.now() - heardAt > 3 * beatMs) {
-      heardAt = performance.now();
-      news.listen((one) => onNews(own, one));
+    await approvals.deliverOutcomes();
+    for (const sessionID of await leases.sessionsToAbort()) own.onAbort(sessionID);
+    leases.onReleased(undefined);
+    checkForEvents();
+    if (await hasAbandonedSessions()) own.onGone();
+    // This server's own notifications arrive too, and show that the listening connection works.
+    if (!isClosed && performance.now() - notifiedAt > 3 * beatMs) {
+      notifiedAt = performance.now();
+      channel.listen((one) => onNotification(own, one));
     }
-    await news.tell({ kind: 'beat', from: seat.id() });
+    await channel.publish({ kind: 'beat', from: membership.serverID() });
   };
-  const goOn = async (own: PeerNews): Promise<void> => {
+  const runHeartbeat = async (own: PeerNews): Promise<void> => {
     try {
-      await beat(own);
+      await heartbeat(own);
     } catch (error) {
-      wellSince = undefined;
-      if (!isClosed) onTrouble(error);
+      healthySince = undefined;
+      if (!isClosed) onError(error);
     }
-    if (!isClosed) timer = setTimeout(() => void goOn(own), beatMs);
+    if (!isClosed) timer = setTimeout(() => void runHeartbeat(own), beatMs);
   };
   return {
     leases,
-    asks,
-    isStoreUp: link.isUp,
+    asks: approvals,
+    isStoreUp: connection.isUp,
     counts() {
       const { held, awaited } = leases.counts();
       return { leasesHeld: held, leasesAwaited: awaited, servers };
     },
     listen(own) {
       tail.listen(own.onEvents);
-      heardAt = performance.now();
-      news.listen((one) => onNews(own, one));
-      timer = setTimeout(() => void goOn(own), beatMs);
+      notifiedAt = performance.now();
+      channel.listen((one) => onNotification(own, one));
+      timer = setTimeout(() => void runHeartbeat(own), beatMs);
     },
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await news.close();
+      await channel.close();
     },
   };
 };

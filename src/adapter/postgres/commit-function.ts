@@ -1,24 +1,24 @@
 /**
- * A group of commits in one trip to the database, which is all of the time that a commit takes. The group is done as a whole
- * or not at all, and once: sent again under its number it is answered as before. A task in it that has no home is undone
- * alone. Of each task the answer holds the ids of its events, or why it was refused.
+ * Commits a group of tasks in one round trip, which is most of the time that a commit takes. The group is stored as a whole
+ * or not at all, and once: sent again under its batch number, it gets the same reply. A task that refers to a missing row is
+ * rolled back alone. The reply holds for each task the ids of its events, or why it was refused.
  */
 export const COMMIT_TASKS = `
   CREATE FUNCTION put_change(change json) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     given record;
-    homeless text;
+    refusal text;
   BEGIN
-    -- Taken apart once: some hold many megabytes.
+    -- Parsed once: some changes hold many megabytes.
     SELECT * INTO given FROM json_to_record(change) AS one (kind text, id text, session text, message text, data text,
       before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json);
     CASE given.kind
     WHEN 'session' THEN
       IF given.before IS NOT NULL THEN
         PERFORM 1 FROM session WHERE id = given.id AND data = given.before AND NOT is_hidden;
-        IF NOT FOUND THEN homeless := 'stale'; END IF;
+        IF NOT FOUND THEN refusal := 'stale'; END IF;
       END IF;
-      IF homeless IS NULL THEN
+      IF refusal IS NULL THEN
         INSERT INTO session (id, directory, parent_id, folded_title, updated, is_hidden, data)
         VALUES (given.id, given.directory, given.parent, given.title, given.updated, false, given.data)
         ON CONFLICT (id) DO UPDATE SET directory = excluded.directory, parent_id = excluded.parent_id,
@@ -29,7 +29,7 @@ export const COMMIT_TASKS = `
       INSERT INTO session (id, directory, parent_id, folded_title, updated, is_hidden, data)
       VALUES (given.id, given.directory, given.parent, given.title, given.updated, true, given.data)
       ON CONFLICT (id) DO NOTHING;
-      IF NOT FOUND THEN homeless := 'session'; END IF;
+      IF NOT FOUND THEN refusal := 'session'; END IF;
     WHEN 'session-given-up' THEN
       DELETE FROM session WHERE id = given.id AND is_hidden;
     WHEN 'session-removed' THEN
@@ -41,7 +41,7 @@ export const COMMIT_TASKS = `
       WHERE EXISTS (SELECT 1 FROM session WHERE id = given.session)
       ON CONFLICT (id) DO UPDATE SET is_unfinished = excluded.is_unfinished, data = excluded.data
       WHERE message.session_id = excluded.session_id;
-      IF NOT FOUND THEN homeless := 'message'; END IF;
+      IF NOT FOUND THEN refusal := 'message'; END IF;
     WHEN 'messages-removed' THEN
       DELETE FROM message WHERE session_id = given.session
         AND id IN (SELECT value FROM json_array_elements_text(given.ids));
@@ -52,24 +52,24 @@ export const COMMIT_TASKS = `
       INSERT INTO part (id, message_id, data) SELECT given.id, given.message, given.data
       WHERE EXISTS (SELECT 1 FROM message WHERE id = given.message AND session_id = given.session)
       ON CONFLICT (id) DO UPDATE SET data = excluded.data WHERE part.message_id = excluded.message_id;
-      IF NOT FOUND THEN homeless := 'part'; END IF;
+      IF NOT FOUND THEN refusal := 'part'; END IF;
     WHEN 'part-still' THEN
       PERFORM 1 FROM part JOIN message ON message.id = part.message_id
       WHERE part.id = given.id AND part.message_id = given.message AND message.session_id = given.session;
-      IF NOT FOUND THEN homeless := 'part'; END IF;
+      IF NOT FOUND THEN refusal := 'part'; END IF;
     WHEN 'output' THEN
       INSERT INTO output (part_id, session_id, data) SELECT given.id, given.session, given.data
       WHERE EXISTS (SELECT 1 FROM part JOIN message ON message.id = part.message_id
         WHERE part.id = given.id AND message.session_id = given.session)
       ON CONFLICT (part_id) DO UPDATE SET data = excluded.data;
-      IF NOT FOUND THEN homeless := 'output'; END IF;
+      IF NOT FOUND THEN refusal := 'output'; END IF;
     END CASE;
-    IF homeless IS NOT NULL THEN
-      RAISE EXCEPTION USING ERRCODE = 'GH001', MESSAGE = homeless;
+    IF refusal IS NOT NULL THEN
+      RAISE EXCEPTION USING ERRCODE = 'GH001', MESSAGE = refusal;
     END IF;
   END $$;
 
-  -- The id as it is when it sorts after the last one, and else one that does.
+  -- The given id if it sorts after the last one, else a changed one that does.
   CREATE FUNCTION id_after(given_id text, last_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN given_id > last_id COLLATE "C" THEN given_id ELSE
       left(given_id, 4) || lpad(to_hex(('x' || lpad(substr(last_id, 5, 12), 16, '0'))::bit(64)::bigint + 1), 12, '0') || substr(given_id, 17)
@@ -90,13 +90,13 @@ export const COMMIT_TASKS = `
     SELECT newest INTO STRICT last_id FROM event_mark FOR UPDATE;
     SELECT batch, result INTO known FROM server WHERE id = own_id FOR UPDATE;
     IF NOT FOUND THEN RETURN NULL; END IF;
-    -- Sent again, or so late that a later one was done: whoever asked for that one has given it up.
+    -- Sent again, or so late that a later group was stored: the server has given this one up.
     IF known.batch >= number THEN RETURN known.result; END IF;
     first_id := last_id;
     FOR task IN SELECT value FROM json_array_elements(tasks) LOOP
       BEGIN
         IF task->>'under' IS NOT NULL THEN
-          -- Held fast: whoever takes over waits for this, and sees it.
+          -- Locked: a server that takes over waits for this commit, and sees it.
           PERFORM 1 FROM ticket WHERE seq = (task->>'under')::bigint FOR SHARE;
           IF NOT FOUND THEN RAISE EXCEPTION USING ERRCODE = 'GH001', MESSAGE = 'lease'; END IF;
         END IF;
@@ -114,7 +114,7 @@ export const COMMIT_TASKS = `
       END;
     END LOOP;
     answer := json_build_object('after', first_id, 'tasks', to_json(answers))::text;
-    -- Its beat may have waited for this very row.
+    -- Counts as a heartbeat, which may have waited for this row.
     UPDATE server SET batch = number, result = answer, seen_at = clock_timestamp() WHERE id = own_id;
     IF last_id > first_id COLLATE "C" THEN
       UPDATE event_mark SET newest = last_id;

@@ -4,19 +4,19 @@ import { isUnfinished, type Session } from '../../agent/protocol/types.ts';
 import { foldedTitle } from '../../agent/session/title-search.ts';
 import { LeaseLost, OrphanError, StaleError, StoreUnavailable } from '../../agent/store/errors.ts';
 import type { Change, PlacedEvent } from '../../agent/store/store.ts';
-import type { PostgresLink } from './connection.ts';
-import { isRefused, isToRepeat } from './errors.ts';
-import type { Seat } from './membership.ts';
+import type { PostgresConnection } from './connection.ts';
+import { isRejected, isTransactionConflict } from './errors.ts';
+import type { Membership } from './membership.ts';
 
-/** One commit as it is asked for. */
-export type Draft = { readonly directory: string; readonly draft: EventDraft };
-export type Task = {
+/** An event before it has an id. */
+type DraftEvent = { readonly directory: string; readonly draft: EventDraft };
+type CommitTask = {
   readonly changes: readonly Change[];
-  /** Parts that grow and need not be written yet: they are only looked for. */
-  readonly spared: ReadonlySet<Change>;
-  readonly events: readonly Draft[];
-  /** The lease that it is only kept under. */
-  readonly under: string | undefined;
+  /** Parts that still grow and need not be written yet: the database only checks that they exist. */
+  readonly deferred: ReadonlySet<Change>;
+  readonly events: readonly DraftEvent[];
+  /** The commit is refused unless this lease is still held. */
+  readonly leaseID: string | undefined;
 };
 
 const sessionColumns = (session: Session) => ({
@@ -28,8 +28,8 @@ const sessionColumns = (session: Session) => ({
   data: JSON.stringify(session),
 });
 
-/** A change in the words of the database's own function. */
-const rowOf = (change: Change, isSpared: boolean): Readonly<Record<string, unknown>> => {
+/** A change as `put_change` in the database takes it. */
+const serializeChange = (change: Change, isDeferred: boolean): Readonly<Record<string, unknown>> => {
   const { kind } = change;
   switch (kind) {
     case 'session': {
@@ -52,7 +52,7 @@ const rowOf = (change: Change, isSpared: boolean): Readonly<Record<string, unkno
       return { kind, session: change.sessionID, ids: change.partIDs };
     case 'part': {
       const { id, messageID: message, sessionID: session } = change.part;
-      if (isSpared) return { kind: 'part-still', id, message, session };
+      if (isDeferred) return { kind: 'part-still', id, message, session };
       return { kind, id, message, session, data: JSON.stringify(change.part) };
     }
     case 'output':
@@ -62,10 +62,10 @@ const rowOf = (change: Change, isSpared: boolean): Readonly<Record<string, unkno
   }
 };
 
-/** A task as the database's function takes it. */
-export const writtenTask = ({ changes, spared, events, under }: Task, ids: Ids): unknown => ({
-  under,
-  changes: changes.map((change) => rowOf(change, spared.has(change))),
+/** A task as `commit_tasks` in the database takes it. */
+const serializeTask = ({ changes, deferred, events, leaseID }: CommitTask, ids: Ids): unknown => ({
+  under: leaseID,
+  changes: changes.map((change) => serializeChange(change, deferred.has(change))),
   events: events.map(({ directory, draft }) => ({
     id: ids('event'),
     session: sessionIDOf(draft),
@@ -74,24 +74,24 @@ export const writtenTask = ({ changes, spared, events, under }: Task, ids: Ids):
   })),
 });
 
-type Answer = readonly string[] | { readonly refused: string };
-/** What the database's function answers: the newest event before, and what became of each task. */
-export type Answered = { readonly after: string; readonly tasks: readonly Answer[] };
+type TaskReply = readonly string[] | { readonly refused: string };
+/** The reply of `commit_tasks`: the newest event before the group, and the event ids or the refusal of each task. */
+type CommitReply = { readonly after: string; readonly tasks: readonly TaskReply[] };
 
 const KINDS = ['session', 'message', 'part', 'output'] as const;
 
-/** Why a task was refused, as an error. */
-const refusalOf = (refused: string): Error => {
+/** The error for a refused task. */
+const toRefusal = (refused: string): Error => {
   if (refused === 'stale') return new StaleError();
   if (refused === 'lease') return new LeaseLost();
   const kind = KINDS.find((one) => one === refused);
   return kind === undefined ? new Error('Cannot read what the store has answered') : new OrphanError(kind);
 };
 
-/** The events of a task under their ids, or why there are none. */
-export const outcomeOf = ({ events }: Task, answer: Answer | undefined): readonly PlacedEvent[] | Error => {
+/** The events of a task with their ids, or the error that it failed with. */
+const toOutcome = ({ events }: CommitTask, answer: TaskReply | undefined): readonly PlacedEvent[] | Error => {
   if (answer === undefined) return new Error('Cannot read what the store has answered');
-  if ('refused' in answer) return refusalOf(answer.refused);
+  if ('refused' in answer) return toRefusal(answer.refused);
   return events.map(
     ({ directory, draft }, place): PlacedEvent => ({
       directory,
@@ -100,80 +100,80 @@ export const outcomeOf = ({ events }: Task, answer: Answer | undefined): readonl
   );
 };
 
-/** More in one trip would keep other servers waiting. */
+/** Larger groups would make other servers wait too long. */
 const GROUP_TASKS = 200;
-const AGAIN_AFTER_MS = [20, 50, 100, 200, 500] as const;
+const RETRY_AFTER_MS = [20, 50, 100, 200, 500] as const;
 
-type Waiting = {
-  readonly task: Task;
+type PendingCommit = {
+  readonly task: CommitTask;
   readonly resolve: (placed: readonly PlacedEvent[]) => void;
   readonly reject: (error: unknown) => void;
 };
 
-export type CommitQueueNeeds = {
-  readonly link: PostgresLink;
-  readonly seat: Seat;
+type CommitQueueParts = {
+  readonly connection: PostgresConnection;
+  readonly membership: Membership;
   readonly ids: Ids;
-  /** How long commits wait for a database that is away. */
+  /** How long commits wait for an unavailable database. */
   readonly limitMs: number;
-  /** Called before the commits of a group settle: `placed` are its events, and `after` the newest that was there before. */
-  readonly onKept: (own: { readonly after: string; readonly placed: readonly PlacedEvent[] }) => Promise<void>;
-  /** Called after `look`, while no group is under way. */
-  readonly onLook: () => Promise<void>;
+  /** Called before the commits of a group settle: `placed` are its events, `after` is the newest event before them. */
+  readonly onCommitted: (own: { readonly after: string; readonly placed: readonly PlacedEvent[] }) => Promise<void>;
+  /** Called after `check`, while no group is being sent. */
+  readonly onCheck: () => Promise<void>;
 };
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Commits in the order of asking, one group under way at a time: what is asked for meanwhile makes the next group. While the
- * database is away the group waits and is sent again, under the same number, so that nothing is kept twice.
+ * Sends commits in the order of their calls, one group at a time: commits that arrive meanwhile form the next group. While
+ * the database is unavailable, the group is sent again under the same batch number, so that nothing is stored twice.
  */
-export const createCommitQueue = ({ link, seat, ids, limitMs, onKept, onLook }: CommitQueueNeeds) => {
-  const waiting: Waiting[] = [];
-  let isToLook = false;
+export const createCommitQueue = ({ connection, membership, ids, limitMs, onCommitted, onCheck }: CommitQueueParts) => {
+  const waiting: PendingCommit[] = [];
+  let isCheckDue = false;
   let working: Promise<void> | undefined;
 
-  /** Sends a group until it is answered. Nothing was kept when the seat is lost. */
-  const sent = async (tasks: string): Promise<Answered> => {
-    const { id, batch } = seat.nextBatch();
+  /** Sends a group until the database replies. Nothing of it is stored when the membership is lost. */
+  const sendGroup = async (tasks: string): Promise<CommitReply> => {
+    const { id, batch } = membership.nextBatch();
     const untilMs = performance.now() + limitMs;
     for (let tries = 0; ; tries++) {
       try {
-        const [row] = await link.ask(
+        const [row] = await connection.query(
           (sql) => sql`SELECT commit_tasks(${id}, ${batch}, ${tasks}::text::json) AS answer`,
           limitMs,
         );
-        if (row?.answer === null) throw await seat.lost(id);
+        if (row?.answer === null) throw await membership.rejoin(id);
         return JSON.parse(String(row?.answer));
       } catch (error) {
-        if (isToRepeat(error)) continue;
+        if (isTransactionConflict(error)) continue;
         if (!(error instanceof StoreUnavailable)) throw error;
-        const pause = AGAIN_AFTER_MS[Math.min(tries, AGAIN_AFTER_MS.length - 1)] ?? 0;
-        if (link.isClosed() || performance.now() + pause > untilMs) throw error;
+        const pause = RETRY_AFTER_MS[Math.min(tries, RETRY_AFTER_MS.length - 1)] ?? 0;
+        if (connection.isClosed() || performance.now() + pause > untilMs) throw error;
         await sleep(pause);
       }
     }
   };
-  /** What the database answers to a group, or nothing when it refuses it whole. */
-  const answerTo = async (group: readonly Waiting[]): Promise<Answered | undefined> => {
+  /** The reply to a group, or undefined when the database rejects the whole group. */
+  const commitGroup = async (group: readonly PendingCommit[]): Promise<CommitReply | undefined> => {
     try {
-      return await sent(JSON.stringify(group.map(({ task }) => writtenTask(task, ids))));
+      return await sendGroup(JSON.stringify(group.map(({ task }) => serializeTask(task, ids))));
     } catch (error) {
-      if (group.length > 1 && isRefused(error)) return undefined;
+      if (group.length > 1 && isRejected(error)) return undefined;
       throw error;
     }
   };
-  const settle = async (group: readonly Waiting[]): Promise<void> => {
+  const settle = async (group: readonly PendingCommit[]): Promise<void> => {
     try {
-      const answered = await answerTo(group);
+      const answered = await commitGroup(group);
       if (answered === undefined) {
-        // What the database cannot take at all must not take others with it.
+        // One commit that the database cannot take must not fail the others.
         for (const one of group) await settle([one]);
         return;
       }
       const { after, tasks } = answered;
-      const outcomes = group.map(({ task }, place) => outcomeOf(task, tasks[place]));
-      await onKept({ after, placed: outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : outcome)) });
+      const outcomes = group.map(({ task }, place) => toOutcome(task, tasks[place]));
+      await onCommitted({ after, placed: outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : outcome)) });
       for (const [place, { resolve, reject }] of group.entries()) {
         const outcome = outcomes[place];
         if (outcome === undefined || outcome instanceof Error) reject(outcome);
@@ -184,30 +184,30 @@ export const createCommitQueue = ({ link, seat, ids, limitMs, onKept, onLook }: 
     }
   };
   const work = async (): Promise<void> => {
-    while (waiting.length > 0 || isToLook) {
+    while (waiting.length > 0 || isCheckDue) {
       if (waiting.length > 0) await settle(waiting.splice(0, GROUP_TASKS));
-      if (!isToLook) continue;
-      isToLook = false;
-      await onLook();
+      if (!isCheckDue) continue;
+      isCheckDue = false;
+      await onCheck();
     }
     working = undefined;
   };
-  // After the turn's other events: several sessions that speak at once are then one group.
+  // Runs after the other events of this turn of the event loop, so that several sessions share one group.
   const begin = (): void => {
     working ??= new Promise<void>((begun) => void setImmediate(begun)).then(work);
   };
   return {
-    add: (task: Task): Promise<readonly PlacedEvent[]> =>
+    add: (task: CommitTask): Promise<readonly PlacedEvent[]> =>
       new Promise((resolve, reject) => {
         waiting.push({ task, resolve, reject });
         begin();
       }),
-    /** Has `onLook` called before long. */
-    look(): void {
-      isToLook = true;
+    /** Schedules a call of `onCheck`. */
+    check(): void {
+      isCheckDue = true;
       begin();
     },
-    /** Settles once everything that was asked for is done or has failed. */
+    /** Settles once every commit so far is stored or has failed. */
     finish: async (): Promise<void> => {
       while (working !== undefined) await working;
     },

@@ -1,7 +1,7 @@
-import { ConfigError } from '../../core/config.ts';
+import { databaseConfigError } from '../sql-store.ts';
 
-/** What PostgreSQL and the way to it say when nothing is wrong with what was asked. */
-const AWAY = new Set([
+/** Error codes of the network, the driver and PostgreSQL for a database that is unavailable. The query itself is fine. */
+const UNAVAILABLE = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
@@ -15,58 +15,58 @@ const AWAY = new Set([
   'ETIMEDOUT',
   'EPIPE',
   'ENOENT',
-  '25006', // a replica that takes no writes: the other one was made the primary
+  '25006', // a read-only replica: another host has become the primary
   '53100', // its disk is full
   '53300', // too many connections
-  '55P03', // a lock that was not to be had
-  '57P01', // it is being stopped
+  '55P03', // lock not available
+  '57P01', // it is shutting down
   '57P02', // it has crashed
-  '57P03', // it is being started
-  '57P05',
+  '57P03', // it is starting
+  '57P05', // idle session timeout
 ]);
-/** Two transactions were in each other's way, and this one was undone. */
-const AGAIN = new Set(['40001', '40P01']);
-const STRANGE = 'expected a database in which no other program has a schema of this name';
-const REFUSED: ReadonlyMap<string, string> = new Map([
+/** Serialization failure and deadlock: this transaction was rolled back. */
+const TRANSACTION_CONFLICTS = new Set(['40001', '40P01']);
+const FOREIGN_SCHEMA = 'expected a database in which no other program has a schema of this name';
+const CONFIG_ERRORS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'expected a user and a password that the database takes'],
   ['28000', 'expected a user and a password that the database takes'],
   ['3D000', 'expected a database that is there'],
   ['42501', 'expected a user who may make a schema in the database'],
   ['42704', 'expected no name in the query of the address but sslmode and settings of PostgreSQL'],
   ['22023', 'expected settings in the query of the address that PostgreSQL takes'],
-  ['42P07', STRANGE],
-  ['42723', STRANGE],
-  ['42703', STRANGE],
-  ['42883', STRANGE],
+  ['42P07', FOREIGN_SCHEMA],
+  ['42723', FOREIGN_SCHEMA],
+  ['42703', FOREIGN_SCHEMA],
+  ['42883', FOREIGN_SCHEMA],
 ]);
 
-/** Of TLS: the certificate is of nobody known, of another name, or out of its time. */
-const UNTRUSTED = /CERT|^UNABLE_TO_/;
+/** TLS errors of Node: the certificate has an unknown issuer, another host name, or has expired. */
+const UNTRUSTED_CERTIFICATE = /CERT|^UNABLE_TO_/;
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Whether the database was away, so that the same may go well later. What was asked may have been done. */
-export const isAway = (error: unknown): boolean => AWAY.has(codeOf(error)) || codeOf(error).startsWith('08');
+/** Whether the database was unavailable, so that a retry may succeed later. The query may have run. */
+export const isUnavailable = (error: unknown): boolean =>
+  UNAVAILABLE.has(codeOf(error)) || codeOf(error).startsWith('08');
 
-/** Whether nothing was done, and the same may go well at once. */
-export const isToRepeat = (error: unknown): boolean => AGAIN.has(codeOf(error));
+/** Whether a transaction was rolled back because of another one, so that an immediate retry may succeed. */
+export const isTransactionConflict = (error: unknown): boolean => TRANSACTION_CONFLICTS.has(codeOf(error));
 
-/** Whether nothing was done, and the same would not go well later: it cannot be written, or the database does not take it. */
-export const isRefused = (error: unknown): boolean =>
-  error instanceof RangeError || (error instanceof Error && error.name === 'PostgresError' && !isAway(error));
+/** Whether nothing was stored and a retry would fail too: the data cannot be serialized, or the database rejects it. */
+export const isRejected = (error: unknown): boolean =>
+  error instanceof RangeError || (error instanceof Error && error.name === 'PostgresError' && !isUnavailable(error));
 
-/** Whether something belongs to what is not there any more. */
-export const isHomeless = (error: unknown): boolean => codeOf(error) === '23503';
+/** Whether a row refers to one that does not exist any more. */
+export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';
 
-/** What is wrong with the database that was configured. Names the variable, never what is in it. */
-export const databaseProblem = (reason: string): ConfigError => new ConfigError([`AGENT_DATABASE_URL: ${reason}`]);
-
-/** An error of the first connection as a problem of the configuration, or as it was when it is none. */
-export const asDatabaseProblem = (error: unknown): unknown => {
-  const refused = REFUSED.get(codeOf(error));
-  if (refused !== undefined) return databaseProblem(refused);
-  if (UNTRUSTED.test(codeOf(error)))
-    return databaseProblem(`expected a certificate that can be trusted (${codeOf(error)})`);
-  return isAway(error) ? databaseProblem(`expected a database that can be reached (${codeOf(error)})`) : error;
+/** Maps an error of the first connection to a `ConfigError`. Returns errors unchanged that have another cause. */
+export const explainPostgresError = (error: unknown): unknown => {
+  const refused = CONFIG_ERRORS.get(codeOf(error));
+  if (refused !== undefined) return databaseConfigError(refused);
+  if (UNTRUSTED_CERTIFICATE.test(codeOf(error)))
+    return databaseConfigError(`expected a certificate that can be trusted (${codeOf(error)})`);
+  return isUnavailable(error)
+    ? databaseConfigError(`expected a database that can be reached (${codeOf(error)})`)
+    : error;
 };

@@ -1,75 +1,78 @@
-import type { PostgresLink, Sql } from './connection.ts';
+import type { PostgresConnection, Sql } from './connection.ts';
 
-/** The place of this server among those that are alive: without it nothing can be kept. */
-export type Seat = {
-  readonly id: () => string;
-  /** The number of the next group of commits, under the seat that it is for. */
+/** The membership of this server in the cluster: a row of table `server`. Without it nothing can be stored. */
+export type Membership = {
+  readonly serverID: () => string;
+  /** The number of the next group of commits, with the server id that it belongs to. */
   readonly nextBatch: () => { readonly id: string; readonly batch: number };
-  /** The database knows this seat no more: takes another one, and gives the error for what was to be kept. */
-  readonly lost: (id: string) => Promise<Error>;
-  /** Called when a seat was lost: whatever was done under it is nobody's any more. */
+  /** The database has no row for this id any more: joins under a new id, and returns the error for what was to be stored. */
+  readonly rejoin: (id: string) => Promise<Error>;
+  /** Called when the membership was lost: the leases that were taken under it are lost too. */
   readonly onLost: (listener: () => void) => void;
   readonly leave: () => Promise<void>;
 };
 
-/** A server that others took for dead, because it was not heard of for too long. */
-class SeatLost extends Error {
-  override readonly name = 'SeatLost';
+/** Other servers took this one for dead, because its heartbeat was missing for too long. */
+class MembershipLost extends Error {
+  override readonly name = 'MembershipLost';
   constructor() {
     super('This server was away from the store for too long, and others have taken over what it did');
   }
 }
 
-export type SeatNeeds = {
+type MembershipOptions = {
   readonly newID: () => string;
-  /** A server that was not seen for so long is dead. */
+  /** A server without a heartbeat for so long is dead. */
   readonly aliveMs: number;
 };
 
-/** Takes a seat. What people allowed for good is forgotten when no other server is there to remember it. */
-export const takeSeat = async (link: PostgresLink, { newID, aliveMs }: SeatNeeds): Promise<Seat> => {
+/** Joins the cluster. Permissions that were granted for good end with the last server, so the first to join deletes them. */
+export const joinCluster = async (
+  connection: PostgresConnection,
+  { newID, aliveMs }: MembershipOptions,
+): Promise<Membership> => {
   const listeners: (() => void)[] = [];
   let id = newID();
   let batch = 0;
-  let taking: Promise<void> | undefined;
+  let registering: Promise<void> | undefined;
   let hasLeft = false;
-  /** After a start of the database all look dead, because none could show that it is not. */
-  const buryDead = (sql: Sql) => sql`
+  /** After a start of the database all servers look dead, because none could send a heartbeat. */
+  const removeDeadServers = (sql: Sql) => sql`
     DELETE FROM server WHERE seen_at < clock_timestamp() - make_interval(secs => ${aliveMs / 1000})
       AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => ${aliveMs / 1000})`;
-  const sit = async (): Promise<void> => {
-    await link.ask(async (sql) => {
+  const register = async (): Promise<void> => {
+    await connection.query(async (sql) => {
       await sql`DELETE FROM allowed WHERE NOT EXISTS (SELECT 1 FROM server)`;
       await sql`INSERT INTO server (id) VALUES (${id}) ON CONFLICT (id) DO NOTHING`;
     });
   };
-  const sitAnew = async (): Promise<void> => {
+  const registerAnew = async (): Promise<void> => {
     id = newID();
     batch = 0;
     for (const listener of listeners) listener();
-    await sit();
+    await register();
   };
-  await link.ask(buryDead);
-  await sit();
+  await connection.query(removeDeadServers);
+  await register();
   return {
-    id: () => id,
+    serverID: () => id,
     nextBatch() {
       batch += 1;
       return { id, batch };
     },
-    async lost(lostID) {
+    async rejoin(lostID) {
       if (lostID === id && !hasLeft) {
-        taking ??= sitAnew().finally(() => {
-          taking = undefined;
+        registering ??= registerAnew().finally(() => {
+          registering = undefined;
         });
       }
-      await taking;
-      return new SeatLost();
+      await registering;
+      return new MembershipLost();
     },
     onLost: (listener) => void listeners.push(listener),
     async leave() {
       hasLeft = true;
-      await link.ask((sql) => sql`DELETE FROM server WHERE id = ${id}`);
+      await connection.query((sql) => sql`DELETE FROM server WHERE id = ${id}`);
     },
   };
 };

@@ -1,57 +1,61 @@
 import { isRecord } from '../../core/json.ts';
-import type { PostgresLink, Sql } from './connection.ts';
+import type { PostgresConnection, Sql } from './connection.ts';
 
 const KINDS = ['events', 'ticket', 'end', 'answer', 'beat'] as const;
 
-/** What servers tell each other at once. Whoever misses it finds it in the database at the next beat. */
-export type News = {
+/** Sent by PostgreSQL's NOTIFY as JSON. A server that misses one reads the database at its next heartbeat. */
+export type ClusterNotification = {
   readonly kind: (typeof KINDS)[number];
-  /** The seat of who tells. */
+  /** The id of the sending server. */
   readonly from: string;
-  /** The session, or the question, that it is about. */
+  /** The id of the session, or of the permission request, that it is about. */
   readonly about?: string;
 };
 
-const newsIn = (payload: string): News | undefined => {
+const parseNotification = (payload: string): ClusterNotification | undefined => {
   try {
-    const given: unknown = JSON.parse(payload);
-    if (!isRecord(given) || typeof given.from !== 'string') return undefined;
-    const kind = KINDS.find((one) => one === given.kind);
+    const message: unknown = JSON.parse(payload);
+    if (!isRecord(message) || typeof message.from !== 'string') return undefined;
+    const kind = KINDS.find((one) => one === message.kind);
     if (kind === undefined) return undefined;
-    return { kind, from: given.from, ...(typeof given.about === 'string' ? { about: given.about } : {}) };
+    return { kind, from: message.from, ...(typeof message.about === 'string' ? { about: message.about } : {}) };
   } catch {
     return undefined;
   }
 };
 
-export type NewsChannel = {
-  readonly tell: (news: News) => Promise<void>;
-  /** Listens on a connection of its own. Called again it does so on a fresh one. */
-  readonly listen: (onNews: (news: News) => void) => void;
+export type NotificationChannel = {
+  readonly publish: (notification: ClusterNotification) => Promise<void>;
+  /** Listens on a dedicated connection. A second call replaces it with a new one. */
+  readonly listen: (onNotification: (notification: ClusterNotification) => void) => void;
   readonly close: () => Promise<void>;
 };
 
-/** The channel of one schema. */
-export const createNews = ({ schema, ask, connectAnew }: PostgresLink): NewsChannel => {
-  let ears: Sql | undefined;
+/** The notification channel of one schema. */
+export const createNotificationChannel = ({
+  schema,
+  query,
+  openDedicatedClient,
+}: PostgresConnection): NotificationChannel => {
+  let listener: Sql | undefined;
   const close = async (): Promise<void> => {
-    const closing = ears;
-    ears = undefined;
+    const closing = listener;
+    listener = undefined;
     await closing?.end({ timeout: 0 }).catch(() => {});
   };
   return {
-    async tell(news) {
-      await ask((sql) => sql`SELECT pg_notify(${schema}, ${JSON.stringify(news)})`);
+    async publish(notification) {
+      await query((sql) => sql`SELECT pg_notify(${schema}, ${JSON.stringify(notification)})`);
     },
-    listen(onNews) {
-      // The driver gives up listening when the database is away for longer than a moment.
+    listen(onNotification) {
+      // The driver stops listening when the database is unavailable for longer than a moment.
       void close();
-      ears = connectAnew();
-      const heard = (payload: string): void => {
-        const news = newsIn(payload);
-        if (news !== undefined) onNews(news);
+      listener = openDedicatedClient();
+      const onPayload = (payload: string): void => {
+        const notification = parseNotification(payload);
+        if (notification !== undefined) onNotification(notification);
       };
-      ears.listen(schema, heard).catch(() => {});
+      listener.listen(schema, onPayload).catch(() => {});
     },
     close,
   };

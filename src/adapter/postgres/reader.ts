@@ -1,27 +1,26 @@
 import type { SessionReader } from '../../agent/session/list.ts';
-import { textIn } from '../stored-rows.ts';
-import { openPostgres, type PostgresPlace, type Sql } from './connection.ts';
-import { databaseProblem } from './errors.ts';
+import { columnText, databaseConfigError } from '../sql-store.ts';
+import { openPostgres, type PostgresOptions, type Sql } from './connection.ts';
 import { createPostgresReads } from './reads.ts';
-import { MIGRATIONS } from './schema.ts';
+import { POSTGRES_MIGRATIONS } from './schema.ts';
 
-const UNUSED = 'expected a database that a server of this release has used';
+const NOT_THIS_RELEASE = 'expected a database that a server of this release has used';
 
-const refuseOther = async (sql: Sql, schema: string): Promise<void> => {
+const refuseOtherVersion = async (sql: Sql, schema: string): Promise<void> => {
   const [held] = await sql`SELECT to_regclass(${`${schema}.migration`}) IS NOT NULL AS is_there`;
-  if (held?.is_there !== true) throw databaseProblem(UNUSED);
+  if (held?.is_there !== true) throw databaseConfigError(NOT_THIS_RELEASE);
   const [row] = await sql`SELECT max(version)::int AS version FROM migration`;
-  if (row?.version !== MIGRATIONS.length) throw databaseProblem(UNUSED);
+  if (row?.version !== POSTGRES_MIGRATIONS.length) throw databaseConfigError(NOT_THIS_RELEASE);
 };
 
 /**
- * Reads a store beside the servers that share it: takes no place among them, and makes or changes nothing. Whatever is wrong
- * with the database is a `ConfigError`.
+ * Opens a store for reading, beside the servers that share it. Does not join their cluster, and changes nothing. Throws a
+ * `ConfigError` when the database cannot be used.
  */
-export const openPostgresReader = async (place: PostgresPlace): Promise<SessionReader> => {
-  const link = await openPostgres({ ...place, connections: 2 }, refuseOther);
+export const openPostgresReader = async (place: PostgresOptions): Promise<SessionReader> => {
+  const connection = await openPostgres({ ...place, connections: 2 }, refuseOtherVersion);
   const { session, sessions, sessionOutlines, outline, message, output, unfinished } = createPostgresReads(
-    link,
+    connection,
     (part) => part,
   );
   return {
@@ -33,10 +32,10 @@ export const openPostgresReader = async (place: PostgresPlace): Promise<SessionR
     output,
     unfinished,
     async busy(sessionIDs) {
-      const rows = await link.ask((sql) => sql`SELECT DISTINCT session_id FROM ticket`);
-      const held = new Set(rows.map((row) => textIn(row, 'session_id')));
+      const rows = await connection.query((sql) => sql`SELECT DISTINCT session_id FROM ticket`);
+      const held = new Set(rows.map((row) => columnText(row, 'session_id')));
       return sessionIDs.filter((id) => held.has(id));
     },
-    close: link.close,
+    close: connection.close,
   };
 };

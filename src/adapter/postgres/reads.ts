@@ -10,46 +10,44 @@ import type {
   Sized,
   Told,
 } from '../../agent/store/store.ts';
-import { directoryIn, draftIn, messageIn, outputIn, partIn, type Row, sessionIn, textIn } from '../stored-rows.ts';
-import type { PostgresLink, Sql } from './connection.ts';
+import {
+  columnText,
+  rowToEvent,
+  rowToEventSpan,
+  rowToMessage,
+  rowToOutput,
+  rowToPart,
+  rowToSession,
+  rowToSessionOutline,
+  rowToSizedMessage,
+  type StoredRow,
+} from '../sql-store.ts';
+import type { PostgresConnection, Sql } from './connection.ts';
 
-/** The driver gives every column as a text. */
-export const sessionOutlineIn = (row: Row): SessionOutline => ({
-  id: textIn(row, 'id'),
-  ...(row.parent_id === null ? {} : { parentID: textIn(row, 'parent_id') }),
-  updatedMs: Number(textIn(row, 'updated')),
-});
+/** Events of one query: some of them hold long texts. */
+const EVENTS_PER_QUERY = 200;
 
-/** An event with its id and its directory. */
-export const eventIn = (row: Row): PlacedEvent => ({
-  directory: directoryIn(row),
-  event: { ...draftIn(row), id: textIn(row, 'id') },
-});
-
-/** Events of one trip: some of them hold long texts. */
-const EVENTS_AT_ONCE = 200;
-
-/** Rows of messages with one part each, as messages. Both stand in their order. */
-const toldIn = (rows: readonly Row[], newest: (part: Part) => Part): readonly Told[] =>
-  [...Map.groupBy(rows, (row) => textIn(row, 'id')).values()].flatMap((group) => {
+/** Messages from rows of one part each. The rows are in the order of messages and of their parts. */
+const toStoredMessages = (rows: readonly StoredRow[], newest: (part: Part) => Part): readonly Told[] =>
+  [...Map.groupBy(rows, (row) => columnText(row, 'id')).values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
     return [
       {
-        info: messageIn(first),
-        parts: group.flatMap((row) => (row.part === null ? [] : [newest(partIn(row, 'part'))])),
+        info: rowToMessage(first),
+        parts: group.flatMap((row) => (row.part === null ? [] : [newest(rowToPart(row, 'part'))])),
       },
     ];
   });
 
-/** An id that the database can hold. One that nothing has stays one that nothing has. */
+/** An id that PostgreSQL can store, which has no NUL and no lone surrogate. An id that does not exist still does not exist. */
 const asID = (id: string): string => id.toWellFormed().replaceAll('\0', '\ufffd');
 const asJson = (text: string): string => JSON.stringify(text);
-/** The driver takes no undefined; the database takes a null limit as none. */
+/** The driver takes no undefined. A null limit means none. */
 const limitOf = (limit: number | undefined): number | null => limit ?? null;
 
-/** Questions to the database. `newest` gives a part as it is now, when it grows faster than it is written. */
-export const createPostgresReads = ({ ask }: PostgresLink, newest: (part: Part) => Part) => {
+/** Queries of the store. `newest` returns the newest state of a part, which may be ahead of its row while it grows. */
+export const createPostgresReads = ({ query }: PostgresConnection, newest: (part: Part) => Part) => {
   const messagesBy = (sql: Sql, sessionID: string, { limit, beforeID }: MessagesAsked) => sql`
     SELECT asked.id, asked.data, part.data AS part FROM (
       SELECT id, data FROM message WHERE session_id = ${asID(sessionID)}
@@ -62,12 +60,12 @@ export const createPostgresReads = ({ ask }: PostgresLink, newest: (part: Part) 
     ORDER BY id LIMIT ${limit}`;
   return {
     session: async (id: string): Promise<Session | undefined> => {
-      const [row] = await ask((sql) => sql`SELECT data FROM session WHERE id = ${asID(id)} AND NOT is_hidden`);
-      return row === undefined ? undefined : sessionIn(row);
+      const [row] = await query((sql) => sql`SELECT data FROM session WHERE id = ${asID(id)} AND NOT is_hidden`);
+      return row === undefined ? undefined : rowToSession(row);
     },
     sessions: async (asked: SessionsAsked): Promise<readonly Session[]> => {
       const { directory, parentID, areRoots, search, updatedSince, limit } = asked;
-      const rows = await ask(
+      const rows = await query(
         (sql) => sql`
           SELECT data FROM session WHERE NOT is_hidden
             ${directory === undefined ? sql`` : sql`AND directory = ${asJson(directory)}`}
@@ -77,19 +75,19 @@ export const createPostgresReads = ({ ask }: PostgresLink, newest: (part: Part) 
             ${updatedSince === undefined ? sql`` : sql`AND updated >= ${updatedSince}`}
           ORDER BY updated DESC, id LIMIT ${limitOf(limit)}`,
       );
-      return rows.map(sessionIn);
+      return rows.map(rowToSession);
     },
     sessionOutlines: async (): Promise<readonly SessionOutline[]> => {
-      const rows = await ask(
+      const rows = await query(
         (sql) => sql`
           SELECT id, parent_id, updated::text AS updated FROM session WHERE NOT is_hidden ORDER BY updated DESC, id`,
       );
-      return rows.map(sessionOutlineIn);
+      return rows.map(rowToSessionOutline);
     },
     messages: async (sessionID: string, asked: MessagesAsked): Promise<readonly Told[]> =>
-      toldIn(await ask((sql) => messagesBy(sql, sessionID, asked)), newest),
+      toStoredMessages(await query((sql) => messagesBy(sql, sessionID, asked)), newest),
     outline: async (sessionID: string, { limit, beforeID }: MessagesAsked): Promise<readonly Sized[]> => {
-      const rows = await ask(
+      const rows = await query(
         (sql) => sql`
           SELECT id, (octet_length(data) + coalesce((
             SELECT sum(octet_length(part.data)) FROM part WHERE part.message_id = message.id
@@ -97,32 +95,32 @@ export const createPostgresReads = ({ ask }: PostgresLink, newest: (part: Part) 
             ${beforeID === undefined ? sql`` : sql`AND id < ${asID(beforeID)}`}
           ORDER BY id DESC LIMIT ${limitOf(limit)}`,
       );
-      return rows.map((row) => ({ id: textIn(row, 'id'), bytes: Number(textIn(row, 'bytes')) })).reverse();
+      return rows.map(rowToSizedMessage).reverse();
     },
     message: async (sessionID: string, messageID: string): Promise<Told | undefined> => {
-      const rows = await ask(
+      const rows = await query(
         (sql) => sql`
           SELECT message.id, message.data, part.data AS part
           FROM message LEFT JOIN part ON part.message_id = message.id
           WHERE message.id = ${asID(messageID)} AND message.session_id = ${asID(sessionID)} ORDER BY part.id`,
       );
-      return toldIn(rows, newest)[0];
+      return toStoredMessages(rows, newest)[0];
     },
     output: async (sessionID: string, partID: string): Promise<string | undefined> => {
-      const [row] = await ask(
+      const [row] = await query(
         (sql) => sql`SELECT data FROM output WHERE part_id = ${asID(partID)} AND session_id = ${asID(sessionID)}`,
       );
-      return row === undefined ? undefined : outputIn(row);
+      return row === undefined ? undefined : rowToOutput(row);
     },
     unfinished: async (): Promise<readonly Told[]> => {
-      const rows = await ask(
+      const rows = await query(
         (sql) => sql`
           SELECT message.id, message.data, part.data AS part
           FROM message JOIN session ON session.id = message.session_id AND NOT session.is_hidden
           LEFT JOIN part ON part.message_id = message.id
           WHERE message.is_unfinished ORDER BY message.id, part.id`,
       );
-      return toldIn(rows, newest);
+      return toStoredMessages(rows, newest);
     },
     async events(asked: EventsAsked): Promise<readonly PlacedEvent[]> {
       const { limit, limitBytes = Number.POSITIVE_INFINITY } = asked;
@@ -130,39 +128,39 @@ export const createPostgresReads = ({ ask }: PostgresLink, newest: (part: Part) 
       let bytes = 0;
       let afterID = asked.afterID;
       while (page.length < limit) {
-        const count = Math.min(EVENTS_AT_ONCE, limit - page.length);
+        const count = Math.min(EVENTS_PER_QUERY, limit - page.length);
         const from = { ...asked, afterID };
-        const rows = await ask((sql) => eventPage(sql, from, count));
+        const rows = await query((sql) => eventPage(sql, from, count));
         for (const row of rows) {
-          page.push(eventIn(row));
-          bytes += textIn(row, 'data').length;
+          page.push(rowToEvent(row));
+          bytes += columnText(row, 'data').length;
           if (bytes >= limitBytes) return page;
         }
         if (rows.length < count) return page;
-        afterID = textIn(rows.at(-1), 'id');
+        afterID = columnText(rows.at(-1), 'id');
       }
       return page;
     },
     async eventSpan(): Promise<EventSpan> {
-      const [row] = await ask(
+      const [row] = await query(
         (sql) => sql`
           SELECT coalesce((SELECT min(id) FROM event), '') AS oldest, forgotten, newest FROM event_mark`,
       );
-      return { oldest: textIn(row, 'oldest'), forgotten: textIn(row, 'forgotten'), newest: textIn(row, 'newest') };
+      return rowToEventSpan(row);
     },
   };
 };
 
-/** Begun sessions are given up after a day. */
-const GIVEN_UP = '1 day';
+/** Sessions that were begun and never completed are deleted after this time. */
+const ABANDONED_AFTER = '1 day';
 
-/** Forgets all but the newest events, by their number and by their bytes, and sessions whose making was given up. */
-export const prune = async (
+/** Deletes all but the newest events, limited by number and by bytes, and sessions that were begun and never completed. */
+export const pruneEvents = async (
   sql: Sql,
   { keep, limitBytes }: { readonly keep: number; readonly limitBytes: number },
 ): Promise<void> => {
   await sql.begin(async (within) => {
-    // As every commit does: the newest id must be known before any go.
+    // Locked as by every commit: the newest id must be recorded before events are deleted.
     await within`SELECT 1 FROM event_mark FOR UPDATE`;
     const [last] = await within`
       SELECT max(id) AS id FROM (
@@ -173,6 +171,6 @@ export const prune = async (
       await within`UPDATE event_mark SET forgotten = greatest(forgotten, ${last.id} COLLATE "C")`;
       await within`DELETE FROM event WHERE id <= ${last.id}`;
     }
-    await within`DELETE FROM session WHERE is_hidden AND begun_at < now() - ${GIVEN_UP}::interval`;
+    await within`DELETE FROM session WHERE is_hidden AND begun_at < now() - ${ABANDONED_AFTER}::interval`;
   });
 };

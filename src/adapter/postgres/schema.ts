@@ -1,9 +1,9 @@
 import { COMMIT_TASKS } from './commit-function.ts';
 
-/** Ids are compared by their bytes everywhere: they stand in the order of time then. */
+/** Ids are compared byte by byte, which is the order of their creation. */
 const ID = 'text COLLATE "C"';
 
-/** Tickets of a session are given out one after another: whoever finds none before it may begin. */
+/** Tickets of a session are created one after another: the lock makes `seq` their order. The oldest ticket holds the session. */
 const TAKE_TICKET = `
   CREATE FUNCTION take_ticket(in_session text, own_id text) RETURNS bigint LANGUAGE plpgsql AS $$
   DECLARE
@@ -22,7 +22,7 @@ const FIRST = `
     parent_id ${ID},
     folded_title text NOT NULL,
     updated bigint NOT NULL,
-    is_hidden boolean NOT NULL, -- only begun
+    is_hidden boolean NOT NULL, -- begun, not completed
     begun_at timestamptz NOT NULL DEFAULT now(),
     data text NOT NULL
   );
@@ -58,16 +58,16 @@ const FIRST = `
   -- Every commit locks its one row: ids of events then come in the order in which they can be seen.
   CREATE TABLE event_mark (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    newest ${ID} NOT NULL DEFAULT '', -- ids go on after it even when no event is left
-    forgotten ${ID} NOT NULL DEFAULT '' -- the newest that went for its age, and not with its session
+    newest ${ID} NOT NULL DEFAULT '', -- later ids are greater, even when no event is left
+    forgotten ${ID} NOT NULL DEFAULT '' -- the newest that was deleted for its age, not with its session
   );
   INSERT INTO event_mark DEFAULT VALUES;
 
-  -- Servers that are alive. What hangs on one goes with it.
+  -- Servers that are alive. Deleting one deletes its tickets and requests.
   CREATE TABLE server (
     id ${ID} PRIMARY KEY,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    batch bigint NOT NULL DEFAULT 0, -- its last group of commits, and what it was told of it
+    batch bigint NOT NULL DEFAULT 0, -- its last group of commits, and the reply to it
     result text
   );
   CREATE TABLE ticket (
@@ -92,5 +92,5 @@ const FIRST = `
   ${TAKE_TICKET}
 `;
 
-/** What brings a schema from version n to n + 1, at place n. Released ones are never changed. */
-export const MIGRATIONS: readonly string[] = [FIRST];
+/** The migration from version n to n + 1, at index n. What a released one does is never changed. */
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST];

@@ -1,51 +1,36 @@
-import { closeSync, openSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
-import { isThere, makeDirectory } from '../node/files.ts';
-import { asDatabaseProblem, databaseProblem } from './errors.ts';
-import { migrate, refuseForeign } from './schema.ts';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** The whole process stands still while it waits for another one, so not for long. */
+/** How long SQLite itself waits for another process. Short, because the whole process stands still meanwhile. */
 export const BUSY_MS = 2000;
 
-/**
- * Makes the file for its owner alone: SQLite itself would let everyone read it. One that is there is not even opened,
- * since closing it would take away every lock that this process holds on it.
- */
-const makeFile = (path: string): void => {
-  makeDirectory(dirname(path));
+/** A transaction reads one state of the database. Only an `IMMEDIATE` one may write. */
+type TransactionKind = 'DEFERRED' | 'IMMEDIATE';
+
+/** Runs `body` in a transaction: commits when it returns, rolls back when it throws. */
+export const inTransaction = <T>(database: DatabaseSync, kind: TransactionKind, body: () => T): T => {
+  database.exec(`BEGIN ${kind}`);
   try {
-    closeSync(openSync(path, 'wx', 0o600));
+    const value = body();
+    database.exec('COMMIT');
+    return value;
   } catch (error) {
-    if (!isThere(error)) throw error;
+    try {
+      database.exec('ROLLBACK');
+    } catch {
+      // An error such as a full disk has ended the transaction already, and says why.
+    }
+    throw error;
   }
 };
 
-const prepareDatabase = (database: DatabaseSync): void => {
-  database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-  refuseForeign(database);
-  const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
-  if (mode !== 'wal') throw databaseProblem('expected a file on a local file system (no write-ahead log is possible)');
-  // What is committed survives a power cut.
-  database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-  migrate(database);
-};
+/** Prepares SQL, each text once. */
+export type Statements = (sql: string) => StatementSync;
 
-/**
- * Opens a file as a database of the newest version, and makes it and its directory when they are not there. Whatever is
- * wrong with it is a `ConfigError`. Asks for SQLite only now: older Nodes have none, and are to be told so first.
- */
-export const openDatabase = async (file: string): Promise<DatabaseSync> => {
-  const { DatabaseSync } = await import('node:sqlite');
-  const path = resolve(file);
-  let database: DatabaseSync | undefined;
-  try {
-    makeFile(path);
-    database = new DatabaseSync(path);
-    prepareDatabase(database);
-    return database;
-  } catch (error) {
-    database?.close();
-    throw asDatabaseProblem(error);
-  }
+export const createStatementCache = (database: DatabaseSync): Statements => {
+  const prepared = new Map<string, StatementSync>();
+  return (sql) => {
+    const known = prepared.get(sql) ?? database.prepare(sql);
+    prepared.set(sql, known);
+    return known;
+  };
 };

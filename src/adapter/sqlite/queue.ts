@@ -1,51 +1,51 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { BUSY_MS } from './database.ts';
-import { inTransaction, isBusy } from './errors.ts';
+import { BUSY_MS, inTransaction } from './database.ts';
+import { isBusy } from './errors.ts';
 
-/** How long a group rests before it is tried again, when another process is writing. */
-const AGAIN_AFTER_MS = 10;
+/** The pause before a group is retried when another process is writing. */
+const RETRY_AFTER_MS = 10;
 
-export type WriteQueue = {
-  /** Runs `task` in the order of asking, and settles once what it did is on the disk. */
+type WriteQueue = {
+  /** Runs tasks in the order of the calls. Settles once the task's writes are on the disk. */
   readonly add: <T>(task: () => T) => Promise<T>;
-  /** Does now what was asked for so far. What cannot be done now fails. */
+  /** Runs all waiting tasks now. Tasks that cannot run now fail. */
   readonly finish: () => void;
 };
 
-type Waiting = {
-  /** Does the task, and gives what is to be told once the group is on the disk. */
+type PendingWrite = {
+  /** Runs the task, and returns the function that settles its promise once the group is on the disk. */
   readonly run: () => () => void;
   readonly fail: (error: unknown) => void;
 };
 
 /**
- * Writes that are asked for in one turn of the event loop go to the disk together: the wait for the disk, of which all of
- * the cost consists, is then for all of them one. A task that throws is undone alone; when the disk fails, all fail. While
- * another process writes they wait their turn, for `busyLimitMs` at most, and nothing stands still meanwhile.
+ * Groups the writes of one turn of the event loop into one transaction: waiting for the disk is nearly all of their cost. A
+ * task that throws is rolled back alone; when the disk fails, all of them fail. While another process writes, the group waits
+ * for at most `busyLimitMs`, without blocking the event loop.
  */
 export const createWriteQueue = (database: DatabaseSync, busyLimitMs: number): WriteQueue => {
   const mark = database.prepare('SAVEPOINT task');
   const undo = database.prepare('ROLLBACK TO task');
   const release = database.prepare('RELEASE task');
-  let waiting: Waiting[] = [];
+  let waiting: PendingWrite[] = [];
   let busySinceMs: number | undefined;
 
-  const undoTask = (error: unknown): void => {
+  const undoFailedTask = (error: unknown): void => {
     try {
       undo.run();
       release.run();
     } catch {
-      // The transaction is gone, and the tasks before this one with it.
+      // The transaction has ended, and the earlier tasks are rolled back with it.
       throw error;
     }
   };
-  const isToWait = (error: unknown): boolean => {
+  const canWait = (error: unknown): boolean => {
     if (!isBusy(error)) return false;
     busySinceMs ??= performance.now();
     return performance.now() - busySinceMs < busyLimitMs;
   };
-  /** Waits for nobody: SQLite itself would hold up the whole process. */
-  const atOnce = <T>(work: () => T): T => {
+  /** Without SQLite's own waiting, which would block the whole process. */
+  const withoutWaiting = <T>(work: () => T): T => {
     database.exec('PRAGMA busy_timeout = 0');
     try {
       return work();
@@ -59,14 +59,14 @@ export const createWriteQueue = (database: DatabaseSync, busyLimitMs: number): W
     if (group.length === 0) return;
     const work = () => inTransaction(database, 'IMMEDIATE', () => group.map(({ run }) => run()));
     try {
-      const tellings = isLast ? work() : atOnce(work);
+      const settlers = isLast ? work() : withoutWaiting(work);
       busySinceMs = undefined;
-      for (const tell of tellings) tell();
+      for (const settle of settlers) settle();
     } catch (error) {
-      if (!isLast && isToWait(error)) {
-        // Nothing of it was done. Whoever comes meanwhile stands behind.
+      if (!isLast && canWait(error)) {
+        // Nothing was written. Tasks that are added meanwhile run after these.
         waiting = group;
-        setTimeout(flush, AGAIN_AFTER_MS, false);
+        setTimeout(flush, RETRY_AFTER_MS, false);
         return;
       }
       busySinceMs = undefined;
@@ -76,7 +76,7 @@ export const createWriteQueue = (database: DatabaseSync, busyLimitMs: number): W
   return {
     add: (task) =>
       new Promise((resolve, reject) => {
-        // After the turn's other events: several sessions that speak at once are then one group.
+        // Runs after the other events of this turn of the event loop, so that several sessions share one group.
         if (waiting.length === 0) setImmediate(flush, false);
         const run = () => {
           mark.run();
@@ -84,7 +84,7 @@ export const createWriteQueue = (database: DatabaseSync, busyLimitMs: number): W
           try {
             value = task();
           } catch (error) {
-            undoTask(error);
+            undoFailedTask(error);
             return () => reject(error);
           }
           release.run();

@@ -2,39 +2,39 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { SessionReader } from '../../agent/session/list.ts';
-import { BUSY_MS } from './database.ts';
-import { asDatabaseProblem, databaseProblem, inTransaction } from './errors.ts';
-import { createSqliteReads, createStatements } from './reads.ts';
-
-import { MIGRATIONS, refuseForeign } from './schema.ts';
+import { databaseConfigError } from '../sql-store.ts';
+import { BUSY_MS, createStatementCache, inTransaction } from './database.ts';
+import { explainSqliteError } from './errors.ts';
+import { createSqliteReads } from './reads.ts';
+import { refuseForeign, SQLITE_MIGRATIONS } from './schema.ts';
 
 const prepareReader = (database: DatabaseSync): void => {
   database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
   refuseForeign(database);
   const version = database.prepare('PRAGMA user_version').get()?.user_version;
-  if (version !== MIGRATIONS.length)
-    throw databaseProblem('expected a database that a server of this release has used');
+  if (version !== SQLITE_MIGRATIONS.length)
+    throw databaseConfigError('expected a database that a server of this release has used');
 };
 
 /**
- * Opens the file of a store for reading alone, beside the server that writes it: nothing is made, migrated or waited for,
- * and nothing is held between two questions, so that the server can put away what it has written. Whatever is wrong with the
- * file is a `ConfigError`.
+ * Opens the file of a store read-only, beside the server that writes it. Creates and migrates nothing, and holds no lock
+ * between two reads, so that the server can checkpoint its write-ahead log. Throws a `ConfigError` when the file cannot be
+ * used.
  */
 export const openSqliteReader = async (file: string): Promise<SessionReader> => {
   const { DatabaseSync } = await import('node:sqlite');
   const path = resolve(file);
-  if (!existsSync(path)) throw databaseProblem('expected a file that is there');
+  if (!existsSync(path)) throw databaseConfigError('expected a file that is there');
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { readOnly: true });
     prepareReader(database);
   } catch (error) {
     database?.close();
-    throw asDatabaseProblem(error);
+    throw explainSqliteError(error);
   }
   const opened = database;
-  const reads = createSqliteReads(createStatements(opened));
+  const reads = createSqliteReads(createStatementCache(opened));
   return {
     session: async (id) => reads.session(id),
     sessions: async (asked) => reads.sessions(asked),
@@ -44,7 +44,7 @@ export const openSqliteReader = async (file: string): Promise<SessionReader> => 
       inTransaction(opened, 'DEFERRED', () => reads.message(sessionID, messageID)),
     output: async (sessionID, partID) => reads.output(sessionID, partID),
     unfinished: async () => inTransaction(opened, 'DEFERRED', () => reads.unfinished()),
-    // Which server has the file, and what waits there, is not in it.
+    // The file does not say which sessions a server works on.
     busy: async () => [],
     close: async () => opened.close(),
   };

@@ -1,11 +1,16 @@
+import { closeSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { databaseProblem, inTransaction } from './errors.ts';
+import { isThere, makeDirectory } from '../node/files.ts';
+import { databaseConfigError } from '../sql-store.ts';
+import { BUSY_MS, inTransaction } from './database.ts';
+import { explainSqliteError } from './errors.ts';
 
-/** Stands in the header of the file and says whose database it is: `Gate`. */
-const APPLICATION = 0x47617465;
+/** In the header of the file: marks it as a database of the agent server (`Gate`). */
+const APPLICATION_ID = 0x47617465;
 
 const FIRST = `
-  PRAGMA application_id = ${APPLICATION};
+  PRAGMA application_id = ${APPLICATION_ID};
   CREATE TABLE session (
     id TEXT PRIMARY KEY,
     directory TEXT NOT NULL, -- as JSON, like the data, so that every JavaScript text comes back as it was
@@ -46,7 +51,10 @@ const FIRST = `
   ) STRICT;
 `;
 
-/** Events of the first version are forgotten, which clients are told: some of them hold whole files, and some of them outlived their sessions. */
+/**
+ * Deletes the events of the first version: some hold whole files, and some outlived their sessions. `forgotten` makes the
+ * server report that to clients.
+ */
 const SECOND = `
   ALTER TABLE session ADD COLUMN is_hidden INTEGER NOT NULL DEFAULT 0; -- only begun; its time of update is the beginning
   CREATE INDEX session_hidden ON session (updated) WHERE is_hidden = 1;
@@ -69,36 +77,79 @@ const SECOND = `
   CREATE INDEX event_by_session ON event (session_id) WHERE session_id IS NOT NULL;
 `;
 
-/** What brings a database from version n to n + 1, at place n. Released ones are never changed. */
-export const MIGRATIONS: readonly string[] = [FIRST, SECOND];
+/** The migration from version n to n + 1, at index n. Released ones are never changed. */
+export const SQLITE_MIGRATIONS: readonly string[] = [FIRST, SECOND];
 
-const numberIn = (database: DatabaseSync, sql: string): number =>
+const readNumber = (database: DatabaseSync, sql: string): number =>
   Number(Object.values(database.prepare(sql).get() ?? {})[0]);
 
-/** Refuses a database that some other program made, before anything is written to it. */
+/** Throws a `ConfigError` for a database of another program, before anything is written to it. */
 export const refuseForeign = (database: DatabaseSync): void => {
-  const application = numberIn(database, 'PRAGMA application_id');
-  const isEmpty = numberIn(database, 'SELECT count(*) FROM sqlite_schema') === 0;
-  if (application !== APPLICATION && !(application === 0 && isEmpty))
-    throw databaseProblem('expected a database of the agent server, and this one belongs to something else');
+  const application = readNumber(database, 'PRAGMA application_id');
+  const isEmpty = readNumber(database, 'SELECT count(*) FROM sqlite_schema') === 0;
+  if (application !== APPLICATION_ID && !(application === 0 && isEmpty))
+    throw databaseConfigError('expected a database of the agent server, and this one belongs to something else');
 };
 
-/** Takes one step towards the newest version, if there is one to take. Whoever shares the file sees it whole or not at all. */
+/** Runs the next migration, if there is one. Other processes see it completely or not at all. */
 const migrateOnce = (database: DatabaseSync, migrations: readonly string[]): boolean =>
   inTransaction(database, 'IMMEDIATE', () => {
-    const version = numberIn(database, 'PRAGMA user_version');
+    const version = readNumber(database, 'PRAGMA user_version');
     if (version > migrations.length) {
       const versions = `it has version ${version}, and this program knows ${migrations.length}`;
-      throw databaseProblem(`expected a database that no newer release has written; ${versions}`);
+      throw databaseConfigError(`expected a database that no newer release has written; ${versions}`);
     }
     const step = migrations[version];
     if (step !== undefined) database.exec(step);
-    // Written even when nothing changes: a file that cannot be written to is to be noticed now.
+    // Written even when nothing changes, so that a read-only file fails now.
     database.exec(`PRAGMA user_version = ${step === undefined ? version : version + 1}`);
     return step !== undefined;
   });
 
-/** Brings a database to the newest version, each step in a transaction of its own. A newer one is refused. */
-export const migrate = (database: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void => {
+/** Migrates a database to the newest version, one transaction a step. Throws a `ConfigError` for a newer one. */
+export const migrateSqlite = (database: DatabaseSync, migrations: readonly string[] = SQLITE_MIGRATIONS): void => {
   while (migrateOnce(database, migrations));
+};
+
+/**
+ * Creates the file with access for its owner only: SQLite itself would let everyone read it. An existing file is not even
+ * opened, because closing it would release every lock that this process holds on it.
+ */
+const makeFile = (path: string): void => {
+  makeDirectory(dirname(path));
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (!isThere(error)) throw error;
+  }
+};
+
+const prepareDatabase = (database: DatabaseSync): void => {
+  database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  refuseForeign(database);
+  const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
+  if (mode !== 'wal')
+    throw databaseConfigError('expected a file on a local file system (no write-ahead log is possible)');
+  // FULL: what is committed survives a power cut.
+  database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  migrateSqlite(database);
+};
+
+/**
+ * Opens a file as a database of the newest version. Creates it and its directory if they are missing. Throws a `ConfigError`
+ * when it cannot be used. SQLite is imported only here: older versions of Node have none, and must get their own error first.
+ */
+export const openDatabase = async (file: string): Promise<DatabaseSync> => {
+  const { DatabaseSync } = await import('node:sqlite');
+  const path = resolve(file);
+  let database: DatabaseSync | undefined;
+  try {
+    makeFile(path);
+    database = new DatabaseSync(path);
+    prepareDatabase(database);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw explainSqliteError(error);
+  }
 };

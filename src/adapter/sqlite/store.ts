@@ -1,51 +1,51 @@
 import type { Ids } from '../../agent/protocol/ids.ts';
 import type { Sized, Store, Told } from '../../agent/store/store.ts';
-import { createGrowing } from '../stored-rows.ts';
-import { openDatabase } from './database.ts';
-import { inTransaction } from './errors.ts';
+import { createGrowingParts } from '../sql-store.ts';
+import { createStatementCache, inTransaction } from './database.ts';
 import { createWriteQueue } from './queue.ts';
-import { createSqliteReads, createStatements } from './reads.ts';
+import { createSqliteReads } from './reads.ts';
+import { openDatabase } from './schema.ts';
 import { createSqliteWrites } from './writes.ts';
 
-/** The same messages in groups of about so many bytes. None is empty; a message that is larger has one of its own. */
-export const stretchesOf = (outline: readonly Sized[], limitBytes: number): readonly (readonly Sized[])[] => {
-  const stretches: Sized[][] = [];
+/** Splits messages into groups of about `limitBytes`. No group is empty; a larger message gets a group of its own. */
+const splitByBytes = (outline: readonly Sized[], limitBytes: number): readonly (readonly Sized[])[] => {
+  const groups: Sized[][] = [];
   let room = 0;
   for (const sized of outline) {
-    const last = stretches.at(-1);
+    const last = groups.at(-1);
     if (last !== undefined && sized.bytes <= room) last.push(sized);
     else {
-      stretches.push([sized]);
+      groups.push([sized]);
       room = limitBytes;
     }
     room -= sized.bytes;
   }
-  return stretches;
+  return groups;
 };
 
-export type SqliteStoreNeeds = {
-  /** A path. The file and its directory are made when they are not there, for their owner alone. */
+type SqliteStoreOptions = {
+  /** A path. If they are missing, the file and its directory are created, with access for their owner only. */
   readonly file: string;
   readonly ids: Ids;
-  /** Of events no more than this is kept, and at times an eighth of it more (256 MiB). */
+  /** The limit for stored events, exceeded by at most an eighth (256 MiB). */
   readonly eventLimitBytes?: number;
-  /** How long a commit may wait for another process that writes (10 s). Then it fails. */
+  /** How long a commit waits for another process that writes before it fails (10 s). */
   readonly busyLimitMs?: number;
-  /** Any clock that only goes on. */
+  /** A monotonic clock. */
   readonly nowMs?: () => number;
 };
 
 const EVENT_LIMIT_BYTES = 256 * 1024 * 1024;
-/** How old what the disk has of a growing part may be. */
+/** How old the stored state of a growing part may be. */
 const GROWING_EVERY_MS = 1000;
 const BUSY_LIMIT_MS = 10_000;
-/** How much of a session is read at a stretch: nothing else goes on meanwhile. */
-const STRETCH_BYTES = 4 * 1024 * 1024;
+/** How much of a session is read at once: reading blocks the event loop. */
+const GROUP_BYTES = 4 * 1024 * 1024;
 
 /**
- * A store in one SQLite file: what is committed survives a power cut. A `ConfigError` says what is wrong with the file. It
- * is meant for one server: a second process may read and write it too, and waits its turn, but no store hears of the
- * events that another one took, and a server that starts would take the answers of one that runs for abandoned.
+ * Opens a store in one SQLite file. What is committed survives a power cut. Throws a `ConfigError` when the file cannot be
+ * used. Meant for one server: a second process may read and write the file too, but neither is notified of the other's
+ * events, and a server that starts would treat the unfinished answers of a running one as abandoned.
  */
 export const openSqliteStore = async ({
   file,
@@ -53,55 +53,55 @@ export const openSqliteStore = async ({
   eventLimitBytes = EVENT_LIMIT_BYTES,
   busyLimitMs = BUSY_LIMIT_MS,
   nowMs = () => performance.now(),
-}: SqliteStoreNeeds): Promise<Store> => {
+}: SqliteStoreOptions): Promise<Store> => {
   const database = await openDatabase(file);
-  const statement = createStatements(database);
+  const statement = createStatementCache(database);
   const queue = createWriteQueue(database, busyLimitMs);
-  const growing = createGrowing(nowMs, GROWING_EVERY_MS);
+  const growing = createGrowingParts(nowMs, GROWING_EVERY_MS);
   const writes = createSqliteWrites({ statement, ids, eventLimitBytes });
   const reads = createSqliteReads(statement, growing.newest);
   let isClosed = false;
   const refuseWhenClosed = (): void => {
     if (isClosed) throw new Error('Cannot use the store: it is closed');
   };
-  /** What one statement reads is of one moment anyway. */
-  const read = async <T>(question: () => T): Promise<T> => {
+  /** For one statement, which reads a consistent state without a transaction. */
+  const read = async <T>(run: () => T): Promise<T> => {
     refuseWhenClosed();
-    return question();
+    return run();
   };
-  const readTogether = <T>(question: () => T): Promise<T> => read(() => inTransaction(database, 'DEFERRED', question));
+  const readInTransaction = <T>(run: () => T): Promise<T> => read(() => inTransaction(database, 'DEFERRED', run));
   return {
     async commit(changes, events) {
       refuseWhenClosed();
-      const spared = new Set(changes.filter(growing.isSpared));
+      const deferred = new Set(changes.filter(growing.isDeferred));
       const placed = await queue.add(() => {
-        for (const change of changes) writes.apply(change, spared.has(change));
+        for (const change of changes) writes.apply(change, deferred.has(change));
         return writes.addEvents(events);
       });
-      growing.keep(changes, spared);
+      growing.record(changes, deferred);
       return placed;
     },
     session: (id) => read(() => reads.session(id)),
     sessions: (asked) => read(() => reads.sessions(asked)),
     sessionOutlines: () => read(() => reads.sessionOutlines()),
     async messages(sessionID, asked = {}) {
-      const spanOf = (stretch: readonly Sized[]): readonly Told[] =>
-        reads.span(sessionID, stretch[0]?.id ?? '', stretch.at(-1)?.id ?? '');
-      // What is not very large is read at once, and of one moment.
-      const { told, further } = await readTogether(() => {
-        const [first = [], ...more] = stretchesOf(reads.outline(sessionID, asked), STRETCH_BYTES);
-        return { told: [...spanOf(first)], further: more };
+      const readGroup = (group: readonly Sized[]): readonly Told[] =>
+        reads.range(sessionID, group[0]?.id ?? '', group.at(-1)?.id ?? '');
+      // A session below the limit is read at once, in one consistent state.
+      const { messages, rest } = await readInTransaction(() => {
+        const [first = [], ...more] = splitByBytes(reads.outline(sessionID, asked), GROUP_BYTES);
+        return { messages: [...readGroup(first)], rest: more };
       });
-      for (const stretch of further) {
+      for (const group of rest) {
         await new Promise<void>((resolve) => void setImmediate(resolve));
-        told.push(...(await readTogether(() => spanOf(stretch))));
+        messages.push(...(await readInTransaction(() => readGroup(group))));
       }
-      return told;
+      return messages;
     },
     outline: (sessionID, asked = {}) => read(() => reads.outline(sessionID, asked)),
-    message: (sessionID, messageID) => readTogether(() => reads.message(sessionID, messageID)),
+    message: (sessionID, messageID) => readInTransaction(() => reads.message(sessionID, messageID)),
     output: (sessionID, partID) => read(() => reads.output(sessionID, partID)),
-    unfinished: () => readTogether(() => reads.unfinished()),
+    unfinished: () => readInTransaction(() => reads.unfinished()),
     events: (asked) => read(() => reads.events(asked)),
     eventSpan: () => read(() => reads.eventSpan()),
     async pruneEvents(keep) {
@@ -111,7 +111,7 @@ export const openSqliteStore = async ({
     async close() {
       if (isClosed) return;
       isClosed = true;
-      // What grew last is not on the disk yet.
+      // The newest state of growing parts is not on the disk yet.
       for (const part of growing.parts()) queue.add(() => writes.apply({ kind: 'part', part }, false)).catch(() => {});
       queue.finish();
       database.close();

@@ -1,14 +1,11 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../agent/protocol/ids.ts';
 import { isUnfinished, type Message, type Part, type Session } from '../../agent/protocol/types.ts';
-
 import { foldedTitle } from '../../agent/session/title-search.ts';
-
 import { OrphanError, StaleError } from '../../agent/store/errors.ts';
-
 import type { Change, PlacedEvent } from '../../agent/store/store.ts';
-import { textIn } from '../stored-rows.ts';
-import type { Statements } from './reads.ts';
+import { columnText } from '../sql-store.ts';
+import type { Statements } from './database.ts';
 
 const PUT_SESSION = `
   INSERT INTO session (id, directory, parent_id, folded_title, updated, data) VALUES (?, ?, ?, ?, ?, ?)
@@ -16,12 +13,12 @@ const PUT_SESSION = `
     folded_title = excluded.folded_title, updated = excluded.updated, data = excluded.data, is_hidden = 0`;
 const HAS_SESSION = 'SELECT 1 FROM session WHERE id = ? AND data = ? AND is_hidden = 0';
 const FORGET_BEGUN = 'DELETE FROM session WHERE id = ? AND is_hidden = 1';
-/** The time is that of the beginning, by which it is known when nobody goes on. */
+/** `updated` is the time of the beginning, by which an abandoned session is found. */
 const BEGIN_SESSION = `
   INSERT INTO session (id, directory, parent_id, folded_title, updated, data, is_hidden)
   VALUES (?, ?, ?, ?, unixepoch() * 1000, ?, 1) ON CONFLICT (id) DO NOTHING`;
 const FORGET_GIVEN_UP = 'DELETE FROM session WHERE is_hidden = 1 AND updated < (unixepoch() - 86400) * 1000';
-// These three change no row when what they belong to is not there, or when the id is taken elsewhere.
+// These change no row when the row that they belong to is missing, or when the id belongs to another one.
 const PUT_MESSAGE = `
   INSERT INTO message (id, session_id, is_unfinished, data) SELECT ?1, ?2, ?3, ?4
   WHERE EXISTS (SELECT 1 FROM session WHERE id = ?2)
@@ -45,7 +42,7 @@ const PUT_OUTPUT = `
   ON CONFLICT (part_id) DO UPDATE SET data = excluded.data`;
 const LAST_EVENT = "SELECT max(newest, coalesce((SELECT max(id) FROM event), '')) AS id FROM event_mark";
 const PUT_EVENT = 'INSERT INTO event (id, session_id, directory, data) VALUES (?, ?, ?, ?)';
-/** Before any go, so that no id is given twice. */
+/** Run before events are deleted, so that no id is given twice. */
 const MARK_NEWEST = "UPDATE event_mark SET newest = max(newest, coalesce((SELECT max(id) FROM event), ''))";
 const MARK_FORGOTTEN = 'UPDATE event_mark SET forgotten = max(forgotten, ?)';
 const OLDEST_TO_GO = 'SELECT id FROM event ORDER BY id DESC LIMIT 1 OFFSET ?';
@@ -54,30 +51,30 @@ const OVER_BYTES = `
     SELECT id, sum(octet_length(data)) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS bytes FROM event
   ) WHERE bytes > ? LIMIT 1`;
 
-/** How often the bytes of events are looked at while so many come in as may be kept. */
-const LOOKS = 8;
+/** How many times the bytes of events are checked while as many bytes are added as may be stored. */
+const CHECKS = 8;
 
-export type SqliteWrites = {
-  /** `isSpared`: a part that is there already is only looked for. */
-  readonly apply: (change: Change, isSpared: boolean) => void;
+type SqliteWrites = {
+  /** `isDeferred`: a part that is stored already is not written again. */
+  readonly apply: (change: Change, isDeferred: boolean) => void;
   readonly addEvents: (
     events: readonly { readonly directory: string; readonly draft: EventDraft }[],
   ) => readonly PlacedEvent[];
   readonly prune: (keep: number) => void;
 };
 
-export type SqliteWritesNeeds = {
+type SqliteWritesParts = {
   readonly statement: Statements;
   readonly ids: Ids;
-  /** Of events no more than this is kept, and at times an eighth of it more. */
+  /** The limit for stored events, exceeded by at most an eighth. */
   readonly eventLimitBytes: number;
 };
 
-/** What changes the database, each inside a transaction that the caller holds. */
-export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWritesNeeds): SqliteWrites => {
-  // What an earlier process has left is not known before it is looked at.
-  let unlookedBytes = eventLimitBytes;
-  const owned = (kind: OrphanError['kind'], sql: string, values: readonly (string | number | null)[]): void => {
+/** Writes of the store. The caller runs each of them in a transaction. */
+export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWritesParts): SqliteWrites => {
+  // The bytes that an earlier process has left are unknown until the first check.
+  let uncheckedBytes = eventLimitBytes;
+  const runOwned = (kind: OrphanError['kind'], sql: string, values: readonly (string | number | null)[]): void => {
     if (Number(statement(sql).run(...values).changes) === 0) throw new OrphanError(kind);
   };
   const putSession = (session: Session): void => {
@@ -93,7 +90,7 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
     const { id, directory, parentID, title } = session;
     statement(FORGET_BEGUN).run(id);
     const columns = [id, JSON.stringify(directory), parentID ?? null, foldedTitle(title), JSON.stringify(session)];
-    owned('session', BEGIN_SESSION, columns);
+    runOwned('session', BEGIN_SESSION, columns);
   };
   const removeSession = (sessionID: string): void => {
     statement(MARK_NEWEST).run();
@@ -101,7 +98,7 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
     statement('DELETE FROM session WHERE id = ?').run(sessionID);
   };
   const putMessage = (message: Message): void => {
-    owned('message', PUT_MESSAGE, [
+    runOwned('message', PUT_MESSAGE, [
       message.id,
       message.sessionID,
       Number(isUnfinished(message)),
@@ -109,19 +106,19 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
     ]);
   };
   const putPart = (part: Part): void =>
-    owned('part', PUT_PART, [part.id, part.messageID, part.sessionID, JSON.stringify(part)]);
+    runOwned('part', PUT_PART, [part.id, part.messageID, part.sessionID, JSON.stringify(part)]);
   const hasPart = ({ id, messageID, sessionID }: Part): boolean =>
     statement(HAS_PART).get(id, messageID, sessionID) !== undefined;
-  /** Forgets events up to one, itself among them. */
-  const forgetTo = (row: Readonly<Record<string, unknown>> | undefined): void => {
+  /** Deletes the events up to the one of this row, including it. */
+  const forgetUpTo = (row: Readonly<Record<string, unknown>> | undefined): void => {
     if (row === undefined) return;
-    const id = textIn(row, 'id');
+    const id = columnText(row, 'id');
     statement(MARK_NEWEST).run();
     statement(MARK_FORGOTTEN).run(id);
     statement('DELETE FROM event WHERE id <= ?').run(id);
   };
   return {
-    apply(change, isSpared) {
+    apply(change, isDeferred) {
       switch (change.kind) {
         case 'session':
           refuseStale(change);
@@ -146,10 +143,10 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
           statement(REMOVE_PARTS).run(change.sessionID, JSON.stringify(change.partIDs));
           break;
         case 'part':
-          if (!isSpared || !hasPart(change.part)) putPart(change.part);
+          if (!isDeferred || !hasPart(change.part)) putPart(change.part);
           break;
         case 'output':
-          owned('output', PUT_OUTPUT, [change.partID, change.sessionID, JSON.stringify(change.text)]);
+          runOwned('output', PUT_OUTPUT, [change.partID, change.sessionID, JSON.stringify(change.text)]);
           break;
         default:
           change satisfies never;
@@ -157,22 +154,22 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
     },
     addEvents(events) {
       if (events.length === 0) return [];
-      let last = textIn(statement(LAST_EVENT).get() ?? {}, 'id');
+      let last = columnText(statement(LAST_EVENT).get() ?? {}, 'id');
       const placed = events.map(({ directory, draft }) => {
         last = nextEventID(ids, last);
         const data = JSON.stringify(draft);
         statement(PUT_EVENT).run(last, sessionIDOf(draft) ?? null, JSON.stringify(directory), data);
-        unlookedBytes += data.length;
+        uncheckedBytes += data.length;
         return { directory, event: { ...draft, id: last } };
       });
-      if (unlookedBytes * LOOKS > eventLimitBytes) {
-        unlookedBytes = 0;
-        forgetTo(statement(OVER_BYTES).get(eventLimitBytes));
+      if (uncheckedBytes * CHECKS > eventLimitBytes) {
+        uncheckedBytes = 0;
+        forgetUpTo(statement(OVER_BYTES).get(eventLimitBytes));
       }
       return placed;
     },
     prune(keep) {
-      forgetTo(statement(OLDEST_TO_GO).get(keep));
+      forgetUpTo(statement(OLDEST_TO_GO).get(keep));
       statement(FORGET_GIVEN_UP).run();
     },
   };

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { PeerTimes } from '../../adapter/postgres/cluster.ts';
+import type { HeartbeatTimes } from '../../adapter/postgres/cluster.ts';
 import { openSqliteStore } from '../../adapter/sqlite/store.ts';
 import { newId } from '../../adapter/web/crypto.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
@@ -24,16 +24,16 @@ const BEATS = 3.5;
 /** A command is alive at every server, and takes none for dead: what lease they have it does not know. */
 const BESIDE = { beatMs: 500, aliveMs: 86_400_000 } as const;
 
-type SharedNeeds = Omit<AgentStoreNeeds, 'leaseMs'> & { readonly times: PeerTimes };
+type SharedNeeds = Omit<AgentStoreNeeds, 'leaseMs'> & { readonly times: HeartbeatTimes };
 
 const openShared = async (url: string, { ids, times, onTrouble }: SharedNeeds): Promise<AgentStore> => {
   // What a server with a file has no use for is loaded by those that have.
   const { openPostgres } = await import('../../adapter/postgres/connection.ts');
-  const { createPostgresPeers } = await import('../../adapter/postgres/cluster.ts');
+  const { createPostgresCluster: createPostgresPeers } = await import('../../adapter/postgres/cluster.ts');
   const { openPostgresStore } = await import('../../adapter/postgres/store.ts');
-  const link = await openPostgres({ url });
-  const shared = await openPostgresStore({ link, ids, newServerID: newId, aliveMs: times.aliveMs });
-  const peers = createPostgresPeers({ link, shared, times, onTrouble });
+  const connection = await openPostgres({ url });
+  const shared = await openPostgresStore({ connection: connection, ids, newServerID: newId, aliveMs: times.aliveMs });
+  const peers = createPostgresPeers({ connection: connection, shared, times, onError: onTrouble });
   return {
     store: shared.store,
     peers,

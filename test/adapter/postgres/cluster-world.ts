@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres, { type Sql } from 'postgres';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import { createPostgresPeers, type PeerTimes } from '../../../src/adapter/postgres/cluster.ts';
+import { createPostgresCluster, type HeartbeatTimes } from '../../../src/adapter/postgres/cluster.ts';
 import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
@@ -13,14 +13,14 @@ import { told } from '../../agent/store/samples.ts';
 import { dropSchema, startPostgres, type TestPostgres } from './world.ts';
 
 /** Short, so that a test sees a server die. */
-export const TIMES: PeerTimes = { beatMs: 150, aliveMs: 900 };
+export const TIMES: HeartbeatTimes = { beatMs: 150, aliveMs: 900 };
 const PATIENCE_MS = 25_000;
 
 /** A store and its peers, without the server above them. */
 export type Peer = Awaited<ReturnType<typeof openPeer>>;
 
 export type PeerGiven = {
-  readonly times?: PeerTimes;
+  readonly times?: HeartbeatTimes;
   readonly awayLimitMs?: number;
   readonly eventLimitBytes?: number;
   readonly connections?: number;
@@ -30,9 +30,9 @@ export type PeerGiven = {
 /** Opens one that has not begun to hear of the others. */
 export const openPeer = async (url: string, schema: string, given: PeerGiven = {}) => {
   const { times = TIMES, connections = 4, awayLimitMs, eventLimitBytes, answerLimitMs = 10_000 } = given;
-  const link = await openPostgres({ url, schema, connections, answerLimitMs });
+  const connection = await openPostgres({ url, schema, connections, queryLimitMs: answerLimitMs });
   const shared = await openPostgresStore({
-    link,
+    connection: connection,
     ids: createIds(systemClock, randomBytes),
     newServerID: newId,
     aliveMs: times.aliveMs,
@@ -40,17 +40,22 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
     ...(eventLimitBytes === undefined ? {} : { eventLimitBytes }),
   });
   const troubles: unknown[] = [];
-  const peers = createPostgresPeers({ link, shared, times, onTrouble: (error) => void troubles.push(error) });
-  const { store, seat } = shared;
+  const peers = createPostgresCluster({
+    connection: connection,
+    shared,
+    times,
+    onError: (error) => void troubles.push(error),
+  });
+  const { store, membership } = shared;
   /** Texts as they were told here: those of others as they are heard, own ones as they are answered. */
   const log: string[] = [];
   const aborts: string[] = [];
   let gone = 0;
   const note = (placed: readonly PlacedEvent[]): void => void log.push(...placed.map(({ event }) => textOf(event)));
   return {
-    link,
+    connection,
     store,
-    seat,
+    membership,
     ...peers,
     log,
     aborts,
@@ -79,7 +84,7 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
     /** Says nothing more to the database, as one that was killed. */
     async vanish(): Promise<void> {
       await peers.close();
-      await link.close();
+      await connection.close();
     },
   };
 };

@@ -1,7 +1,7 @@
 import postgres, { type Sql } from 'postgres';
 import * as assert from 'uvu/assert';
-import { migrate, openPostgres } from '../../../src/adapter/postgres/connection.ts';
-import { MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
+import { migratePostgres, openPostgres } from '../../../src/adapter/postgres/connection.ts';
+import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 
 import { ConfigError } from '../../../src/core/config.ts';
@@ -21,8 +21,13 @@ const asRoot = async <T>(body: (sql: Sql) => Promise<T>, url = database.url): Pr
   }
 };
 const openAt = async (url: string, schema: string) => {
-  const link = await openPostgres({ url, schema, connections: 2 });
-  return openPostgresStore({ link, ids: idsFrom(), newServerID: () => crypto.randomUUID(), aliveMs: 7000 });
+  const connection = await openPostgres({ url, schema, connections: 2 });
+  return openPostgresStore({
+    connection: connection,
+    ids: idsFrom(),
+    newServerID: () => crypto.randomUUID(),
+    aliveMs: 7000,
+  });
 };
 /** The one line of what is wrong, of which no word is of the address. */
 const problemAt = async (url: string, schema = database.freshSchema()): Promise<string> => {
@@ -49,7 +54,7 @@ describe('servers that come to a PostgreSQL', (check) => {
       const versions = await asRoot((sql) => sql`SELECT version FROM ${sql(schema)}.migration ORDER BY version`);
       assert.equal(
         versions.map(({ version }) => version),
-        MIGRATIONS.map((_, index) => index + 1),
+        POSTGRES_MIGRATIONS.map((_, index) => index + 1),
       );
       await Promise.all(all.map(({ store }) => store.close()));
       await dropSchema(database, schema);
@@ -71,9 +76,13 @@ describe('servers that come to a PostgreSQL', (check) => {
 
   check('bring an older version up to date while others come with the same release', async () => {
     const schema = database.freshSchema();
-    const steps = [...MIGRATIONS, 'CREATE TABLE extra (id integer PRIMARY KEY)', 'INSERT INTO extra VALUES (1)'];
+    const steps = [
+      ...POSTGRES_MIGRATIONS,
+      'CREATE TABLE extra (id integer PRIMARY KEY)',
+      'INSERT INTO extra VALUES (1)',
+    ];
     await (await openAt(database.url, schema)).store.close();
-    const newer = (sql: Sql, at: string) => migrate(sql, at, steps);
+    const newer = (sql: Sql, at: string) => migratePostgres(sql, at, steps);
     const links = await Promise.all(
       [1, 2, 3].map(() => openPostgres({ url: database.url, schema, connections: 1 }, newer)),
     );
@@ -85,7 +94,7 @@ describe('servers that come to a PostgreSQL', (check) => {
   check('keep nothing of a step of which the half failed', async () => {
     const schema = database.freshSchema();
     const broken = (sql: Sql, at: string) =>
-      migrate(sql, at, [...MIGRATIONS, 'CREATE TABLE half (id integer); SELECT 1 / 0']);
+      migratePostgres(sql, at, [...POSTGRES_MIGRATIONS, 'CREATE TABLE half (id integer); SELECT 1 / 0']);
     await rejection(openPostgres({ url: database.url, schema }, broken));
     const [found] = await asRoot(
       (sql) => sql`SELECT count(*)::int AS count FROM pg_namespace WHERE nspname = ${schema}`,
@@ -98,11 +107,11 @@ describe('servers that come to a PostgreSQL', (check) => {
   check('are refused by one that a newer release has written, and change nothing in it', async () => {
     const schema = database.freshSchema();
     await (await openAt(database.url, schema)).store.close();
-    const newer = MIGRATIONS.length + 1;
+    const newer = POSTGRES_MIGRATIONS.length + 1;
     await asRoot((sql) => sql`INSERT INTO ${sql(schema)}.migration (version) VALUES (${newer})`);
     const problem = await problemAt(database.url, schema);
     assert.match(problem, EXPECTED);
-    assert.match(problem, `version ${newer}, and this program knows ${MIGRATIONS.length}`);
+    assert.match(problem, `version ${newer}, and this program knows ${POSTGRES_MIGRATIONS.length}`);
     const [row] = await asRoot((sql) => sql`SELECT count(*)::int AS count FROM ${sql(schema)}.migration`);
     assert.is(row?.count, newer);
     await dropSchema(database, schema);

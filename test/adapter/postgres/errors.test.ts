@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { asDatabaseProblem } from '../../../src/adapter/postgres/errors.ts';
+import { explainPostgresError } from '../../../src/adapter/postgres/errors.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe } from '../../check.ts';
 
@@ -15,13 +15,13 @@ describe('what is wrong with a PostgreSQL at the first connection', (check) => {
     ['3D000', 'expected a database that is there'],
   ] as const) {
     check(`is told in words that help: ${code}`, () => {
-      const told = asDatabaseProblem(failing(code));
+      const told = explainPostgresError(failing(code));
       assert.equal(told instanceof ConfigError && told.problems, [`AGENT_DATABASE_URL: ${words}`]);
     });
   }
 
   check('stays as it was when it is none of that', () => {
     const bug = failing('42601');
-    assert.is(asDatabaseProblem(bug), bug);
+    assert.is(explainPostgresError(bug), bug);
   });
 });

@@ -90,7 +90,8 @@ describe('commits whose connection is cut', (check) => {
       const tasks = JSON.stringify([
         { changes: [], events: [{ id: 'evt_000000000001', directory: '"/"', data: '{}' }] },
       ]);
-      const send = (batch: number) => root`SELECT commit_tasks(${peer!.seat.id()}, ${batch}, ${tasks}::text::json)`;
+      const send = (batch: number) =>
+        root`SELECT commit_tasks(${peer!.membership.serverID()}, ${batch}, ${tasks}::text::json)`;
       await send(1);
       await send(1);
       await send(2);

@@ -32,13 +32,13 @@ describe('a server that others took for dead', (check) => {
       const lease = await a!.leases.enter('ses_1', () => {
         isLost = true;
       });
-      const old = a!.seat.id();
+      const old = a!.membership.serverID();
       await root`DELETE FROM server WHERE id = ${old}`;
       // Whichever finds it out first, the commit or the beat.
       const error = await rejection(a!.tell('too late', [], lease.id));
-      assert.match(String(error), /^(?:SeatLost|LeaseLost)/);
+      assert.match(String(error), /^(?:MembershipLost|LeaseLost)/);
       assert.ok(isLost);
-      assert.is.not(a!.seat.id(), old);
+      assert.is.not(a!.membership.serverID(), old);
       await lease.leave();
       const again = await a!.leases.enter('ses_1', () => {});
       await a!.tell('again', [], again.id);
@@ -48,7 +48,7 @@ describe('a server that others took for dead', (check) => {
       const rows = await root`SELECT id FROM server ORDER BY id`;
       assert.equal(
         rows.map(({ id }) => id),
-        [a!.seat.id(), b!.seat.id()].sort(),
+        [a!.membership.serverID(), b!.membership.serverID()].sort(),
       );
     }),
   );
@@ -73,7 +73,7 @@ describe('a server that others took for dead', (check) => {
       const held = await b!.leases.enter('ses_1', () => {});
       const waiting = rejection(a!.leases.enter('ses_1', () => {}));
       await until('it waits', async () => (await root`SELECT 1 FROM ticket`).length === 2);
-      await root`DELETE FROM server WHERE id = ${a!.seat.id()}`;
+      await root`DELETE FROM server WHERE id = ${a!.membership.serverID()}`;
       await held.leave();
       const error = await waiting;
       assert.is(error instanceof Error && error.name, 'LeaseLost');
@@ -86,7 +86,7 @@ describe('a server that others took for dead', (check) => {
       const peers = await Promise.all([1, 2, 3].map(() => openPeer(wire.urlOf(database.url), schema)));
       try {
         listenAll(peers);
-        const seats = peers.map(({ seat }) => seat.id());
+        const seats = peers.map(({ membership }) => membership.serverID());
         const leases = await Promise.all(peers.map(({ leases }, place) => leases.enter(`ses_${place}`, () => {})));
         await sleep(2000);
         // Longer than it takes to be dead.
@@ -97,7 +97,7 @@ describe('a server that others took for dead', (check) => {
         await sleep(500);
         for (const [place, peer] of peers.entries()) await peer.tell(`kept ${place}`, [], leases[place]?.id);
         assert.equal(
-          peers.map(({ seat }) => seat.id()),
+          peers.map(({ membership }) => membership.serverID()),
           seats,
         );
         await newcomer.leave();
@@ -335,11 +335,11 @@ describe('questions of several servers', (check) => {
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([b!]);
       await a!.asks.put(asked('per_1'), () => {});
-      await root`DELETE FROM server WHERE id = ${a!.seat.id()}`;
+      await root`DELETE FROM server WHERE id = ${a!.membership.serverID()}`;
       assert.equal(await b!.asks.open(), []);
       assert.is(await b!.asks.answer({ requestID: 'per_1', outcome: { reply: 'once' }, allows: [] }), false);
       const error = await rejection(a!.asks.put(asked('per_2'), () => {}));
-      assert.is(error instanceof Error && error.name, 'SeatLost');
+      assert.is(error instanceof Error && error.name, 'MembershipLost');
       await a!.asks.put(asked('per_3'), () => {});
     }),
   );
@@ -397,13 +397,13 @@ describe('texts that PostgreSQL cannot hold', (check) => {
   check('are none that is merely long: 60 MB go in and out, and meanwhile nobody is taken for dead', () =>
     withPeers(database, 2, async ([a, b]) => {
       listenAll([a!, b!]);
-      const seats = [a!.seat.id(), b!.seat.id()];
+      const seats = [a!.membership.serverID(), b!.membership.serverID()];
       const title = '0123456789'.repeat(6_000_000);
       const startedAt = performance.now();
       await a!.store.commit([{ kind: 'session', session: sessionOf('ses_1', { metadata: { title } }) }], []);
       console.log(`figure: 60 MB were kept in ${Math.round(performance.now() - startedAt)} ms`);
       assert.is((await b!.store.session('ses_1'))?.metadata?.title, title);
-      assert.equal([a!.seat.id(), b!.seat.id()], seats);
+      assert.equal([a!.membership.serverID(), b!.membership.serverID()], seats);
     }),
   );
 });

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import { createPostgresPeers, type PeerTimes } from '../../../src/adapter/postgres/cluster.ts';
+import { createPostgresCluster, type HeartbeatTimes } from '../../../src/adapter/postgres/cluster.ts';
 import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
@@ -23,23 +23,23 @@ export type Replica = AgentWorld & {
 };
 
 /** Short, so that a test sees a server die. */
-const TIMES: PeerTimes = { beatMs: 150, aliveMs: 900 };
+const TIMES: HeartbeatTimes = { beatMs: 150, aliveMs: 900 };
 
 /** Starts an agent server on a schema of the database, beside whatever others there are. */
 export const startReplica = async (
   { url }: TestPostgres,
   schema: string,
   given: WorldGiven = {},
-  times: PeerTimes = TIMES,
+  times: HeartbeatTimes = TIMES,
 ): Promise<Replica> => {
   const clock = systemClock;
   const ids = createIds(clock, randomBytes);
-  const link = await openPostgres({ url, schema, connections: 4 });
+  const connection = await openPostgres({ url, schema, connections: 4 });
   const { aliveMs } = times;
-  const shared = await openPostgresStore({ link, ids, newServerID: newId, aliveMs });
+  const shared = await openPostgresStore({ connection: connection, ids, newServerID: newId, aliveMs });
   const troubles: unknown[] = [];
   const onTrouble = (error: unknown): void => void troubles.push(error);
-  const peers = createPostgresPeers({ link, shared, times, onTrouble });
+  const peers = createPostgresCluster({ connection: connection, shared, times, onError: onTrouble });
   const { store } = shared;
   const world = await createAgentWorld({ ...given, store, changes: { clock, ids, peers, ...given.changes } });
   const gone = Promise.withResolvers<never>();
@@ -60,7 +60,7 @@ export const startReplica = async (
     async vanish() {
       gone.reject(new Error('The server is gone'));
       await peers.close();
-      await link.close();
+      await connection.close();
       // What still runs in it fails by itself.
       void world.server.stop();
     },

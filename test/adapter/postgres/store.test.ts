@@ -10,9 +10,9 @@ const ALIVE_MS = 7000;
 const database = await startPostgres();
 
 const openAt = async (schema: string, ids: Ids) => {
-  const link = await openPostgres({ url: database.url, schema, connections: 4 });
+  const connection = await openPostgres({ url: database.url, schema, connections: 4 });
   const newServerID = () => crypto.randomUUID();
-  return (await openPostgresStore({ link, ids, newServerID, aliveMs: ALIVE_MS })).store;
+  return (await openPostgresStore({ connection: connection, ids, newServerID, aliveMs: ALIVE_MS })).store;
 };
 
 describe('a store in PostgreSQL', (check) => {

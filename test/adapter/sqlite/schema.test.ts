@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import * as assert from 'uvu/assert';
-import { MIGRATIONS, migrate } from '../../../src/adapter/sqlite/schema.ts';
+import { migrateSqlite, SQLITE_MIGRATIONS } from '../../../src/adapter/sqlite/schema.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe } from '../../check.ts';
 
@@ -19,18 +19,18 @@ const thrownBy = (body: () => void): unknown => {
 describe('the schema of a database', (check) => {
   check('is brought from nothing to the newest version, and is then left alone', () => {
     const database = new DatabaseSync(':memory:');
-    migrate(database);
-    assert.is(versionOf(database), MIGRATIONS.length);
-    migrate(database);
-    assert.is(versionOf(database), MIGRATIONS.length);
+    migrateSqlite(database);
+    assert.is(versionOf(database), SQLITE_MIGRATIONS.length);
+    migrateSqlite(database);
+    assert.is(versionOf(database), SQLITE_MIGRATIONS.length);
     database.close();
   });
 
   check('goes step by step from the version that it has', () => {
     const database = new DatabaseSync(':memory:');
-    migrate(database, STEPS.slice(0, 1));
+    migrateSqlite(database, STEPS.slice(0, 1));
     assert.is(versionOf(database), 1);
-    migrate(database, STEPS);
+    migrateSqlite(database, STEPS);
     assert.is(versionOf(database), 2);
     assert.equal({ ...database.prepare('SELECT * FROM a').get() }, { x: 1, y: 2 });
     database.close();
@@ -38,19 +38,19 @@ describe('the schema of a database', (check) => {
 
   check('stays at the last whole step when one fails', () => {
     const database = new DatabaseSync(':memory:');
-    thrownBy(() => migrate(database, [...STEPS, 'CREATE TABLE b (x); DELETE FROM nowhere']));
+    thrownBy(() => migrateSqlite(database, [...STEPS, 'CREATE TABLE b (x); DELETE FROM nowhere']));
     assert.is(versionOf(database), 2);
     assert.is(database.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'b'").get()?.n, 0);
-    migrate(database, [...STEPS, 'CREATE TABLE b (x)']);
+    migrateSqlite(database, [...STEPS, 'CREATE TABLE b (x)']);
     assert.is(versionOf(database), 3);
     database.close();
   });
 
   check('is refused when it is newer than every step known', () => {
     const database = new DatabaseSync(':memory:');
-    migrate(database, STEPS);
+    migrateSqlite(database, STEPS);
     assert.instance(
-      thrownBy(() => migrate(database, STEPS.slice(0, 1))),
+      thrownBy(() => migrateSqlite(database, STEPS.slice(0, 1))),
       ConfigError,
     );
     assert.is(versionOf(database), 2);
@@ -59,11 +59,11 @@ describe('the schema of a database', (check) => {
 
   check('of the first version loses its events, goes on after their ids, and keeps all else', () => {
     const database = new DatabaseSync(':memory:');
-    migrate(database, MIGRATIONS.slice(0, 1));
+    migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 1));
     database.exec(`
       INSERT INTO session VALUES ('ses_1', '"/"', NULL, 'title', 5, '{}');
       INSERT INTO event VALUES ('evt_1', '"/"', '{}'), ('evt_2', '"/"', '{}')`);
-    migrate(database);
+    migrateSqlite(database);
     const rows = (sql: string) =>
       database
         .prepare(sql)

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import { openDatabase } from '../../../src/adapter/sqlite/database.ts';
+import { openDatabase } from '../../../src/adapter/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import type { PlacedEvent, Store } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
@@ -245,7 +245,7 @@ describe('a store in a SQLite file', (check) => {
   check.needing(proc, 'refuses a place where no directory can be made, and does not try for ever', () =>
     inDirectory(async (file) => {
       // A process of its own, which can be ended.
-      const script = `import { openDatabase } from ${JSON.stringify(join(import.meta.dirname, '../../../src/adapter/sqlite/database.ts'))};
+      const script = `import { openDatabase } from ${JSON.stringify(join(import.meta.dirname, '../../../src/adapter/sqlite/schema.ts'))};
         for (const path of ['/proc/none/agent.db', '/proc/none/deep/er/agent.db', ${JSON.stringify(join(file, '\0', 'agent.db'))}])
           await openDatabase(path).catch(({ name, message }) => console.log('refused', name, message));
         console.log('over');`;
