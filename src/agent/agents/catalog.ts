@@ -37,9 +37,7 @@ const bad = (param: string, message: string): Fault =>
 export const requireAgent = (catalog: AgentCatalog, name: string): KnownAgent => {
   const agent = catalog.agents.get(name);
   if (agent?.canAnswerPrompts === true) return agent;
-  const known = [...catalog.agents.values()]
-    .filter(({ canAnswerPrompts: answersPrompts }) => answersPrompts)
-    .map((one) => one.name);
+  const known = [...catalog.agents.values()].filter(({ canAnswerPrompts }) => canAnswerPrompts).map((one) => one.name);
   throw bad('agent', `agent: no such agent. Agents are: ${known.join(', ')}`);
 };
 

@@ -108,11 +108,11 @@ const baseUrlFor = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): 
   throw new ModelError('api', `The provider "${providerID}" has no baseURL`);
 };
 
-const createModelCache = ({ fetcher, clock, version, limitsFor: limitsOf }: AiModelNeeds) => {
+const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds) => {
   const kept = new Map<string, LanguageModel>();
   const userAgent = `gatehouse-agent/${version}`;
   const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
-    const limits = limitsOf?.(target.providerID) ?? DEFAULT_LIMITS;
+    const limits = limitsFor?.(target.providerID) ?? DEFAULT_LIMITS;
     const ask = createBackendFetch({ fetcher, clock, limits, userAgent }, target);
     if (npm !== '@ai-sdk/anthropic') return ask;
     return (input, init) =>
@@ -182,12 +182,12 @@ const startStream = (model: LanguageModel, npm: BundledAdapter, request: ModelRe
 const deltaEvent = (kind: 'text' | 'reasoning', delta: string): readonly ModelEvent[] =>
   delta === '' ? [] : [{ kind, delta }];
 
-type Reading = { readonly providerID: string; readonly onLeftOut: (feature: string) => void };
+type Reading = { readonly providerID: string; readonly onUnsupported: (feature: string) => void };
 
 /** The SDK's parts as events. Throws whatever error they hold. */
 async function* readEvents(
   parts: Parts,
-  { providerID, onLeftOut }: Reading,
+  { providerID, onUnsupported }: Reading,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
   const calls = createCallReader();
@@ -198,7 +198,7 @@ async function* readEvents(
       const { value: part } = await untilAborted(reader.read(), signal);
       if (part === undefined) break;
       if (part.type === 'start-step') {
-        for (const warning of part.warnings) if ('feature' in warning) onLeftOut(warning.feature);
+        for (const warning of part.warnings) if ('feature' in warning) onUnsupported(warning.feature);
       } else if (part.type === 'text-delta') yield* deltaEvent('text', part.text);
       else if (part.type === 'reasoning-delta') yield* deltaEvent('reasoning', part.text);
       else if (part.type === 'tool-input-start') yield* calls.begin(part.id, part.toolName);
@@ -222,13 +222,13 @@ async function* readEvents(
 }
 
 /** Tells of each thing once: a setting is the same in every step. */
-const createUnsupportedReporter = ({ onUnsupported: onLeftOut }: AiModelNeeds) => {
+const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
   const told = new Set<string>();
   return (npm: BundledAdapter, { providerID, upstreamID }: ModelTarget, feature: string): void => {
     const sentence = `${npm} does not send ${feature} as it is set to the model ${upstreamID} of ${providerID}`;
     if (told.has(sentence)) return;
     told.add(sentence);
-    onLeftOut?.(sentence);
+    onUnsupported?.(sentence);
   };
 };
 
@@ -251,10 +251,10 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     signal.addEventListener('abort', leave, { once: true });
     try {
       const npm = requireAdapter(target);
-      const onLeftOut = (feature: string) => leftOut(npm, target, feature);
+      const onUnsupported = (feature: string) => leftOut(npm, target, feature);
       yield* readEvents(
         startStream(modelOf(npm, target), npm, request, asking.signal),
-        { providerID, onLeftOut },
+        { providerID, onUnsupported },
         signal,
       );
     } catch (error) {

@@ -91,7 +91,7 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
     end();
     controller.abort();
   };
-  const problemOf = (error: unknown): unknown => {
+  const toError = (error: unknown): unknown => {
     if (signal?.aborted) return signal.reason;
     if (error instanceof ModelError) return error;
     const code = systemErrorCode(error);
@@ -133,7 +133,7 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
   return {
     signal: controller.signal,
     withTimeout: within,
-    toError: problemOf,
+    toError,
     end,
     abort: drop,
     async readText(body, limits) {
@@ -164,7 +164,7 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
             end();
             stream.close();
           } catch (error) {
-            const problem = problemOf(error);
+            const problem = toError(error);
             giveUp();
             stream.error(problem);
           }

@@ -140,7 +140,7 @@ const countAncestors = async (store: Pick<Store, 'session'>, sessionID: string):
 
 /** Hands work to another agent, in a session of its own that belongs to the one that asks. */
 export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTracker }: TaskNeeds): AgentTool => {
-  const takers = [...catalog.agents.values()].filter(({ canTakeTasks: takesTasks }) => takesTasks);
+  const takers = [...catalog.agents.values()].filter(({ canTakeTasks }) => canTakeTasks);
   const names = takers.map(({ name }) => name);
 
   const work = async (

@@ -98,11 +98,11 @@ export const writeSummary = async (
   /** The message with what was spent on it, also when the summary then turns out to be unusable. */
   let spent = opened;
   try {
-    const { finish, tokens, unpublished: untold } = await requestText({ ...needs, model }, { asked, parts }, signal);
+    const { finish, tokens, unpublished } = await requestText({ ...needs, model }, { asked, parts }, signal);
     const cost = costOf(tokens, responder.model.prices);
     spent = { ...opened, cost, tokens };
     const stored: Fact = { changes: [{ kind: 'message', message: spent }] };
-    await needs.addUsage({ tokens, cost }, (changed) => joined(untold, changed, stored));
+    await needs.addUsage({ tokens, cost }, (changed) => joined(unpublished, changed, stored));
     // An empty one would put nothing in the place of everything.
     if (parts.text().trim() === '') throw new ModelError('cut-off', 'The summary was empty');
     await publish(parts.end('A summary makes no calls', false));

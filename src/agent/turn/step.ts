@@ -105,7 +105,7 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
     const parts = createResponseParts({ ids, clock, sessionID, messageID });
     let spent = message;
     try {
-      const { finish, tokens, unpublished: untold } = await ask(parts, isLast);
+      const { finish, tokens, unpublished } = await ask(parts, isLast);
       const cost = costOf(tokens, responder.model.prices);
       spent = { ...message, cost, tokens, finish };
       const finished = (): Fact => {
@@ -113,7 +113,7 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
         return partFact({ ...placed, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
       };
       const account = (closing: Fact) =>
-        needs.addUsage({ tokens, cost }, (changed) => joined(untold, changed, closing));
+        needs.addUsage({ tokens, cost }, (changed) => joined(unpublished, changed, closing));
       if (!parts.hasCalls()) return await close(spent, { last: finished(), tell: account });
       // With the session, because a server that dies while the calls run leaves its message as it is stored now.
       await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });

@@ -83,7 +83,7 @@ describe('the question before a recharge', (check) => {
   });
 
   check('shows no words of a model, as an agent that was handed work says them', async () => {
-    const agents = [{ name: 'helper', takesTasks: true }];
+    const agents = [{ name: 'helper', canTakeTasks: true }];
     const task = call('task', { description: 'd', prompt: 'p', subagent_type: 'helper' });
     const scripts = [PREVIEW, task, saying(JSON.stringify(FORGED)), charging()];
     assert.equal(await previewFor([previewing(REAL)], scripts, { agents }), SHOWN);

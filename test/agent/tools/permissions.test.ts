@@ -66,7 +66,7 @@ describe('a permission', (check) => {
   });
 
   check('that denies some of a tool refuses the call in words, and the model may go on', async () => {
-    const open = { ...toolNamed('open'), patternsOf: () => ['a.txt', 'secret.txt'] };
+    const open = { ...toolNamed('open'), patternsFor: () => ['a.txt', 'secret.txt'] };
     const world = await createAgentWorld({
       tools: [open],
       rules: [rule('allow'), rule('deny', 'open', 'secret*')],
@@ -187,7 +187,7 @@ describe('a question', (check) => {
   });
 
   check('that is answered with always lifts no ban of another agent or session', async () => {
-    const open = { ...toolNamed('open'), patternsOf: () => ['a.txt'] };
+    const open = { ...toolNamed('open'), patternsFor: () => ['a.txt'] };
     const world = await createAgentWorld({
       tools: [open],
       rules: [rule('ask')],

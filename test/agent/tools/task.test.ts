@@ -69,7 +69,11 @@ describe('a task', (check) => {
   });
 
   check('is offered with the agents that the rules allow, and not where they allow none', async () => {
-    const agents = ['helper', 'cleaner', 'payer'].map((name) => ({ name, takesTasks: true, description: `${name}s` }));
+    const agents = ['helper', 'cleaner', 'payer'].map((name) => ({
+      name,
+      canTakeTasks: true,
+      description: `${name}s`,
+    }));
     const offeredUnder = async (...rules: readonly Rule[]) => {
       const { world, id } = await handing([saying('hi')], { agents, rules: [rule('allow'), ...rules] });
       await ask(world, id);
@@ -87,7 +91,7 @@ describe('a task', (check) => {
   });
 
   check('for an agent that the rules deny is refused, though a model may guess its name', async () => {
-    const agents = ['helper', 'payer'].map((name) => ({ name, takesTasks: true }));
+    const agents = ['helper', 'payer'].map((name) => ({ name, canTakeTasks: true }));
     const rules = [rule('allow'), rule('deny', 'task', 'payer')];
     const { world, id } = await handing([task({ ...TASK, subagent_type: 'payer' }), saying('no')], { agents, rules });
     await ask(world, id);
@@ -290,7 +294,7 @@ describe('a task', (check) => {
 
 describe('handing on what was handed on', (check) => {
   const offeredTo = async (rules: readonly Rule[], agent: readonly Rule[]) => {
-    const helper = { name: 'helper', takesTasks: true, rules: [...rules, ...agent] };
+    const helper = { name: 'helper', canTakeTasks: true, rules: [...rules, ...agent] };
     const scripts = [task(), saying('one'), saying('two')];
     const { world, id } = await handing(scripts, { rules, agents: [helper] });
     await ask(world, id);
@@ -348,7 +352,7 @@ describe('handing on what was handed on', (check) => {
 describe('the model of a task', (check) => {
   const ELSEWHERE = { providerID: 'onprem', modelID: 'private', variant: 'high' };
   const refsOf = async (model: ModelRef | undefined) => {
-    const helper = { name: 'helper', takesTasks: true, model };
+    const helper = { name: 'helper', canTakeTasks: true, model };
     const scripts = [task(), saying('one'), saying('two')];
     const asked: string[] = [];
     const world = await createAgentWorld({ agents: [helper], scripts, models: [ELSEWHERE] });

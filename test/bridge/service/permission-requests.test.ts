@@ -172,7 +172,7 @@ describe('several questions at once', (check) => {
 describe('a question of an agent to whom work was handed on', (check) => {
   const TASK = { description: 'pay it', prompt: 'Pay five.', subagent_type: 'helper' };
   const agents = [
-    { name: 'helper', takesTasks: true, answersPrompts: false, prompt: 'You help.', description: 'helps' },
+    { name: 'helper', canTakeTasks: true, canAnswerPrompts: false, prompt: 'You help.', description: 'helps' },
   ];
 
   check('is put to the user of the session above, and answered there', () => {
