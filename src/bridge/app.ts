@@ -22,8 +22,8 @@ import { storedResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
 import type { BridgeSettings } from './settings.ts';
+import { createAnswers } from './turn/answers.ts';
 import { createSessionFamilies } from './turn/permission-requests.ts';
-import { createAnswers } from './turn/request.ts';
 
 export type BridgeNeeds = {
   readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'agent' | 'isLocalForWantOfKeys'>;

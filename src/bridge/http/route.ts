@@ -13,7 +13,7 @@ import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
 import { type BridgeRequest, textOfParts } from '../request.ts';
 import { withoutLeadingEcho } from '../stream/echo-filter.ts';
 import { paced } from '../stream/pacing.ts';
-import type { Answers, ClientAnswer } from '../turn/request.ts';
+import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { Leaving, Presence } from './shutdown.ts';
 
 export type Counting = {

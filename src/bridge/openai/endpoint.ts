@@ -1,7 +1,7 @@
 import type { SseEvent } from '../../core/http/sse.ts';
 import type { OutputEvent } from '../output.ts';
 import type { BridgeRequest } from '../request.ts';
-import type { ClientAnswer } from '../turn/request.ts';
+import type { ClientAnswer } from '../turn/answers.ts';
 
 /** What an endpoint makes of a request and of its answer. */
 export type Endpoint<A extends BridgeRequest> = {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
+import { readOutput } from '../../../src/bridge/turn/log-reader.ts';
 import {
   LOG_START,
   type LogPosition,
@@ -9,7 +10,6 @@ import {
   waitForOutcome,
   withTextIfSilent,
 } from '../../../src/bridge/turn/outcome.ts';
-import { readOutput } from '../../../src/bridge/turn/reader.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { ClientAnswer } from '../../turn/request.ts';
+import type { ClientAnswer } from '../../turn/answers.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
 import { responseAnswer } from './response.ts';

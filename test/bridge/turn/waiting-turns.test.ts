@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import type { ApprovalDecision } from '../../../src/bridge/request.ts';
-import { type AnswerSource, createWaitingTurns } from '../../../src/bridge/turn/approvals.ts';
 import { LOG_START, readSentText, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
 import type { AgentTurn } from '../../../src/bridge/turn/turn.ts';
+import { type AnswerSource, createWaitingTurns } from '../../../src/bridge/turn/waiting-turns.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import { asking } from '../conversation/world.ts';

@@ -7,16 +7,16 @@ import type { Conversations, LockedConversation, Owner } from '../conversation/t
 import type { OutputEvent } from '../output.ts';
 import type { BridgeRequest } from '../request.ts';
 import { createListeners, type Listeners } from './disconnect.ts';
+import { toAnswerFailure } from './failure.ts';
+import { createIdempotencyStore, type RequestIdentity } from './idempotency.ts';
+import { readOutput } from './log-reader.ts';
 import {
   type AnswerRunnerNeeds,
   type AnswerStart,
   createAnswerRunner,
   type IdempotencyEntry,
   type RunningAnswer,
-} from './exchange.ts';
-import { toAnswerFailure } from './failure.ts';
-import { createIdempotencyStore, type RequestIdentity } from './idempotency.ts';
-import { readOutput } from './reader.ts';
+} from './running-answer.ts';
 
 export type AnswersNeeds = AnswerRunnerNeeds & {
   readonly feed: AgentEventStream;

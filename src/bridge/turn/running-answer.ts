@@ -4,7 +4,6 @@ import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { Conversations, LockedConversation } from '../conversation/types.ts';
 import { type BridgeRequest, filesOfParts, textOfParts } from '../request.ts';
 import { withoutEcho } from '../stream/echo-filter.ts';
-import { type AnswerSource, createWaitingTurns } from './approvals.ts';
 import { createReaders, type DisconnectPolicy, type Readers } from './disconnect.ts';
 import type { TurnLog } from './log.ts';
 import {
@@ -16,6 +15,7 @@ import {
   withTextIfSilent,
 } from './outcome.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
+import { type AnswerSource, createWaitingTurns } from './waiting-turns.ts';
 
 export type AnswerRunnerNeeds = Omit<AgentTurnNeeds, 'autoRejection'> & {
   readonly agent: AgentClient;
