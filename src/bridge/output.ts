@@ -1,4 +1,4 @@
-/** Tokens of an exchange, in OpenAI's sense: `prompt` holds the cached ones, `completion` those of reasoning. */
+/** Tokens of an answer, in OpenAI's sense: `prompt` includes the cached ones, `completion` includes those of reasoning. */
 export type Usage = {
   readonly prompt: number;
   readonly cached: number;
@@ -8,38 +8,38 @@ export type Usage = {
 
 export const NO_USAGE: Usage = { prompt: 0, cached: 0, completion: 0, reasoning: 0 };
 
-/** Why an answer failed, in OpenAI's words. `status` is that of an answer of which nothing was sent yet. */
+/** Why an answer failed, with OpenAI's error codes. `status` is the HTTP status while nothing of the answer was sent. */
 export type AnswerFailure = { readonly status: number; readonly code: string; readonly message: string };
 
-/** A question of the agent to the user: may this tool call be made? `id` is the agent's own (`per_...`). */
+/** A permission request of the agent, as the user sees it: may this tool call run? `id` is the agent's own (`per_...`). */
 export type ApprovalRequest = {
   readonly id: string;
   readonly sessionID: string;
   readonly tool: string;
-  /** The arguments as JSON, bounded: long texts in it are shortened. */
+  /** The arguments as JSON of limited length: long texts in it are shortened. */
   readonly input: string;
-  /** Even so it was too long: its end is missing, and only the whole id approves it. */
+  /** The input was still too long and its end is missing, so only the whole id approves it. */
   readonly isCut?: boolean;
-  /** Words for the person who decides, such as those of a recharge's preview; none are usual. */
+  /** Text for the person who decides, such as that of a recharge's preview. Usually empty. */
   readonly notes: readonly string[];
 };
 
-/** A call of a tool that runs at the agent. Nobody else is to run it. */
+/** A tool call that the agent runs itself. No client may run it. */
 export type AgentToolCall = { readonly id: string; readonly name: string; readonly input: string };
 
 export type AnswerEnd = {
   readonly finish: 'stop' | 'length' | 'content_filter';
   readonly usage: Usage;
-  /** Questions that the answer ended with; their run waits at the agent. */
+  /** The approval requests that the answer ended with. Their turn waits at the agent. */
   readonly approvalRequests: readonly ApprovalRequest[];
 };
 
 /**
- * An answer on its way to a client, piece by piece. Items (texts, reasonings, calls) do not overlap, except that calls may run
- * beside each other; each that was begun is ended. The last one is `end` or `failure`, and there is exactly one of these.
+ * One piece of an answer on its way to a client. Items (texts, reasonings, calls) do not overlap, except that calls may run in
+ * parallel. Every item that begins also ends. The last event is `end` or `failure`, and there is exactly one of these.
  */
 export type OutputEvent =
-  /** More of a text; the first of an id begins it. Texts are never empty. */
+  /** More of a text. The first event of an id begins the text. `text` is never empty. */
   | { readonly kind: 'text'; readonly id: string; readonly text: string }
   | { readonly kind: 'text-end'; readonly id: string }
   | { readonly kind: 'reasoning'; readonly id: string; readonly text: string }
@@ -54,17 +54,16 @@ export type OutputEvent =
   | { readonly kind: 'end'; readonly end: AnswerEnd }
   | { readonly kind: 'failure'; readonly failure: AnswerFailure };
 
-/** What stands between two texts of an answer. */
-const BETWEEN = '\n\n';
+const PARAGRAPH_BREAK = '\n\n';
 
 /**
- * Says what goes before a piece of text, by the id of the text that it belongs to, so that each text begins a paragraph.
- * It has to hear of every piece, in order.
+ * Returns a function from a text's id to what has to be written before its next piece, so that each text begins a paragraph.
+ * Call it for every piece, in order.
  */
 export const createParagraphJoiner = (): ((id: string) => string) => {
   let last: string | undefined;
   return (id) => {
-    const gap = last === undefined || last === id ? '' : BETWEEN;
+    const gap = last === undefined || last === id ? '' : PARAGRAPH_BREAK;
     last = id;
     return gap;
   };

@@ -105,8 +105,8 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
       if (!isStill()) return;
       const more = unseen.map((promptID) => ({ token: '', promptID }));
       const exchanges = latestExchanges([...kept.exchanges, ...more]);
-      const said = { ...kept.fingerprint, head: UNKNOWN_HEAD };
-      const afterUnseen = { exchanges, said, tail: [], stoppedAt: undefined };
+      const fingerprint = { ...kept.fingerprint, head: UNKNOWN_HEAD };
+      const afterUnseen = { exchanges, fingerprint, tail: [], stoppedAt: undefined };
       index.put({ ...kept, ...(unseen.length === 0 ? {} : afterUnseen), isUpToDate: true });
     } catch (error) {
       if (!isNotFound(error)) throw error;
