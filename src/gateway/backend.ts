@@ -11,32 +11,29 @@ import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '..
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
 
-import type { BackendSettings } from './config.ts';
+import type { BackendSettings } from './settings.ts';
 
-/** What the gateway needs to know of its backend, with the keys already fingerprinted. */
-export type BackendNeeds = {
-  readonly baseUrl: string;
-  readonly dialect: BackendSettings['dialect'];
+type JudgeBackendNeeds = Pick<BackendSettings, 'baseUrl' | 'dialect'> & {
   readonly keys: readonly BackendKey[];
   readonly httpClient: HttpClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onAttempt: (facts: AttemptRecord) => void;
+  readonly onAttempt: (attempt: AttemptRecord) => void;
   readonly onKeyChange: (change: KeyChange) => void;
 };
 
-export type Backend = {
+type JudgeBackend = {
   readonly upstream: Upstream;
   readonly pool: KeyPool;
   readonly breaker: Breaker;
-  readonly askHealth: (signal: AbortSignal) => Promise<BackendHealth>;
+  readonly checkHealth: (signal: AbortSignal) => Promise<BackendHealth>;
 };
 
 const BREAKER_LIMITS = { failures: 5, restMs: 2000, longestRestMs: 30_000 };
 const DETECT_LIMIT_MS = 5000;
 
 const dialectFor = (
-  { dialect, baseUrl, httpClient, clock, log }: BackendNeeds,
+  { dialect, baseUrl, httpClient, clock, log }: JudgeBackendNeeds,
   usableKey: () => BackendKey,
 ): DialectChoice => {
   if (dialect === 'ollama') return fixedDialect(ollama);
@@ -62,15 +59,15 @@ const dialectFor = (
   });
 };
 
-/** Puts the chat wire together: keys, breaker, dialect and the one way to ask. */
-export const createBackend = (needs: BackendNeeds): Backend => {
+/** Creates the client of the judge's backend: keys, breaker, dialect and failover. Throws a `TypeError` without a key. */
+export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
   const { baseUrl, keys, httpClient, clock, log, onAttempt, onKeyChange } = needs;
   const [firstKey] = keys;
   if (firstKey === undefined) throw new TypeError('Cannot create a backend without a key');
   const pool = createKeyPool(keys, clock.now, ({ fingerprint, state, reason, restMs, strikes }) => {
-    const why = reason === undefined ? {} : { reason };
-    log('warn', 'backend-key', { key: fingerprint, state, ...why, restMs, count: strikes });
-    onKeyChange({ fingerprint, state, ...why, restMs, strikes });
+    const given = reason === undefined ? {} : { reason };
+    log('warn', 'backend-key', { key: fingerprint, state, ...given, restMs, count: strikes });
+    onKeyChange({ fingerprint, state, ...given, restMs, strikes });
   });
   const breaker = createBreaker(clock.now, BREAKER_LIMITS, ({ state, restMs }) =>
     log('warn', 'backend-breaker', { state, restMs }),
@@ -85,6 +82,6 @@ export const createBackend = (needs: BackendNeeds): Backend => {
     upstream: createUpstream(failover, breaker, clock),
     pool,
     breaker,
-    askHealth: (signal) => checkBackendHealth({ baseUrl, dialect, httpClient }, usableKey(), signal),
+    checkHealth: (signal) => checkBackendHealth({ baseUrl, dialect, httpClient }, usableKey(), signal),
   };
 };

@@ -5,7 +5,7 @@ import { isRecord } from '../core/json.ts';
 import { isGptOss } from '../llm/model-name.ts';
 import type { Think } from '../llm/types.ts';
 
-/** A name that clients send, and the chat model that judges for it. */
+/** A model name that clients send, and the chat model that judges for it. */
 export type ModelAlias = {
   readonly alias: string;
   readonly model: string;
@@ -13,7 +13,7 @@ export type ModelAlias = {
   readonly think?: Think;
 };
 
-/** Used when a request names no model, as OpenAI's own API does. */
+/** The alias of a request without a model. OpenAI's API uses the same default. */
 export const DEFAULT_ALIAS = 'omni-moderation-latest';
 
 const THINK_RULE = 'expected "low", "medium", "high", true or false';
@@ -37,7 +37,7 @@ const DEFAULTS: Readonly<Record<string, Entry>> = {
   'moderation-accurate': { model: 'gpt-oss:120b', vision: false },
 };
 
-const aliasOf = (alias: string, { model, vision, think }: Entry): ModelAlias => {
+const toModelAlias = (alias: string, { model, vision, think }: Entry): ModelAlias => {
   // gpt-oss always thinks; sent `false`, a local server answers nothing at all.
   const level = think ?? (isGptOss(model) ? 'low' : undefined);
   return { alias, model, vision, ...(level === undefined ? {} : { think: level }) };
@@ -49,7 +49,7 @@ const ONE_OBJECT = problem(
   'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "vision", "think"}',
 );
 
-const problemsOf = (alias: string, given: unknown, issues: Issues = []): string[] => {
+const entryProblems = (alias: string, given: unknown, issues: Issues = []): string[] => {
   const wrong = issues.map((issue) =>
     problem(`${[alias, v.getDotPath(issue)].filter((part) => part !== null).join('.')}: `, issue.message),
   );
@@ -64,10 +64,10 @@ const problemsOf = (alias: string, given: unknown, issues: Issues = []): string[
   return [...wrong, ...unknown];
 };
 
-const entryFrom = (alias: string, value: unknown, problems: string[]): Entry | undefined => {
+const parseEntry = (alias: string, value: unknown, problems: string[]): Entry | undefined => {
   const given = typeof value === 'string' ? { model: value } : value;
   const parsed = v.safeParse(AliasEntry, given, { message: expectedText });
-  problems.push(...problemsOf(alias, given, parsed.issues));
+  problems.push(...entryProblems(alias, given, parsed.issues));
   if (!parsed.success) return undefined;
   if (isGptOss(parsed.output.model) && typeof parsed.output.think === 'boolean') {
     problems.push(problem(`${alias}.think: `, 'gpt-oss always thinks, expected "low", "medium" or "high"'));
@@ -75,7 +75,7 @@ const entryFrom = (alias: string, value: unknown, problems: string[]): Entry | u
   return parsed.output;
 };
 
-const tableFrom = (text: string): Readonly<Record<string, unknown>> => {
+const parseAliasTable = (text: string): Readonly<Record<string, unknown>> => {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -87,18 +87,18 @@ const tableFrom = (text: string): Readonly<Record<string, unknown>> => {
   return value;
 };
 
-/** The aliases in force: `MODERATION_MODELS` merged over the defaults. Throws a `ConfigError` with all that is wrong. */
-export const modelAliases = (text: string | undefined): ReadonlyMap<string, ModelAlias> => {
+/** Merges `MODERATION_MODELS` over the default aliases. Throws one `ConfigError` with every problem. */
+export const parseModelAliases = (text: string | undefined): ReadonlyMap<string, ModelAlias> => {
   const problems: string[] = [];
   const entries = new Map(Object.entries(DEFAULTS));
-  for (const [alias, value] of Object.entries(text === undefined ? {} : tableFrom(text))) {
-    const entry = entryFrom(alias, value, problems);
+  for (const [alias, value] of Object.entries(text === undefined ? {} : parseAliasTable(text))) {
+    const entry = parseEntry(alias, value, problems);
     if (entry !== undefined) entries.set(alias, entry);
   }
   if (problems.length > 0) throw new ConfigError(problems);
   const fast = entries.get('moderation-fast');
   if (fast !== undefined && !entries.has(DEFAULT_ALIAS)) entries.set(DEFAULT_ALIAS, fast);
-  return new Map([...entries].map(([alias, entry]) => [alias, aliasOf(alias, entry)]));
+  return new Map([...entries].map(([alias, entry]) => [alias, toModelAlias(alias, entry)]));
 };
 
 /** The alias of a name that a request sends. Faults with `model-not-found`, which repeats nothing of the request. */

@@ -35,7 +35,7 @@ const Health = v.object({ status: v.literal('ok'), service: v.string(), version:
 const Names = v.optional(v.array(v.string()));
 const Ready = v.object({ status: v.string(), reasons: Names, missing_models_for: Names });
 
-/** Named schemas, so that each stands in the text once. */
+/** Named schemas: each appears once in the document. */
 const COMPONENTS = {
   ModerationRequest,
   ModerationAnswer,
@@ -48,13 +48,13 @@ const COMPONENTS = {
   Health,
   Ready,
 };
-const refTo = (name: string): string => `#/components/schemas/${name}`;
+const schemaRef = (name: string): string => `#/components/schemas/${name}`;
 const schemas = toJsonSchemaDefs(COMPONENTS, {
   errorMode: 'ignore',
-  overrideRef: ({ referenceId }) => refTo(referenceId),
+  overrideRef: ({ referenceId }) => schemaRef(referenceId),
 });
 const contentOf = (name: keyof typeof COMPONENTS) => ({
-  content: { 'application/json': { schema: { $ref: refTo(name) } } },
+  content: { 'application/json': { schema: { $ref: schemaRef(name) } } },
 });
 const ok = (name: keyof typeof COMPONENTS) => ({ description: 'The answer', ...contentOf(name) });
 
@@ -76,8 +76,8 @@ const errorsOf = (...statuses: readonly number[]) =>
 const BEARER = [{ bearer: [] }];
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 
-/** The service's description in OpenAPI 3.1, made from the schemas that the service itself reads and is tested by. */
-export const openApiOf = (version: string) => ({
+/** Creates the OpenAPI 3.1 document from the schemas that the service reads requests with and that the tests check. */
+export const createGatewayOpenApi = (version: string) => ({
   openapi: '3.1.0',
   info: { title: 'Gatehouse moderation gateway', version, license: { name: 'Apache-2.0' } },
   components: { schemas, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },

@@ -1,6 +1,7 @@
-/** Counts a request against a gateway key: 0 when it may pass, else the milliseconds until one may again. */
+/** Counts a request of a gateway key. Returns 0 when it may pass, else the milliseconds until the next one may. */
 export type RateLimit = (keyId: string) => number | Promise<number>;
 
+/** The length of a counter's window. */
 export const WINDOW_MS = 60_000;
 
 /**
@@ -14,7 +15,7 @@ export const waitFor = (limit: number, previous: number, current: number, elapse
   return Math.ceil(WINDOW_MS * (1 - (limit - current - 1) / previous) - elapsedMs);
 };
 
-/** `limit` requests a minute for each key; 0 lets everything pass. Refused requests are not counted. */
+/** Allows `limit` requests a minute for each key; 0 means no limit. Refused requests are not counted. */
 export const createRateLimit = (limit: number, now: () => number): RateLimit => {
   const counts = new Map<string, { window: number; previous: number; current: number }>();
   return (keyId) => {

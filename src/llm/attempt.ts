@@ -5,7 +5,7 @@ import { retryAfterMs } from '../core/retry.ts';
 import type { DialectChoice } from './detect.ts';
 import type { BackendKey, Refusal } from './key-pool.ts';
 import { refusalOf } from './refusal.ts';
-import type { ChatReply, ChatRequest, Dialect } from './types.ts';
+import type { ChatCall, ChatReply, Dialect } from './types.ts';
 
 /** How one call with one key went. Reasons are our own words. */
 export type Attempt =
@@ -44,7 +44,7 @@ const failureOf = (status: number): Attempt => {
 /** Rejects with the signal's reason when it aborts; every other ending is a value. */
 export const attemptRequest = async (
   { baseUrl, dialect, httpClient, now }: AttemptNeeds,
-  call: ChatRequest,
+  call: ChatCall,
   { key, signal }: { readonly key: BackendKey; readonly signal: AbortSignal },
 ): Promise<Attempt> => {
   let spoken: Dialect | undefined;

@@ -4,7 +4,7 @@ import { Fault } from '../core/fault.ts';
 import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
 import type { Breaker } from './breaker.ts';
 import type { BackendKey, KeyPool, KeyStatus, Lease } from './key-pool.ts';
-import type { ChatRequest } from './types.ts';
+import type { ChatCall } from './types.ts';
 
 /** What became of one call, for logs and metrics. */
 export type AttemptRecord = {
@@ -32,15 +32,11 @@ export type ChatAnswer = {
 export type AllKeysFailed = { readonly kind: 'gave-up'; readonly fault: Fault; readonly isHostFailure: boolean };
 
 /** One question over as many keys as it takes, each at most once. `avoid` is taken only if no other key is left. */
-export type Failover = (
-  call: ChatRequest,
-  deadline: Deadline,
-  avoid?: BackendKey,
-) => Promise<ChatAnswer | AllKeysFailed>;
+export type Failover = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer | AllKeysFailed>;
 
 /** One call with one key. With other keys left it may not use up all of its caller's time. */
 type Try = {
-  readonly call: ChatRequest;
+  readonly call: ChatCall;
   readonly lease: Lease;
   readonly deadline: Deadline;
   readonly mayMoveOn: boolean;
@@ -146,7 +142,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
         last = { kind: 'gave-up', fault, isHostFailure: outcome.isHostFailure };
       } else {
         // Only a finished answer proves the key; a captive portal or a refused body does not.
-        if (outcome.kind === 'answered' && outcome.reply.kind === 'said') lease.succeed();
+        if (outcome.kind === 'answered' && outcome.reply.kind === 'answered') lease.succeed();
         else lease.release();
         return { kind: 'answer', outcome, key };
       }
@@ -158,7 +154,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
  * Asks the backend. Faults: `no-backend-key` when every key is cooling down, `backend-error` when the host failed with
  * every key or is being left alone, `backend-timeout` and `client-left` from the deadline.
  */
-export type Upstream = (call: ChatRequest, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer>;
+export type Upstream = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer>;
 
 /** A caller in more of a hurry than this says nothing about the host by leaving. */
 const HANG_MS = 8000;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createJsonMemo, parseJson } from '../core/json.ts';
 
 import { isSameModel } from './model-name.ts';
-import type { ChatReply, ChatRequest, Dialect } from './types.ts';
+import type { ChatCall, ChatReply, Dialect } from './types.ts';
 
 const Answer = v.object({
   error: v.optional(v.unknown()),
@@ -19,7 +19,7 @@ const Tags = v.object({ models: v.array(v.object({ name: v.string() })) });
 const systemJson = createJsonMemo<string>();
 const schemaJson = createJsonMemo<object>();
 
-const bodyOf = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatRequest): string => {
+const bodyOf = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatCall): string => {
   const asked = JSON.stringify({
     role: 'user',
     content: user,
@@ -53,7 +53,7 @@ const replyFrom = (text: string, model: string): ChatReply => {
     return { kind: 'unusable', reason: 'another model answered' };
   }
   return {
-    kind: 'said',
+    kind: 'answered',
     content: answer.message.content ?? '',
     promptTokens: answer.prompt_eval_count,
     outputTokens: answer.eval_count,

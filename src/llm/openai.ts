@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createJsonMemo, parseJson } from '../core/json.ts';
 
 import { isSameModel } from './model-name.ts';
-import type { ChatReply, ChatRequest, Dialect, Think } from './types.ts';
+import type { ChatCall, ChatReply, Dialect, Think } from './types.ts';
 
 const Message = v.object({
   content: v.nullish(v.string(), ''),
@@ -19,7 +19,7 @@ const Answer = v.object({
 const ErrorAnswer = v.union([v.object({ error: v.unknown() }), v.object({ object: v.literal('error') })]);
 const Models = v.object({ data: v.array(v.object({ id: v.string() })) });
 
-const contentOf = ({ user, image }: ChatRequest): unknown =>
+const contentOf = ({ user, image }: ChatCall): unknown =>
   image === undefined
     ? user
     : [
@@ -39,7 +39,7 @@ const schemaJson = createJsonMemo<object>();
 const responseFormat = (schema: object): string =>
   `,"response_format":{"type":"json_schema","json_schema":{"name":"verdict","strict":true,"schema":${schemaJson(schema)}}}`;
 
-const bodyOf = (call: ChatRequest): string => {
+const bodyOf = (call: ChatCall): string => {
   const settings = JSON.stringify({
     model: call.model,
     stream: false,
@@ -70,7 +70,7 @@ const replyFrom = (text: string, model: string): ChatReply => {
   }
   // Reasoning fields are never read: a verdict that was only thought about is no verdict.
   return {
-    kind: 'said',
+    kind: 'answered',
     content: message.content ?? '',
     promptTokens: answer.usage?.prompt_tokens ?? 0,
     outputTokens: answer.usage?.completion_tokens ?? 0,

@@ -9,18 +9,18 @@ import { findBackend } from '../adapter/web/find-backend.ts';
 import { ConfigError } from '../core/config.ts';
 import { createLog, type Log } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
-import { readGatewayConfig, strangersIn } from '../gateway/config.ts';
-import { OUR_POLICY, policyFrom } from '../gateway/policy/policy.ts';
+import { DEFAULT_POLICY, parsePolicy } from '../gateway/policy/policy.ts';
+import { readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
 import { VERSION } from './version.ts';
 
 export { createGateway };
 
 const readPolicy = async (file: string | undefined) => {
-  if (file === undefined) return OUR_POLICY;
+  if (file === undefined) return DEFAULT_POLICY;
   const text = await readFile(file, 'utf8').catch(() => {
     throw new ConfigError(['MODERATION_POLICY_FILE: expected the path of a file that can be read']);
   });
-  return policyFrom(text);
+  return parsePolicy(text);
 };
 
 /** For development without a key: made for this run and shown once, outside the log. */
@@ -58,11 +58,11 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     newId,
     newNonce,
     log,
-    meter,
+    metrics: meter,
     version: VERSION,
     isStopping,
-    // The operator should hear of a backend that is not there before the first user does. A bug in it shows at /ready.
-    onBuilt: (look) => void look().catch(() => {}),
+    // The operator should learn of an unreachable backend before the first user does. A bug in the check shows at /ready.
+    onCreated: (checkReadiness) => void checkReadiness().catch(() => {}),
     ...(shared === undefined ? {} : { shared }),
   });
   log('info', 'starting', {
@@ -71,7 +71,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     address: backend.baseUrl,
     count: backend.keys.length,
   });
-  for (const [setting, nearest] of strangersIn(variables)) {
+  for (const [setting, nearest] of unknownGatewayVariables(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }
   return {

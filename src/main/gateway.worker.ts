@@ -7,9 +7,9 @@ import { httpClientOverFetch } from '../core/http/client.ts';
 import type { Handler } from '../core/http/handler.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
-import { readGatewayConfig } from '../gateway/config.ts';
-import { SILENT_METER } from '../gateway/metrics.ts';
-import { OUR_POLICY } from '../gateway/policy/policy.ts';
+import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
+import { DEFAULT_POLICY } from '../gateway/policy/policy.ts';
+import { readGatewayConfig } from '../gateway/settings.ts';
 import { VERSION } from './version.ts';
 
 const NOT_HERE = ['REDIS_URL', 'MODERATION_POLICY_FILE'];
@@ -26,14 +26,14 @@ const build = async (variables: Variables): Promise<Handler> => {
   return createGateway({
     ...config,
     backend: { ...backend, keys: await backendKeys(backend.keys) },
-    policy: OUR_POLICY,
+    policy: DEFAULT_POLICY,
     httpClient,
     clock: systemClock,
     digest: webDigest,
     newId,
     newNonce,
     log: createLog({ level: config.settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: console.error }),
-    meter: SILENT_METER,
+    metrics: SILENT_GATEWAY_METRICS,
     version: VERSION,
     isStopping: () => false,
   });

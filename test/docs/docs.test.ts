@@ -3,10 +3,10 @@ import { proxiesFrom } from '../../src/adapter/node/undici-client.ts';
 import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
 import type { FaultDetail } from '../../src/core/fault.ts';
 import { errorResponse, internalErrorResponse } from '../../src/core/http/response.ts';
-import { GatewayVariables } from '../../src/gateway/config.ts';
 import { contextTokensFor } from '../../src/gateway/judge/prompt.ts';
-import { OUR_POLICY } from '../../src/gateway/policy/policy.ts';
-import { windowsOf } from '../../src/gateway/text/normalize.ts';
+import { DEFAULT_POLICY } from '../../src/gateway/policy/policy.ts';
+import { GatewayVariables } from '../../src/gateway/settings.ts';
+import { splitWindows } from '../../src/gateway/text/normalize.ts';
 import { describe } from '../check.ts';
 import { brokenLinksIn, decisions, defaultsOf, read, tableOfVariables, unique } from './pages.ts';
 
@@ -87,8 +87,8 @@ describe('the settings in the docs', (check) => {
     const rows = [...PAGE.matchAll(/^\| (\d+) \| (\d+) \| (\d+) \|$/gm)].map((row) => row.slice(1).map(Number));
     const ours = rows.map(([window = 0]) => [
       window,
-      contextTokensFor(window, OUR_POLICY),
-      windowsOf('a'.repeat(100_000), window).length,
+      contextTokensFor(window, DEFAULT_POLICY),
+      splitWindows('a'.repeat(100_000), window).length,
     ]);
     assert.ok(rows.length > 2);
     assert.equal(rows, ours);

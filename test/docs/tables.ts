@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import { isRecord } from '../../src/core/json.ts';
-import { GatewayVariables } from '../../src/gateway/config.ts';
+import { GatewayVariables } from '../../src/gateway/settings.ts';
 import { RelayVariables } from '../../src/relay-admin/settings.ts';
 import { defaultOf, ROOT, read } from './pages.ts';
 

@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
-import { modelAliases } from '../../src/gateway/models.ts';
+import { parseModelAliases } from '../../src/gateway/models.ts';
 import { describe } from '../check.ts';
 import { errorOf } from './harness/read-answer.ts';
 import { gatewayOver, judging } from './harness/world.ts';
 
 const problemsOf = (text: string): readonly string[] => {
   try {
-    modelAliases(text);
+    parseModelAliases(text);
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;
     throw error;
@@ -18,7 +18,7 @@ const problemsOf = (text: string): readonly string[] => {
 describe('aliases', (check) => {
   check('are four unless something else is said', () => {
     assert.equal(
-      [...modelAliases(undefined).values()],
+      [...parseModelAliases(undefined).values()],
       [
         { alias: 'moderation-fast', model: 'gpt-oss:20b', vision: false, think: 'low' },
         { alias: 'moderation-standard', model: 'gemma4:31b', vision: false },
@@ -28,14 +28,16 @@ describe('aliases', (check) => {
     );
   });
   check('are merged over those, by bare name or by object', () => {
-    const models = modelAliases('{"moderation-fast":"qwen3:8b","mine":{"model":"llava","vision":true,"think":false}}');
+    const models = parseModelAliases(
+      '{"moderation-fast":"qwen3:8b","mine":{"model":"llava","vision":true,"think":false}}',
+    );
     assert.equal(models.get('moderation-fast'), { alias: 'moderation-fast', model: 'qwen3:8b', vision: false });
     assert.equal(models.get('mine'), { alias: 'mine', model: 'llava', vision: true, think: false });
     assert.is(models.get('moderation-accurate')?.model, 'gpt-oss:120b');
   });
   check('let the default follow moderation-fast, unless it is named itself', () => {
-    assert.is(modelAliases('{"moderation-fast":"qwen3:8b"}').get('omni-moderation-latest')?.model, 'qwen3:8b');
-    const own = modelAliases('{"moderation-fast":"qwen3:8b","omni-moderation-latest":"gemma4:31b"}');
+    assert.is(parseModelAliases('{"moderation-fast":"qwen3:8b"}').get('omni-moderation-latest')?.model, 'qwen3:8b');
+    const own = parseModelAliases('{"moderation-fast":"qwen3:8b","omni-moderation-latest":"gemma4:31b"}');
     assert.is(own.get('omni-moderation-latest')?.model, 'gemma4:31b');
   });
   for (const name of [
@@ -46,8 +48,8 @@ describe('aliases', (check) => {
     'gptoss',
   ]) {
     check(`make ${name} think at a low level, and never not at all`, () => {
-      assert.is(modelAliases(JSON.stringify({ a: name })).get('a')?.think, 'low');
-      assert.is(modelAliases(JSON.stringify({ a: { model: name, think: 'high' } })).get('a')?.think, 'high');
+      assert.is(parseModelAliases(JSON.stringify({ a: name })).get('a')?.think, 'low');
+      assert.is(parseModelAliases(JSON.stringify({ a: { model: name, think: 'high' } })).get('a')?.think, 'high');
       for (const think of [false, true]) {
         assert.match(
           problemsOf(JSON.stringify({ a: { model: name, think } })).join(),

@@ -27,7 +27,7 @@ const watched = (answer: Answer, variables: Readonly<Record<string, string>> = {
       BACKEND_API_KEYS: BACKEND_SECRETS.join(','),
       ...variables,
     },
-    needs: { meter },
+    needs: { metrics: meter },
   });
   const authorization = `Bearer ${GATEWAY_SECRET}`;
   const traces: string[] = [];

@@ -48,7 +48,7 @@ describe('one call with one key', (check) => {
   check('is answered by a finished answer', async () => {
     assert.equal(await outcomeOf(GOOD), {
       kind: 'answered',
-      reply: { kind: 'said', content: 'the verdict', promptTokens: 1200, outputTokens: 80 },
+      reply: { kind: 'answered', content: 'the verdict', promptTokens: 1200, outputTokens: 80 },
     });
   });
 

@@ -54,11 +54,11 @@ describe('any run of questions over any failures', (check) => {
 
             assert.is(new Set(order).size, order.length, `a key was asked twice: ${order}`);
             if (avoid !== undefined && order.includes(avoid.fingerprint)) assert.ok(order.endsWith(avoid.fingerprint));
-            const said = JSON.stringify(result, (name, value) => (name === 'secret' ? undefined : value));
-            assert.not.match(said + world.traces(), CANARY);
+            const text = JSON.stringify(result, (name, value) => (name === 'secret' ? undefined : value));
+            assert.not.match(text + world.traces(), CANARY);
             assert.not.match(world.traces(), 'secret-');
-            const isSaid = said.includes('"said"');
-            assert.is(isSaid, steps.at(-1) === 'good' && !(result instanceof Fault), said);
+            const isAnswered = text.includes('"reply":{"kind":"answered"');
+            assert.is(isAnswered, steps.at(-1) === 'good' && !(result instanceof Fault), text);
             assert.ok(result instanceof Fault || (result as { kind: string }).kind.length > 0);
             assert.not.ok(world.ends().includes('running'));
             assert.not.ok(world.states().includes('probing'));
@@ -78,13 +78,14 @@ describe('any run of questions over any failures', (check) => {
           const asked = Promise.allSettled(Array.from({ length: 5 }, () => world.ask()));
           await world.clock.advance(25_000);
           const answers = await asked;
-          const said = answers.filter(
-            ({ status, ...rest }) => status === 'fulfilled' && JSON.stringify(rest).includes('"said"'),
+          const answered = answers.filter(
+            ({ status, ...rest }) =>
+              status === 'fulfilled' && JSON.stringify(rest).includes('"reply":{"kind":"answered"'),
           );
           const good = world.calls.filter(
             ({ end }, index) => end === 'answered' && (STEPS[script[index] ?? ''] ?? GOOD) === GOOD,
           );
-          assert.ok(said.length <= good.length);
+          assert.ok(answered.length <= good.length);
           assert.not.ok(world.states().includes('probing'));
           assert.is(world.clock.pending(), 0);
         }

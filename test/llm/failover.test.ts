@@ -44,7 +44,7 @@ const surrenderOf = (result: ChatAnswer | AllKeysFailed): AllKeysFailed => {
 };
 const saysVerdict = (result: ChatAnswer | AllKeysFailed): boolean => {
   const { outcome } = answerOf(result);
-  return outcome.kind === 'answered' && outcome.reply.kind === 'said' && outcome.reply.content === 'the verdict';
+  return outcome.kind === 'answered' && outcome.reply.kind === 'answered' && outcome.reply.content === 'the verdict';
 };
 const fails = (step: Step) => () => step;
 

@@ -58,7 +58,7 @@ describe('a call to Ollama', (check) => {
 describe("Ollama's answer", (check) => {
   check('is taken with its counts when it is finished', () => {
     assert.equal(read(ollamaAnswer()), {
-      kind: 'said',
+      kind: 'answered',
       content: 'the verdict',
       promptTokens: 1200,
       outputTokens: 80,
@@ -67,12 +67,12 @@ describe("Ollama's answer", (check) => {
 
   check('is taken without counts, with members unknown to us, and with an error that is null', () => {
     const text = ollamaAnswer({ error: null, prompt_eval_count: undefined, eval_count: undefined, total_duration: 5 });
-    assert.equal(read(text), { kind: 'said', content: 'the verdict', promptTokens: 0, outputTokens: 0 });
+    assert.equal(read(text), { kind: 'answered', content: 'the verdict', promptTokens: 0, outputTokens: 0 });
   });
 
   check('is taken under the other spellings of the name that was asked for', () => {
     for (const model of ['gpt-oss:20b-cloud', 'GPT-OSS:20B', 'gpt-oss:20b']) {
-      assert.is(kindOf(ollamaAnswer({ model })), 'said', model);
+      assert.is(kindOf(ollamaAnswer({ model })), 'answered', model);
     }
   });
 
@@ -95,14 +95,14 @@ describe("Ollama's answer", (check) => {
     for (const content of [null, undefined, '']) {
       const message = { role: 'assistant', content, thinking: 'the verdict', reasoning: 'the verdict' };
       const reply = read(ollamaAnswer({ message }));
-      assert.ok(reply.kind === 'unusable' || (reply.kind === 'said' && reply.content === ''), String(content));
+      assert.ok(reply.kind === 'unusable' || (reply.kind === 'answered' && reply.content === ''), String(content));
     }
   });
 
   check('is unusable when the model called a tool', () => {
     const message = { role: 'assistant', content: 'the verdict', tool_calls: [{ function: { name: 'f' } }] };
     assert.is(kindOf(ollamaAnswer({ message })), 'unusable');
-    assert.is(kindOf(ollamaAnswer({ message: { ...message, tool_calls: [] } })), 'said');
+    assert.is(kindOf(ollamaAnswer({ message: { ...message, tool_calls: [] } })), 'answered');
   });
 
   check('is an error wherever one is named, even beside a good answer', () => {

@@ -68,7 +68,7 @@ describe('a chat completion', (check) => {
 
 describe('the answer to a chat completion', (check) => {
   check('is taken with its counts when it is finished', () => {
-    const said: ChatReply = { kind: 'said', content: 'the verdict', promptTokens: 1200, outputTokens: 80 };
+    const said: ChatReply = { kind: 'answered', content: 'the verdict', promptTokens: 1200, outputTokens: 80 };
     assert.equal(read(openaiAnswer()), said);
     assert.equal(read(openaiAnswer({ logprobs: null }, { error: null, system_fingerprint: 'fp' })), said);
     assert.equal(read(saying({ refusal: null, tool_calls: null, reasoning: 'hm' })), said);
@@ -78,13 +78,13 @@ describe('the answer to a chat completion', (check) => {
   check('is taken without counts', () => {
     for (const usage of [undefined, null, {}, { prompt_tokens: null }]) {
       const reply = read(openaiAnswer({}, { usage }));
-      assert.equal(reply, { kind: 'said', content: 'the verdict', promptTokens: 0, outputTokens: 0 });
+      assert.equal(reply, { kind: 'answered', content: 'the verdict', promptTokens: 0, outputTokens: 0 });
     }
   });
 
   check("is taken under a server's spelling of the name that was asked for", () => {
     for (const model of ['openai/gpt-oss-20b', 'gpt-oss-20b-mxfp4.gguf', '/models/gpt-oss-20b.gguf']) {
-      assert.is(kindOf(openaiAnswer({}, { model })), 'said', model);
+      assert.is(kindOf(openaiAnswer({}, { model })), 'answered', model);
     }
   });
 
@@ -113,7 +113,7 @@ describe('the answer to a chat completion', (check) => {
     for (const content of [null, undefined, '']) {
       const thought = { reasoning: 'the verdict', reasoning_content: 'the verdict', thinking: 'the verdict' };
       const reply = read(saying({ content, ...thought }));
-      assert.ok(reply.kind === 'unusable' || (reply.kind === 'said' && reply.content === ''), String(content));
+      assert.ok(reply.kind === 'unusable' || (reply.kind === 'answered' && reply.content === ''), String(content));
     }
   });
 

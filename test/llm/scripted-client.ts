@@ -1,6 +1,6 @@
 import { untilAborted } from '../../src/core/async.ts';
 import { type HttpClient, HttpClientError, type HttpRequest, type HttpResponse } from '../../src/core/http/client.ts';
-import type { ChatRequest } from '../../src/llm/types.ts';
+import type { ChatCall } from '../../src/llm/types.ts';
 
 export type Answer = {
   readonly status?: number;
@@ -58,7 +58,7 @@ export const createScriptedExchange = (script: Script): { httpClient: HttpClient
 
 export const reset = (code = 'ECONNRESET'): HttpClientError => new HttpClientError(code);
 
-export const CALL: ChatRequest = {
+export const CALL: ChatCall = {
   model: 'gpt-oss:20b',
   system: 'the policy',
   user: 'the text',

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Meter, Readings } from '../../gateway/metrics.ts';
+import type { GatewayMetrics, GatewayReadings } from '../../gateway/metrics.ts';
 import type { KeyStatus } from '../../llm/key-pool.ts';
 import { createMetrics, secondsOf } from './metrics.ts';
 
@@ -11,7 +11,7 @@ export type PrometheusNeeds = {
 
 const KEY_STATES: readonly KeyStatus['state'][] = ['active', 'cooling', 'half-open', 'probing'];
 /** The gauges of what is read off the gateway. Each call sets them all. */
-const createReadingGauges = (registers: Registry[]): ((readings: Readings) => void) => {
+const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings) => void) => {
   const gauge = <Name extends string>(name: string, help: string, labelNames: readonly Name[] = []) =>
     new Gauge<Name>({ name: `gatehouse_${name}`, help, labelNames, registers });
   const keyState = gauge('backend_key_state', '1 for the state a backend key is in', ['key', 'state']);
@@ -33,7 +33,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: Readings) => vo
 };
 
 /** A meter that answers in Prometheus' text format, with the process's own metrics beside the gateway's. */
-export const createPrometheusMeter = ({ version, isSharedStateUp }: PrometheusNeeds): Meter => {
+export const createPrometheusMeter = ({ version, isSharedStateUp }: PrometheusNeeds): GatewayMetrics => {
   const { registry, registers, answered, tally, timer } = createMetrics(version);
   const calls = tally('backend_calls_total', 'Calls to the backend by their end', ['outcome', 'model']);
   const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
@@ -43,7 +43,7 @@ export const createPrometheusMeter = ({ version, isSharedStateUp }: PrometheusNe
   const setReadings = createReadingGauges(registers);
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
   const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);
-  let read: (() => Readings) | undefined;
+  let read: (() => GatewayReadings) | undefined;
 
   return {
     answered,

@@ -75,7 +75,7 @@ export const createRedisVerdicts = (link: RedisLink, prefix: string, lifetimeMs:
     const text = await link.ask((redis) => redis.get(prefix + key));
     return typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
   },
-  keep(key, scores) {
+  store(key, scores) {
     if (lifetimeMs === 0) return;
     link.ask((redis) => redis.set(prefix + key, JSON.stringify(scores), 'PX', Math.ceil(lifetimeMs)));
   },

@@ -1,24 +1,24 @@
-import type { Scores } from '../policy/categories.ts';
+import type { CategoryScores } from '../policy/categories.ts';
 
-/** Whole valid verdicts by key. What has not been used for longest leaves first; what outlived its time is not found. */
+/** Valid verdicts by key. The least recently used are evicted first; expired ones are not found. */
 export type VerdictCache = {
-  readonly find: (key: string) => Scores | undefined;
-  readonly keep: (key: string, scores: Scores) => void;
+  readonly find: (key: string) => CategoryScores | undefined;
+  readonly store: (key: string, scores: CategoryScores) => void;
   readonly size: () => number;
 };
 
-type Entries = Map<string, { readonly scores: Scores; readonly endsAt: number }>;
+type Entry = { readonly scores: CategoryScores; readonly endsAt: number };
 
 /**
- * Two generations: what is used moves to the younger, and when that is full the older is dropped whole. Taking entries
- * out of one Map and putting them back for every hit, as an exact order would need, costs more than the hit itself.
+ * Creates a cache of two generations: a used entry moves to the younger one, and when that is full the older one is
+ * dropped. Moving an entry within one Map on every hit, for an exact order, costs more than the hit itself.
  */
 export const createVerdictCache = (maxEntries: number, lifetimeMs: number, now: () => number): VerdictCache => {
   const generationLimit = Math.max(1, Math.floor(maxEntries / 2));
-  let younger: Entries = new Map();
-  let older: Entries = new Map();
+  let younger = new Map<string, Entry>();
+  let older = new Map<string, Entry>();
 
-  const put = (key: string, entry: { readonly scores: Scores; readonly endsAt: number }): void => {
+  const putYoung = (key: string, entry: Entry): void => {
     if (younger.size >= generationLimit && !younger.has(key)) {
       older = generationLimit < maxEntries ? younger : new Map();
       younger = new Map();
@@ -32,11 +32,11 @@ export const createVerdictCache = (maxEntries: number, lifetimeMs: number, now: 
       const young = younger.get(key);
       const entry = young ?? older.get(key);
       if (entry === undefined || entry.endsAt <= now()) return undefined;
-      if (young === undefined) put(key, entry);
+      if (young === undefined) putYoung(key, entry);
       return entry.scores;
     },
-    keep(key, scores) {
-      if (maxEntries > 0 && lifetimeMs > 0) put(key, { scores, endsAt: now() + lifetimeMs });
+    store(key, scores) {
+      if (maxEntries > 0 && lifetimeMs > 0) putYoung(key, { scores, endsAt: now() + lifetimeMs });
     },
     size: () => younger.size + older.size,
   };

@@ -1,117 +1,90 @@
 import { createDeadline, type Deadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
-import { type Scores, worstOf } from '../policy/categories.ts';
-import type { Image, Item } from '../routes/request.ts';
-import { viewsOf } from '../text/decode.ts';
-import { NORMALISER_VERSION, windowsOf } from '../text/normalize.ts';
+import { type CategoryScores, highestScores } from '../policy/categories.ts';
+import { createViews } from '../text/decode.ts';
+import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import type { VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
-import { type Excerpt, userPrompt } from './prompt.ts';
+import { createUserPrompt, type Excerpt } from './prompt.ts';
 
-/** Lets callers that want the same thing at the same time share one piece of work. */
-export type SharedWork<T> = {
-  /** Joins the work under `key`, or starts it. It is aborted only when the last caller has left. */
-  readonly join: (key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>) => Promise<T>;
-};
-
-type Flight<T> = { readonly promise: Promise<T>; readonly controller: AbortController; callers: number };
-
-export const createSharedWork = <T>(): SharedWork<T> => {
-  const flights = new Map<string, Flight<T>>();
-
-  const begin = (key: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> => {
-    const controller = new AbortController();
-    const promise = start(controller.signal).finally(() => {
-      if (flights.get(key) === flight) flights.delete(key);
-    });
-    const flight: Flight<T> = { promise, controller, callers: 0 };
-    flights.set(key, flight);
-    return flight;
-  };
-
-  return {
-    async join(key, signal, start) {
-      signal.throwIfAborted();
-      const flight = flights.get(key) ?? begin(key, start);
-      flight.callers += 1;
-      try {
-        return await untilAborted(flight.promise, signal);
-      } finally {
-        flight.callers -= 1;
-        // Whoever comes next must not join work that is being given up.
-        if (flight.callers === 0 && flights.get(key) === flight) {
-          flights.delete(key);
-          flight.controller.abort(signal.reason);
-        }
-      }
-    },
-  };
-};
-
-/** Verdicts that several replicas share. It never fails: what is not found is asked for, what is not kept is lost. */
+/** Verdicts that several replicas share. Never fails: a verdict that is not found or not stored is judged again. */
 export type SharedVerdicts = {
-  readonly find: (key: string) => Promise<Scores | undefined>;
-  readonly keep: (key: string, scores: Scores) => void;
+  readonly find: (key: string) => Promise<CategoryScores | undefined>;
+  readonly store: (key: string, scores: CategoryScores) => void;
 };
 
-export type ModerateNeeds = {
+type ModerateNeeds = {
   readonly judge: Judge;
   readonly cache: VerdictCache;
   readonly shared: SharedVerdicts | undefined;
   readonly clock: Clock;
-  /** The policy as the judge reads it: other words, other verdicts. */
-  readonly system: string;
+  /** The policy as the judge reads it. Part of the cache key. */
+  readonly systemPrompt: string;
   readonly windowChars: number;
   readonly deadlineMs: number;
   /** A cryptographic hash: a collision would answer one text with another's verdict. */
   readonly digest: (text: string) => string | Promise<string>;
 };
 
-export type Judged = { readonly scores: Scores; readonly isCached: boolean };
+/** One thing to judge: it gets one result. */
+export type ModerationItem = { readonly text: string; readonly image?: ChatImage };
 
-/** Judges one item: every window of every view, worst wins. One missing verdict fails the whole item. */
-export type Moderate = (item: Item, alias: ModelAlias, deadline: Deadline) => Promise<Judged>;
+/** The scores of one item, and whether they come from the cache. */
+export type ItemVerdict = { readonly scores: CategoryScores; readonly isCached: boolean };
 
-const excerptsOf = (views: readonly string[], windowChars: number, image: Image | undefined): readonly Excerpt[] => {
+/** Judges one item: every window of every view, the highest scores win. One missing verdict fails the whole item. */
+export type Moderate = (item: ModerationItem, alias: ModelAlias, deadline: Deadline) => Promise<ItemVerdict>;
+
+const createExcerpts = (
+  views: readonly string[],
+  windowChars: number,
+  image: ChatImage | undefined,
+): readonly Excerpt[] => {
   const excerpts = views.flatMap((view) => {
-    const windows = windowsOf(view, windowChars);
+    const windows = splitWindows(view, windowChars);
     return windows.map((text, index) => ({ text, part: index + 1, parts: windows.length }));
   });
   const [first, ...rest] = excerpts;
-  // The image is looked at once, beside the beginning of the text.
+  // The image is judged once, beside the first window.
   return first === undefined || image === undefined ? excerpts : [{ ...first, image }, ...rest];
 };
 
+/** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createModerate = (needs: ModerateNeeds): Moderate => {
   const { judge, cache, shared, clock, windowChars, deadlineMs, digest } = needs;
-  const work = createSharedWork<Judged>();
-  // Whatever the judge reads besides the text, and how the text is made ready for it: other words, other verdicts.
-  const words = userPrompt({ text: '', part: 1, parts: 1 }, '', false);
-  const settings = [needs.system, words, NORMALISER_VERSION, String(windowChars)].join('\0');
+  const work = createSharedWork<ItemVerdict>();
+  // Everything that changes a verdict besides the item: prompts, normalisation, window size.
+  const emptyPrompt = createUserPrompt({ text: '', part: 1, parts: 1 }, '', false);
+  const settings = [needs.systemPrompt, emptyPrompt, NORMALISER_VERSION, String(windowChars)].join('\0');
   let settingsDigest: string | Promise<string> | undefined;
 
-  const keyOf = async (
+  const cacheKeyFor = async (
     views: readonly string[],
-    image: Image | undefined,
+    image: ChatImage | undefined,
     { model, think }: ModelAlias,
   ): Promise<string> => {
     settingsDigest ??= digest(settings);
     const parts = [await settingsDigest, model, String(think), image?.mediaType ?? '', image?.base64 ?? '', ...views];
-    // Views hold no NUL, the normaliser takes it out: no two lists of parts look the same joined.
+    // Views hold no NUL, normalising removes it: two different lists never join to the same text.
     return digest(parts.join('\0'));
   };
 
-  const judgeAll = async (excerpts: readonly Excerpt[], alias: ModelAlias, signal: AbortSignal): Promise<Scores> => {
-    // Its own full time: whoever joins later must not suffer from the hurry of the first.
+  const judgeAll = async (
+    excerpts: readonly Excerpt[],
+    alias: ModelAlias,
+    signal: AbortSignal,
+  ): Promise<CategoryScores> => {
+    // The full time: callers that join later may have more time than the first.
     const deadline = createDeadline(clock, deadlineMs, signal);
     const [only] = excerpts;
     try {
       if (only !== undefined && excerpts.length === 1) return await judge(only, alias, deadline);
-      return worstOf(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))));
+      return highestScores(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))));
     } catch (error) {
-      // One failed window fails them all: the others' calls are not worth their cost any more.
+      // One failed window fails the item: the other calls are aborted.
       deadline.end();
       throw error;
     } finally {
@@ -120,24 +93,65 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
   };
 
   return async ({ text, image }, alias, { signal }) => {
-    const views = viewsOf(text);
-    const key = await keyOf(views, image, alias);
-    const kept = cache.find(key);
-    if (kept !== undefined) return { scores: kept, isCached: true };
-    const join = () => work.join(key, signal, judgeOrFind);
-    const judgeOrFind = async (workSignal: AbortSignal): Promise<Judged> => {
-      const known = await shared?.find(key);
-      const scores = known ?? (await judgeAll(excerptsOf(views, windowChars, image), alias, workSignal));
-      cache.keep(key, scores);
-      if (known === undefined) shared?.keep(key, scores);
-      return { scores, isCached: known !== undefined };
+    const views = createViews(text);
+    const key = await cacheKeyFor(views, image, alias);
+    const cached = cache.find(key);
+    if (cached !== undefined) return { scores: cached, isCached: true };
+    const findOrJudge = async (workSignal: AbortSignal): Promise<ItemVerdict> => {
+      const found = await shared?.find(key);
+      const scores = found ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, workSignal));
+      cache.store(key, scores);
+      if (found === undefined) shared?.store(key, scores);
+      return { scores, isCached: found !== undefined };
     };
+    const join = () => work.join(key, signal, findOrJudge);
     try {
       return await join();
     } catch (error) {
-      // Work that was joined late ends with the time of whoever began it. This caller has time left for work of its own.
+      // Work that was joined late ends with the time of the caller that started it. This caller still has time.
       if (signal.aborted || !(error instanceof Fault && error.detail.kind === 'backend-timeout')) throw error;
       return join();
     }
+  };
+};
+
+/** Lets concurrent callers with the same key share one piece of work. */
+type SharedWork<T> = {
+  /** Joins the work under `key`, or starts it. It is aborted only when its last caller's signal is. */
+  readonly join: (key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+};
+
+type Work<T> = { readonly promise: Promise<T>; readonly controller: AbortController; callers: number };
+
+/** Creates shared work that holds a key only while its work runs. */
+export const createSharedWork = <T>(): SharedWork<T> => {
+  const running = new Map<string, Work<T>>();
+
+  const begin = (key: string, start: (signal: AbortSignal) => Promise<T>): Work<T> => {
+    const controller = new AbortController();
+    const promise = start(controller.signal).finally(() => {
+      if (running.get(key) === work) running.delete(key);
+    });
+    const work: Work<T> = { promise, controller, callers: 0 };
+    running.set(key, work);
+    return work;
+  };
+
+  return {
+    async join(key, signal, start) {
+      signal.throwIfAborted();
+      const work = running.get(key) ?? begin(key, start);
+      work.callers += 1;
+      try {
+        return await untilAborted(work.promise, signal);
+      } finally {
+        work.callers -= 1;
+        // The next caller must not join aborted work.
+        if (work.callers === 0 && running.get(key) === work) {
+          running.delete(key);
+          work.controller.abort(signal.reason);
+        }
+      }
+    },
   };
 };

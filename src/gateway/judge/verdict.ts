@@ -1,9 +1,9 @@
 import { isRecord } from '../../core/json.ts';
-import { CATEGORIES, type Scores } from '../policy/categories.ts';
+import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 
-/** A judge's answer, read: whole scores, or the reason why there is no verdict in it. */
-export type Verdict =
-  | { readonly kind: 'scores'; readonly scores: Scores }
+/** A parsed answer of the judge: all scores, or the reason why it is no verdict. */
+export type ParsedVerdict =
+  | { readonly kind: 'scores'; readonly scores: CategoryScores }
   | { readonly kind: 'unusable'; readonly reason: string };
 
 const isScore = (value: unknown): value is number =>
@@ -13,31 +13,31 @@ const LEADING_THOUGHT = /^\s*<think>[\s\S]*?<\/think>/;
 const CODE_FENCE = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
 const KEYS = CATEGORIES.length + 1;
 
-/** The answer without a leading think block and without a code fence around all of it. Nothing else is forgiven. */
-const unwrapped = (content: string): string => {
-  const spoken = content.replace(LEADING_THOUGHT, '').trim();
-  return CODE_FENCE.exec(spoken)?.[1]?.trim() ?? spoken;
+/** The answer without a leading think block and without a code fence around all of it. Nothing else is tolerated. */
+const unwrap = (content: string): string => {
+  const answer = content.replace(LEADING_THOUGHT, '').trim();
+  return CODE_FENCE.exec(answer)?.[1]?.trim() ?? answer;
 };
 
-const unusable = (reason: string): Verdict => ({ kind: 'unusable', reason });
+const unusable = (reason: string): ParsedVerdict => ({ kind: 'unusable', reason });
 
-/** Counted in the text: JSON.parse keeps the last of two equal keys in silence, so a second, milder score could stand for the first. */
+/** Counted in the text: JSON.parse silently keeps the last of two equal keys, so a second, milder score could replace the first. */
 const hasOtherKeys = (json: string): boolean => json.match(/"\s*:/g)?.length !== KEYS;
 
 /**
- * JSON.parse makes the integer 1 of `1.0` and of `0.99999999999999999`: a judge's certainty on a scale of 0 to 1 would
- * become a hundredth.
+ * JSON.parse reads `1.0` and `0.99999999999999999` as the integer 1: a certain violation on a scale of 0 to 1 would
+ * become a score of 0.01.
  */
 const writesIntegers = (json: string): boolean => json.match(/:\s*\d+\s*[,}]/g)?.length === CATEGORIES.length;
 
 /**
- * Nothing but zeros and ones, and a one among them: that is how a judge answers yes and no, or on a scale of 0 to 1.
- * Read as hundredths, its certainty would be an all-clear.
+ * Only zeros and ones, with at least one 1: a judge answers yes and no like this, or on a scale of 0 to 1. Read as
+ * hundredths, a certain violation would count as clean.
  */
 const isOnAnotherScale = (scores: readonly number[]): boolean =>
   scores.includes(1) && scores.every((score) => score <= 1);
 
-const parsed = (json: string): unknown => {
+const parseJsonText = (json: string): unknown => {
   try {
     return JSON.parse(json);
   } catch {
@@ -46,13 +46,13 @@ const parsed = (json: string): unknown => {
 };
 
 /**
- * Reads a verdict: one JSON object with exactly the 13 codes as integers 0..100 and the nonce of this very call.
- * A missing score is never zero: whatever does not fit is unusable, with a reason that quotes nothing.
+ * Parses a verdict: one JSON object with exactly the 13 codes as integers 0..100 and the nonce of this call.
+ * A missing score is never zero: anything else is unusable, with a reason that quotes nothing.
  */
-export const verdictFrom = (content: string, nonce: string): Verdict => {
+export const parseVerdict = (content: string, nonce: string): ParsedVerdict => {
   if (content.trim() === '') return unusable('empty answer');
-  const json = unwrapped(content);
-  const answer = parsed(json);
+  const json = unwrap(content);
+  const answer = parseJsonText(json);
   if (!isRecord(answer)) return unusable('not one JSON object');
   const scores = CATEGORIES.map(({ code }) => answer[code]).filter(isScore);
   if (scores.length !== CATEGORIES.length) return unusable('a score is missing or is no integer from 0 to 100');

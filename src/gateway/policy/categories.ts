@@ -19,14 +19,17 @@ export const CATEGORIES = [
   { name: 'violence/graphic', code: 'VIG', images: true },
 ] as const;
 
-export type Category = (typeof CATEGORIES)[number]['name'];
+/** A category's name in OpenAI's API. */
+export type CategoryName = (typeof CATEGORIES)[number]['name'];
+/** A category's short name in prompts and verdicts. */
 export type CategoryCode = (typeof CATEGORIES)[number]['code'];
 
-export const CATEGORY_NAMES: readonly Category[] = CATEGORIES.map(({ name }) => name);
+/** The categories' names in OpenAI's API, in order. */
+export const CATEGORY_NAMES: readonly CategoryName[] = CATEGORIES.map(({ name }) => name);
 
 /** A number 0..1 for each category, in the order of `CATEGORIES`. Only a whole valid verdict becomes one. */
-export type Scores = readonly number[];
+export type CategoryScores = readonly number[];
 
-/** Worst wins: the higher score of each category. */
-export const worstOf = (verdicts: readonly Scores[]): Scores =>
+/** The highest score of each category. A missing score counts as 1. */
+export const highestScores = (verdicts: readonly CategoryScores[]): CategoryScores =>
   CATEGORIES.map((_, index) => Math.max(...verdicts.map((scores) => scores[index] ?? 1)));

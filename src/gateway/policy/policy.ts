@@ -8,13 +8,14 @@ import { POLICY_VERSION } from './policy-text.ts';
 const DEFAULT_THRESHOLD = 0.5;
 const GUIDANCE_LIMIT_CHARS = 500;
 
+/** A category with the score from which it counts as a violation, and the operator's own guidance. */
 export type PolicyCategory = (typeof CATEGORIES)[number] & { readonly threshold: number; readonly guidance?: string };
 
 /** What counts as a violation here, in the order of `CATEGORIES`. Clients see `version` in `x-moderation-policy`. */
 export type Policy = { readonly version: string; readonly categories: readonly PolicyCategory[] };
 
-/** The policy as shipped: our definitions and a threshold of 0.5 in every category. */
-export const OUR_POLICY: Policy = {
+/** The policy without a policy file: a threshold of 0.5 in every category, no guidance. */
+export const DEFAULT_POLICY: Policy = {
   version: POLICY_VERSION,
   categories: CATEGORIES.map((category) => ({ ...category, threshold: DEFAULT_THRESHOLD })),
 };
@@ -50,15 +51,15 @@ const unknownNamesIn = (file: Readonly<Record<string, unknown>>): string[] => [
   ),
 ];
 
-const jsonObject = (text: string): Readonly<Record<string, unknown>> => {
-  const value = parsedJson(text);
+const parsePolicyObject = (text: string): Readonly<Record<string, unknown>> => {
+  const value = parseJsonText(text);
   if (isRecord(value)) return value;
   throw new ConfigError([
     'MODERATION_POLICY_FILE: expected a JSON object, whole and without comments, with "version" and "categories"',
   ]);
 };
 
-const parsedJson = (text: string): unknown => {
+const parseJsonText = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -66,9 +67,9 @@ const parsedJson = (text: string): unknown => {
   }
 };
 
-/** Merges a policy file over ours. Throws a `ConfigError` that lists everything wrong with it, with the nearest known names. */
-export const policyFrom = (text: string): Policy => {
-  const file = jsonObject(text);
+/** Merges a policy file over the default policy. Throws one `ConfigError` with every problem and the nearest known names. */
+export const parsePolicy = (text: string): Policy => {
+  const file = parsePolicyObject(text);
   const unknown = unknownNamesIn(file);
   const parsed = v.safeParse(PolicyFile, file, { message: expectedText });
   const wrong = (parsed.issues ?? []).map((issue) => `${v.getDotPath(issue) ?? 'top level'}: ${issue.message}`);
@@ -77,7 +78,7 @@ export const policyFrom = (text: string): Policy => {
   const { version, categories } = parsed.output;
   return {
     version,
-    categories: OUR_POLICY.categories.map((ours) => {
+    categories: DEFAULT_POLICY.categories.map((ours) => {
       const { threshold = ours.threshold, guidance } = categories[ours.name] ?? {};
       return { ...ours, threshold, ...(guidance === undefined ? {} : { guidance }) };
     }),

@@ -1,64 +1,64 @@
-import { ciphers, morse, nato } from './decoders/ciphers.ts';
-import { base32, base64, charCodes, hex } from './decoders/encodings.ts';
-import { escapes, percent } from './decoders/escapes.ts';
-import { invisible } from './decoders/invisible.ts';
-import { lookAlikes } from './decoders/look-alikes.ts';
-import { backwards, leet, spaced } from './decoders/spelling.ts';
-import { enclosed, overrides, stackedMarks, turned } from './decoders/unicode.ts';
+import { decodeCiphers, decodeMorse, decodeNato } from './decoders/ciphers.ts';
+import { decodeBase32, decodeBase64, decodeCharCodes, decodeHex } from './decoders/encodings.ts';
+import { decodeEscapes, decodePercent } from './decoders/escapes.ts';
+import { decodeInvisible } from './decoders/invisible.ts';
+import { decodeLookAlikes } from './decoders/look-alikes.ts';
+import { decodeBackwards, decodeLeet, joinSpaced } from './decoders/spelling.ts';
+import { applyOverrides, decodeEnclosed, decodeTurned, removeStackedMarks } from './decoders/unicode.ts';
 import { isPlain, neutralise, normalise } from './normalize.ts';
 
-/** Undoes one way of hiding, in place; gives back its input when it finds none. */
+/** Decodes one way of hiding text, in place; returns its input when it finds none. */
 type Decoder = (text: string) => string;
 
-// Normalising removes what these two read.
-const ON_RAW: readonly Decoder[] = [invisible, overrides];
-const ON_UNICODE: readonly Decoder[] = [stackedMarks, enclosed, turned, lookAlikes];
-// Exact encodings first: the guesses at the end would spoil them.
+// Normalising removes what these two decode.
+const ON_RAW: readonly Decoder[] = [decodeInvisible, applyOverrides];
+const ON_UNICODE: readonly Decoder[] = [removeStackedMarks, decodeEnclosed, decodeTurned, decodeLookAlikes];
+// Exact encodings first: the guesses at the end would corrupt them.
 const ON_ALL: readonly Decoder[] = [
-  escapes,
-  percent,
-  base64,
-  base32,
-  hex,
-  charCodes,
-  morse,
-  nato,
-  spaced,
-  leet,
-  ciphers,
-  backwards,
+  decodeEscapes,
+  decodePercent,
+  decodeBase64,
+  decodeBase32,
+  decodeHex,
+  decodeCharCodes,
+  decodeMorse,
+  decodeNato,
+  joinSpaced,
+  decodeLeet,
+  decodeCiphers,
+  decodeBackwards,
 ];
-/** Encodings inside encodings are followed this deep. */
+/** How many nested encodings are decoded. */
 const ROUNDS = 3;
 
-const through = (decoders: readonly Decoder[], text: string): string =>
+const applyAll = (decoders: readonly Decoder[], text: string): string =>
   decoders.reduce((current, decode) => decode(current), text);
 
-const decodedOnce = (text: string): string => {
-  if (isPlain(text)) return through(ON_ALL, text);
-  return through(ON_ALL, through(ON_UNICODE, normalise(through(ON_RAW, text))));
+const decodeOnce = (text: string): string => {
+  if (isPlain(text)) return applyAll(ON_ALL, text);
+  return applyAll(ON_ALL, applyAll(ON_UNICODE, normalise(applyAll(ON_RAW, text))));
 };
 
 /**
- * The normalised text with hidden messages decoded in place, or nothing when nothing was hidden. Takes the text as it
- * came: some messages hide in what normalising removes. `seen` is the same text normalised.
+ * The normalised text with hidden messages decoded in place; undefined when nothing was hidden. Takes the original text:
+ * some messages hide in what normalising removes. `visible` is the same text normalised.
  */
-export const revealed = (text: string, seen: string = normalise(text)): string | undefined => {
+export const decodeHidden = (text: string, visible: string = normalise(text)): string | undefined => {
   let view = text;
   for (let round = 0; round < ROUNDS; round++) {
-    const next = decodedOnce(view);
-    if (next === view || next === seen) break;
+    const next = decodeOnce(view);
+    if (next === view || next === visible) break;
     view = next;
   }
   if (view === text) return undefined;
   const final = normalise(view);
-  return final === seen ? undefined : final;
+  return final === visible ? undefined : final;
 };
 
-/** What the judge is to read, worst verdict wins: the text as seen, and only if something was hidden in it, that too. */
-export const viewsOf = (text: string): readonly string[] => {
-  const seen = normalise(text);
-  const second = revealed(text, seen);
-  const views = second === undefined ? [seen] : [seen, second];
+/** The texts that the judge reads: the visible one, and a second one with hidden messages decoded, if there are any. */
+export const createViews = (text: string): readonly string[] => {
+  const visible = normalise(text);
+  const decoded = decodeHidden(text, visible);
+  const views = decoded === undefined ? [visible] : [visible, decoded];
   return views.map(neutralise);
 };

@@ -1,60 +1,60 @@
-/** Part of every cache key: raise it whenever `normalise` or any decoder answers differently than before. */
+/** Part of every cache key: raise it whenever the result of `normalise` or of any decoder changes. */
 export const NORMALISER_VERSION = '2';
 
 const PLAIN = /^[\n\t\x20-\x7e]*$/;
 // Everything Unicode calls default-ignorable (zero width, fillers, variation selectors, tags, bidi controls), annotation
 // marks, noncharacters and the control characters that do not break a line.
-const UNSEEN = /[\p{DI}\p{NChar}\ufff9-\ufffb]|[^\P{Cc}\n\t]/gu;
+const INVISIBLE = /[\p{DI}\p{NChar}\ufff9-\ufffb]|[^\P{Cc}\n\t]/gu;
 const LINE_BREAK = /\r\n|[\r\v\f\x85\u2028\u2029]/g;
-// Sorting a long stack of marks into canonical order takes quadratic time; a joiner ends the stack for the sorter. The two
-// half-width sound marks are letters that fold into marks.
+// Sorting a long stack of marks into canonical order takes quadratic time; a joiner splits the stack. The two half-width
+// sound marks are letters that fold into marks.
 const TALL_STACK = /[\p{M}\uff9e\uff9f]{30}/gu;
 
-// Two Arabic ligatures unfold to whole sentences, 18 characters for one: a text of them would cost as much as a book.
+// Two Arabic ligatures unfold to whole sentences, 18 characters each: a text of them would cost 18 times as much.
 const FOLDABLE = /[^\ufdfa\ufdfb]+/g;
 
 /** True when the text is printable ASCII, tabs and line feeds: nothing in it can be invisible or a look-alike. */
 export const isPlain = (text: string): boolean => PLAIN.test(text);
 
-/** The text a reader sees: compatibility forms folded (NFKC), line breaks as \n, invisible and control characters gone. */
+/** The text as a reader sees it: compatibility forms folded (NFKC), line breaks as \n, no invisible or control characters. */
 export const normalise = (text: string): string => {
   if (isPlain(text)) return text;
   return text
     .toWellFormed()
     .replace(LINE_BREAK, '\n')
-    .replace(UNSEEN, '')
+    .replace(INVISIBLE, '')
     .replace(TALL_STACK, '$&\u034f')
     .replace(FOLDABLE, (part) => part.normalize('NFKC'))
-    .replace(UNSEEN, '')
+    .replace(INVISIBLE, '')
     .replaceAll('\u2800', ' ');
 };
 
-/** True when nothing visible is left: white space and invisible characters only. */
+/** True when the text has white space and invisible characters only. */
 export const isBlank = (text: string): boolean => normalise(text).trim() === '';
 
-// One character that opens or closes a control token in some tokenizer, looking only at what follows it:
+// One character that opens or closes a control token in some tokenizer, recognised by what follows it:
 // <|x|> <x> </x> <!x <<SYS>> <0x0A> <2x>, |>, [INST] [/INST] [gMASK] [@BOS@] [|user|], and ]~x] [x~[.
 const TOKEN_EDGE = /<(?=[|/!<_｜\p{L}]|\d{1,3}[A-Za-z])|[|｜](?=>)|\[(?=\||\/?g?[A-Z@][\w@]*\])|\](?=~)|~(?=\[)/gu;
 
 /**
- * Breaks what tokenizers read as control tokens by a space, so that user text stays text. Run it last: any later change
- * to the text could join a literal again.
+ * Breaks control tokens of tokenizers with a space, so that user text stays text. Run it last: any later change to the
+ * text could join a token again.
  */
 export const neutralise = (text: string): string => text.replace(TOKEN_EDGE, '$& ');
 
 const OVERLAP_LIMIT_CHARS = 1000;
 // A surrogate pair must fit whole.
-const LEAST_CHARS = 2;
+const MIN_WINDOW_CHARS = 2;
 
 const splitsPair = (text: string, index: number): boolean =>
   /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(index - 1, index + 1));
 
 /**
- * Cuts a text into overlapping windows of at most `windowChars` that together hold all of it, so that nothing is lost at
- * a cut. The last one reaches back to be full: a short tail would be judged without context.
+ * Splits a text into overlapping windows of at most `windowChars` that together hold all of it, so that no passage is
+ * lost at a cut. The last one starts early enough to be full: a short one would be judged without context.
  */
-export const windowsOf = (text: string, windowChars: number): readonly string[] => {
-  const size = Math.max(LEAST_CHARS, Math.floor(windowChars));
+export const splitWindows = (text: string, windowChars: number): readonly string[] => {
+  const size = Math.max(MIN_WINDOW_CHARS, Math.floor(windowChars));
   const overlap = Math.min(OVERLAP_LIMIT_CHARS, Math.floor(size / 10));
   const windows: string[] = [];
   let start = 0;

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusMeter } from '../../../src/adapter/prometheus/gateway.ts';
-import type { Meter, Readings } from '../../../src/gateway/metrics.ts';
+import type { GatewayMetrics, GatewayReadings } from '../../../src/gateway/metrics.ts';
 import { describe } from '../../check.ts';
 
-const READINGS: Readings = {
+const READINGS: GatewayReadings = {
   keys: [
     { fingerprint: 'aaaa', state: 'active', restMs: 0 },
     { fingerprint: 'bbbb', state: 'cooling', restMs: 90_500, reason: 'quota' },
@@ -16,7 +16,7 @@ const READINGS: Readings = {
 const ANSWERED = { method: 'POST', route: '/v1/moderations', status: 200, durationMs: 1200 };
 
 /** The samples whose names begin with `start`, without the prefix that all have. */
-const samples = async (meter: Meter, start: string): Promise<string[]> =>
+const samples = async (meter: GatewayMetrics, start: string): Promise<string[]> =>
   ((await meter.text()) ?? '')
     .split('\n')
     .filter((line) => line.startsWith(`gatehouse_${start}`))

@@ -280,13 +280,13 @@ describe('shared verdicts', (check) => {
     inWorld(async ({ connected, redis, prefix }) => {
       const [here, there] = [(await connected()).verdicts(60_000), (await connected()).verdicts(60_000)];
       assert.is(await there.find('digest'), undefined);
-      here.keep('digest', SCORES);
+      here.store('digest', SCORES);
       await until(async () => (await there.find('digest')) !== undefined, 'the verdict');
       assert.equal(await there.find('digest'), SCORES);
       assert.is(await redis.get(`${prefix}verdict:digest`), JSON.stringify(SCORES));
       const leftMs = await redis.pttl(`${prefix}verdict:digest`);
       assert.ok(leftMs > 50_000 && leftMs <= 60_000);
-      (await connected()).verdicts(20).keep('brief', SCORES);
+      (await connected()).verdicts(20).store('brief', SCORES);
       await until(async () => (await redis.exists(`${prefix}verdict:brief`)) === 1, 'the brief verdict');
       await until(async () => (await there.find('brief')) === undefined, 'its end');
     }),
@@ -296,8 +296,8 @@ describe('shared verdicts', (check) => {
     'nothing is kept without a life time',
     inWorld(async ({ connected, redis, prefix }) => {
       const state = await connected();
-      state.verdicts(0).keep('digest', SCORES);
-      state.verdicts(1000).keep('after', SCORES);
+      state.verdicts(0).store('digest', SCORES);
+      state.verdicts(1000).store('after', SCORES);
       await until(async () => (await redis.exists(`${prefix}verdict:after`)) === 1, 'the second verdict');
       assert.is(await redis.exists(`${prefix}verdict:digest`), 0);
       assert.is(await state.verdicts(0).find('after'), undefined);
@@ -418,13 +418,13 @@ describe('a Redis that fails', (check) => {
       const state = await connected();
       const verdicts = state.verdicts(60_000);
       const limit = state.rateLimit(3, createRateLimit(3, Date.now));
-      verdicts.keep('digest', SCORES);
+      verdicts.store('digest', SCORES);
       assert.equal([await limit('key'), await limit('key')], [0, 0]);
       await first.kill();
       await until(() => !state.isUp(), 'the loss');
       for (let turn = 0; turn < 50; turn++) {
         assert.is(await verdicts.find('digest'), undefined);
-        verdicts.keep('digest', SCORES);
+        verdicts.store('digest', SCORES);
       }
       // What passed before counts on.
       assert.is(await limit('key'), 0);
@@ -441,7 +441,7 @@ describe('a Redis that fails', (check) => {
       await until(state.isUp, 'the return');
       const awayMs = Date.now() - learntAt;
       assert.equal(events(), ['shared-state-lost', 'shared-state-back']);
-      verdicts.keep('digest', SCORES);
+      verdicts.store('digest', SCORES);
       await until(async () => (await verdicts.find('digest')) !== undefined, 'the verdict');
       assert.is(await limit('key'), 0);
       // What this replica learnt meanwhile is told as far as it still holds.
@@ -513,7 +513,7 @@ describe('a Redis that fails', (check) => {
     await inWorld(async ({ connected, lines, events, redis }) => {
       const state = await connected();
       await redis.config('SET', 'min-replicas-to-write', '1');
-      state.verdicts(1000).keep('digest', SCORES);
+      state.verdicts(1000).store('digest', SCORES);
       await until(() => !state.isUp(), 'the loss');
       await new Promise((resolve) => setTimeout(resolve, 1500));
       assert.equal(events(), ['shared-state-lost']);
@@ -622,7 +622,7 @@ describe('a shared state that is closed', (check) => {
     'has written what it was given, and answers on from local state without a word',
     inWorld(async ({ connected, lines, redis, prefix }) => {
       const state = await connected();
-      state.verdicts(60_000).keep('last', SCORES);
+      state.verdicts(60_000).store('last', SCORES);
       await state.close();
       assert.is(await redis.exists(`${prefix}verdict:last`), 1);
       assert.not(state.isUp());

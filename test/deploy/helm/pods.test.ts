@@ -5,8 +5,12 @@ import {
   unknownBridgeVariables as bridgeStrangersIn,
   readBridgeSettings,
 } from '../../../src/bridge/settings.ts';
-import { GatewayVariables, strangersIn as gatewayStrangersIn, readGatewayConfig } from '../../../src/gateway/config.ts';
-import { policyFrom } from '../../../src/gateway/policy/policy.ts';
+import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
+import {
+  GatewayVariables,
+  unknownGatewayVariables as gatewayStrangersIn,
+  readGatewayConfig,
+} from '../../../src/gateway/settings.ts';
 import { describe } from '../../check.ts';
 import { AGENT, ALL, CASES, LEAST } from './cases.ts';
 import {
@@ -221,7 +225,7 @@ describe('the services', (check) => {
 
   check.needing(MISSING, 'take the policy and the models that values hold', () => {
     const all = manifests(CASES.configured ?? {});
-    const { version, categories } = policyFrom(only(all, 'ConfigMap', 'gateway').data['policy.json']);
+    const { version, categories } = parsePolicy(only(all, 'ConfigMap', 'gateway').data['policy.json']);
     assert.is(version, 'acme-1');
     const illicit = JSON.stringify(categories);
     assert.match(illicit, 'Betting under 20 is legal here: \\"<&>\\".');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { AgentVariables } from '../../../src/agent/settings.ts';
 import { BridgeVariables } from '../../../src/bridge/settings.ts';
-import { GatewayVariables } from '../../../src/gateway/config.ts';
+import { GatewayVariables } from '../../../src/gateway/settings.ts';
 import { describe } from '../../check.ts';
 import { AGENT, BRIDGE, CASES, DATABASE, LEAST } from './cases.ts';
 import {

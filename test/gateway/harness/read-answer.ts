@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { ErrorAnswer, ModerationAnswer } from '../../../src/gateway/openapi.ts';
-import { CATEGORIES, type Category } from '../../../src/gateway/policy/categories.ts';
+import { CATEGORIES, type CategoryName } from '../../../src/gateway/policy/categories.ts';
 
 /** What an error answer says, once it is shown to be what `/openapi.json` promises and no more. */
 export const errorOf = async (response: Response) => {
@@ -36,7 +36,7 @@ export const outcomeOf = async (response: Response): Promise<string> => {
 };
 
 /** A number for every category: `rest` but for those given. */
-export const eachCategory = <T>(rest: T, given: Partial<Record<Category, T>> = {}): Record<string, T> => ({
+export const eachCategory = <T>(rest: T, given: Partial<Record<CategoryName, T>> = {}): Record<string, T> => ({
   ...Object.fromEntries(CATEGORIES.map(({ name }) => [name, rest])),
   ...given,
 });

@@ -3,10 +3,10 @@ import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/core/ht
 import type { Handler } from '../../../src/core/http/handler.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createGateway, type GatewayNeeds } from '../../../src/gateway/app.ts';
-import { readGatewayConfig } from '../../../src/gateway/config.ts';
-import { SILENT_METER } from '../../../src/gateway/metrics.ts';
+import { SILENT_GATEWAY_METRICS } from '../../../src/gateway/metrics.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
-import { OUR_POLICY } from '../../../src/gateway/policy/policy.ts';
+import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
+import { readGatewayConfig } from '../../../src/gateway/settings.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
 export const GATEWAY_KEY = 'gateway-key-1';
@@ -118,14 +118,14 @@ export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: Worl
         fingerprint: createHash('sha256').update(secret).digest('hex').slice(0, 8),
       })),
     },
-    policy: OUR_POLICY,
+    policy: DEFAULT_POLICY,
     httpClient,
     clock,
     digest: (text) => createHash('sha256').update(text).digest('hex'),
     newId: () => randomBytes(18).toString('hex'),
     newNonce: () => String(randomBytes(6).readUIntBE(0, 6) % 10 ** 12).padStart(12, '0'),
     log: createLog({ level: 'debug', service: 'gateway', clock, write: (line) => logged.push(line) }),
-    meter: SILENT_METER,
+    metrics: SILENT_GATEWAY_METRICS,
     version: '0.1.0',
     isStopping: () => false,
     ...needs,

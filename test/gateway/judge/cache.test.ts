@@ -2,20 +2,20 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { SharedState } from '../../../src/gateway/app.ts';
 import { createVerdictCache } from '../../../src/gateway/judge/cache.ts';
-import type { Scores } from '../../../src/gateway/policy/categories.ts';
-import { policyFrom } from '../../../src/gateway/policy/policy.ts';
+import type { CategoryScores } from '../../../src/gateway/policy/categories.ts';
+import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { NORMALISER_VERSION } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
 import { eachCategory, resultsOf } from '../harness/read-answer.ts';
 import { gatewayOver, judging, received, saying, shownTextOf, type WorldSettings } from '../harness/world.ts';
 
-const SCORES: Scores = Array(13).fill(0.5) as number[];
+const SCORES: CategoryScores = Array(13).fill(0.5) as number[];
 
 describe('the verdict cache', (check) => {
   check('finds what was kept until its time is over', () => {
     let now = 0;
     const cache = createVerdictCache(10, 1000, () => now);
-    cache.keep('a', SCORES);
+    cache.store('a', SCORES);
     now = 999;
     assert.is(cache.find('a'), SCORES);
     now = 1000;
@@ -24,10 +24,10 @@ describe('the verdict cache', (check) => {
   check('does not live longer for being used', () => {
     let now = 0;
     const cache = createVerdictCache(4, 1000, () => now);
-    cache.keep('a', SCORES);
+    cache.store('a', SCORES);
     for (now = 0; now < 1000; now += 100) {
       cache.find('a');
-      cache.keep(`other ${now}`, SCORES);
+      cache.store(`other ${now}`, SCORES);
       assert.is(cache.find('a'), SCORES);
     }
     assert.is(cache.find('a'), undefined);
@@ -38,12 +38,12 @@ describe('the verdict cache', (check) => {
       fc.property(fc.nat(8), fc.array(step, { maxLength: 80 }), (maxEntries, steps) => {
         let now = 0;
         const cache = createVerdictCache(maxEntries, 1000, () => now);
-        const kept = new Map<number, { scores: Scores; at: number }>();
+        const kept = new Map<number, { scores: CategoryScores; at: number }>();
         for (const { isKept, key, ms } of steps) {
           now += ms;
           if (isKept) {
             const scores = [now];
-            cache.keep(String(key), scores);
+            cache.store(String(key), scores);
             kept.set(key, { scores, at: now });
           } else {
             const found = cache.find(String(key));
@@ -57,9 +57,9 @@ describe('the verdict cache', (check) => {
   });
   check('keeps what is used when it runs full', () => {
     const cache = createVerdictCache(100, 1000, () => 0);
-    cache.keep('used', SCORES);
+    cache.store('used', SCORES);
     for (let index = 0; index < 1000; index++) {
-      cache.keep(`other ${index}`, SCORES);
+      cache.store(`other ${index}`, SCORES);
       assert.is(cache.find('used'), SCORES);
     }
     assert.is(cache.find('other 0'), undefined);
@@ -71,7 +71,7 @@ describe('the verdict cache', (check) => {
       [10, 0],
     ] as const) {
       const cache = createVerdictCache(entries, lifetimeMs, () => 0);
-      cache.keep('a', SCORES);
+      cache.store('a', SCORES);
       assert.is(cache.size(), 0);
       assert.is(cache.find('a'), undefined);
     }
@@ -141,11 +141,11 @@ describe('a verdict that is known', (check) => {
 
 /** Verdicts that several gateways share, as a replica set does. */
 const sharing = () => {
-  const verdicts = new Map<string, Scores>();
+  const verdicts = new Map<string, CategoryScores>();
   const shared: SharedState = {
     verdicts: () => ({
       find: async (key) => verdicts.get(key),
-      keep: (key, scores) => void verdicts.set(key, scores),
+      store: (key, scores) => void verdicts.set(key, scores),
     }),
     rateLimit: (_, local) => local,
     coolDowns: { publish() {}, subscribe() {} },
@@ -165,7 +165,7 @@ const sharing = () => {
   return { callsOf, verdicts };
 };
 const policyOf = (category: object, version = 'house') =>
-  policyFrom(JSON.stringify({ version, categories: { harassment: category } }));
+  parsePolicy(JSON.stringify({ version, categories: { harassment: category } }));
 
 describe('a verdict of another replica', (check) => {
   check('is used', async () => {

@@ -82,7 +82,7 @@ describe('the repair attempt', (check) => {
   });
   check('is counted by model, and logged without what was said', async () => {
     const meter = createPrometheusMeter({ version: '0.1.0' });
-    const { ask, logged } = gatewayOver((sent) => saying(sent, 'canary'), { needs: { meter } });
+    const { ask, logged } = gatewayOver((sent) => saying(sent, 'canary'), { needs: { metrics: meter } });
     await ask({ input: 'some text' });
     assert.match((await meter.text()) ?? '', 'gatehouse_unusable_replies_total{model="gpt-oss:20b"} 2');
     assert.is(logged.filter((line) => line.includes('"verdict-unusable"')).length, 2);

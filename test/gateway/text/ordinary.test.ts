@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { viewsOf } from '../../../src/gateway/text/decode.ts';
+import { createViews } from '../../../src/gateway/text/decode.ts';
 import { describe } from '../../check.ts';
 
 const ORDINARY: Readonly<Record<string, string>> = {
@@ -173,12 +173,12 @@ const ORDINARY: Readonly<Record<string, string>> = {
 describe('ordinary text', (check) => {
   for (const [name, text] of Object.entries(ORDINARY)) {
     check(`${name} costs one model call`, () => {
-      assert.equal(viewsOf(text).slice(1), []);
+      assert.equal(createViews(text).slice(1), []);
     });
   }
   check('all of it together costs one model call', () => {
     const english = Object.entries(ORDINARY).filter(([, text]) => /^[\n\t -~]*$/.test(text));
     for (const [name, text] of english)
-      assert.is(viewsOf(`${ORDINARY.English}\n${text}\n${ORDINARY.English}`).length, 1, name);
+      assert.is(createViews(`${ORDINARY.English}\n${text}\n${ORDINARY.English}`).length, 1, name);
   });
 });

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { CATEGORY_NAMES } from '../../../src/gateway/policy/categories.ts';
-import { policyFrom } from '../../../src/gateway/policy/policy.ts';
+import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
 import { HARMFUL, HIDDEN } from '../harness/attacks.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
@@ -21,7 +21,7 @@ const lines = (chars: number): string => SENTENCE.repeat(Math.ceil(chars / SENTE
 const honest: Answer = (sent) => judging(/kill you/.test(shownTextOf(sent)) ? { VI: 90 } : { HR: 10 })(sent);
 const partOf = (sent: HttpRequest): string => /^Judge (.+?) between/.exec(userMessageOf(sent))?.[1] ?? '';
 /** As much guidance as a policy file may hold. */
-const longPolicy = policyFrom(
+const longPolicy = parsePolicy(
   JSON.stringify({
     version: 'long',
     categories: Object.fromEntries(CATEGORY_NAMES.map((name) => [name, { guidance: '规则很长。'.repeat(100) }])),

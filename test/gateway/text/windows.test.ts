@@ -1,6 +1,6 @@
 import { array, boolean, property as given, integer, assert as property } from 'fast-check';
 import * as assert from 'uvu/assert';
-import { windowsOf } from '../../../src/gateway/text/normalize.ts';
+import { splitWindows } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
 
 // Every character differs, so that a window can stand in one place only; some take two code units.
@@ -11,7 +11,7 @@ const anySize = integer({ min: 2, max: 120 });
 
 type Place = { readonly from: number; readonly to: number };
 const placesOf = (text: string, size: number): readonly Place[] =>
-  windowsOf(text, size).map((window) => {
+  splitWindows(text, size).map((window) => {
     const from = text.indexOf(window);
     return { from, to: from + window.length };
   });
@@ -23,11 +23,11 @@ const holds = (text: string, size: number, isTrue: (place: Place, previous: Plac
 
 describe('windowsOf', (check) => {
   check('leaves a text that fits in one piece', () => {
-    assert.equal(windowsOf('', 10), ['']);
-    assert.equal(windowsOf('0123456789', 10), ['0123456789']);
+    assert.equal(splitWindows('', 10), ['']);
+    assert.equal(splitWindows('0123456789', 10), ['0123456789']);
   });
   check('overlaps by a tenth, and fills the last window', () => {
-    assert.equal(windowsOf('0123456789abcdefghijk', 10), ['0123456789', '9abcdefghi', 'bcdefghijk']);
+    assert.equal(splitWindows('0123456789abcdefghijk', 10), ['0123456789', '9abcdefghi', 'bcdefghijk']);
   });
   check('overlaps by at most 1000 characters', () => {
     const text = Array.from({ length: 30_000 }, (_, index) => String.fromCharCode(0x3400 + index)).join('');
@@ -39,7 +39,7 @@ describe('windowsOf', (check) => {
   });
   check('keeps surrogate pairs whole', () => {
     property(
-      given(distinctText, anySize, (text, size) => windowsOf(text, size).every((window) => window.isWellFormed())),
+      given(distinctText, anySize, (text, size) => splitWindows(text, size).every((window) => window.isWellFormed())),
     );
   });
   check('makes no window longer than asked', () => {
@@ -66,7 +66,7 @@ describe('windowsOf', (check) => {
     );
   });
   check('cuts lone surrogates, and lets a window hold a pair whatever the size', () => {
-    assert.is(windowsOf('\ud800\udc00'.repeat(3), 0).join(''), '\ud800\udc00'.repeat(3));
-    assert.ok(windowsOf('\ud800'.repeat(100), 10).every((window) => window.length <= 10));
+    assert.is(splitWindows('\ud800\udc00'.repeat(3), 0).join(''), '\ud800\udc00'.repeat(3));
+    assert.ok(splitWindows('\ud800'.repeat(100), 10).every((window) => window.length <= 10));
   });
 });

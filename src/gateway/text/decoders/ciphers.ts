@@ -1,30 +1,33 @@
-import { type Alphabet, commonShare, fluency, letterAt, PLAIN, pairLevel } from './payload.ts';
+import { type Alphabet, commonWordShare, fluency, IDENTITY, letterAt, pairLevel } from './english.ts';
 
 // rot13 is the best known of the 25 rotations; the last alphabet is a mirrored one (atbash).
 const ALPHABETS: readonly Alphabet[] = [
-  ...Array.from({ length: 25 }, (_, turn) => PLAIN.map((letter) => (letter === 0 ? 0 : ((letter + turn) % 26) + 1))),
-  PLAIN.map((letter) => (letter === 0 ? 0 : 27 - letter)),
+  ...Array.from({ length: 25 }, (_, shift) =>
+    IDENTITY.map((letter) => (letter === 0 ? 0 : ((letter + shift) % 26) + 1)),
+  ),
+  IDENTITY.map((letter) => (letter === 0 ? 0 : 27 - letter)),
 ];
 
-const substituted = (text: string, alphabet: Alphabet): string =>
+const substitute = (text: string, alphabet: Alphabet): string =>
   text.replace(/[a-z]/gi, (char) => {
     const code = char.charCodeAt(0);
     return String.fromCharCode((code & 96) + (alphabet[code & 31] ?? 0));
   });
 
-/** Pairs below this level pull a passage towards noise: ten times the level, for whole numbers are added faster. */
+/** Letter pairs below this level count as noise. Ten times the level, because whole numbers add faster. */
 const NOISE_LEVEL = 66;
-const LEAST_NOISE = 120;
+const MIN_NOISE = 120;
 const SAMPLE_CHARS = 4000;
-const LEAST_LETTERS = 10;
-const SURE_LETTERS = 24;
+const MIN_LETTERS = 10;
+const CERTAIN_LETTERS = 24;
+const MAX_DEPTH = 4;
 
 type Passage = { readonly from: number; readonly to: number };
 
-/** The passage that looks least like words, from word edge to word edge, when there is one worth a try. */
-const strangest = (text: string): Passage | undefined => {
+/** The passage that looks least like English words, from word edge to word edge, if it is noisy enough to try. */
+const findLeastFluent = (text: string): Passage | undefined => {
   let passage: Passage | undefined;
-  let most = LEAST_NOISE;
+  let most = MIN_NOISE;
   let noise = 0;
   let from = 0;
   let wordStart = 0;
@@ -47,81 +50,79 @@ const strangest = (text: string): Passage | undefined => {
   return passage;
 };
 
-const deciphered = (passage: string): string | undefined => {
+const decipher = (passage: string): string | undefined => {
   const sample = passage.slice(0, SAMPLE_CHARS);
   const letters = sample.replace(/[^A-Za-z]+/g, '').length;
-  // Ids and words of other alphabets leave stray letters between what is none.
-  if (letters < LEAST_LETTERS || letters < sample.replace(/\s+/g, '').length * 0.8) return undefined;
+  // Ids and words of other alphabets leave stray letters between other characters.
+  if (letters < MIN_LETTERS || letters < sample.replace(/\s+/g, '').length * 0.8) return undefined;
   const before = fluency(sample);
-  let best = { level: 0, alphabet: PLAIN };
+  let best = { level: 0, alphabet: IDENTITY };
   for (const alphabet of ALPHABETS) {
     const level = fluency(sample, alphabet);
     if (level > best.level) best = { level, alphabet };
   }
   if (best.level < 6.4 || best.level < before + 0.8) return undefined;
-  const text = substituted(passage, best.alphabet);
-  const isSure = letters >= SURE_LETTERS && best.level >= 7 && best.level >= before + 1.5;
-  return isSure || commonShare(text) >= 0.2 ? text : undefined;
+  const text = substitute(passage, best.alphabet);
+  const isCertain = letters >= CERTAIN_LETTERS && best.level >= 7 && best.level >= before + 1.5;
+  return isCertain || commonWordShare(text) >= 0.2 ? text : undefined;
 };
 
-const byLine = (passage: string): string =>
+const decipherLines = (passage: string): string =>
   passage
     .split('\n')
-    .map((line) => deciphered(line) ?? line)
+    .map((line) => decipher(line) ?? line)
     .join('\n');
 
-/** Tries the strangest passage, then what stands before and after it. */
-const searched = (text: string, depth: number): string => {
-  const passage = depth === 0 ? undefined : strangest(text);
+/** Tries the least fluent passage, then the text before and after it. */
+const decipherPassages = (text: string, depth: number): string => {
+  const passage = depth === 0 ? undefined : findLeastFluent(text);
   if (passage === undefined) return text;
   const { from, to } = passage;
   const middle = text.slice(from, to);
   return (
-    searched(text.slice(0, from), depth - 1) +
-    (deciphered(middle) ?? byLine(middle)) +
-    searched(text.slice(to), depth - 1)
+    decipherPassages(text.slice(0, from), depth - 1) +
+    (decipher(middle) ?? decipherLines(middle)) +
+    decipherPassages(text.slice(to), depth - 1)
   );
 };
 
-const SEARCH_DEPTH = 4;
+/** Decodes letters replaced by rotation (rot13) or mirroring (atbash). Finds English only. */
+export const decodeCiphers = (text: string): string => decipherPassages(text, MAX_DEPTH);
 
-/** Letters swapped for others by rotation (rot13) or mirroring. Finds English only; ordinary words end the search at once. */
-export const ciphers = (text: string): string => searched(text, SEARCH_DEPTH);
-
-// A mark's place is found by walking from 1: a dot doubles it, a dash doubles it and adds one.
-const LETTERS = '  etianmsurwdkgohvfüläpjbxcyzqöŝ54 3   2       16       7   8 90';
+// A Morse sign's index starts at 1: a dot doubles it, a dash doubles it and adds one.
+const MORSE_LETTERS = '  etianmsurwdkgohvfüläpjbxcyzqöŝ54 3   2       16       7   8 90';
 const MORSE_RUN = /[.·•*_–—−-]{1,6}(?:[ \n\t/|]+[.·•*_–—−-]{1,6}){4,}/g;
 
-const letterOf = (mark: string): string => {
-  let place = 1;
-  for (const sign of mark) place = place * 2 + (/[.·•*]/.test(sign) ? 0 : 1);
-  return LETTERS[place]?.trim() || '?';
+const morseLetter = (sign: string): string => {
+  let index = 1;
+  for (const mark of sign) index = index * 2 + (/[.·•*]/.test(mark) ? 0 : 1);
+  return MORSE_LETTERS[index]?.trim() || '?';
 };
 
-const morseText = (run: string): string => {
-  const words = run.split(/\s*[/|\n]\s*|\s{2,}/).map((word) => word.split(/\s+/).map(letterOf).join(''));
+const decodeMorseRun = (run: string): string => {
+  const words = run.split(/\s*[/|\n]\s*|\s{2,}/).map((word) => word.split(/\s+/).map(morseLetter).join(''));
   const letters = words.join('');
   const known = letters.replaceAll('?', '');
   return known.length >= 5 && known.length >= letters.length * 0.8 && new Set(known).size >= 3 ? words.join(' ') : run;
 };
 
-/** Morse code of five letters and more. Rules, bullets and dot leaders spell too few different letters to count. */
-export const morse = (text: string): string => text.replace(MORSE_RUN, morseText);
+/** Decodes Morse code of five letters and more. Rules, bullets and dot leaders spell too few different letters. */
+export const decodeMorse = (text: string): string => text.replace(MORSE_RUN, decodeMorseRun);
 
-const WORD =
+const NATO_WORD =
   '(?:al(?:ph|f)a|bravo|charlie|delta|echo|fox-?trot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiske?y|x-?ray|yankee|zulu)';
-// Every message has a vowel, and these words are quick to look for.
+// Every message has a vowel, and these words are quick to find.
 const NATO_HINT = /al(?:f|ph)a|echo|india|oscar|uniform|yankee/i;
-const NATO_RUN = new RegExp(`\\b${WORD}(?:[\\s,.;:/|_-]+${WORD}){3,}\\b`, 'gi');
-const EACH = new RegExp(`(${WORD})([\\s,.;:/|_-]*)`, 'gi');
+const NATO_RUN = new RegExp(`\\b${NATO_WORD}(?:[\\s,.;:/|_-]+${NATO_WORD}){3,}\\b`, 'gi');
+const NATO_WORD_AND_GAP = new RegExp(`(${NATO_WORD})([\\s,.;:/|_-]*)`, 'gi');
 
-/** Four and more words of the spelling alphabet in a row, as the letters they stand for. */
-export const nato = (text: string): string =>
+/** Decodes four and more words of the NATO spelling alphabet in a row to their letters. */
+export const decodeNato = (text: string): string =>
   !NATO_HINT.test(text)
     ? text
     : text.replace(NATO_RUN, (run) =>
         run.replace(
-          EACH,
+          NATO_WORD_AND_GAP,
           (_, word: string, gap: string) => word.slice(0, 1).toLowerCase() + (/[/|\n]|\s{2}/.test(gap) ? ' ' : ''),
         ),
       );

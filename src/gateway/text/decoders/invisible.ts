@@ -1,61 +1,61 @@
-import { baseOf, textFrom, textIn } from './payload.ts';
+import { createBase, decodeBytes, decodeDigits } from './bytes.ts';
 
 const SIGN = /[\u200b-\u200f\u2060-\u2064\ufeff]/g;
 const BLOCK = /[\u200b-\u200f\u2060-\u2064\ufeff]{16,}/g;
-const LEAST_SIGNS = 24;
-const BITS = baseOf('01');
-const PAIRS = baseOf('0123');
+const MIN_SIGNS = 24;
+const BITS = createBase('01');
+const PAIRS = createBase('0123');
 
-/** Rewrites each sign as the digit that its kind stands for; kinds without a digit become gaps. */
-const digitsOf = (signs: string, kinds: readonly string[]): string =>
-  kinds.reduce((digits, kind, worth) => digits.replaceAll(kind, String(worth)), signs).replace(SIGN, ' ');
+/** Replaces each sign with the digit of its kind; kinds without a digit become blanks. */
+const toDigits = (signs: string, kinds: readonly string[]): string =>
+  kinds.reduce((digits, kind, digit) => digits.replaceAll(kind, String(digit)), signs).replace(SIGN, ' ');
 
-const fromBits = (bits: string): string | undefined => {
-  // A third sign parts characters of any width; without one they are eight bits wide, or seven.
+const decodeBits = (bits: string): string | undefined => {
+  // A third sign separates characters of any width; without one they are eight bits wide, or seven.
   if (bits.includes(' ')) {
-    return textFrom(Uint8Array.from(bits.trim().split(/ +/), (group) => Number.parseInt(group.slice(-8), 2)));
+    return decodeBytes(Uint8Array.from(bits.trim().split(/ +/), (group) => Number.parseInt(group.slice(-8), 2)));
   }
-  return textIn(bits, BITS) ?? textIn(bits.replace(/[01]{7}/g, '0$&'), BITS);
+  return decodeDigits(bits, BITS) ?? decodeDigits(bits.replace(/[01]{7}/g, '0$&'), BITS);
 };
 
-const rarest = (signs: string, kinds: readonly string[]): string | undefined =>
+const findRarest = (signs: string, kinds: readonly string[]): string | undefined =>
   kinds.toSorted((left, right) => signs.split(left).length - signs.split(right).length)[0];
 
-const messageIn = (signs: string): string | undefined => {
+const decodeSigns = (signs: string): string | undefined => {
   const kinds = [...new Set(signs)].sort();
   if (kinds.length === 4)
-    return textIn(digitsOf(signs, kinds), PAIRS) ?? textIn(digitsOf(signs, kinds.toReversed()), PAIRS);
+    return decodeDigits(toDigits(signs, kinds), PAIRS) ?? decodeDigits(toDigits(signs, kinds.toReversed()), PAIRS);
   if (kinds.length < 2 || kinds.length > 4) return undefined;
   // A separator is rarer than either bit.
-  const bits = kinds.length === 3 ? kinds.filter((kind) => kind !== rarest(signs, kinds)) : kinds;
-  return fromBits(digitsOf(signs, bits)) ?? fromBits(digitsOf(signs, bits.toReversed()));
+  const bits = kinds.length === 3 ? kinds.filter((kind) => kind !== findRarest(signs, kinds)) : kinds;
+  return decodeBits(toDigits(signs, bits)) ?? decodeBits(toDigits(signs, bits.toReversed()));
 };
 
-const fromBlock = (signs: string): string => {
-  const message = messageIn(signs);
+const decodeBlock = (signs: string): string => {
+  const message = decodeSigns(signs);
   return message === undefined ? signs : ` ${message} `;
 };
 
-/** Messages in zero-width characters as bits: in one block, or strewn over the whole text. */
-export const zeroWidth = (text: string): string => {
-  const view = text.replace(BLOCK, fromBlock);
+/** Decodes messages in zero-width characters as bits: in one block, or scattered over the whole text. */
+const decodeZeroWidth = (text: string): string => {
+  const view = text.replace(BLOCK, decodeBlock);
   if (view !== text) return view;
   const signs = text.replace(BLOCK, '').match(SIGN) ?? [];
-  const message = signs.length < LEAST_SIGNS ? undefined : messageIn(signs.join(''));
+  const message = signs.length < MIN_SIGNS ? undefined : decodeSigns(signs.join(''));
   return message === undefined ? text : `${message}\n${text.replace(SIGN, '')}`;
 };
 
-const HINT = /[\ufe00-\ufe0f\u{e0020}-\u{e01ef}]/u;
+const TAG_OR_SELECTOR = /[\ufe00-\ufe0f\u{e0020}-\u{e01ef}]/u;
 const TAGS = /\u{1f3f4}?[\u{e0020}-\u{e007f}]+/gu;
 // England, Scotland and Wales: the only flags written with tag characters.
 const FLAG = /^\u{1f3f4}gb(?:eng|sct|wls)\x7f$/u;
 const SELECTOR = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
-const LEAST_SELECTORS = 3;
-const NIBBLES = baseOf('0123456789abcdef');
+const MIN_SELECTORS = 3;
+const NIBBLES = createBase('0123456789abcdef');
 
 const codeOf = (char: string): number => char.codePointAt(0) ?? 0;
 
-const fromTags = (run: string): string => {
+const decodeTags = (run: string): string => {
   const text = run.replace(/[\u{e0020}-\u{e007f}]/gu, (tag) => String.fromCharCode(codeOf(tag) & 0x7f));
   return FLAG.test(text) ? run : text;
 };
@@ -65,17 +65,17 @@ const byteOf = (selector: string): number => {
   return code < 0xfe10 ? code - 0xfe00 : code - 0xe0100 + 16;
 };
 
-/** A selector after a pictogram or an ideograph is ordinary: it stands for a small number, never for a letter. */
-const fromSelectors = (selectors: readonly string[]): string | undefined => {
+/** A selector after a pictogram or an ideograph is ordinary: it encodes a small number, never a letter. */
+const decodeSelectorBytes = (selectors: readonly string[]): string | undefined => {
   const bytes = selectors.map(byteOf);
   const letters = bytes.filter((byte) => byte >= 0x20);
-  if (letters.length >= LEAST_SELECTORS) return textFrom(Uint8Array.from(letters));
-  return textIn(bytes.map((byte) => (byte & 15).toString(16)).join(''), NIBBLES);
+  if (letters.length >= MIN_SELECTORS) return decodeBytes(Uint8Array.from(letters));
+  return decodeDigits(bytes.map((byte) => (byte & 15).toString(16)).join(''), NIBBLES);
 };
 
-const smuggled = (text: string): string => {
+const decodeSelectors = (text: string): string => {
   const selectors = text.match(SELECTOR) ?? [];
-  const message = selectors.length < LEAST_SELECTORS ? undefined : fromSelectors(selectors);
+  const message = selectors.length < MIN_SELECTORS ? undefined : decodeSelectorBytes(selectors);
   if (message === undefined) return text;
   let isFirst = true;
   return text.replace(SELECTOR, () => {
@@ -85,6 +85,6 @@ const smuggled = (text: string): string => {
   });
 };
 
-/** Messages in characters that no one sees: tags, variation selectors as bytes, zero-width characters as bits. */
-export const invisible = (text: string): string =>
-  zeroWidth(HINT.test(text) ? smuggled(text.replace(TAGS, fromTags)) : text);
+/** Decodes messages in invisible characters: tags, variation selectors as bytes, zero-width characters as bits. */
+export const decodeInvisible = (text: string): string =>
+  decodeZeroWidth(TAG_OR_SELECTOR.test(text) ? decodeSelectors(text.replace(TAGS, decodeTags)) : text);

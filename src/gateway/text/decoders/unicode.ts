@@ -1,87 +1,90 @@
-const HINT = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/u;
+const ENCLOSED_HINT = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/u;
 const DISC_OR_SQUARE = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]/gu;
-// A single one is an ordinary pictogram (blood group, parking): letters must stand together with others.
-const WORD =
+// A single one is an ordinary pictogram (blood group, parking): three letters in a row are needed.
+const ENCLOSED_WORD =
   /(?=[A-Za-z]{0,2}[\u{1f150}-\u{1f189}])[A-Za-z\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]{3}|[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}](?: [\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]){2}/u;
-const INDICATORS = /[\u{1f1e6}-\u{1f1ff}](?: ?[\u{1f1e6}-\u{1f1ff}])*/gu;
-const letters = (chars: string, first: number): string =>
+const FLAG_LETTERS = /[\u{1f1e6}-\u{1f1ff}](?: ?[\u{1f1e6}-\u{1f1ff}])*/gu;
+const toLetters = (chars: string, first: number): string =>
   chars.replace(/[\u{1f150}-\u{1f1ff}]/gu, (char) =>
     String.fromCharCode(97 + (((char.codePointAt(0) ?? 0) - first) % 32)),
   );
 
 let regions: Intl.DisplayNames | undefined;
 const isRegion = (pair: string): boolean => {
-  // Costs as much as reading a page: made once, and only for texts that have such letters.
+  // Expensive: created once, and only for texts with such letters.
   regions ??= new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
   return regions.of(pair) !== undefined;
 };
 
-/** Ordinary flags are pairs that name a region; the runtime knows which do. */
-const isNoFlags = (run: string): boolean => {
+/** True for flag letters that are no flags: flags are pairs that name a region, which the runtime knows. */
+const spellsLetters = (run: string): boolean => {
   if (run.length <= 5) return false;
-  const pairs = letters(run, 0x1f1e6).replaceAll(' ', '').toUpperCase().match(/../g) ?? [];
+  const pairs = toLetters(run, 0x1f1e6).replaceAll(' ', '').toUpperCase().match(/../g) ?? [];
   return !pairs.every(isRegion);
 };
 
-/** White letters on black discs and squares, and flag letters that form no flags. NFKC leaves these three as they are. */
-export const enclosed = (text: string): string => {
-  if (!HINT.test(text)) return text;
-  const view = WORD.test(text) ? text.replace(DISC_OR_SQUARE, (char) => letters(char, 0x1f150)) : text;
-  return (view.match(INDICATORS) ?? []).some(isNoFlags)
-    ? view.replace(INDICATORS, (run) => letters(run, 0x1f1e6))
+/** Decodes white letters on black discs and squares, and flag letters that form no flags. NFKC does not fold these. */
+export const decodeEnclosed = (text: string): string => {
+  if (!ENCLOSED_HINT.test(text)) return text;
+  const view = ENCLOSED_WORD.test(text) ? text.replace(DISC_OR_SQUARE, (char) => toLetters(char, 0x1f150)) : text;
+  return (view.match(FLAG_LETTERS) ?? []).some(spellsLetters)
+    ? view.replace(FLAG_LETTERS, (run) => toLetters(run, 0x1f1e6))
     : view;
 };
 
 const MARK = '[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff\\ufe20-\\ufe2f]';
 const MARKS = new RegExp(MARK, 'g');
-// No language piles marks on letters that have no composed form: two on one letter, or one on each of three in a row.
-const STACK = new RegExp(`${MARK}{2,}`, 'g');
-const ROW = new RegExp(`(?:\\p{L}${MARK}+){3}`, 'u');
-const LEAST_STACKS = 3;
+// No language stacks marks on letters without a composed form: two on one letter, or one on each of three in a row.
+const MARK_STACK = new RegExp(`${MARK}{2,}`, 'g');
+const MARKED_ROW = new RegExp(`(?:\\p{L}${MARK}+){3}`, 'u');
+const MIN_STACKS = 3;
 
-const withoutMarks = (text: string): string => text.replace(MARKS, '');
+const removeMarks = (text: string): string => text.replace(MARKS, '');
 // One character at a time: sorting a tall stack of other marks takes quadratic time.
-const bare = (word: string): string =>
-  withoutMarks(word).replace(/[^\0-\x7f]/gu, (char) => withoutMarks(char.normalize('NFD')).normalize('NFC'));
+const removeAllMarks = (word: string): string =>
+  removeMarks(word).replace(/[^\0-\x7f]/gu, (char) => removeMarks(char.normalize('NFD')).normalize('NFC'));
 
-/** Letters buried under combining marks, or struck through and underlined by them, bare again. */
-export const stackedMarks = (text: string): string => {
-  if (!ROW.test(text) && (text.match(STACK)?.length ?? 0) < LEAST_STACKS) return text;
-  return text.replace(/\S+/g, (word) => (word.search(MARKS) < 0 ? word : bare(word)));
+/** Removes stacks of combining marks from letters, also those that strike through or underline them. */
+export const removeStackedMarks = (text: string): string => {
+  if (!MARKED_ROW.test(text) && (text.match(MARK_STACK)?.length ?? 0) < MIN_STACKS) return text;
+  return text.replace(/\S+/g, (word) => (word.search(MARKS) < 0 ? word : removeAllMarks(word)));
 };
 
 // Text turned by half a circle, a to z, with second forms of some letters.
-const FORMS = 'ɐqɔpǝɟƃɥᴉɾʞןɯuodbɹsʇnʌʍxʎzıꞁləƎƆⅎ';
-const LETTERS = 'abcdefghijklmnopqrstuvwxyzilleecf';
-const letterOf: ReadonlyMap<string, string> = new Map([...FORMS].map((form, index) => [form, LETTERS.charAt(index)]));
+const TURNED_LETTERS = 'ɐqɔpǝɟƃɥᴉɾʞןɯuodbɹsʇnʌʍxʎzıꞁləƎƆⅎ';
+const UPRIGHT_LETTERS = 'abcdefghijklmnopqrstuvwxyzilleecf';
+const uprightOf: ReadonlyMap<string, string> = new Map(
+  [...TURNED_LETTERS].map((form, index) => [form, UPRIGHT_LETTERS.charAt(index)]),
+);
 
-const RUN = new RegExp(
-  `(?<![\\p{L}/[])[${FORMS}HIMNOSWXZ](?:[${FORMS}HIMNOSWXZ ,.'˙¿¡]*[${FORMS}HIMNOSWXZ])?(?![\\p{L}/\\]])`,
+const TURNED_RUN = new RegExp(
+  `(?<![\\p{L}/[])[${TURNED_LETTERS}HIMNOSWXZ](?:[${TURNED_LETTERS}HIMNOSWXZ ,.'˙¿¡]*[${TURNED_LETTERS}HIMNOSWXZ])?(?![\\p{L}/\\]])`,
   'gu',
 );
 // Phonetic writing shares most of the turned letters, but not these.
 const NOT_PHONETIC = /[ǝʇʞƃᴉןꞁƎƆⅎ]/;
 const ANY_TURNED = /[ɐɔǝɟƃɥᴉɾʞןɯɹʇʌʍʎꞁƎƆⅎ]/gu;
-const LEAST_TURNED = 2;
+const MIN_TURNED = 2;
 
-const decoded = (run: string): string => {
+const decodeTurnedRun = (run: string): string => {
   const turned = run.match(ANY_TURNED)?.length ?? 0;
-  if (run.length < 3 || turned < LEAST_TURNED || !NOT_PHONETIC.test(run)) return run;
+  if (run.length < 3 || turned < MIN_TURNED || !NOT_PHONETIC.test(run)) return run;
   return [...run]
     .reverse()
-    .map((char) => letterOf.get(char) ?? char)
+    .map((char) => uprightOf.get(char) ?? char)
     .join('');
 };
 
-/** Upside-down letters, read from the end as they are meant to be. */
-export const turned = (text: string): string => (NOT_PHONETIC.test(text) ? text.replace(RUN, decoded) : text);
+/** Decodes upside-down text, which reads from the end. */
+export const decodeTurned = (text: string): string =>
+  NOT_PHONETIC.test(text) ? text.replace(TURNED_RUN, decodeTurnedRun) : text;
 
-// From a right-to-left or left-to-right override to whatever ends its effect.
+// From a right-to-left or left-to-right override to the character that ends its effect.
 const OVERRIDE = /([\u202d\u202e])([^\u202a-\u202e\u2069\n\r\u2029]+)/g;
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
 
-/** Text that direction overrides show backwards, as it is shown. An override that changes nothing hides nothing. */
-export const overrides = (text: string): string =>
+/** Reorders text under direction overrides as it is displayed. An override that changes nothing hides nothing. */
+export const applyOverrides = (text: string): string =>
   text.replace(OVERRIDE, (whole, override: string, shown: string) =>
     (override === '\u202d') === RIGHT_TO_LEFT.test(shown) ? [...shown].reverse().join('') : whole,
   );

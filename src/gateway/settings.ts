@@ -11,13 +11,13 @@ import {
 } from '../core/config.ts';
 import { LOG_LEVELS } from '../core/log.ts';
 import { DIALECT_NAMES } from '../llm/types.ts';
-import { type ModelAlias, modelAliases } from './models.ts';
+import { type ModelAlias, parseModelAliases } from './models.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
 const Keys = v.pipe(
   CommaList,
   v.check((keys) => keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)), KEY_RULE),
-  // docker's --env-file keeps them, and no client would send them.
+  // docker's --env-file keeps quotes, and no client would send them.
   v.check((keys) => !keys.some((key) => /^(["']).*\1$/.test(key)), 'expected keys without quotes around them'),
 );
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
@@ -36,10 +36,11 @@ const BaseUrl = v.pipe(
   v.transform((text) => text.replace(/\/+$/, '').replace(/\/(?:v1|api)$/, '')),
 );
 
-/** What variables of ours begin with. Others may belong to anyone. */
-const OUR_NAMES = /^(?:MODERATION|BACKEND|CACHE|HEDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY))_?/;
+/** How the gateway's variables begin. Other variables may belong to any program. */
+const GATEWAY_NAMES =
+  /^(?:MODERATION|BACKEND|CACHE|HEDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY))_?/;
 
-/** Every variable of the gateway, by name. `docs` are made from it, `readVariables` obeys it. */
+/** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
   HOST: v.optional(v.pipe(v.string(), v.trim()), '0.0.0.0'),
   PORT: v.optional(WholeNumber(0, 65_535), '8000'),
@@ -72,7 +73,7 @@ export const GatewayVariables = v.object({
   ),
 });
 
-/** What must fit together: it is checked even when other variables are wrong by themselves. */
+/** Variables that must be consistent with each other. They are checked even when others are invalid. */
 const KeyVariables = v.pick(GatewayVariables, [
   'APP_ENV',
   'MODERATION_API_KEY',
@@ -80,14 +81,15 @@ const KeyVariables = v.pick(GatewayVariables, [
   'BACKEND_API_KEYS',
 ]);
 
-/** Names that look like ours and are none, each with the nearest of ours: most likely a setting that has no effect. */
-export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
-  unknownVariables(variables, OUR_NAMES, Object.keys(GatewayVariables.entries));
+/** Variables that look like the gateway's but are unknown, each with the nearest known name: likely a typing mistake. */
+export const unknownGatewayVariables = (variables: Variables): ReadonlyMap<string, string> =>
+  unknownVariables(variables, GATEWAY_NAMES, Object.keys(GatewayVariables.entries));
 
+/** The gateway's variables, parsed, with defaults. */
 export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;
 type KeySettings = v.InferOutput<typeof KeyVariables>;
 
-/** Where verdicts come from. Secrets stay in here until they are made into keys of the pool. */
+/** The backend that serves the judge. Its keys are secrets; only the key pool receives them. */
 export type BackendSettings = {
   readonly kind: 'cloud' | 'self-hosted';
   readonly baseUrl: string;
@@ -95,17 +97,18 @@ export type BackendSettings = {
   readonly dialect: GatewaySettings['BACKEND_DIALECT'];
 };
 
+/** Settings, and what is derived from them. */
 export type GatewayConfig = {
   readonly settings: GatewaySettings;
   readonly gatewayKeys: readonly string[];
-  /** None: the caller may still find a local server, in development. */
+  /** Undefined when none is configured: in development the caller may still find a local server. */
   readonly backend: BackendSettings | undefined;
   readonly models: ReadonlyMap<string, ModelAlias>;
 };
 
 const unique = (keys: readonly string[]): string[] => [...new Set(keys)];
 
-const backendOf = (settings: GatewaySettings): BackendSettings | undefined => {
+const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => {
   const keys = unique(settings.BACKEND_API_KEYS);
   if (settings.BACKEND_BASE_URL !== undefined) {
     return { kind: 'self-hosted', baseUrl: settings.BACKEND_BASE_URL, keys, dialect: settings.BACKEND_DIALECT };
@@ -115,11 +118,11 @@ const backendOf = (settings: GatewaySettings): BackendSettings | undefined => {
   return { kind: 'cloud', baseUrl: settings.BACKEND_CLOUD_URL, keys, dialect };
 };
 
-const gatewayKeysOf = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
+const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
   unique([...MODERATION_API_KEY, ...MODERATION_API_KEYS]);
 
-const misfitsOf = (settings: KeySettings): string[] => {
-  const gatewayKeys = gatewayKeysOf(settings);
+const conflictsIn = (settings: KeySettings): string[] => {
+  const gatewayKeys = gatewayKeysFrom(settings);
   const problems: string[] = [];
   if (settings.APP_ENV === 'production' && gatewayKeys.length === 0) {
     problems.push('MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production');
@@ -130,14 +133,14 @@ const misfitsOf = (settings: KeySettings): string[] => {
   return problems;
 };
 
-/** The gateway's configuration from its variables. Throws one `ConfigError` with every problem in it. */
+/** Reads the gateway's configuration from its variables. Throws one `ConfigError` with every problem. */
 export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   const problems: string[] = [];
   const settings = collectProblems(() => readVariables(GatewayVariables, variables), problems);
-  const models = collectProblems(() => modelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
-  // What is wrong with these by themselves has been told above.
+  const models = collectProblems(() => parseModelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
+  // Problems of single variables are reported above.
   const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
-  problems.push(...(keys === undefined ? [] : misfitsOf(keys)));
+  problems.push(...(keys === undefined ? [] : conflictsIn(keys)));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
-  return { settings, gatewayKeys: gatewayKeysOf(settings), backend: backendOf(settings), models };
+  return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models };
 };

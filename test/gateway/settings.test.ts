@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
-import { GatewayVariables, readGatewayConfig, strangersIn } from '../../src/gateway/config.ts';
+import { GatewayVariables, readGatewayConfig, unknownGatewayVariables } from '../../src/gateway/settings.ts';
 import { describe } from '../check.ts';
 
 const BASE = { MODERATION_API_KEYS: 'gateway-key-1', BACKEND_API_KEYS: 'backend-key-1' };
@@ -171,7 +171,7 @@ describe('a key that is both a gateway key and a backend key', (check) => {
 
 describe('a variable that only looks like ours', (check) => {
   check('is told, with the one that was meant', () => {
-    const strangers = strangersIn({
+    const strangers = unknownGatewayVariables({
       BACKEND_API_KEY: 'canary',
       RATE_LIMIT: '5',
       MODERATION_POLICY: 'x',
@@ -189,7 +189,11 @@ describe('a variable that only looks like ours', (check) => {
   });
   check('is none of those that are known', () => {
     assert.equal(
-      [...strangersIn(Object.fromEntries(Object.keys(GatewayVariables.entries).map((name) => [name, '1'])))],
+      [
+        ...unknownGatewayVariables(
+          Object.fromEntries(Object.keys(GatewayVariables.entries).map((name) => [name, '1'])),
+        ),
+      ],
       [],
     );
   });
