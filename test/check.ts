@@ -9,6 +9,9 @@ export type Check = {
   readonly needing: (missing: string | undefined, name: string, body: Body) => void;
 };
 
+// Set by the runner for this process alone.
+delete process.env.NODE_COMPILE_CACHE;
+
 const counts = { total: 0, passed: 0, skipped: 0 };
 // The runner believes only this line, which bare uvu cannot print: uvu alone stays green on a forgotten run(),
 // on a throwing hook and on a left-over only.

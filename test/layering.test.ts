@@ -1,9 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from './check.ts';
+import {
+  circlesIn,
+  type Import,
+  importsIn,
+  readSources,
+  type Sources,
+  serviceOf,
+  targetOf,
+  upwardImports,
+  withoutComments,
+} from './import-graph.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
+
+/** Which service may import which, and which libraries any of its files may name. Nobody imports main. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ['core', 'valibot'],
   llm: ['llm', 'core', 'valibot'],
@@ -13,123 +26,194 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bridge: ['bridge', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
   eval: ['eval', 'core', 'valibot'],
   demo: ['demo', 'core', 'valibot'],
-  adapter: [
-    'adapter',
-    'core',
-    'llm',
-    'gateway',
-    'relay-admin',
-    'agent',
-    'bridge',
-    'eval',
-    'node:',
-    '@whatwg-node/server',
-    '@whatwg-node/fetch',
-    'undici',
-    'ioredis',
-    'prom-client',
-    'postgres',
-    'csv-parse',
-    'cli-progress',
-    'valibot',
-  ],
+  adapter: ['adapter', 'core', 'llm', 'gateway', 'relay-admin', 'agent', 'bridge', 'eval', 'valibot', 'node:'],
 };
-/** Libraries that no other file may name. */
-const ONLY_IN: Readonly<Record<string, string | readonly string[]>> = {
-  'itty-router': 'src/core/http/router.ts',
-  '@whatwg-node/server': 'src/adapter/node/server.ts',
-  '@whatwg-node/fetch': 'src/adapter/node/response.ts',
-  undici: 'src/adapter/node/undici-client.ts',
+
+/** Libraries that only these files may name, so that each can be replaced in one place. */
+const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
+  'itty-router': ['src/core/http/router.ts'],
+  '@whatwg-node/server': ['src/adapter/node/server.ts'],
+  '@whatwg-node/fetch': ['src/adapter/node/response.ts'],
+  undici: ['src/adapter/node/undici-client.ts'],
+  ioredis: ['src/adapter/redis/connection.ts'],
   'prom-client': ['src/adapter/prometheus/gateway.ts', 'src/adapter/prometheus/metrics.ts'],
-  postgres: 'src/adapter/postgres/connection.ts',
+  postgres: ['src/adapter/postgres/connection.ts'],
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',
-    'src/adapter/node/stdio.ts',
     'src/agent/mcp/client.ts',
     'src/adapter/mcp/transports.ts',
+    'src/adapter/node/stdio.ts',
   ],
-  ai: 'src/agent/model/ai-sdk.ts',
-  '@ai-sdk/openai-compatible': 'src/agent/model/ai-sdk.ts',
-  '@ai-sdk/openai': 'src/agent/model/ai-sdk.ts',
-  '@ai-sdk/anthropic': 'src/agent/model/ai-sdk.ts',
-  'jsonc-parser': 'src/agent/config/jsonc.ts',
-  'csv-parse': 'src/adapter/files/eval.ts',
-  'cli-progress': 'src/adapter/files/eval.ts',
+  ai: ['src/agent/model/ai-sdk.ts'],
+  '@ai-sdk/openai-compatible': ['src/agent/model/ai-sdk.ts'],
+  '@ai-sdk/openai': ['src/agent/model/ai-sdk.ts'],
+  '@ai-sdk/anthropic': ['src/agent/model/ai-sdk.ts'],
+  'jsonc-parser': ['src/agent/config/jsonc.ts'],
+  'csv-parse': ['src/adapter/files/eval.ts'],
+  'cli-progress': ['src/adapter/files/eval.ts'],
 };
-const ownersOf = (library: string): readonly string[] => [ONLY_IN[library] ?? []].flat();
+
+/** The parts of each service, the lowest first. A part imports itself and what stands before it. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {};
+
+const FREE_OF_RUNTIMES = ['core', 'llm', 'gateway', 'agent', 'bridge', 'relay-admin', 'eval'];
 const RUNTIMES =
   /\bnode:|\bprocess\.|\bDeno\b|\bBun\b|\bDate\.now\b|\bMath\.random\b|\.env\b|\bperformance\.now\b|\bsetTimeout\b/;
-const FREE_ROOMS = new Set(['adapter', 'main', 'demo']);
-const VAGUE = /(?:^|\/)(?:index|utils?|helpers?|common|types)\.ts$/;
+const VAGUE = /(?:^|\/)(?:index|utils?|helpers?|common|misc)\.ts$/;
+const MOST_ENTRIES = 17;
 
-const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
-  .map((name) => join('src', name));
+const sources = readSources(ROOT, 'src');
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
-const codeOf = (file: string): string => textOf(file).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-const roomOf = (file: string): string => file.split('/')[1] ?? '';
 
-type Import = { readonly name: string; readonly isType: boolean };
-const importsOf = (file: string): Import[] =>
-  [
-    ...codeOf(file).matchAll(
-      /^(?:import|export)\s+(type\s)?[^'"`;]*?from\s+'([^']+)'|\bimport\('([^']+)'\)|^import\s+'([^']+)'/gm,
-    ),
-  ].map(([, type, named, dynamic, bare]) => ({ name: named ?? dynamic ?? bare ?? '', isType: type !== undefined }));
-/** The room of a relative import, or the package's own name. */
-const targetOf = (file: string, name: string): string => {
-  if (!name.startsWith('.'))
-    return name.startsWith('node:') ? 'node:' : name.replace(/^(@[^/]+\/[^/]+|[^/]+).*$/, '$1');
-  return roomOf(relative(ROOT, resolve(ROOT, dirname(file), name)));
+const packageOf = (name: string): string =>
+  name.startsWith('node:') ? 'node:' : name.replace(/^(@[^/]+\/[^/]+|[^/]+).*$/, '$1');
+/** The service that an import leads to, or its package. */
+const ownerOf = (file: string, one: Import): string => {
+  const target = targetOf(file, one);
+  return target === undefined ? packageOf(one.name) : serviceOf(target);
 };
 
-describe('the house', (check) => {
-  for (const file of sources) {
-    const room = roomOf(file);
-    if (room !== 'main') {
-      check(`${file} imports only what its room may`, () => {
-        const allowed = [
-          ...(MAY_IMPORT[room] ?? []),
-          ...Object.keys(ONLY_IN).filter((name) => ownersOf(name).includes(file)),
-        ];
-        const strays = importsOf(file)
-          .map(({ name }) => targetOf(file, name))
-          .filter((target) => !allowed.includes(target));
-        assert.equal(strays, []);
-      });
+const strayImports = (given: Sources): readonly string[] =>
+  [...given].flatMap(([file, imports]) => {
+    const service = serviceOf(file);
+    const ofFile = Object.keys(ONLY_IN).filter((library) => ONLY_IN[library]?.includes(file));
+    const allowed = [...(MAY_IMPORT[service] ?? []), ...ofFile];
+    return imports
+      .filter(() => service !== 'main')
+      .map((one) => ownerOf(file, one))
+      .filter((owner) => !allowed.includes(owner))
+      .map((owner) => `${file} imports ${owner}`);
+  });
+const foreignLibraries = (given: Sources): readonly string[] =>
+  [...given].flatMap(([file, imports]) =>
+    imports
+      .filter(({ isType }) => !isType)
+      .map((one) => ownerOf(file, one))
+      .filter((library) => ONLY_IN[library]?.includes(file) === false)
+      .map((library) => `${file} imports ${library}`),
+  );
+
+/** Names that several files export. A reader who searches for one finds it once. */
+const repeatedExports = (): readonly string[] => {
+  const files = new Map<string, string[]>();
+  for (const file of sources.keys()) {
+    for (const [, name = ''] of textOf(file).matchAll(/^export (?:async )?(?:const|type|class|function) (\w+)/gm)) {
+      // Each program has a `main`.
+      const known = files.get(name)?.includes(file) || serviceOf(file) === 'main';
+      if (!known) files.set(name, [...(files.get(name) ?? []), file]);
     }
-    check(`${file} names no library that belongs to another file`, () => {
-      const strays = importsOf(file)
-        .filter(({ isType }) => !isType)
-        .map(({ name }) => targetOf(file, name))
-        .filter((library) => library in ONLY_IN && !ownersOf(library).includes(file));
-      assert.equal(strays, []);
-    });
-    if (!FREE_ROOMS.has(room) && file !== 'src/adapter/node/clock.ts') {
-      check(`${file} knows no runtime and asks nobody for the time`, () => {
-        assert.equal(RUNTIMES.exec(codeOf(file))?.[0], undefined);
-      });
-    }
-    check(`${file} has a name that says what is in it`, () => assert.not.match(file, VAGUE));
   }
+  return [...files].filter(([, all]) => all.length > 1).map(([name, all]) => `${name}: ${all.join(', ')}`);
+};
 
-  check('nobody but a test imports main, and no source imports a test', () => {
-    const strays = sources
-      .filter((file) => roomOf(file) !== 'main')
-      .flatMap((file) => importsOf(file).filter(({ name }) => /\/(main|test)\//.test(name)));
+const folders = (folder: string): readonly string[] => [
+  folder,
+  ...readdirSync(join(ROOT, folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => folders(join(folder, name))),
+];
+
+describe('the source', (check) => {
+  check('imports only what the table of its service allows', () => assert.equal(strayImports(sources), []));
+
+  check('names a library only in the files that own it', () => assert.equal(foreignLibraries(sources), []));
+
+  check('has no import circle', () => assert.equal(circlesIn(sources), []));
+
+  for (const [service, parts] of Object.entries(PARTS))
+    check(`of ${service} imports nothing that stands above it`, () =>
+      assert.equal(upwardImports(sources, service, parts), []),
+    );
+
+  check('imports neither main nor a test', () => {
+    const strays = [...sources]
+      .filter(([file]) => serviceOf(file) !== 'main')
+      .flatMap(([file, imports]) => imports.map((one) => `${file} imports ${one.name}`))
+      .filter((line) => /\/(?:main|test)\//.test(line.replace(/^\S+/, '')));
     assert.equal(strays, []);
   });
 
-  check('only test/check.ts knows uvu itself', () => {
-    const strays = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && name !== 'check.ts' && !name.startsWith('fixtures'))
-      .filter((name) => importsOf(join('test', name)).some(({ name: imported }) => imported === 'uvu'));
-    assert.equal(strays, []);
+  check('names no runtime and asks for no time outside adapter, main and demo', () => {
+    const found = [...sources.keys()]
+      .filter((file) => FREE_OF_RUNTIMES.includes(serviceOf(file)))
+      .map((file) => [file, RUNTIMES.exec(withoutComments(textOf(file)))?.[0]])
+      .filter(([, word]) => word !== undefined);
+    assert.equal(found, []);
   });
 
-  check('the import scanner sees every form of import', () => {
-    assert.ok(importsOf('src/main/gatehouse.ts').some(({ name }) => name === './gateway.node.ts'));
-    assert.ok(importsOf('src/core/http/handler.ts').some(({ name, isType }) => name === './clock.ts' && isType));
-    assert.ok(importsOf('src/core/http/body.ts').some(({ name, isType }) => name === 'valibot' && !isType));
+  check('exports each name once', () => assert.equal(repeatedExports(), []));
+
+  check(`has folders of at most ${MOST_ENTRIES} entries, and names that say what is in a file`, () => {
+    const large = folders('src').filter((folder) => readdirSync(join(ROOT, folder)).length > MOST_ENTRIES);
+    assert.equal(large, []);
+    assert.equal(
+      [...sources.keys()].filter((file) => VAGUE.test(file)),
+      [],
+    );
+  });
+});
+
+describe('the tests', (check) => {
+  check('know uvu itself only in test/check.ts', () => {
+    const strays = [...readSources(ROOT, 'test')]
+      .filter(([file]) => file !== 'test/check.ts' && !file.startsWith('test/fixtures/'))
+      .filter(([, imports]) => imports.some(({ name }) => name === 'uvu'));
+    assert.equal(strays, []);
+  });
+});
+
+describe('these checks', (check) => {
+  const made = (files: Readonly<Record<string, string>>): Sources =>
+    new Map(Object.entries(files).map(([file, text]) => [file, importsIn(text)]));
+
+  check('see every form of import', () => {
+    const text = `import type { A } from './a.ts';
+import { b } from 'valibot';
+import {
+  c,
+} from './c.ts';
+export { d } from './d.ts';
+import './e.ts';
+const f = await import('./f.ts');
+// import { g } from './g.ts';
+/** import { h } from './h.ts'; */`;
+    assert.equal(
+      importsIn(text).map(({ name }) => name),
+      ['./a.ts', 'valibot', './c.ts', './d.ts', './e.ts', './f.ts'],
+    );
+    assert.equal(
+      importsIn(text).map(({ isType }) => isType),
+      [true, false, false, false, false, false],
+    );
+  });
+
+  check('find a circle, also one of types alone', () => {
+    const circle = made({
+      'src/core/a.ts': "import type { B } from './b.ts';",
+      'src/core/b.ts': "import type { C } from './http/c.ts';",
+      'src/core/http/c.ts': "import { a } from '../a.ts';",
+      'src/core/d.ts': "import { a } from './a.ts';",
+    });
+    assert.equal(circlesIn(circle), [['src/core/a.ts', 'src/core/b.ts', 'src/core/http/c.ts']]);
+  });
+
+  check('find an import that leads up, and a file that has no place', () => {
+    const sample = made({
+      'src/agent/protocol/ids.ts': "import type { Turn } from '../turn/turn.ts';",
+      'src/agent/turn/turn.ts': "import { id } from '../protocol/ids.ts';",
+      'src/agent/odd.ts': "import { id } from './protocol/ids.ts';",
+    });
+    assert.equal(upwardImports(sample, 'agent', ['protocol', 'turn']), [
+      'src/agent/protocol/ids.ts imports src/agent/turn/turn.ts, which is above it',
+      'src/agent/odd.ts is in no part that has a place in the order',
+    ]);
+  });
+
+  check('find a library and a service that a file must not name', () => {
+    const stray = made({
+      'src/gateway/app.ts': "import { IttyRouter } from 'itty-router';\nimport { x } from '../agent/app.ts';",
+    });
+    assert.equal(strayImports(stray), ['src/gateway/app.ts imports itty-router', 'src/gateway/app.ts imports agent']);
+    assert.equal(foreignLibraries(stray), ['src/gateway/app.ts imports itty-router']);
   });
 });
