@@ -1,6 +1,6 @@
 import type { EventDraft } from '../agent/protocol/events.ts';
 import type { Message, Part, Session } from '../agent/protocol/types.ts';
-import type { Change, EventSpan, PlacedEvent, SessionOutline, Sized } from '../agent/store/store.ts';
+import type { DirectoryEvent, EventSpan, MessageOutline, SessionOutline, StoreChange } from '../agent/store/store.ts';
 import { ConfigError } from '../core/config.ts';
 
 // What the PostgreSQL store and the SQLite store have in common.
@@ -41,7 +41,7 @@ export const rowToPart = (row: StoredRow, column: string): Part => parseColumn(r
 export const rowToOutput = (row: StoredRow): string => parseColumn(row, 'data');
 
 const rowToEventDraft = (row: StoredRow): EventDraft => parseColumn(row, 'data');
-export const rowToEvent = (row: StoredRow): PlacedEvent => ({
+export const rowToEvent = (row: StoredRow): DirectoryEvent => ({
   directory: parseColumn(row, 'directory'),
   event: { ...rowToEventDraft(row), id: columnText(row, 'id') },
 });
@@ -56,7 +56,7 @@ export const rowToSessionOutline = (row: StoredRow): SessionOutline => ({
   ...(row.parent_id === null ? {} : { parentID: columnText(row, 'parent_id') }),
   updatedMs: columnNumber(row, 'updated'),
 });
-export const rowToSizedMessage = (row: StoredRow): Sized => ({
+export const rowToSizedMessage = (row: StoredRow): MessageOutline => ({
   id: columnText(row, 'id'),
   bytes: columnNumber(row, 'bytes'),
 });
@@ -64,7 +64,7 @@ export const rowToSizedMessage = (row: StoredRow): Sized => ({
 type GrowingPart = { readonly part: Part; readonly writtenMs: number };
 
 /** A filter for the parts that a change removes; undefined when it removes none. */
-const removedParts = (change: Change): ((part: Part) => boolean) | undefined => {
+const removedParts = (change: StoreChange): ((part: Part) => boolean) | undefined => {
   switch (change.kind) {
     case 'session-removed':
       return (part) => part.sessionID === change.sessionID;
@@ -94,10 +94,10 @@ export const createGrowingParts = (nowMs: () => number, everyMs: number) => {
   };
   return {
     /** Whether a change need not be written now. */
-    isDeferred: (change: Change): boolean =>
+    isDeferred: (change: StoreChange): boolean =>
       change.kind === 'part' && change.isGrowing === true && wasWrittenRecently(change.part),
     /** Records committed changes. All but the `deferred` ones were written. */
-    record(changes: readonly Change[], deferred: ReadonlySet<Change>): void {
+    record(changes: readonly StoreChange[], deferred: ReadonlySet<StoreChange>): void {
       for (const change of changes) {
         const isGone = removedParts(change);
         if (isGone !== undefined) forget(isGone);

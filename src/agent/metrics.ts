@@ -5,17 +5,17 @@ import type { MessageTokens } from './protocol/types.ts';
 import type { PeerCounts } from './store/cluster.ts';
 
 /** What can be read off the agent server at any moment. */
-export type Readings = PeerCounts & {
+export type AgentGauges = PeerCounts & {
   readonly runsRunning: number;
   /** Prompts that wait for their session's turn. */
   readonly runsWaiting: number;
-  readonly asksOpen: number;
+  readonly permissionRequestsOpen: number;
   readonly streamsOpen: number;
 };
 
-export type TurnFacts = { readonly end: 'answered' | 'failed' | 'aborted'; readonly durationMs: number };
+export type TurnRecord = { readonly end: 'answered' | 'failed' | 'aborted'; readonly durationMs: number };
 
-export type ModelFacts = {
+export type ModelCallRecord = {
   /** Provider and model, as the configuration names them. */
   readonly model: string;
   /** `left`: nobody waited for the end of the answer. */
@@ -25,7 +25,7 @@ export type ModelFacts = {
   readonly durationMs: number;
 };
 
-export type ToolFacts = {
+export type ToolCallRecord = {
   /** The id of the tool server; `gatehouse` for tools of our own, `none` for those that there are not. */
   readonly server: string;
   /** `refused`: it was not made, because of a rule, a person or a limit. */
@@ -33,34 +33,37 @@ export type ToolFacts = {
 };
 
 /** Counts what happens. No method takes a text of a user, a model or a tool, so none can end up in a label; it never throws. */
-export type Meter = {
-  readonly answered: (answered: AnsweredRequest) => void;
-  readonly turn: (facts: TurnFacts) => void;
-  readonly modelCall: (facts: ModelFacts) => void;
-  readonly toolCall: (facts: ToolFacts) => void;
+export type AgentMetrics = {
+  readonly requestAnswered: (answered: AnsweredRequest) => void;
+  readonly turnEnded: (facts: TurnRecord) => void;
+  readonly modelCallEnded: (facts: ModelCallRecord) => void;
+  readonly toolCallEnded: (facts: ToolCallRecord) => void;
   /** So many sessions were removed, because of their age or their number. */
-  readonly retired: (sessions: number) => void;
+  readonly sessionsRetired: (sessions: number) => void;
   /** Tells where to read the moment's values from when the metrics are asked for. */
-  readonly watch: (read: () => Readings) => void;
+  readonly watch: (read: () => AgentGauges) => void;
   /** Prometheus text, or nothing where this runtime keeps no metrics. */
   readonly text: () => Promise<string | undefined>;
 };
 
-export const SILENT_METER: Meter = {
-  answered() {},
-  turn() {},
-  modelCall() {},
-  toolCall() {},
-  retired() {},
+export const NO_AGENT_METRICS: AgentMetrics = {
+  requestAnswered() {},
+  turnEnded() {},
+  modelCallEnded() {},
+  toolCallEnded() {},
+  sessionsRetired() {},
   watch() {},
   text: async () => undefined,
 };
 
-export type CallMeter = { readonly clock: Pick<Clock, 'now'>; readonly meter: Pick<Meter, 'modelCall'> };
+export type ModelCallMetrics = {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
+};
 
 /** Counts one request to a model, however it ends. An end without tokens is one that the model never came to. */
-export const meteredCall = async <End extends { readonly tokens: MessageTokens | undefined }>(
-  { clock, meter }: CallMeter,
+export const countModelCall = async <End extends { readonly tokens: MessageTokens | undefined }>(
+  { clock, metrics }: ModelCallMetrics,
   { target }: ModelRequest,
   { signal, ask }: { readonly signal: AbortSignal; readonly ask: () => Promise<End> },
 ): Promise<End> => {
@@ -73,6 +76,6 @@ export const meteredCall = async <End extends { readonly tokens: MessageTokens |
     const tokens = end?.tokens;
     const outcome = tokens !== undefined ? 'answered' : signal.aborted ? 'left' : 'failed';
     const model = `${target.providerID}/${target.upstreamID}`;
-    meter.modelCall({ model, outcome, tokens, durationMs: clock.now() - startedAt });
+    metrics.modelCallEnded({ model, outcome, tokens, durationMs: clock.now() - startedAt });
   }
 };

@@ -72,13 +72,13 @@ export const AgentVariables = v.object({
 });
 
 /** What decides who may come in: checked even when other variables are wrong. */
-const DoorVariables = v.pick(AgentVariables, ['HOST', 'AGENT_SERVER_PASSWORD', 'AGENT_ALLOW_ANONYMOUS']);
-type Door = v.InferOutput<typeof DoorVariables>;
+const AccessVariables = v.pick(AgentVariables, ['HOST', 'AGENT_SERVER_PASSWORD', 'AGENT_ALLOW_ANONYMOUS']);
+type AccessSettings = v.InferOutput<typeof AccessVariables>;
 
-export type AgentSettings = {
+export type AgentServerSettings = {
   readonly host: string;
   /** Nobody named a host, and without a password only this machine is let in. Whoever starts the server should be told. */
-  readonly isLocalForWantOfPassword: boolean;
+  readonly isLocalWithoutPassword: boolean;
   readonly port: number;
   readonly appEnv: 'development' | 'production';
   readonly logLevel: v.InferOutput<typeof AgentVariables>['LOG_LEVEL'];
@@ -96,30 +96,30 @@ export type AgentSettings = {
 const DAY_MS = 86_400_000;
 const LOCAL_HOST = '127.0.0.1';
 const EVERY_HOST = '0.0.0.0';
-const OPEN_DOOR =
+const UNPROTECTED =
   'AGENT_SERVER_PASSWORD: expected a value when HOST is not this machine alone; AGENT_ALLOW_ANONYMOUS=true lets everyone in';
 
-const isOpenDoor = ({ HOST, AGENT_SERVER_PASSWORD, AGENT_ALLOW_ANONYMOUS }: Door): boolean =>
+const isUnprotected = ({ HOST, AGENT_SERVER_PASSWORD, AGENT_ALLOW_ANONYMOUS }: AccessSettings): boolean =>
   HOST !== undefined && !isLoopback(HOST) && AGENT_SERVER_PASSWORD === undefined && AGENT_ALLOW_ANONYMOUS !== 'true';
 
 /** `AGENT_SERVICE_HOST`, `AGENT_PORT_4000_TCP` and the like are of Kubernetes, for a service that is named agent. */
-const OUR_NAMES = /^(?:AGENT_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENCODE_)/;
+const AGENT_NAMES = /^(?:AGENT_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENCODE_)/;
 
 /** Names that look like ours or are the peer's, and have no effect, each with the nearest of ours. */
-export const strangersIn = (variables: Variables): ReadonlyMap<string, string> =>
-  unknownVariables(variables, OUR_NAMES, Object.keys(AgentVariables.entries));
+export const unknownAgentVariables = (variables: Variables): ReadonlyMap<string, string> =>
+  unknownVariables(variables, AGENT_NAMES, Object.keys(AgentVariables.entries));
 
 /** The settings from the variables. Throws one `ConfigError` with every problem. The configuration is read on its own. */
-export const readAgentSettings = (variables: Variables): AgentSettings => {
+export const readAgentSettings = (variables: Variables): AgentServerSettings => {
   const problems: string[] = [];
   const settings = collectProblems(() => readVariables(AgentVariables, variables), problems);
-  const door = collectProblems(() => readVariables(DoorVariables, variables), []);
-  if (door !== undefined && isOpenDoor(door)) problems.push(OPEN_DOOR);
+  const access = collectProblems(() => readVariables(AccessVariables, variables), []);
+  if (access !== undefined && isUnprotected(access)) problems.push(UNPROTECTED);
   if (settings === undefined || problems.length > 0) throw new ConfigError(problems);
   const { HOST, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = settings;
   return {
     host: HOST ?? (password === undefined ? LOCAL_HOST : EVERY_HOST),
-    isLocalForWantOfPassword: HOST === undefined && password === undefined,
+    isLocalWithoutPassword: HOST === undefined && password === undefined,
     port: settings.PORT,
     appEnv: settings.APP_ENV,
     logLevel: settings.LOG_LEVEL,

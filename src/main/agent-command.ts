@@ -4,12 +4,12 @@ import { systemClock } from '../adapter/node/clock.ts';
 import { documentLines } from '../adapter/node/files.ts';
 import { randomBytes } from '../adapter/web/crypto.ts';
 import { createIds } from '../agent/protocol/ids.ts';
-import { readSessionDocument, SessionProblem } from '../agent/session/document.ts';
+import { readSessionDocument, SessionDocumentError } from '../agent/session/document.ts';
 import { exportSession } from '../agent/session/export.ts';
 import { importSession } from '../agent/session/import.ts';
 
 import { AgentVariables, type Database } from '../agent/settings.ts';
-import { StoreUnavailable } from '../agent/store/errors.ts';
+import { StoreUnavailableError } from '../agent/store/errors.ts';
 import { ConfigError, readVariables } from '../core/config.ts';
 import { openReader, runPrune, runSessions } from './agent/maintenance.ts';
 import { type AgentTask, taskFrom } from './agent/messages.ts';
@@ -39,8 +39,8 @@ async function* linesIn(file: string): AsyncGenerator<string> {
   try {
     yield* documentLines(file === '-' ? process.stdin : createReadStream(file), LINE_LIMIT_BYTES);
   } catch (error) {
-    if (error instanceof SessionProblem) throw error;
-    throw new SessionProblem([`Cannot read the document: ${codeOf(error)}`]);
+    if (error instanceof SessionDocumentError) throw error;
+    throw new SessionDocumentError([`Cannot read the document: ${codeOf(error)}`]);
   }
 }
 
@@ -48,7 +48,8 @@ const runExport = async (id: string): Promise<void> => {
   const source = await openReader(database());
   try {
     const lines = await exportSession(source, id);
-    if (lines === undefined) throw new SessionProblem(['Cannot export the session: the store holds none of this id']);
+    if (lines === undefined)
+      throw new SessionDocumentError(['Cannot export the session: the store holds none of this id']);
     let piece = '';
     for await (const line of lines) {
       piece += `${line}\n`;
@@ -90,11 +91,11 @@ const follow = async (task: AgentTask): Promise<void> => {
 };
 
 const complaintsOf = (error: unknown): readonly string[] => {
-  if (error instanceof ConfigError || error instanceof SessionProblem) return error.problems;
+  if (error instanceof ConfigError || error instanceof SessionDocumentError) return error.problems;
   // SQLite's own words name no value of a row; a path of the machine may stand in others.
   if (codeOf(error) === 'ERR_SQLITE_ERROR')
     return ['the database could not be read or written; is it in use or damaged?'];
-  if (error instanceof StoreUnavailable) return ['the database is away; what was done so far stays'];
+  if (error instanceof StoreUnavailableError) return ['the database is away; what was done so far stays'];
   // PostgreSQL's words may quote what is stored; its code does not.
   if (error instanceof Error && error.name === 'PostgresError') return [`the database refused it (${codeOf(error)})`];
   throw error;

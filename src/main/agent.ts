@@ -10,7 +10,7 @@ import { agentList, configProviders, providerList } from '../agent/config/views.
 import { mcpServersFrom } from '../agent/mcp/config.ts';
 import { createMcpServers } from '../agent/mcp/servers.ts';
 import { createIds } from '../agent/protocol/ids.ts';
-import { readAgentSettings, strangersIn } from '../agent/settings.ts';
+import { readAgentSettings, unknownAgentVariables } from '../agent/settings.ts';
 import { ConfigError, collectProblems } from '../core/config.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
@@ -62,7 +62,7 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
       onUnsupported: (reason) => log('warn', 'setting-without-effect', { reason }),
     });
   });
-  const { meter, load: loadMeter } = createLateMeter(
+  const { metrics, load: loadMeter } = createLateMeter(
     late(async () => {
       const { createPrometheusAgentMeter } = await import('../adapter/prometheus/agent.ts');
       return createPrometheusAgentMeter(VERSION);
@@ -85,7 +85,7 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     store,
     peers,
     catalog: createAgentCatalog(config),
-    shown: {
+    configViews: {
       config: config.shown,
       provider: providerList(config),
       configProviders: configProviders(config),
@@ -109,17 +109,17 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
     turnTimeoutMs: config.turnTimeoutMs,
     drainMs: DRAIN_MS,
     retention: settings.retention,
-    meter,
+    metrics,
   });
   log('info', 'starting', {
     version: VERSION,
     model: `${config.defaultModel.providerID}/${config.defaultModel.modelID}`,
   });
   for (const reason of config.warnings) log('warn', 'setting-without-effect', { reason });
-  for (const [setting, nearest] of strangersIn(variables)) {
+  for (const [setting, nearest] of unknownAgentVariables(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }
-  if (settings.isLocalForWantOfPassword) {
+  if (settings.isLocalWithoutPassword) {
     log('warn', 'this-machine-only', {
       reason: 'no AGENT_SERVER_PASSWORD is set; set one, and HOST, to be reached from elsewhere',
     });

@@ -1,12 +1,17 @@
 import * as assert from 'uvu/assert';
-import { type AgentSettings, AgentVariables, readAgentSettings, strangersIn } from '../../src/agent/settings.ts';
+import {
+  type AgentServerSettings,
+  AgentVariables,
+  readAgentSettings,
+  unknownAgentVariables,
+} from '../../src/agent/settings.ts';
 import { ConfigError, type Variables } from '../../src/core/config.ts';
 import { hasBasicCredentials } from '../../src/core/http/auth.ts';
 import { describe } from '../check.ts';
 
-const DEFAULTS: AgentSettings = {
+const DEFAULTS: AgentServerSettings = {
   host: '127.0.0.1',
-  isLocalForWantOfPassword: true,
+  isLocalWithoutPassword: true,
   port: 4000,
   appEnv: 'development',
   logLevel: 'info',
@@ -74,8 +79,8 @@ describe('the settings of the agent server', (check) => {
   });
 
   check('open every address once there is a password, for the user that clients send by themselves', () => {
-    const { host, credentials, isLocalForWantOfPassword } = readAgentSettings({ AGENT_SERVER_PASSWORD: 'p' });
-    assert.equal([host, isLocalForWantOfPassword], ['0.0.0.0', false]);
+    const { host, credentials, isLocalWithoutPassword } = readAgentSettings({ AGENT_SERVER_PASSWORD: 'p' });
+    assert.equal([host, isLocalWithoutPassword], ['0.0.0.0', false]);
     assert.equal(credentials, { username: 'opencode', password: 'p' });
   });
 
@@ -181,7 +186,14 @@ describe('the settings of the agent server', (check) => {
 describe('a variable that looks like one of the agent server', (check) => {
   check('is told with the nearest name, and so is one of the peer', () => {
     assert.equal(
-      [...strangersIn({ AGENT_CONFG: 'x', AGENT_SERVER_PASSWD: 'x', OPENCODE_SERVER_PASSWORD: 'x', PATH: '/bin' })],
+      [
+        ...unknownAgentVariables({
+          AGENT_CONFG: 'x',
+          AGENT_SERVER_PASSWD: 'x',
+          OPENCODE_SERVER_PASSWORD: 'x',
+          PATH: '/bin',
+        }),
+      ],
       [
         ['AGENT_CONFG', 'AGENT_CONFIG'],
         ['AGENT_SERVER_PASSWD', 'AGENT_SERVER_PASSWORD'],
@@ -198,6 +210,6 @@ describe('a variable that looks like one of the agent server', (check) => {
       AGENT_PORT: 'tcp://10.0.0.1:4000',
       AGENT_PORT_4000_TCP_ADDR: '10.0.0.1',
     };
-    assert.is(strangersIn({ ...ours, ...theirs }).size, 0);
+    assert.is(unknownAgentVariables({ ...ours, ...theirs }).size, 0);
   });
 });

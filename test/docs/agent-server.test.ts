@@ -6,12 +6,12 @@ import { createPrometheusAgentMeter } from '../../src/adapter/prometheus/agent.t
 import { readAgentConfig } from '../../src/agent/config/load.ts';
 import { ConfigFile } from '../../src/agent/config/schema.ts';
 import { inertBecause } from '../../src/agent/config/schema-values.ts';
-import { AGENT_REPLIES } from '../../src/agent/http/errors.ts';
-import { docOf } from '../../src/agent/http/openapi.ts';
+import { AGENT_ERROR_RESPONSES } from '../../src/agent/http/errors.ts';
+import { openApiDocument } from '../../src/agent/http/openapi.ts';
 import { BUNDLED_ADAPTERS } from '../../src/agent/model/adapters.ts';
 import { createIds } from '../../src/agent/protocol/ids.ts';
 import { actionForAll } from '../../src/agent/protocol/permission-rules.ts';
-import { PromptIn, ReplyIn, SessionIn } from '../../src/agent/protocol/request-schemas.ts';
+import { PermissionReplyBody, PromptBody, SessionBody } from '../../src/agent/protocol/request-schemas.ts';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import type { FaultDetail } from '../../src/core/fault.ts';
@@ -108,8 +108,8 @@ const wordsIn = (texts: readonly string[], form: RegExp): string[] =>
   texts.flatMap((text) => [...text.matchAll(form)].map(([, word = '']) => word));
 
 /** The routes as the page writes them, `GET /session/{id}`. */
-const ROUTES = Object.entries((docOf('0') as { paths: Record<string, object> }).paths).flatMap(([path, methods]) =>
-  Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+const ROUTES = Object.entries((openApiDocument('0') as { paths: Record<string, object> }).paths).flatMap(
+  ([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
 );
 const isRoute = (method: string, path: string): boolean =>
   ROUTES.some((route) => {
@@ -129,8 +129,8 @@ const callsIn = (page: string): Call[] =>
       return { method: / -X (\w+)/.exec(line)?.[1] ?? (body === undefined ? 'GET' : 'POST'), path, body };
     });
 const schemaFor = (path: string): v.GenericSchema => {
-  if (path === '/session') return SessionIn;
-  return path.startsWith('/permission/') ? ReplyIn : PromptIn;
+  if (path === '/session') return SessionBody;
+  return path.startsWith('/permission/') ? PermissionReplyBody : PromptBody;
 };
 
 /** What every fragment of a configuration is a part of. */
@@ -248,7 +248,7 @@ describe('the page of the agent server', (check) => {
     }
   });
   check('has the errors that the service answers with, under their status', async () => {
-    const replies = [...Object.values(FAULTS).map(AGENT_REPLIES.forFault), AGENT_REPLIES.forBug()];
+    const replies = [...Object.values(FAULTS).map(AGENT_ERROR_RESPONSES.forFault), AGENT_ERROR_RESPONSES.forBug()];
     const rows = [...sectionOf('## Errors').matchAll(/^\| ([45]\d\d) \| (?:`(\w+)`|none) \|/gm)];
     assert.equal(
       unique(rows.map(([, status, name]) => `${status} ${name ?? 'none'}`)),

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { createPrometheusAgentMeter } from '../../src/adapter/prometheus/agent.ts';
 import { createPrometheusBridgeMeter } from '../../src/adapter/prometheus/bridge.ts';
 import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
-import { docOf } from '../../src/agent/http/openapi.ts';
+import { openApiDocument } from '../../src/agent/http/openapi.ts';
 import { describe } from '../check.ts';
 import { read, sourcesOf, unique } from './pages.ts';
 import { TABLES } from './tables.ts';
@@ -15,7 +15,7 @@ const TEXTS: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 const SOURCES = sourcesOf('src').join('\n');
 const VARIABLES = new Set(Object.values(TABLES).flatMap((variables) => Object.keys(variables)));
-const ROUTES = Object.keys((docOf('0') as { paths: object }).paths);
+const ROUTES = Object.keys((openApiDocument('0') as { paths: object }).paths);
 
 /** What stands in single quotes of code, without the blocks of commands. */
 const quotedIn = (text: string): string[] =>

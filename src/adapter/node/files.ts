@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { SessionProblem } from '../../agent/session/document.ts';
+import { SessionDocumentError } from '../../agent/session/document.ts';
 
 /** Whether the system says that what was to be made is there already. */
 export const isThere = (error: unknown): boolean =>
@@ -30,7 +30,7 @@ const textOf = (pieces: readonly Uint8Array[]): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
   } catch (error) {
-    throw isNoUtf8(error) ? new SessionProblem(['expected UTF-8']) : error;
+    throw isNoUtf8(error) ? new SessionDocumentError(['expected UTF-8']) : error;
   }
 };
 
@@ -43,7 +43,7 @@ export async function* documentLines(chunks: AsyncIterable<Uint8Array>, limitByt
   let bytes = 0;
   const add = (piece: Uint8Array): void => {
     bytes += piece.length;
-    if (bytes > limitBytes) throw new SessionProblem([`expected lines of at most ${limitBytes} bytes`]);
+    if (bytes > limitBytes) throw new SessionDocumentError([`expected lines of at most ${limitBytes} bytes`]);
     if (piece.length > 0) pieces.push(piece);
   };
   for await (const chunk of chunks) {

@@ -1,5 +1,5 @@
 import type { PermissionRequest, Rule } from '../../agent/protocol/types.ts';
-import type { AskBoard, AskOutcome } from '../../agent/store/cluster.ts';
+import type { PermissionBoard, PermissionOutcome } from '../../agent/store/cluster.ts';
 import { columnText } from '../sql-store.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isForeignKeyViolation } from './errors.ts';
@@ -11,7 +11,7 @@ type ApprovalsParts = {
   readonly membership: Membership;
   readonly channel: NotificationChannel;
 };
-type PostgresApprovals = AskBoard & {
+type PostgresApprovals = PermissionBoard & {
   /** Delivers the outcomes of this server's permission requests that were answered at other servers. */
   readonly deliverOutcomes: () => Promise<void>;
 };
@@ -22,15 +22,15 @@ export const createPostgresApprovals = ({
   membership,
   channel,
 }: ApprovalsParts): PostgresApprovals => {
-  const listeners = new Map<string, (outcome: AskOutcome) => void>();
-  const deliver = async (requestID: string, outcome: AskOutcome): Promise<void> => {
+  const listeners = new Map<string, (outcome: PermissionOutcome) => void>();
+  const deliver = async (requestID: string, outcome: PermissionOutcome): Promise<void> => {
     const onOutcome = listeners.get(requestID);
     listeners.delete(requestID);
     onOutcome?.(outcome);
     await query((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
   };
   return {
-    async put(request, onOutcome) {
+    async add(request, onOutcome) {
       listeners.set(request.id, onOutcome);
       const id = membership.serverID();
       try {
@@ -71,7 +71,7 @@ export const createPostgresApprovals = ({
       const rows = await query((sql) => sql`SELECT data FROM ask WHERE outcome IS NULL ORDER BY seq`);
       return rows.map((row): PermissionRequest => JSON.parse(columnText(row, 'data')));
     },
-    async allowed() {
+    async allowedRules() {
       const rows = await query((sql) => sql`SELECT data FROM allowed ORDER BY seq`);
       return rows.map((row): Rule => JSON.parse(columnText(row, 'data')));
     },

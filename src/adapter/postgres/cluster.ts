@@ -1,4 +1,4 @@
-import type { PeerNews, Peers } from '../../agent/store/cluster.ts';
+import type { PeerListener, Peers } from '../../agent/store/cluster.ts';
 import { columnText } from '../sql-store.ts';
 import { createPostgresApprovals } from './approvals.ts';
 import type { PostgresConnection } from './connection.ts';
@@ -38,7 +38,7 @@ export const createPostgresCluster = ({
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const onNotification = (own: PeerNews, { kind, from, about }: ClusterNotification): void => {
+  const onNotification = (own: PeerListener, { kind, from, about }: ClusterNotification): void => {
     notifiedAt = performance.now();
     if (from === membership.serverID()) return;
     if (kind === 'events') checkForEvents();
@@ -84,7 +84,7 @@ export const createPostgresCluster = ({
     servers = Number(row?.servers);
     return row?.has_some === true;
   };
-  const heartbeat = async (own: PeerNews): Promise<void> => {
+  const heartbeat = async (own: PeerListener): Promise<void> => {
     await removeDeadServers(await refreshMembership());
     await leases.retry();
     await approvals.deliverOutcomes();
@@ -99,7 +99,7 @@ export const createPostgresCluster = ({
     }
     await channel.publish({ kind: 'beat', from: membership.serverID() });
   };
-  const runHeartbeat = async (own: PeerNews): Promise<void> => {
+  const runHeartbeat = async (own: PeerListener): Promise<void> => {
     try {
       await heartbeat(own);
     } catch (error) {
@@ -110,7 +110,7 @@ export const createPostgresCluster = ({
   };
   return {
     leases,
-    asks: approvals,
+    permissionRequests: approvals,
     isStoreUp: connection.isUp,
     counts() {
       const { held, awaited } = leases.counts();

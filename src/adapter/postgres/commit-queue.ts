@@ -1,9 +1,9 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
 import { isUnfinished, type Session } from '../../agent/protocol/types.ts';
-import { foldedTitle } from '../../agent/session/title-search.ts';
-import { LeaseLost, OrphanError, StaleError, StoreUnavailable } from '../../agent/store/errors.ts';
-import type { Change, PlacedEvent } from '../../agent/store/store.ts';
+import { foldTitle } from '../../agent/session/title-search.ts';
+import { LeaseLostError, OrphanError, StaleSessionError, StoreUnavailableError } from '../../agent/store/errors.ts';
+import type { DirectoryEvent, StoreChange } from '../../agent/store/store.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isRejected, isTransactionConflict } from './errors.ts';
 import type { Membership } from './membership.ts';
@@ -11,9 +11,9 @@ import type { Membership } from './membership.ts';
 /** An event before it has an id. */
 type DraftEvent = { readonly directory: string; readonly draft: EventDraft };
 type CommitTask = {
-  readonly changes: readonly Change[];
+  readonly changes: readonly StoreChange[];
   /** Parts that still grow and need not be written yet: the database only checks that they exist. */
-  readonly deferred: ReadonlySet<Change>;
+  readonly deferred: ReadonlySet<StoreChange>;
   readonly events: readonly DraftEvent[];
   /** The commit is refused unless this lease is still held. */
   readonly leaseID: string | undefined;
@@ -23,13 +23,13 @@ const sessionColumns = (session: Session) => ({
   id: session.id,
   directory: JSON.stringify(session.directory),
   parent: session.parentID,
-  title: foldedTitle(session.title),
+  title: foldTitle(session.title),
   updated: session.time.updated,
   data: JSON.stringify(session),
 });
 
 /** A change as `put_change` in the database takes it. */
-const serializeChange = (change: Change, isDeferred: boolean): Readonly<Record<string, unknown>> => {
+const serializeChange = (change: StoreChange, isDeferred: boolean): Readonly<Record<string, unknown>> => {
   const { kind } = change;
   switch (kind) {
     case 'session': {
@@ -82,18 +82,18 @@ const KINDS = ['session', 'message', 'part', 'output'] as const;
 
 /** The error for a refused task. */
 const toRefusal = (refused: string): Error => {
-  if (refused === 'stale') return new StaleError();
-  if (refused === 'lease') return new LeaseLost();
+  if (refused === 'stale') return new StaleSessionError();
+  if (refused === 'lease') return new LeaseLostError();
   const kind = KINDS.find((one) => one === refused);
   return kind === undefined ? new Error('Cannot read what the store has answered') : new OrphanError(kind);
 };
 
 /** The events of a task with their ids, or the error that it failed with. */
-const toOutcome = ({ events }: CommitTask, answer: TaskReply | undefined): readonly PlacedEvent[] | Error => {
+const toOutcome = ({ events }: CommitTask, answer: TaskReply | undefined): readonly DirectoryEvent[] | Error => {
   if (answer === undefined) return new Error('Cannot read what the store has answered');
   if ('refused' in answer) return toRefusal(answer.refused);
   return events.map(
-    ({ directory, draft }, place): PlacedEvent => ({
+    ({ directory, draft }, place): DirectoryEvent => ({
       directory,
       event: { ...draft, id: answer[place] ?? '' },
     }),
@@ -106,7 +106,7 @@ const RETRY_AFTER_MS = [20, 50, 100, 200, 500] as const;
 
 type PendingCommit = {
   readonly task: CommitTask;
-  readonly resolve: (placed: readonly PlacedEvent[]) => void;
+  readonly resolve: (placed: readonly DirectoryEvent[]) => void;
   readonly reject: (error: unknown) => void;
 };
 
@@ -117,7 +117,7 @@ type CommitQueueParts = {
   /** How long commits wait for an unavailable database. */
   readonly limitMs: number;
   /** Called before the commits of a group settle: `placed` are its events, `after` is the newest event before them. */
-  readonly onCommitted: (own: { readonly after: string; readonly placed: readonly PlacedEvent[] }) => Promise<void>;
+  readonly onCommitted: (own: { readonly after: string; readonly placed: readonly DirectoryEvent[] }) => Promise<void>;
   /** Called after `check`, while no group is being sent. */
   readonly onCheck: () => Promise<void>;
 };
@@ -147,7 +147,7 @@ export const createCommitQueue = ({ connection, membership, ids, limitMs, onComm
         return JSON.parse(String(row?.answer));
       } catch (error) {
         if (isTransactionConflict(error)) continue;
-        if (!(error instanceof StoreUnavailable)) throw error;
+        if (!(error instanceof StoreUnavailableError)) throw error;
         const pause = RETRY_AFTER_MS[Math.min(tries, RETRY_AFTER_MS.length - 1)] ?? 0;
         if (connection.isClosed() || performance.now() + pause > untilMs) throw error;
         await sleep(pause);
@@ -197,7 +197,7 @@ export const createCommitQueue = ({ connection, membership, ids, limitMs, onComm
     working ??= new Promise<void>((begun) => void setImmediate(begun)).then(work);
   };
   return {
-    add: (task: CommitTask): Promise<readonly PlacedEvent[]> =>
+    add: (task: CommitTask): Promise<readonly DirectoryEvent[]> =>
       new Promise((resolve, reject) => {
         waiting.push({ task, resolve, reject });
         begin();

@@ -1,6 +1,6 @@
 import type { Sql } from 'postgres';
 import postgres from 'postgres';
-import { StoreUnavailable } from '../../agent/store/errors.ts';
+import { StoreUnavailableError } from '../../agent/store/errors.ts';
 import { databaseConfigError } from '../sql-store.ts';
 import { explainPostgresError, isUnavailable } from './errors.ts';
 import { POSTGRES_MIGRATIONS } from './schema.ts';
@@ -58,7 +58,7 @@ export type PostgresConnection = {
   /** The client that is in use at the moment: another one replaces it when its connections are dead. */
   readonly sql: Sql;
   readonly schema: string;
-  /** Runs queries. Throws a `StoreUnavailable` when the database is unavailable: the query may have run, or may run later. */
+  /** Runs queries. Throws a `StoreUnavailableError` when the database is unavailable: the query may have run, or may run later. */
   readonly query: <T>(run: (sql: Sql) => PromiseLike<T>, limitMs?: number) => Promise<T>;
   readonly isUp: () => boolean;
   /** A separate client with one connection. The caller closes it. */
@@ -74,11 +74,11 @@ const CLOSE_LIMIT_SECONDS = 1;
 const RECONNECT_LIMIT_SECONDS = 1;
 const QUERY_LIMIT_MS = 10_000;
 
-/** Settles like `result`, or rejects with a `StoreUnavailable` after `limitMs`. */
+/** Settles like `result`, or rejects with a `StoreUnavailableError` after `limitMs`. */
 const withTimeLimit = async <T>(result: PromiseLike<T>, limitMs: number, onLate: () => void): Promise<T> => {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    late.reject(new StoreUnavailable());
+    late.reject(new StoreUnavailableError());
     onLate();
   }, limitMs);
   try {
@@ -151,9 +151,9 @@ export const openPostgres = async (
         isUp = true;
         return answer;
       } catch (error) {
-        if (!isUnavailable(error) && !(error instanceof StoreUnavailable)) throw error;
+        if (!isUnavailable(error) && !(error instanceof StoreUnavailableError)) throw error;
         isUp = false;
-        throw new StoreUnavailable();
+        throw new StoreUnavailableError();
       }
     },
     isUp: () => isUp,

@@ -1,6 +1,6 @@
 import type { SessionStatus } from '../../agent/protocol/types.ts';
-import type { Lease, Leases } from '../../agent/store/cluster.ts';
-import { LeaseLost, StoreUnavailable } from '../../agent/store/errors.ts';
+import type { Leases, SessionLease } from '../../agent/store/cluster.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../agent/store/errors.ts';
 import { columnText } from '../sql-store.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isForeignKeyViolation } from './errors.ts';
@@ -72,10 +72,10 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
         sql`SELECT seq::text FROM ticket WHERE session_id = ${sessionID} AND seq <= ${seq}::bigint ORDER BY ticket.seq`,
     ).catch(() => undefined);
     // Other servers took this one for dead, and it may not know that yet.
-    if (rows !== undefined && rows.at(-1)?.seq !== seq) throw new LeaseLost();
+    if (rows !== undefined && rows.at(-1)?.seq !== seq) throw new LeaseLostError();
     return rows?.length === 1;
   };
-  const hasLeftovers = async (sessionID: string): Promise<boolean> => {
+  const hasUnfinishedAnswers = async (sessionID: string): Promise<boolean> => {
     const [row] = await query(
       (sql) => sql`SELECT EXISTS (SELECT 1 FROM message WHERE session_id = ${sessionID} AND is_unfinished) AS has_some`,
     );
@@ -101,7 +101,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
         };
       });
       if (!tickets.has(ticket.seq)) throw await membership.rejoin('');
-      if (connection.isClosed()) throw new StoreUnavailable();
+      if (connection.isClosed()) throw new StoreUnavailableError();
       if (await isFirst(ticket)) return ticket.wake();
       await changed;
     }
@@ -127,9 +127,9 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     for (const ticket of tickets.values()) if (sessionID === undefined || ticket.sessionID === sessionID) ticket.wake();
     for (const watcher of watchers) if (sessionID === undefined || watcher.sessionID === sessionID) watcher.wake();
   };
-  const toLease = (ticket: Ticket, isLeftOver: boolean): Lease => ({
+  const toLease = (ticket: Ticket, isLeftOver: boolean): SessionLease => ({
     id: ticket.seq,
-    hasLeftovers: isLeftOver,
+    hasUnfinishedAnswers: isLeftOver,
     async isAwaited() {
       const { seq, sessionID } = ticket;
       const [row] = await query(
@@ -140,18 +140,18 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       );
       return row?.is_awaited === true;
     },
-    async show(status) {
+    async showStatus(status) {
       await query((sql) => sql`UPDATE ticket SET status = ${JSON.stringify(status)} WHERE seq = ${ticket.seq}::bigint`);
     },
-    leave: () => release(ticket),
+    release: () => release(ticket),
   });
   return {
-    async enter(sessionID, onLost) {
+    async acquire(sessionID, onLost) {
       const ticket = await takeTicket(sessionID, onLost);
       try {
         await waitForTurn(ticket);
         ticket.isWaiting = false;
-        return toLease(ticket, await hasLeftovers(sessionID));
+        return toLease(ticket, await hasUnfinishedAnswers(sessionID));
       } catch (error) {
         await release(ticket);
         throw error;
@@ -195,7 +195,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
         ]),
       );
     },
-    async free(sessionIDs) {
+    async withoutOwner(sessionIDs) {
       const rows = await query((sql) => sql`SELECT DISTINCT session_id FROM ticket`);
       const held = new Set(rows.map((row) => columnText(row, 'session_id')));
       return sessionIDs.filter((id) => !held.has(id));

@@ -27,7 +27,7 @@ export const openPostgresReader = async (place: PostgresOptions): Promise<Sessio
     session,
     sessions,
     sessionOutlines,
-    outline: (sessionID, asked = {}) => outline(sessionID, asked),
+    messageOutlines: (sessionID, asked = {}) => outline(sessionID, asked),
     message,
     output,
     unfinished,

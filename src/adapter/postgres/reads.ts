@@ -1,14 +1,14 @@
 import type { Part, Session } from '../../agent/protocol/types.ts';
-import { foldedTitle } from '../../agent/session/title-search.ts';
+import { foldTitle } from '../../agent/session/title-search.ts';
 import type {
+  DirectoryEvent,
+  EventQuery,
   EventSpan,
-  EventsAsked,
-  MessagesAsked,
-  PlacedEvent,
+  MessageOutline,
+  MessageQuery,
+  MessageWithParts,
   SessionOutline,
-  SessionsAsked,
-  Sized,
-  Told,
+  SessionQuery,
 } from '../../agent/store/store.ts';
 import {
   columnText,
@@ -28,7 +28,7 @@ import type { PostgresConnection, Sql } from './connection.ts';
 const EVENTS_PER_QUERY = 200;
 
 /** Messages from rows of one part each. The rows are in the order of messages and of their parts. */
-const toStoredMessages = (rows: readonly StoredRow[], newest: (part: Part) => Part): readonly Told[] =>
+const toStoredMessages = (rows: readonly StoredRow[], newest: (part: Part) => Part): readonly MessageWithParts[] =>
   [...Map.groupBy(rows, (row) => columnText(row, 'id')).values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
@@ -48,13 +48,13 @@ const limitOf = (limit: number | undefined): number | null => limit ?? null;
 
 /** Queries of the store. `newest` returns the newest state of a part, which may be ahead of its row while it grows. */
 export const createPostgresReads = ({ query }: PostgresConnection, newest: (part: Part) => Part) => {
-  const messagesBy = (sql: Sql, sessionID: string, { limit, beforeID }: MessagesAsked) => sql`
+  const messagesBy = (sql: Sql, sessionID: string, { limit, beforeID }: MessageQuery) => sql`
     SELECT asked.id, asked.data, part.data AS part FROM (
       SELECT id, data FROM message WHERE session_id = ${asID(sessionID)}
         ${beforeID === undefined ? sql`` : sql`AND id < ${asID(beforeID)}`}
       ORDER BY id DESC LIMIT ${limitOf(limit)}
     ) AS asked LEFT JOIN part ON part.message_id = asked.id ORDER BY asked.id, part.id`;
-  const eventPage = (sql: Sql, { afterID, directory }: EventsAsked, limit: number) => sql`
+  const eventPage = (sql: Sql, { afterID, directory }: EventQuery, limit: number) => sql`
     SELECT id, directory, data FROM event WHERE id > ${asID(afterID)}
       ${directory === undefined ? sql`` : sql`AND directory = ${asJson(directory)}`}
     ORDER BY id LIMIT ${limit}`;
@@ -63,7 +63,7 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       const [row] = await query((sql) => sql`SELECT data FROM session WHERE id = ${asID(id)} AND NOT is_hidden`);
       return row === undefined ? undefined : rowToSession(row);
     },
-    sessions: async (asked: SessionsAsked): Promise<readonly Session[]> => {
+    sessions: async (asked: SessionQuery): Promise<readonly Session[]> => {
       const { directory, parentID, areRoots, search, updatedSince, limit } = asked;
       const rows = await query(
         (sql) => sql`
@@ -71,7 +71,7 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
             ${directory === undefined ? sql`` : sql`AND directory = ${asJson(directory)}`}
             ${parentID === undefined ? sql`` : sql`AND parent_id = ${asID(parentID)}`}
             ${areRoots === true ? sql`AND parent_id IS NULL` : sql``}
-            ${search === undefined ? sql`` : sql`AND position(${foldedTitle(search)} IN folded_title) > 0`}
+            ${search === undefined ? sql`` : sql`AND position(${foldTitle(search)} IN folded_title) > 0`}
             ${updatedSince === undefined ? sql`` : sql`AND updated >= ${updatedSince}`}
           ORDER BY updated DESC, id LIMIT ${limitOf(limit)}`,
       );
@@ -84,9 +84,9 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return rows.map(rowToSessionOutline);
     },
-    messages: async (sessionID: string, asked: MessagesAsked): Promise<readonly Told[]> =>
+    messages: async (sessionID: string, asked: MessageQuery): Promise<readonly MessageWithParts[]> =>
       toStoredMessages(await query((sql) => messagesBy(sql, sessionID, asked)), newest),
-    outline: async (sessionID: string, { limit, beforeID }: MessagesAsked): Promise<readonly Sized[]> => {
+    outline: async (sessionID: string, { limit, beforeID }: MessageQuery): Promise<readonly MessageOutline[]> => {
       const rows = await query(
         (sql) => sql`
           SELECT id, (octet_length(data) + coalesce((
@@ -97,7 +97,7 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return rows.map(rowToSizedMessage).reverse();
     },
-    message: async (sessionID: string, messageID: string): Promise<Told | undefined> => {
+    message: async (sessionID: string, messageID: string): Promise<MessageWithParts | undefined> => {
       const rows = await query(
         (sql) => sql`
           SELECT message.id, message.data, part.data AS part
@@ -112,7 +112,7 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return row === undefined ? undefined : rowToOutput(row);
     },
-    unfinished: async (): Promise<readonly Told[]> => {
+    unfinished: async (): Promise<readonly MessageWithParts[]> => {
       const rows = await query(
         (sql) => sql`
           SELECT message.id, message.data, part.data AS part
@@ -122,9 +122,9 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return toStoredMessages(rows, newest);
     },
-    async events(asked: EventsAsked): Promise<readonly PlacedEvent[]> {
+    async events(asked: EventQuery): Promise<readonly DirectoryEvent[]> {
       const { limit, limitBytes = Number.POSITIVE_INFINITY } = asked;
-      const page: PlacedEvent[] = [];
+      const page: DirectoryEvent[] = [];
       let bytes = 0;
       let afterID = asked.afterID;
       while (page.length < limit) {

@@ -1,5 +1,5 @@
 import type { Ids } from '../../agent/protocol/ids.ts';
-import type { PlacedEvent, Store } from '../../agent/store/store.ts';
+import type { DirectoryEvent, Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
 import { createCommitQueue } from './commit-queue.ts';
 import type { PostgresConnection } from './connection.ts';
@@ -22,7 +22,7 @@ type TailNeeds = {
  */
 const createEventTail = ({ reads, from, isClosing }: TailNeeds) => {
   let last = from;
-  let onEvents: ((placed: readonly PlacedEvent[]) => void) | undefined;
+  let onEvents: ((placed: readonly DirectoryEvent[]) => void) | undefined;
   /** Passes on the events after the last one that was passed on, up to the id `upTo` or all of them. */
   const readNext = async (upTo: string | undefined): Promise<void> => {
     for (;;) {
@@ -44,7 +44,7 @@ const createEventTail = ({ reads, from, isClosing }: TailNeeds) => {
     }
   };
   return {
-    listen(listener: (placed: readonly PlacedEvent[]) => void): void {
+    listen(listener: (placed: readonly DirectoryEvent[]) => void): void {
       onEvents = listener;
     },
     async onCommitted({
@@ -52,7 +52,7 @@ const createEventTail = ({ reads, from, isClosing }: TailNeeds) => {
       placed,
     }: {
       readonly after: string;
-      readonly placed: readonly PlacedEvent[];
+      readonly placed: readonly DirectoryEvent[];
     }): Promise<void> {
       if (after > last) await readWithRetries(after);
       last = placed.at(-1)?.event.id ?? last;
@@ -131,7 +131,7 @@ export const openPostgresStore = async ({
     sessions: open(reads.sessions),
     sessionOutlines: open(reads.sessionOutlines),
     messages: open((sessionID, asked = {}) => reads.messages(sessionID, asked)),
-    outline: open((sessionID, asked = {}) => reads.outline(sessionID, asked)),
+    messageOutlines: open((sessionID, asked = {}) => reads.outline(sessionID, asked)),
     message: open(reads.message),
     output: open(reads.output),
     unfinished: open(reads.unfinished),

@@ -1,8 +1,8 @@
-import type { Meter, Readings } from '../../agent/metrics.ts';
+import type { AgentGauges, AgentMetrics } from '../../agent/metrics.ts';
 import { createMetrics } from './metrics.ts';
 
 /** The agent server's meter in Prometheus' text format, with the process's own metrics beside it. */
-export const createPrometheusAgentMeter = (version: string): Meter => {
+export const createPrometheusAgentMeter = (version: string): AgentMetrics => {
   const { registry, tally, longTimer, gauge, answered } = createMetrics(version);
   const turns = tally('turns_total', 'Turns by their end', ['end']);
   const turnTime = longTimer('turn_duration_seconds', 'Time from the beginning of a turn to its end', ['end']);
@@ -18,14 +18,14 @@ export const createPrometheusAgentMeter = (version: string): Meter => {
   const servers = gauge('servers', 'Agent servers on the same store that are alive');
   const asks = gauge('questions_open', 'Questions to people that nobody has answered yet');
   const streams = gauge('event_streams_open', 'Event streams that clients read');
-  let read: (() => Readings) | undefined;
+  let read: (() => AgentGauges) | undefined;
   return {
-    answered,
-    turn({ end, durationMs }) {
+    requestAnswered: answered,
+    turnEnded({ end, durationMs }) {
       turns(end, 1, () => ({ end }));
       turnTime(end, durationMs);
     },
-    modelCall({ model, outcome, tokens: used, durationMs }) {
+    modelCallEnded({ model, outcome, tokens: used, durationMs }) {
       modelCalls(`${outcome} ${model}`, 1, () => ({ model, outcome }));
       modelTime(model, durationMs);
       if (used === undefined) return;
@@ -33,10 +33,10 @@ export const createPrometheusAgentMeter = (version: string): Meter => {
       const kinds = { input, output, reasoning, cache_read: cache.read, cache_write: cache.write };
       for (const [kind, count] of Object.entries(kinds)) tokens(`${kind} ${model}`, count, () => ({ model, kind }));
     },
-    toolCall({ server, outcome }) {
+    toolCallEnded({ server, outcome }) {
       toolCalls(`${outcome} ${server}`, 1, () => ({ server, outcome }));
     },
-    retired(sessions) {
+    sessionsRetired(sessions) {
       retired('', sessions, () => ({}));
     },
     watch(source) {
@@ -49,7 +49,7 @@ export const createPrometheusAgentMeter = (version: string): Meter => {
       leases.set({ state: 'held' }, now?.leasesHeld ?? 0);
       leases.set({ state: 'awaited' }, now?.leasesAwaited ?? 0);
       servers.set(now?.servers ?? 0);
-      asks.set(now?.asksOpen ?? 0);
+      asks.set(now?.permissionRequestsOpen ?? 0);
       streams.set(now?.streamsOpen ?? 0);
       return registry.metrics();
     },

@@ -39,7 +39,7 @@ export const openSqliteReader = async (file: string): Promise<SessionReader> => 
     session: async (id) => reads.session(id),
     sessions: async (asked) => reads.sessions(asked),
     sessionOutlines: async () => reads.sessionOutlines(),
-    outline: async (sessionID, asked = {}) => reads.outline(sessionID, asked),
+    messageOutlines: async (sessionID, asked = {}) => reads.outline(sessionID, asked),
     message: async (sessionID, messageID) =>
       inTransaction(opened, 'DEFERRED', () => reads.message(sessionID, messageID)),
     output: async (sessionID, partID) => reads.output(sessionID, partID),

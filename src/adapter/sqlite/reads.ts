@@ -1,14 +1,14 @@
 import type { Message, Part, Session } from '../../agent/protocol/types.ts';
-import { foldedTitle } from '../../agent/session/title-search.ts';
+import { foldTitle } from '../../agent/session/title-search.ts';
 import type {
+  DirectoryEvent,
+  EventQuery,
   EventSpan,
-  EventsAsked,
-  MessagesAsked,
-  PlacedEvent,
+  MessageOutline,
+  MessageQuery,
+  MessageWithParts,
   SessionOutline,
-  SessionsAsked,
-  Sized,
-  Told,
+  SessionQuery,
 } from '../../agent/store/store.ts';
 import {
   columnText,
@@ -58,16 +58,16 @@ const PARTS = `
 
 type SqliteReads = {
   readonly session: (id: string) => Session | undefined;
-  readonly sessions: (asked: SessionsAsked) => readonly Session[];
+  readonly sessions: (asked: SessionQuery) => readonly Session[];
   readonly sessionOutlines: () => readonly SessionOutline[];
   /** Ids and sizes of messages. Reads no parts. */
-  readonly outline: (sessionID: string, asked: MessagesAsked) => readonly Sized[];
+  readonly outline: (sessionID: string, asked: MessageQuery) => readonly MessageOutline[];
   /** The messages of a session from one id to another, both included. */
-  readonly range: (sessionID: string, firstID: string, lastID: string) => readonly Told[];
-  readonly message: (sessionID: string, messageID: string) => Told | undefined;
+  readonly range: (sessionID: string, firstID: string, lastID: string) => readonly MessageWithParts[];
+  readonly message: (sessionID: string, messageID: string) => MessageWithParts | undefined;
   readonly output: (sessionID: string, partID: string) => string | undefined;
-  readonly unfinished: () => readonly Told[];
-  readonly events: (asked: EventsAsked) => readonly PlacedEvent[];
+  readonly unfinished: () => readonly MessageWithParts[];
+  readonly events: (asked: EventQuery) => readonly DirectoryEvent[];
   readonly eventSpan: () => EventSpan;
 };
 
@@ -80,7 +80,7 @@ export const createSqliteReads = (
   newest: (part: Part) => Part = (part) => part,
 ): SqliteReads => {
   /** Adds their parts to messages, which must be consecutive ones of a session in the order of their ids. */
-  const withParts = (infos: readonly Message[]): readonly Told[] => {
+  const withParts = (infos: readonly Message[]): readonly MessageWithParts[] => {
     const [first, last] = [infos.at(0), infos.at(-1)];
     if (first === undefined || last === undefined) return [];
     const rows = statement(PARTS).all(first.sessionID, first.id, last.id);
@@ -100,7 +100,7 @@ export const createSqliteReads = (
         ['directory = ?', asJson(directory)],
         ['parent_id = ?', parentID],
         ['(parent_id IS NULL) = ?', areRoots === true ? 1 : undefined],
-        ['instr(folded_title, ?) > 0', search === undefined ? undefined : foldedTitle(search)],
+        ['instr(folded_title, ?) > 0', search === undefined ? undefined : foldTitle(search)],
         ['updated >= ?', updatedSince],
         ['is_hidden = ?', 0],
       ]);
@@ -141,7 +141,7 @@ export const createSqliteReads = (
         ['id > ?', afterID],
         ['directory = ?', asJson(directory)],
       ]);
-      const page: PlacedEvent[] = [];
+      const page: DirectoryEvent[] = [];
       let bytes = 0;
       // Iterated, so that rows beyond the byte limit are not read.
       const rows = statement(`SELECT id, directory, data FROM event${where} ORDER BY id LIMIT ?`);

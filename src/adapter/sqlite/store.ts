@@ -1,5 +1,5 @@
 import type { Ids } from '../../agent/protocol/ids.ts';
-import type { Sized, Store, Told } from '../../agent/store/store.ts';
+import type { MessageOutline, MessageWithParts, Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
 import { createStatementCache, inTransaction } from './database.ts';
 import { createWriteQueue } from './queue.ts';
@@ -8,8 +8,11 @@ import { openDatabase } from './schema.ts';
 import { createSqliteWrites } from './writes.ts';
 
 /** Splits messages into groups of about `limitBytes`. No group is empty; a larger message gets a group of its own. */
-const splitByBytes = (outline: readonly Sized[], limitBytes: number): readonly (readonly Sized[])[] => {
-  const groups: Sized[][] = [];
+const splitByBytes = (
+  outline: readonly MessageOutline[],
+  limitBytes: number,
+): readonly (readonly MessageOutline[])[] => {
+  const groups: MessageOutline[][] = [];
   let room = 0;
   for (const sized of outline) {
     const last = groups.at(-1);
@@ -85,7 +88,7 @@ export const openSqliteStore = async ({
     sessions: (asked) => read(() => reads.sessions(asked)),
     sessionOutlines: () => read(() => reads.sessionOutlines()),
     async messages(sessionID, asked = {}) {
-      const readGroup = (group: readonly Sized[]): readonly Told[] =>
+      const readGroup = (group: readonly MessageOutline[]): readonly MessageWithParts[] =>
         reads.range(sessionID, group[0]?.id ?? '', group.at(-1)?.id ?? '');
       // A session below the limit is read at once, in one consistent state.
       const { messages, rest } = await readInTransaction(() => {
@@ -98,7 +101,7 @@ export const openSqliteStore = async ({
       }
       return messages;
     },
-    outline: (sessionID, asked = {}) => read(() => reads.outline(sessionID, asked)),
+    messageOutlines: (sessionID, asked = {}) => read(() => reads.outline(sessionID, asked)),
     message: (sessionID, messageID) => readInTransaction(() => reads.message(sessionID, messageID)),
     output: (sessionID, partID) => read(() => reads.output(sessionID, partID)),
     unfinished: () => readInTransaction(() => reads.unfinished()),

@@ -1,9 +1,9 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../agent/protocol/ids.ts';
 import { isUnfinished, type Message, type Part, type Session } from '../../agent/protocol/types.ts';
-import { foldedTitle } from '../../agent/session/title-search.ts';
-import { OrphanError, StaleError } from '../../agent/store/errors.ts';
-import type { Change, PlacedEvent } from '../../agent/store/store.ts';
+import { foldTitle } from '../../agent/session/title-search.ts';
+import { OrphanError, StaleSessionError } from '../../agent/store/errors.ts';
+import type { DirectoryEvent, StoreChange } from '../../agent/store/store.ts';
 import { columnText } from '../sql-store.ts';
 import type { Statements } from './database.ts';
 
@@ -56,10 +56,10 @@ const CHECKS = 8;
 
 type SqliteWrites = {
   /** `isDeferred`: a part that is stored already is not written again. */
-  readonly apply: (change: Change, isDeferred: boolean) => void;
+  readonly apply: (change: StoreChange, isDeferred: boolean) => void;
   readonly addEvents: (
     events: readonly { readonly directory: string; readonly draft: EventDraft }[],
-  ) => readonly PlacedEvent[];
+  ) => readonly DirectoryEvent[];
   readonly prune: (keep: number) => void;
 };
 
@@ -79,17 +79,17 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
   };
   const putSession = (session: Session): void => {
     const { id, directory, parentID, title, time } = session;
-    const columns = [id, JSON.stringify(directory), parentID ?? null, foldedTitle(title), time.updated];
+    const columns = [id, JSON.stringify(directory), parentID ?? null, foldTitle(title), time.updated];
     statement(PUT_SESSION).run(...columns, JSON.stringify(session));
   };
-  const refuseStale = ({ session: { id }, before }: Extract<Change, { kind: 'session' }>): void => {
+  const refuseStale = ({ session: { id }, before }: Extract<StoreChange, { kind: 'session' }>): void => {
     if (before === undefined) return;
-    if (statement(HAS_SESSION).get(id, JSON.stringify(before)) === undefined) throw new StaleError();
+    if (statement(HAS_SESSION).get(id, JSON.stringify(before)) === undefined) throw new StaleSessionError();
   };
   const beginSession = (session: Session): void => {
     const { id, directory, parentID, title } = session;
     statement(FORGET_BEGUN).run(id);
-    const columns = [id, JSON.stringify(directory), parentID ?? null, foldedTitle(title), JSON.stringify(session)];
+    const columns = [id, JSON.stringify(directory), parentID ?? null, foldTitle(title), JSON.stringify(session)];
     runOwned('session', BEGIN_SESSION, columns);
   };
   const removeSession = (sessionID: string): void => {

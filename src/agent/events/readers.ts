@@ -2,21 +2,21 @@ import { pause, pauseUntil } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 
 /** An open event stream, as whoever feeds it tells of it. */
-export type StreamPace = {
+export type ReaderProgress = {
   /** One event more is there for its reader. */
-  readonly heard: () => void;
+  readonly queued: () => void;
   /** Its reader has been given one. */
-  readonly given: () => void;
+  readonly delivered: () => void;
   /** Its reader has been given all there is. */
-  readonly rest: () => void;
+  readonly drained: () => void;
   readonly end: () => void;
 };
 
 /** The event streams that are open. */
-export type StreamCount = {
-  readonly open: () => number;
+export type OpenStreams = {
+  readonly count: () => number;
   /** One more, until its `end` is called. */
-  readonly begin: () => StreamPace;
+  readonly begin: () => ReaderProgress;
   /** Settles once all readers have been given what is there for them now; nothing when they have been given it already. */
   readonly caughtUp: () => Promise<void> | undefined;
 };
@@ -24,28 +24,28 @@ export type StreamCount = {
 type Waiting = { readonly upTo: number; readonly settle: () => void };
 type Stream = { heard: number; given: number; waiting: Waiting[] };
 
-const atLeast = (stream: Stream, given: number): void => {
+const advance = (stream: Stream, given: number): void => {
   stream.given = Math.max(stream.given, given);
   for (const { upTo, settle } of stream.waiting) if (stream.given >= upTo) settle();
   stream.waiting = stream.waiting.filter(({ upTo }) => stream.given < upTo);
 };
 
-export const createStreamCount = (): StreamCount => {
+export const createOpenStreams = (): OpenStreams => {
   const streams = new Set<Stream>();
   return {
-    open: () => streams.size,
+    count: () => streams.size,
     begin() {
       const stream: Stream = { heard: 0, given: 0, waiting: [] };
       streams.add(stream);
       return {
-        heard() {
+        queued() {
           stream.heard += 1;
         },
-        given: () => atLeast(stream, stream.given + 1),
-        rest: () => atLeast(stream, stream.heard),
+        delivered: () => advance(stream, stream.given + 1),
+        drained: () => advance(stream, stream.heard),
         end() {
           streams.delete(stream);
-          atLeast(stream, stream.heard);
+          advance(stream, stream.heard);
         },
       };
     },
@@ -69,7 +69,7 @@ const LEAD_MS = 25;
 
 export type HoldNeeds = {
   readonly clock: Clock;
-  readonly streams: Pick<StreamCount, 'caughtUp'>;
+  readonly streams: Pick<OpenStreams, 'caughtUp'>;
   /** Aborts when the server stops: nothing is held back any more then. */
   readonly ending: AbortSignal;
 };
@@ -78,7 +78,7 @@ export type HoldNeeds = {
  * Holds an answer back until what was told before it is with those who listen. OpenCode's `run` ends as soon as it has the
  * answer, and has printed no more than what it has heard by then.
  */
-export const afterEvents = async <T>(
+export const holdUntilDelivered = async <T>(
   { clock, streams, ending }: HoldNeeds,
   answer: Promise<T>,
   isHeld: (value: T) => boolean = () => true,

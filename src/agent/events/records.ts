@@ -8,8 +8,8 @@ import {
   type SessionStatus,
   type UserMessage,
 } from '../protocol/types.ts';
-import type { Change } from '../store/store.ts';
-import type { Fact } from './publisher.ts';
+import type { StoreChange } from '../store/store.ts';
+import type { Publication } from './publisher.ts';
 
 /** Longer than this no file is told: every event is stored, and sent to everybody who listens. */
 const FILE_LIMIT_CHARS = 64 * 1024;
@@ -18,23 +18,23 @@ const FILE_LIMIT_CHARS = 64 * 1024;
  * A part as events tell it. The content of a file that is not small is left out: `data:<type>;omitted,` stands for it, and
  * the message itself has it.
  */
-export const toldPart = (part: Part): Part =>
+export const toEventPart = (part: Part): Part =>
   part.type === 'file' && part.url.length > FILE_LIMIT_CHARS ? { ...part, url: `data:${part.mime};omitted,` } : part;
 
 /** The event that tells a part as it is now, but for the content of a large file. */
-export const partUpdated = (part: Part, time: number): EventDraft => ({
+export const partUpdatedEvent = (part: Part, time: number): EventDraft => ({
   type: 'message.part.updated',
-  properties: { sessionID: part.sessionID, part: toldPart(part), time },
+  properties: { sessionID: part.sessionID, part: toEventPart(part), time },
 });
 
 /** A part kept and told. */
-export const partFact = (part: Part, time: number): Fact => ({
+export const partPublication = (part: Part, time: number): Publication => ({
   changes: [{ kind: 'part', part }],
-  drafts: [partUpdated(part, time)],
+  drafts: [partUpdatedEvent(part, time)],
 });
 
 /** The same with deltas of one part that follow each other as one delta. */
-export const withMergedDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[] => {
+export const mergeDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[] => {
   const result: EventDraft[] = [];
   for (const draft of drafts) {
     const last = result.at(-1);
@@ -54,7 +54,7 @@ export const withMergedDeltas = (drafts: readonly EventDraft[]): readonly EventD
 export type Answered = { readonly session: Session; readonly user: UserMessage; readonly responder: Responder };
 
 /** The message with which a step begins. */
-export const openedMessage = (
+export const createStepMessage = (
   { session, user, responder }: Answered,
   { id, now }: { readonly id: string; readonly now: number },
 ): AssistantMessage => {
@@ -77,13 +77,15 @@ export const openedMessage = (
 };
 
 /** A message kept and told. */
-export const messageFact = (info: AssistantMessage | UserMessage): { changes: Change[]; drafts: EventDraft[] } => ({
+export const messagePublication = (
+  info: AssistantMessage | UserMessage,
+): { changes: StoreChange[]; drafts: EventDraft[] } => ({
   changes: [{ kind: 'message', message: info }],
   drafts: [{ type: 'message.updated', properties: { sessionID: info.sessionID, info } }],
 });
 
 /** What a session does, told. Nothing is kept of it. */
-export const statusFact = (sessionID: string, status: SessionStatus): Fact => ({
+export const statusPublication = (sessionID: string, status: SessionStatus): Publication => ({
   drafts: [
     { type: 'session.status', properties: { sessionID, status } },
     ...(status.type === 'idle' ? [{ type: 'session.idle' as const, properties: { sessionID } }] : []),

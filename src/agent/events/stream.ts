@@ -1,16 +1,16 @@
 import { Fault } from '../../core/fault.ts';
 import type { SseEvent } from '../../core/http/sse.ts';
 import { isRecord } from '../../core/json.ts';
-import type { PlacedEvent, Store } from '../store/store.ts';
+import type { DirectoryEvent, Store } from '../store/store.ts';
 import type { Publisher } from './publisher.ts';
-import type { StreamPace } from './readers.ts';
+import type { ReaderProgress } from './readers.ts';
 
 /** What a slow reader may lag behind. Its stream ends then, and it comes back with the last id that it has seen. */
 const LIMIT_EVENTS = 10_000;
 const LIMIT_CHARS = 16 * 1024 * 1024;
 const PER_VALUE_CHARS = 16;
 
-type Waiting = { readonly placed: PlacedEvent; readonly chars: number };
+type Waiting = { readonly placed: DirectoryEvent; readonly chars: number };
 
 /** About how long a value is as text. Texts are not looked into, so that this costs nothing beside what is done with it. */
 const charsOf = (value: unknown): number => {
@@ -23,14 +23,14 @@ const charsOf = (value: unknown): number => {
  * Events that wait for one reader. One that finds no room leaves a gap, so none is taken in after it; a single one is never
  * too large.
  */
-export const createBacklog = () => {
+export const createEventBacklog = () => {
   let coming: Waiting[] = [];
   /** The oldest of them, the next one last: so each can be taken off, and is let go then. */
   let leaving: Waiting[] = [];
   let chars = 0;
   let isFull = false;
   return {
-    add(placed: PlacedEvent): void {
+    add(placed: DirectoryEvent): void {
       const count = coming.length + leaving.length;
       const more = charsOf(placed.event);
       isFull ||= count >= LIMIT_EVENTS || (count > 0 && chars + more > LIMIT_CHARS);
@@ -39,7 +39,7 @@ export const createBacklog = () => {
       chars += more;
     },
     /** The next one, if one is there. */
-    take(): PlacedEvent | undefined {
+    take(): DirectoryEvent | undefined {
       if (leaving.length === 0) {
         leaving = coming.reverse();
         coming = [];
@@ -70,23 +70,23 @@ export type StreamNeeds = {
   readonly ending: AbortSignal;
 };
 
-export type EventsWanted = {
+export type EventSubscription = {
   readonly afterID: string | undefined;
   /** All of them unless it is given. */
   readonly directory: string | undefined;
   /** Aborts when nobody reads any more. */
-  readonly left: AbortSignal;
+  readonly disconnected: AbortSignal;
   /** Is told how far the reader has come. */
-  readonly pace?: Omit<StreamPace, 'end'>;
+  readonly progress?: Omit<ReaderProgress, 'end'>;
 };
 
 /**
  * Some of the events after `after` are gone, or nobody knows what came after it. `from` is the oldest that is left of those
  * after it, if there is one.
  */
-export type Lost = { readonly after: string; readonly from: string | null };
+export type LostEvents = { readonly after: string; readonly from: string | null };
 
-type Page = { readonly events: readonly PlacedEvent[]; readonly lost: Lost | undefined };
+type Page = { readonly events: readonly DirectoryEvent[]; readonly lost: LostEvents | undefined };
 
 const pageAfter = async (
   store: StreamNeeds['store'],
@@ -111,25 +111,25 @@ const pageAfter = async (
  */
 export async function* followEvents(
   { store, publisher, ending }: StreamNeeds,
-  { afterID, directory, left, pace }: EventsWanted,
-): AsyncGenerator<PlacedEvent | Lost> {
-  const backlog = createBacklog();
+  { afterID, directory, disconnected, progress }: EventSubscription,
+): AsyncGenerator<DirectoryEvent | LostEvents> {
+  const backlog = createEventBacklog();
   let wake = (): void => {};
-  const hear = (placed: PlacedEvent): void => {
+  const hear = (placed: DirectoryEvent): void => {
     if (ending.aborted || (directory !== undefined && placed.directory !== directory)) return;
     backlog.add(placed);
-    pace?.heard();
+    progress?.queued();
     wake();
   };
   // Listening begins before the past is read: what happens meanwhile is in both, and told once.
   const unsubscribe = publisher.subscribe(hear);
   const end = () => wake();
-  for (const signal of [ending, left]) signal.addEventListener('abort', end, { once: true });
+  for (const signal of [ending, disconnected]) signal.addEventListener('abort', end, { once: true });
   try {
     let last = afterID ?? '';
     for (let isBehind = last !== ''; isBehind; ) {
       // A reader that comes back later finds the rest.
-      if (ending.aborted || left.aborted) return;
+      if (ending.aborted || disconnected.aborted) return;
       // What has come so far is in the store, and so in this page or in one after it.
       backlog.clear();
       const { events, lost } = await pageAfter(store, { last, directory });
@@ -143,25 +143,25 @@ export async function* followEvents(
       if (lost?.after === last) last = '';
     }
     for (;;) {
-      if (left.aborted) return;
+      if (disconnected.aborted) return;
       const placed = backlog.take();
       if (placed !== undefined && placed.event.id > last) yield placed;
       if (placed !== undefined) {
-        pace?.given();
+        progress?.delivered();
         continue;
       }
       if (ending.aborted || backlog.isFull()) return;
-      pace?.rest();
+      progress?.drained();
       await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
     unsubscribe();
-    for (const signal of [ending, left]) signal.removeEventListener('abort', end);
+    for (const signal of [ending, disconnected]) signal.removeEventListener('abort', end);
   }
 }
 
 /** The id after which a client that comes back wants to hear; a `bad-input` fault when it is none of ours. */
-export const lastEventID = (request: Request): string | undefined => {
+export const parseLastEventID = (request: Request): string | undefined => {
   const id = request.headers.get('last-event-id') ?? undefined;
   if (id === undefined || id === '' || /^evt_[0-9A-Za-z]{26}$/.test(id)) return id === '' ? undefined : id;
   const message = 'Last-Event-ID: expected the id of an event of this server, evt_ and 26 letters or digits';
@@ -169,7 +169,7 @@ export const lastEventID = (request: Request): string | undefined => {
 };
 
 /** An event as the wire has it: bare in a directory's stream, in an envelope in the global one. */
-export const sseOf = ({ directory, event }: PlacedEvent, isGlobal: boolean): SseEvent => ({
+export const eventToSse = ({ directory, event }: DirectoryEvent, isGlobal: boolean): SseEvent => ({
   id: event.id,
   data: JSON.stringify(isGlobal ? { directory, payload: event } : event),
 });

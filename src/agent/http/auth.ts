@@ -3,20 +3,20 @@ import { hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts
 import { guard, type Handler } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
-import type { AgentNeeds } from '../app.ts';
-import type { RouteNeeds } from '../context.ts';
-import { StoreUnavailable } from '../store/errors.ts';
-import { clientRoutes, hintFor } from './compat.ts';
-import { AGENT_REPLIES } from './errors.ts';
+import type { AgentServerNeeds } from '../app.ts';
+import type { RouteContext } from '../context.ts';
+import { StoreUnavailableError } from '../store/errors.ts';
+import { compatRoutes, unknownPathHint } from './compat.ts';
+import { AGENT_ERROR_RESPONSES } from './errors.ts';
 import { otherRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
-import { docOf } from './openapi.ts';
+import { openApiDocument } from './openapi.ts';
 import { conversationRoutes, sessionRoutes } from './sessions.ts';
 
 const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
 const USUAL_PORT = /:(?:80|443)$/;
 
-const nameIn = (text: string): string => text.toLowerCase().replace(USUAL_PORT, '');
+const toHostName = (text: string): string => text.toLowerCase().replace(USUAL_PORT, '');
 
 /**
  * Whether a browser sends a request for a page of another server. It adds the password that a person has typed once, and
@@ -25,8 +25,8 @@ const nameIn = (text: string): string => text.toLowerCase().replace(USUAL_PORT, 
 export const hasForeignOrigin = ({ headers }: Request): boolean => {
   const origin = headers.get('origin');
   if (origin === null) return false;
-  const from = nameIn(origin.replace(/^https?:\/\//i, ''));
-  const to = nameIn(headers.get('host') ?? '');
+  const from = toHostName(origin.replace(/^https?:\/\//i, ''));
+  const to = toHostName(headers.get('host') ?? '');
   return from !== to && !(LOCAL_NAME.test(from) && LOCAL_NAME.test(to));
 };
 
@@ -34,12 +34,12 @@ export const hasForeignOrigin = ({ headers }: Request): boolean => {
 export type AgentState = 'starting' | 'ready' | 'stopping';
 
 /** A start takes no longer, and after a stop another server may be here. */
-const SOON_MS = 1000;
+const RETRY_AFTER_MS = 1000;
 
 /** Paths that need no credentials: they say nothing but that the server is there. */
 const OPEN_PATHS = /^\w+:\/\/[^/?#]*\/(?:health|ready)\/?(?:[?#]|$)/;
 
-const NOT_OF_THIS_MACHINE = new Fault({
+const FOREIGN_HOST = new Fault({
   kind: 'bad-input',
   code: 'invalid_host',
   param: null,
@@ -47,27 +47,27 @@ const NOT_OF_THIS_MACHINE = new Fault({
     'Without a password this server answers programs of this machine, under a name such as 127.0.0.1 or localhost',
 });
 
-const STORE_AWAY = new Fault({
+const STORE_UNAVAILABLE = new Fault({
   kind: 'unavailable',
   message: 'The store cannot be reached at the moment',
-  retryAfterMs: SOON_MS,
+  retryAfterMs: RETRY_AFTER_MS,
 });
 
-const OF_ANOTHER_ORIGIN = new Fault({
+const FOREIGN_ORIGIN = new Fault({
   kind: 'bad-input',
   code: 'invalid_origin',
   param: null,
   message: 'This server answers no web page of another origin',
 });
 
-const tableFor = (needs: RouteNeeds, stateNow: () => AgentState, isStoreUp: () => boolean): RouteTable => {
-  const { version, meter } = needs;
-  const doc = () => jsonResponse(200, docOf(version));
+const createRouteTable = (needs: RouteContext, stateNow: () => AgentState, isStoreUp: () => boolean): RouteTable => {
+  const { version, metrics } = needs;
+  const doc = () => jsonResponse(200, openApiDocument(version));
   const ready = () => {
     const state = stateNow();
     if (state === 'ready' && isStoreUp()) return jsonResponse(200, { status: 'ready' });
     const reasons = [state === 'ready' ? 'the store cannot be reached' : state];
-    return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': String(SOON_MS / 1000) });
+    return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': String(RETRY_AFTER_MS / 1000) });
   };
   return {
     '/health': { GET: () => jsonResponse(200, { status: 'ok', service: 'agent', version }) },
@@ -76,10 +76,10 @@ const tableFor = (needs: RouteNeeds, stateNow: () => AgentState, isStoreUp: () =
     ...messageRoutes(needs),
     ...conversationRoutes(needs),
     ...otherRoutes(needs),
-    ...clientRoutes(needs),
+    ...compatRoutes(needs),
     '/metrics': {
       async GET() {
-        const text = await meter.text();
+        const text = await metrics.text();
         if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This server keeps no metrics' });
         return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
       },
@@ -90,7 +90,7 @@ const tableFor = (needs: RouteNeeds, stateNow: () => AgentState, isStoreUp: () =
 };
 
 /** Every route of the agent server, behind its credentials and its state. */
-export const createFrontDoor = (
+export const createAgentHandler = (
   {
     clock,
     log,
@@ -98,26 +98,29 @@ export const createFrontDoor = (
     credentials,
     isForThisMachine,
     peers,
-  }: Pick<AgentNeeds, 'clock' | 'log' | 'newRequestId' | 'credentials' | 'isForThisMachine' | 'peers'>,
-  routeNeeds: RouteNeeds,
+  }: Pick<AgentServerNeeds, 'clock' | 'log' | 'newRequestId' | 'credentials' | 'isForThisMachine' | 'peers'>,
+  routeNeeds: RouteContext,
   stateNow: () => AgentState,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
-  const table = tableFor(routeNeeds, stateNow, peers.isStoreUp);
-  const routes = createRoutes(table, hintFor);
+  const table = createRouteTable(routeNeeds, stateNow, peers.isStoreUp);
+  const routes = createRoutes(table, unknownPathHint);
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);
-    if (hasForeignOrigin(request)) throw OF_ANOTHER_ORIGIN;
+    if (hasForeignOrigin(request)) throw FOREIGN_ORIGIN;
     if (!isOpen && credentials !== undefined && !hasBasicCredentials(request, credentials))
       throw new Fault({ kind: 'unauthorized' });
-    if (isForThisMachine && credentials === undefined && !isFromLocalProgram(request)) throw NOT_OF_THIS_MACHINE;
+    if (isForThisMachine && credentials === undefined && !isFromLocalProgram(request)) throw FOREIGN_HOST;
     const state = stateNow();
     if (!isOpen && state !== 'ready')
-      throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: SOON_MS });
+      throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: RETRY_AFTER_MS });
     return Promise.resolve(routes.handler(request)).catch((error: unknown) => {
-      throw error instanceof StoreUnavailable ? STORE_AWAY : error;
+      throw error instanceof StoreUnavailableError ? STORE_UNAVAILABLE : error;
     });
   };
   const { routeOf } = routes;
-  const onAnswered = routeNeeds.meter.answered;
-  return { table, handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, replies: AGENT_REPLIES }) };
+  const onAnswered = routeNeeds.metrics.requestAnswered;
+  return {
+    table,
+    handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, replies: AGENT_ERROR_RESPONSES }),
+  };
 };

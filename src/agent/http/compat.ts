@@ -1,8 +1,8 @@
 import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import type { RouteNeeds } from '../context.ts';
-import { LogIn, readBody } from '../protocol/request-schemas.ts';
-import { directoryOf, queryOf } from './query.ts';
+import type { RouteContext } from '../context.ts';
+import { LogBody, readBody } from '../protocol/request-schemas.ts';
+import { parseQuery, requestDirectory } from './query.ts';
 
 /** The one project: sessions are grouped by their directories alone. */
 const PROJECT = 'global';
@@ -19,7 +19,7 @@ const EMPTY_LISTS = [
   '/experimental/workspace/status',
 ];
 /** The same in the envelope of the newer API, which clients ask for beside the older one and can do without. */
-const EMPTY_PLACED_LISTS = [
+const EMPTY_API_LISTS = [
   '/api/agent',
   '/api/command',
   '/api/integration',
@@ -29,24 +29,24 @@ const EMPTY_PLACED_LISTS = [
   '/api/skill',
 ];
 
-const tableOf = (paths: readonly string[], answer: (request: Request) => unknown): RouteTable =>
+const createGetRoutes = (paths: readonly string[], answer: (request: Request) => unknown): RouteTable =>
   Object.fromEntries(paths.map((path) => [path, { GET: (request: Request) => jsonResponse(200, answer(request)) }]));
 
 /**
  * What OpenCode's clients ask for beside sessions: what there is to know, and the empty value of what this server does not
  * have.
  */
-export const clientRoutes = ({ clock, directory, sessions, shown }: RouteNeeds): RouteTable => {
+export const compatRoutes = ({ clock, directory, sessions, configViews }: RouteContext): RouteTable => {
   const startedAt = clock.now();
   const projectOf = (request: Request) => ({
     id: PROJECT,
-    worktree: directoryOf(request, directory),
+    worktree: requestDirectory(request, directory),
     time: { created: startedAt, updated: startedAt },
     sandboxes: [],
   });
   const locationOf = (request: Request) => {
-    const asked = queryOf(request).get('location[directory]');
-    const here = asked === null || asked === '' ? directoryOf(request, directory) : asked;
+    const asked = parseQuery(request).get('location[directory]');
+    const here = asked === null || asked === '' ? requestDirectory(request, directory) : asked;
     return { directory: here, project: { id: PROJECT, directory: here } };
   };
   const nothingOf = async (id: string): Promise<Response> => {
@@ -54,9 +54,9 @@ export const clientRoutes = ({ clock, directory, sessions, shown }: RouteNeeds):
     return jsonResponse(200, []);
   };
   return {
-    ...tableOf(EMPTY_LISTS, () => []),
-    ...tableOf(EMPTY_PLACED_LISTS, (request) => ({ location: locationOf(request), data: [] })),
-    ...tableOf(['/vcs', '/provider/auth', '/experimental/resource'], () => ({})),
+    ...createGetRoutes(EMPTY_LISTS, () => []),
+    ...createGetRoutes(EMPTY_API_LISTS, (request) => ({ location: locationOf(request), data: [] })),
+    ...createGetRoutes(['/vcs', '/provider/auth', '/experimental/resource'], () => ({})),
     '/api/location': { GET: (request) => jsonResponse(200, locationOf(request)) },
     '/session/:id/todo': { GET: (_request, { id = '' }) => nothingOf(id) },
     '/session/:id/diff': { GET: (_request, { id = '' }) => nothingOf(id) },
@@ -65,11 +65,11 @@ export const clientRoutes = ({ clock, directory, sessions, shown }: RouteNeeds):
     '/project/:id/directories': { GET: () => jsonResponse(200, []) },
     '/experimental/capabilities': { GET: () => jsonResponse(200, { backgroundSubagents: false }) },
     '/experimental/console': { GET: () => jsonResponse(200, { consoleManagedProviders: [], switchableOrgCount: 0 }) },
-    '/global/config': { GET: () => jsonResponse(200, shown.config) },
+    '/global/config': { GET: () => jsonResponse(200, configViews.config) },
     '/log': {
       // Taken, and dropped: what a client says may be what a person said.
       async POST(request) {
-        await readBody(request, LogIn);
+        await readBody(request, LogBody);
         return jsonResponse(200, true);
       },
     },
@@ -77,7 +77,7 @@ export const clientRoutes = ({ clock, directory, sessions, shown }: RouteNeeds):
 };
 
 /** Parts of OpenCode's API that this server does not have, each with how it is called. The first that fits counts. */
-const UNOFFERED: readonly (readonly [path: RegExp, name: string])[] = [
+const UNSUPPORTED: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/session\/[^/]+\/share$/, 'sharing'],
   [/^\/session\/[^/]+\/shell$/, 'shell commands'],
   [/^\/session\/[^/]+\/(?:command|init)$/, 'commands'],
@@ -96,8 +96,8 @@ const UNOFFERED: readonly (readonly [path: RegExp, name: string])[] = [
 ];
 
 /** What the 404 of a path says: whether it is one of OpenCode that this server does not have, or none that is known. */
-export const hintFor = (path: string): string => {
-  const name = UNOFFERED.find(([form]) => form.test(path))?.[1];
+export const unknownPathHint = (path: string): string => {
+  const name = UNSUPPORTED.find(([form]) => form.test(path))?.[1];
   const beginning = name === undefined ? 'No such path' : `This server does not offer ${name}`;
   return `${beginning}. GET /doc lists all`;
 };

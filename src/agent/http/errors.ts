@@ -3,7 +3,7 @@ import type { ErrorResponses } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 
 /** An error in the shape that OpenCode's clients know. */
-const named = (
+const namedError = (
   status: number,
   name: string,
   data: Readonly<Record<string, unknown>>,
@@ -13,10 +13,10 @@ const named = (
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
 /** The one place where a failure of the agent server becomes an answer. */
-const replyTo = (detail: FaultDetail): Response => {
+const toErrorResponse = (detail: FaultDetail): Response => {
   switch (detail.kind) {
     case 'unauthorized':
-      return named(
+      return namedError(
         401,
         'UnauthorizedError',
         { message: 'Send the user name and password of this server as Basic authentication' },
@@ -24,42 +24,47 @@ const replyTo = (detail: FaultDetail): Response => {
       );
     case 'bad-input': {
       const { code, message, param } = detail;
-      return named(400, 'BadRequest', { message, kind: 'Payload', code, path: param });
+      return namedError(400, 'BadRequest', { message, kind: 'Payload', code, path: param });
     }
     case 'model-not-found':
-      return named(400, 'BadRequest', {
+      return namedError(400, 'BadRequest', {
         message: `No such model. Models are: ${detail.valid.join(', ')}`,
         kind: 'Payload',
         code: 'model_not_found',
         path: 'model',
       });
     case 'not-found':
-      return named(404, 'NotFoundError', { message: detail.hint });
+      return namedError(404, 'NotFoundError', { message: detail.hint });
     case 'conflict':
-      return named(409, 'SessionBusyError', { message: detail.message });
+      return namedError(409, 'SessionBusyError', { message: detail.message });
     case 'method-not-allowed': {
       const allow = detail.allow.join(', ');
-      return named(405, 'MethodNotAllowed', { message: `This path answers ${allow}` }, { allow });
+      return namedError(405, 'MethodNotAllowed', { message: `This path answers ${allow}` }, { allow });
     }
     case 'body-too-slow':
-      return named(408, 'RequestTimeout', { message: 'The request body did not arrive in time' });
+      return namedError(408, 'RequestTimeout', { message: 'The request body did not arrive in time' });
     case 'body-too-large': {
       const { limitBytes, message = `The body may have ${limitBytes} bytes at most` } = detail;
-      return named(413, 'PayloadTooLarge', { message });
+      return namedError(413, 'PayloadTooLarge', { message });
     }
     case 'unsupported-media-type':
-      return named(415, 'UnsupportedMediaType', { message: 'Send the body as application/json' });
+      return namedError(415, 'UnsupportedMediaType', { message: 'Send the body as application/json' });
     case 'unavailable':
-      return named(503, 'ServiceUnavailable', { message: detail.message }, retryAfter(detail.retryAfterMs));
+      return namedError(503, 'ServiceUnavailable', { message: detail.message }, retryAfter(detail.retryAfterMs));
     case 'rate-limited':
     case 'overloaded':
     case 'no-backend-key':
-      return named(503, 'ServiceUnavailable', { message: 'Too much is under way' }, retryAfter(detail.retryAfterMs));
+      return namedError(
+        503,
+        'ServiceUnavailable',
+        { message: 'Too much is under way' },
+        retryAfter(detail.retryAfterMs),
+      );
     case 'backend-error':
     case 'backend-unusable':
     case 'backend-timeout':
     case 'agent-failed':
-      return named(502, 'BackendError', { message: 'Something behind this server did not answer' });
+      return namedError(502, 'BackendError', { message: 'Something behind this server did not answer' });
     case 'client-left':
       return new Response(null, { status: 499 });
     default:
@@ -67,7 +72,7 @@ const replyTo = (detail: FaultDetail): Response => {
   }
 };
 
-export const AGENT_REPLIES: ErrorResponses = {
-  forFault: replyTo,
-  forBug: () => named(500, 'UnknownError', { message: 'The server failed. The request id leads to the log line' }),
+export const AGENT_ERROR_RESPONSES: ErrorResponses = {
+  forFault: toErrorResponse,
+  forBug: () => namedError(500, 'UnknownError', { message: 'The server failed. The request id leads to the log line' }),
 };

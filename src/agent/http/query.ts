@@ -1,37 +1,37 @@
 import { Fault } from '../../core/fault.ts';
 
-const bad = (param: string, message: string) =>
+const invalidQuery = (param: string, message: string) =>
   new Fault({ kind: 'bad-input', code: 'invalid_query', param, message: `${param}: ${message}` });
 
-export const queryOf = ({ url }: Request): URLSearchParams => {
+export const parseQuery = ({ url }: Request): URLSearchParams => {
   const start = url.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1).replace(/#.*$/s, ''));
 };
 
 /** A query parameter that is a whole number up to `most`, if it is there; a `bad-input` fault when it is something else. */
-export const wholeNumber = (query: URLSearchParams, name: string, most: number): number | undefined => {
+export const wholeNumberParameter = (query: URLSearchParams, name: string, most: number): number | undefined => {
   const text = query.get(name);
   if (text === null || text === '') return undefined;
   const value = Number(text);
-  if (!/^\d{1,16}$/.test(text) || value > most) throw bad(name, `expected a whole number up to ${most}`);
+  if (!/^\d{1,16}$/.test(text) || value > most) throw invalidQuery(name, `expected a whole number up to ${most}`);
   return value;
 };
 
-const decoded = (text: string): string => {
+const decodePath = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw bad('x-opencode-directory', 'expected a path with percent escapes');
+    throw invalidQuery('x-opencode-directory', 'expected a path with percent escapes');
   }
 };
 
 const PATH_CHARS = 4096;
 
 /** The directory that a request is about: its query, its header, or the server's own. Whether there is one is not looked at. */
-export const directoryOf = (request: Request, own: string): string => {
+export const requestDirectory = (request: Request, own: string): string => {
   const header = request.headers.get('x-opencode-directory');
-  const asked = queryOf(request).get('directory') ?? (header === null ? undefined : decoded(header));
+  const asked = parseQuery(request).get('directory') ?? (header === null ? undefined : decodePath(header));
   if (asked === undefined || asked === '') return own;
-  if (asked.length > PATH_CHARS) throw bad('directory', `expected at most ${PATH_CHARS} characters`);
+  if (asked.length > PATH_CHARS) throw invalidQuery('directory', `expected at most ${PATH_CHARS} characters`);
   return asked;
 };

@@ -2,19 +2,26 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { requireAgent, requireModel } from '../agents/catalog.ts';
-import type { RouteNeeds } from '../context.ts';
-import { afterEvents } from '../events/readers.ts';
-import { ForkIn, RevertIn, readBody, SessionChangeIn, SessionIn, SummarizeIn } from '../protocol/request-schemas.ts';
+import type { RouteContext } from '../context.ts';
+import { holdUntilDelivered } from '../events/readers.ts';
+import {
+  ForkBody,
+  RevertBody,
+  readBody,
+  SessionBody,
+  SessionChangeBody,
+  SummarizeBody,
+} from '../protocol/request-schemas.ts';
 import { forkSession } from '../session/fork.ts';
-import { refuseBusy, removedFact, revertSession, unrevertSession } from '../session/revert.ts';
+import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { requestSummary } from '../turn/compaction.ts';
 import { toMessageError } from '../turn/errors.ts';
-import { patientJson } from './messages.ts';
-import { directoryOf, queryOf, wholeNumber } from './query.ts';
+import { jsonResponseWhenReady } from './messages.ts';
+import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
 
 const noSuch = (what: string) => new Fault({ kind: 'not-found', hint: `${what} not found` });
 
-const noParent = () =>
+const unknownParent = () =>
   new Fault({
     kind: 'bad-input',
     code: 'unknown_parent',
@@ -23,7 +30,7 @@ const noParent = () =>
   });
 
 /** Sessions: made, listed, changed, removed, looked at and stopped. */
-export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
+export const sessionRoutes = (needs: RouteContext): RouteTable => {
   const { store, sessions, catalog, runs, directory } = needs;
   /** Ends what runs in a session and in all below it, and lets nothing begin there any more. Those at the bottom come first. */
   const closeFamily = async (id: string): Promise<readonly string[]> => {
@@ -50,10 +57,10 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
   return {
     '/session': {
       async GET(request) {
-        const query = queryOf(request);
+        const query = parseQuery(request);
         const [search, asked] = [query.get('search'), query.get('directory')];
-        const limit = wholeNumber(query, 'limit', 10_000);
-        const updatedSince = wholeNumber(query, 'start', Number.MAX_SAFE_INTEGER);
+        const limit = wholeNumberParameter(query, 'limit', 10_000);
+        const updatedSince = wholeNumberParameter(query, 'start', Number.MAX_SAFE_INTEGER);
         const found = await store.sessions({
           ...(asked === null ? {} : { directory: asked }),
           ...(query.get('roots') === 'true' ? { areRoots: true } : {}),
@@ -64,20 +71,20 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
         return jsonResponse(200, found);
       },
       async POST(request) {
-        const given = await readBody(request, SessionIn, true);
+        const given = await readBody(request, SessionBody, true);
         const { parentID } = given;
         if (parentID !== undefined && (runs.isClosing(parentID) || (await store.session(parentID)) === undefined))
-          throw noParent();
+          throw unknownParent();
         if (given.agent !== undefined) requireAgent(catalog, given.agent);
         if (given.model !== undefined) requireModel(catalog, given.model);
-        return jsonResponse(200, await sessions.create({ ...given, directory: directoryOf(request, directory) }));
+        return jsonResponse(200, await sessions.create({ ...given, directory: requestDirectory(request, directory) }));
       },
     },
     '/session/status': { GET: async () => jsonResponse(200, await runs.statuses()) },
     '/session/:id': {
       GET: async (_request, { id = '' }) => jsonResponse(200, await sessions.get(id)),
       async PATCH(request, { id = '' }) {
-        const { title, metadata, permission, time } = await readBody(request, SessionChangeIn);
+        const { title, metadata, permission, time } = await readBody(request, SessionChangeBody);
         const changed = await sessions.update(id, (session) => {
           const { archived: before, ...times } = session.time;
           const archived = time?.archived === undefined ? before : (time.archived ?? undefined);
@@ -126,7 +133,7 @@ export const sessionRoutes = (needs: RouteNeeds): RouteTable => {
 };
 
 /** What was said in a session: copied, turned back, summed up, and forgotten. */
-export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
+export const conversationRoutes = (needs: RouteContext): RouteTable => {
   const { clock, store, sessions, publisher, runs, onBug } = needs;
   const isClosing = (id: string): boolean => runs.isClosing(id);
   /** Whether a summary stands in the place of everything now. */
@@ -138,13 +145,13 @@ export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
   return {
     '/session/:id/fork': {
       async POST(request, { id = '' }) {
-        const { messageID } = await readBody(request, ForkIn, true);
+        const { messageID } = await readBody(request, ForkBody, true);
         return jsonResponse(200, await forkSession(needs, id, messageID));
       },
     },
     '/session/:id/revert': {
       async POST(request, { id = '' }) {
-        const { messageID, partID } = await readBody(request, RevertIn);
+        const { messageID, partID } = await readBody(request, RevertBody);
         const asked = { messageID, ...(partID === undefined ? {} : { partID }) };
         return jsonResponse(200, await revertSession(needs, id, asked));
       },
@@ -154,9 +161,9 @@ export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
     },
     '/session/:id/summarize': {
       async POST(request, { id = '' }) {
-        const { providerID, modelID } = await readBody(request, SummarizeIn);
+        const { providerID, modelID } = await readBody(request, SummarizeBody);
         const asked = await requestSummary({ ...needs, isClosing }, id, { providerID, modelID });
-        return patientJson(clock, afterEvents(needs, summed(asked)), (error) => {
+        return jsonResponseWhenReady(clock, holdUntilDelivered(needs, summed(asked)), (error) => {
           onBug(error);
           return toMessageError(error, providerID);
         });
@@ -171,10 +178,10 @@ export const conversationRoutes = (needs: RouteNeeds): RouteTable => {
       },
       async DELETE(_request, { id = '', messageID = '' }) {
         const { directory } = await sessions.get(id);
-        await refuseBusy(runs, id);
+        await requireIdle(runs, id);
         if ((await store.message(id, messageID)) === undefined)
           throw new Fault({ kind: 'not-found', hint: 'Message not found' });
-        await publisher.publish(directory, removedFact(id, [messageID]));
+        await publisher.publish(directory, messagesRemoval(id, [messageID]));
         return jsonResponse(200, true);
       },
     },

@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/json.ts';
 import { visibleLines } from '../../core/text.ts';
-import { dataComplaint, dataUrl } from '../protocol/request-schemas.ts';
+import { dataUrlError, parseDataUrl } from '../protocol/request-schemas.ts';
 import { type BundledAdapter, type Effort, isEffort } from './adapters.ts';
 import type { ModelMessage, ModelTarget } from './types.ts';
 
@@ -37,8 +37,8 @@ const decodeText = (isBase64: boolean, data: string): string =>
  */
 export const toModelFile = (file: AttachedFile): ModelFile => {
   const { mime, url, filename } = file;
-  const given = dataUrl(url);
-  if (given === undefined || dataComplaint(given) !== undefined) return describeFile(file, 0);
+  const given = parseDataUrl(url);
+  if (given === undefined || dataUrlError(given) !== undefined) return describeFile(file, 0);
   const { isBase64, data } = given;
   if (TEXT_TYPE.test(mime)) {
     const text = decodeText(isBase64, data);

@@ -17,7 +17,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const LARGEST = (1n << 48n) - 1n;
 
 /** Whether a text is an id of this kind: its prefix, twelve hexadecimal digits of time and fourteen letters or digits. */
-export const isIdOf = (kind: IdKind, text: string): boolean =>
+export const isId = (kind: IdKind, text: string): boolean =>
   new RegExp(`^${ID_PREFIXES[kind]}_[0-9a-f]{${TIME_DIGITS}}[0-9A-Za-z]{${RANDOM_CHARS}}$`).test(text);
 
 /** The time digits that an id gets at this moment of the clock, for looking from there on. */
@@ -25,14 +25,14 @@ export const timeDigitsAt = (ms: number): string =>
   ((BigInt(Math.max(0, Math.trunc(ms))) * PER_MILLISECOND) & LARGEST).toString(16).padStart(TIME_DIGITS, '0');
 
 /** The time in an id; none in what has another form. */
-const timeIn = (id: string): bigint | undefined => {
+const timeOfId = (id: string): bigint | undefined => {
   const digits = new RegExp(`^[a-z]{3}_([0-9a-f]{${TIME_DIGITS}})`).exec(id)?.[1];
   return digits === undefined ? undefined : BigInt(`0x${digits}`);
 };
 
 /** A time that is later than an id's, and its own where that is later already. The last time of all stays what it is. */
-const laterThan = (time: bigint, id: string | undefined): bigint => {
-  const before = id === undefined ? undefined : timeIn(id);
+const timeAfter = (time: bigint, id: string | undefined): bigint => {
+  const before = id === undefined ? undefined : timeOfId(id);
   if (before === undefined || time > before) return time;
   return before < LARGEST ? before + 1n : LARGEST;
 };
@@ -45,7 +45,7 @@ export const createIds = (clock: Clock, randomBytes: (count: number) => Uint8Arr
     // A clock that is set back must not put new things before old ones.
     last = now > last ? now : last + 1n;
     const place = last & LARGEST;
-    const time = (kind === 'session' ? LARGEST - place : laterThan(place, after)).toString(16);
+    const time = (kind === 'session' ? LARGEST - place : timeAfter(place, after)).toString(16);
     let tail = '';
     for (const byte of randomBytes(RANDOM_CHARS)) tail += ALPHABET[byte % ALPHABET.length];
     return `${ID_PREFIXES[kind]}_${time.padStart(TIME_DIGITS, '0')}${tail}`;

@@ -3,7 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { issueOf, readJson, readJsonIfAny } from '../../core/http/body.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ModelRef } from './types.ts';
-import { nearMiss } from './unknown-fields.ts';
+import { findMisspelledField } from './unknown-fields.ts';
 
 /** How deep objects and lists that come from outside may lie in each other. What writes them goes that deep, and has an end. */
 export const NESTING_LIMIT = 64;
@@ -21,7 +21,7 @@ const START = /^data:[\w.+-]{1,100}\/[\w.+-]{1,100}(;[^,]{0,200})?,/;
 const NO_BASE64 = /[^A-Za-z0-9+/]/;
 
 /** Takes a `data:` URL apart; nothing when it is none, or none with a media type. */
-export const dataUrl = (url: string): DataUrl | undefined => {
+export const parseDataUrl = (url: string): DataUrl | undefined => {
   const [start, parameters = ''] = START.exec(url) ?? [];
   if (start === undefined) return undefined;
   return { isBase64: /;base64$/i.test(parameters), data: url.slice(start.length) };
@@ -31,7 +31,7 @@ const withoutPadding = (data: string): string => {
   if (data.endsWith('==')) return data.slice(0, -2);
   return data.endsWith('=') ? data.slice(0, -1) : data;
 };
-const hasSoundEscapes = (data: string): boolean => {
+const hasValidEscapes = (data: string): boolean => {
   try {
     decodeURIComponent(data);
     return true;
@@ -41,8 +41,8 @@ const hasSoundEscapes = (data: string): boolean => {
 };
 
 /** What is wrong with the data, if anything: such a file could be told to no model, now or later. */
-export const dataComplaint = ({ isBase64, data }: DataUrl): string | undefined => {
-  if (!isBase64) return hasSoundEscapes(data) ? undefined : 'text in UTF-8 with sound percent escapes behind the comma';
+export const dataUrlError = ({ isBase64, data }: DataUrl): string | undefined => {
+  if (!isBase64) return hasValidEscapes(data) ? undefined : 'text in UTF-8 with sound percent escapes behind the comma';
   const isSound = data.length % 4 === 0 && !NO_BASE64.test(withoutPadding(data));
   return isSound ? undefined : 'base64 behind the comma, padded and without blanks';
 };
@@ -52,7 +52,7 @@ export const TITLE_CHARS = 500;
 /** The longest name of anything else. */
 export const NAME_CHARS = 200;
 /** A text of at most so many characters. */
-export const Text = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
+export const TextUpTo = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
 
 /** What a part may be, in words. */
 export const PART_TYPES = 'text or file';
@@ -60,17 +60,17 @@ const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:\s*;[ -~]*)?$/;
 const DATA_URL = 'a data: URL with a media type; files of the server are not read';
 
 /** A file that cannot be told to a model now could not be told to any later: the session would be broken for good. */
-const DataUrlIn = v.pipe(
+const DataUrlText = v.pipe(
   v.string(),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
-    const url = dataUrl(dataset.value);
-    const complaint = url === undefined ? DATA_URL : dataComplaint(url);
+    const url = parseDataUrl(dataset.value);
+    const complaint = url === undefined ? DATA_URL : dataUrlError(url);
     if (complaint !== undefined) addIssue({ expected: complaint });
   }),
 );
 
-const PartIn = v.variant('type', [
+const PartBody = v.variant('type', [
   v.object({
     type: v.literal('text'),
     id: v.optional(v.string()),
@@ -80,21 +80,21 @@ const PartIn = v.variant('type', [
   v.object({
     type: v.literal('file'),
     id: v.optional(v.string()),
-    mime: v.pipe(Text(NAME_CHARS), v.regex(MEDIA_TYPE)),
-    filename: v.optional(Text(TITLE_CHARS)),
-    url: DataUrlIn,
+    mime: v.pipe(TextUpTo(NAME_CHARS), v.regex(MEDIA_TYPE)),
+    filename: v.optional(TextUpTo(TITLE_CHARS)),
+    url: DataUrlText,
   }),
 ]);
-type PartIn = v.InferOutput<typeof PartIn>;
+type PartBody = v.InferOutput<typeof PartBody>;
 
-const saysSomething = (part: PartIn): boolean => part.type === 'file' || part.text.trim() !== '';
+const isAnswerable = (part: PartBody): boolean => part.type === 'file' || part.text.trim() !== '';
 /** What a prompt says: something must be there to be answered. */
-export const Parts = v.pipe(
-  v.array(PartIn),
+export const PromptParts = v.pipe(
+  v.array(PartBody),
   v.minLength(1),
   v.maxLength(100),
   v.rawCheck(({ dataset, addIssue }) => {
-    if (dataset.typed && !dataset.value.some(saysSomething))
+    if (dataset.typed && !dataset.value.some(isAnswerable))
       addIssue({ expected: 'a text that is not blank, or a file' });
   }),
 );
@@ -108,7 +108,7 @@ const ModelName = v.pipe(
     return { providerID: name.slice(0, slash), modelID: name.slice(slash + 1) };
   }),
 );
-const variant = v.optional(Text(NAME_CHARS));
+const variant = v.optional(TextUpTo(NAME_CHARS));
 const withVariant = (ref: { providerID: string; modelID: string }, chosen: string | undefined): ModelRef =>
   chosen === undefined ? ref : { ...ref, variant: chosen };
 
@@ -125,9 +125,9 @@ const Model = v.union([
   ),
 ]);
 
-const RuleIn = v.object({
-  permission: Text(NAME_CHARS),
-  pattern: Text(NAME_CHARS),
+const RuleBody = v.object({
+  permission: TextUpTo(NAME_CHARS),
+  pattern: TextUpTo(NAME_CHARS),
   action: v.picklist(['allow', 'ask', 'deny']),
 });
 const METADATA_BYTES = 64 * 1024;
@@ -140,51 +140,51 @@ const Metadata = v.pipe(
   }),
 );
 
-export const SessionIn = v.object({
+export const SessionBody = v.object({
   parentID: v.optional(v.string()),
-  title: v.optional(Text(TITLE_CHARS)),
-  agent: v.optional(Text(NAME_CHARS)),
+  title: v.optional(TextUpTo(TITLE_CHARS)),
+  agent: v.optional(TextUpTo(NAME_CHARS)),
   model: v.optional(Model),
   metadata: v.optional(Metadata),
-  permission: v.optional(v.pipe(v.array(RuleIn), v.maxLength(1000))),
+  permission: v.optional(v.pipe(v.array(RuleBody), v.maxLength(1000))),
 });
 
-export const SessionChangeIn = v.object({
-  title: v.optional(Text(TITLE_CHARS)),
+export const SessionChangeBody = v.object({
+  title: v.optional(TextUpTo(TITLE_CHARS)),
   metadata: v.optional(Metadata),
-  permission: v.optional(v.pipe(v.array(RuleIn), v.maxLength(1000))),
+  permission: v.optional(v.pipe(v.array(RuleBody), v.maxLength(1000))),
   time: v.optional(v.object({ archived: v.optional(v.nullable(v.number())) })),
 });
 
 const SWITCH_LIMIT = 200;
 
-export const PromptIn = v.object({
-  parts: Parts,
+export const PromptBody = v.object({
+  parts: PromptParts,
   messageID: v.optional(v.string()),
   model: v.optional(Model),
   variant,
-  agent: v.optional(Text(NAME_CHARS)),
+  agent: v.optional(TextUpTo(NAME_CHARS)),
   noReply: v.optional(v.boolean()),
   system: v.optional(v.string()),
-  tools: v.optional(v.pipe(v.record(Text(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
+  tools: v.optional(v.pipe(v.record(TextUpTo(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
 });
-export type PromptIn = v.InferOutput<typeof PromptIn>;
+export type PromptBody = v.InferOutput<typeof PromptBody>;
 
-export const ReplyIn = v.variant('reply', [
+export const PermissionReplyBody = v.variant('reply', [
   v.object({ reply: v.literal('once') }),
   v.object({ reply: v.literal('always') }),
-  v.object({ reply: v.literal('reject'), message: v.optional(Text(4000)) }),
+  v.object({ reply: v.literal('reject'), message: v.optional(TextUpTo(4000)) }),
 ]);
 /** The same under the name that older clients use. */
-export const ResponseIn = v.object({ response: v.picklist(['once', 'always', 'reject']) });
+export const PermissionResponseBody = v.object({ response: v.picklist(['once', 'always', 'reject']) });
 
 /** A message to fork before; without one all of them are copied. */
-export const ForkIn = v.object({ messageID: v.optional(v.string()) });
-export const RevertIn = v.object({ messageID: v.string(), partID: v.optional(v.string()) });
+export const ForkBody = v.object({ messageID: v.optional(v.string()) });
+export const RevertBody = v.object({ messageID: v.string(), partID: v.optional(v.string()) });
 /** Clients also say `auto`, which changes nothing: the summary is made now. */
-export const SummarizeIn = v.object({ providerID: v.string(), modelID: v.string() });
+export const SummarizeBody = v.object({ providerID: v.string(), modelID: v.string() });
 /** What a client would like to see in the log, which holds no texts of clients. */
-export const LogIn = v.object({});
+export const LogBody = v.object({});
 
 const EXPECTED: Readonly<Record<string, string>> = {
   model: 'a model as "provider/key", or an object with providerID and id (sessions) or modelID (messages)',
@@ -194,18 +194,18 @@ const EXPECTED: Readonly<Record<string, string>> = {
 
 /** A name of a table is the sender's, and may be of any length. */
 const PATH_CHARS = 300;
-const shortened = (path: string): string => (path.length > PATH_CHARS ? `${path.slice(0, PATH_CHARS)}…` : path);
+const shortenPath = (path: string): string => (path.length > PATH_CHARS ? `${path.slice(0, PATH_CHARS)}…` : path);
 
 /** What is wrong, where, in our words: never the value. */
-const refusalOf = (issue: v.BaseIssue<unknown>): Fault => {
+const toBodyFault = (issue: v.BaseIssue<unknown>): Fault => {
   const { path: whole, expected } = issueOf(issue);
-  const path = shortened(whole);
+  const path = shortenPath(whole);
   const last = path.split('.').at(-1) ?? '';
   // Of what is missing the schema only repeats the name.
   const wanted = EXPECTED[last] ?? (issue.type === 'object' ? 'it to be there' : expected);
-  return refusal(path, `${path}: expected ${wanted}`);
+  return invalidBody(path, `${path}: expected ${wanted}`);
 };
-const refusal = (param: string | null, message: string): Fault =>
+const invalidBody = (param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code: 'invalid_body', param, message });
 
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
@@ -220,14 +220,14 @@ export const readBody = async <Schema extends v.GenericSchema>(
   const body = await read(request, BODY_LIMIT_BYTES, request.signal);
   const given = body === undefined ? {} : body;
   // A schema of an object lets a list through.
-  if (!isRecord(given)) throw refusal(null, 'body: expected a JSON object');
-  if (isNestedBeyond(given)) throw refusal(null, `body: expected at most ${NESTING_LIMIT} levels`);
-  const slip = nearMiss(schema, given);
+  if (!isRecord(given)) throw invalidBody(null, 'body: expected a JSON object');
+  if (isNestedBeyond(given)) throw invalidBody(null, `body: expected at most ${NESTING_LIMIT} levels`);
+  const slip = findMisspelledField(schema, given);
   if (slip !== undefined) {
-    const { path, meant } = slip;
-    throw refusal(path, `${path}: unknown name, the nearest known one is ${meant}`);
+    const { path, nearest } = slip;
+    throw invalidBody(path, `${path}: unknown name, the nearest known one is ${nearest}`);
   }
   const result = v.safeParse(schema, given);
   if (result.success) return result.output;
-  throw refusalOf(result.issues[0]);
+  throw toBodyFault(result.issues[0]);
 };

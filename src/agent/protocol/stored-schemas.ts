@@ -1,18 +1,18 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
-import { type IdKind, isIdOf } from './ids.ts';
+import { type IdKind, isId } from './ids.ts';
 import type { Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
 
 /** An id as this server makes them. */
-export const IdOf = (kind: IdKind) =>
+export const IdSchema = (kind: IdKind) =>
   v.pipe(
     v.string(),
-    v.check((text) => isIdOf(kind, text), `expected an id of a ${kind}`),
+    v.check((text) => isId(kind, text), `expected an id of a ${kind}`),
   );
 
 const Time = v.pipe(v.number(), v.safeInteger('expected whole milliseconds'), v.minValue(0, 'expected a time'));
 /** valibot's own record leaves names such as `constructor` out. */
-const Named = v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected an object');
+const JsonObject = v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected an object');
 const Switches = v.custom<Readonly<Record<string, boolean>>>(
   (value) => isRecord(value) && Object.values(value).every((isOn) => typeof isOn === 'boolean'),
   'expected an object of true and false',
@@ -20,7 +20,7 @@ const Switches = v.custom<Readonly<Record<string, boolean>>>(
 const DataUrl = v.pipe(v.string(), v.startsWith('data:', 'expected a data: URL'));
 const text = v.string();
 const number = v.number();
-const maybe = v.exactOptional;
+const optional = v.exactOptional;
 
 const tokenEntries = {
   input: number,
@@ -29,44 +29,44 @@ const tokenEntries = {
   cache: v.strictObject({ read: number, write: number }),
 };
 const SessionTokens: v.GenericSchema<Tokens, Tokens> = v.strictObject(tokenEntries);
-const SpentTokens = v.strictObject({ ...tokenEntries, total: maybe(number) });
+const SpentTokens = v.strictObject({ ...tokenEntries, total: optional(number) });
 const StoredRule = v.strictObject({ permission: text, pattern: text, action: v.picklist(['allow', 'ask', 'deny']) });
 
 /** A session as it is stored. */
 export const StoredSession: v.GenericSchema<Session, Session> = v.strictObject({
-  id: IdOf('session'),
+  id: IdSchema('session'),
   slug: text,
   projectID: text,
   directory: text,
-  parentID: maybe(IdOf('session')),
+  parentID: optional(IdSchema('session')),
   title: text,
-  agent: maybe(text),
-  model: maybe(v.strictObject({ providerID: text, id: text, variant: maybe(text) })),
+  agent: optional(text),
+  model: optional(v.strictObject({ providerID: text, id: text, variant: optional(text) })),
   version: text,
-  metadata: maybe(Named),
-  permission: maybe(v.array(StoredRule)),
-  revert: maybe(v.strictObject({ messageID: IdOf('message'), partID: maybe(IdOf('part')) })),
+  metadata: optional(JsonObject),
+  permission: optional(v.array(StoredRule)),
+  revert: optional(v.strictObject({ messageID: IdSchema('message'), partID: optional(IdSchema('part')) })),
   cost: number,
   tokens: SessionTokens,
-  time: v.strictObject({ created: Time, updated: Time, compacting: maybe(Time), archived: maybe(Time) }),
+  time: v.strictObject({ created: Time, updated: Time, compacting: optional(Time), archived: optional(Time) }),
 });
 
-const saying = v.strictObject({ message: text });
+const messageData = v.strictObject({ message: text });
 const StoredError: v.GenericSchema<MessageError, MessageError> = v.variant('name', [
   v.strictObject({ name: v.literal('ProviderAuthError'), data: v.strictObject({ providerID: text, message: text }) }),
-  v.strictObject({ name: v.literal('UnknownError'), data: v.strictObject({ message: text, ref: maybe(text) }) }),
+  v.strictObject({ name: v.literal('UnknownError'), data: v.strictObject({ message: text, ref: optional(text) }) }),
   v.strictObject({ name: v.literal('MessageOutputLengthError'), data: v.strictObject({}) }),
-  v.strictObject({ name: v.literal('MessageAbortedError'), data: saying }),
-  v.strictObject({ name: v.literal('ContextOverflowError'), data: saying }),
-  v.strictObject({ name: v.literal('ContentFilterError'), data: saying }),
+  v.strictObject({ name: v.literal('MessageAbortedError'), data: messageData }),
+  v.strictObject({ name: v.literal('ContextOverflowError'), data: messageData }),
+  v.strictObject({ name: v.literal('ContentFilterError'), data: messageData }),
   v.strictObject({
     name: v.literal('APIError'),
-    data: v.strictObject({ message: text, statusCode: maybe(number), isRetryable: v.boolean() }),
+    data: v.strictObject({ message: text, statusCode: optional(number), isRetryable: v.boolean() }),
   }),
 ]);
 const StoredFinish = v.picklist(['stop', 'length', 'tool-calls', 'content-filter', 'error', 'other', 'unknown']);
 
-const messageEntries = { id: IdOf('message'), sessionID: IdOf('session'), agent: text };
+const messageEntries = { id: IdSchema('message'), sessionID: IdSchema('session'), agent: text };
 
 /** A message as it is stored, without its parts. */
 export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role', [
@@ -74,51 +74,57 @@ export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role'
     ...messageEntries,
     role: v.literal('user'),
     time: v.strictObject({ created: Time }),
-    model: v.strictObject({ providerID: text, modelID: text, variant: maybe(text) }),
-    system: maybe(text),
-    tools: maybe(Switches),
+    model: v.strictObject({ providerID: text, modelID: text, variant: optional(text) }),
+    system: optional(text),
+    tools: optional(Switches),
   }),
   v.strictObject({
     ...messageEntries,
     role: v.literal('assistant'),
-    parentID: IdOf('message'),
+    parentID: IdSchema('message'),
     mode: text,
     modelID: text,
     providerID: text,
-    variant: maybe(text),
+    variant: optional(text),
     path: v.strictObject({ cwd: text, root: text }),
-    time: v.strictObject({ created: Time, completed: maybe(Time) }),
+    time: v.strictObject({ created: Time, completed: optional(Time) }),
     cost: number,
     tokens: SpentTokens,
-    finish: maybe(StoredFinish),
-    error: maybe(StoredError),
-    summary: maybe(v.boolean()),
+    finish: optional(StoredFinish),
+    error: optional(StoredError),
+    summary: optional(v.boolean()),
   }),
 ]);
 
-const Lasting = v.strictObject({ start: Time, end: Time });
-const Spoken = v.strictObject({ start: Time, end: maybe(Time) });
+const ClosedSpan = v.strictObject({ start: Time, end: Time });
+const OpenSpan = v.strictObject({ start: Time, end: optional(Time) });
 const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status', [
-  v.strictObject({ status: v.literal('pending'), input: Named, raw: text }),
+  v.strictObject({ status: v.literal('pending'), input: JsonObject, raw: text }),
   v.strictObject({
     status: v.literal('running'),
-    input: Named,
-    title: maybe(text),
-    metadata: maybe(Named),
+    input: JsonObject,
+    title: optional(text),
+    metadata: optional(JsonObject),
     time: v.strictObject({ start: Time }),
   }),
   v.strictObject({
     status: v.literal('completed'),
-    input: Named,
+    input: JsonObject,
     output: text,
     title: text,
-    metadata: Named,
-    time: Lasting,
+    metadata: JsonObject,
+    time: ClosedSpan,
   }),
-  v.strictObject({ status: v.literal('error'), input: Named, error: text, metadata: maybe(Named), time: Lasting }),
+  v.strictObject({
+    status: v.literal('error'),
+    input: JsonObject,
+    error: text,
+    metadata: optional(JsonObject),
+    time: ClosedSpan,
+  }),
 ]);
 
-const partEntries = { id: IdOf('part'), sessionID: IdOf('session'), messageID: IdOf('message') };
+const partEntries = { id: IdSchema('part'), sessionID: IdSchema('session'), messageID: IdSchema('message') };
 
 /** A part as it is stored. */
 export const StoredPart: v.GenericSchema<Part, Part> = v.variant('type', [
@@ -126,11 +132,11 @@ export const StoredPart: v.GenericSchema<Part, Part> = v.variant('type', [
     ...partEntries,
     type: v.literal('text'),
     text,
-    synthetic: maybe(v.boolean()),
-    time: maybe(Spoken),
+    synthetic: optional(v.boolean()),
+    time: optional(OpenSpan),
   }),
-  v.strictObject({ ...partEntries, type: v.literal('reasoning'), text, time: Spoken }),
-  v.strictObject({ ...partEntries, type: v.literal('file'), mime: text, filename: maybe(text), url: DataUrl }),
+  v.strictObject({ ...partEntries, type: v.literal('reasoning'), text, time: OpenSpan }),
+  v.strictObject({ ...partEntries, type: v.literal('file'), mime: text, filename: optional(text), url: DataUrl }),
   v.strictObject({ ...partEntries, type: v.literal('tool'), callID: text, tool: text, state: StoredToolState }),
   v.strictObject({ ...partEntries, type: v.literal('step-start') }),
   v.strictObject({

@@ -102,21 +102,21 @@ export type AssistantMessage = {
 
 export type Message = UserMessage | AssistantMessage;
 
-type Placed = { readonly id: string; readonly sessionID: string; readonly messageID: string };
+type PartLocation = { readonly id: string; readonly sessionID: string; readonly messageID: string };
 type Input = Readonly<Record<string, unknown>>;
 
-export type TextPart = Placed & {
+export type TextPart = PartLocation & {
   readonly type: 'text';
   readonly text: string;
   readonly synthetic?: boolean;
   readonly time?: { readonly start: number; readonly end?: number };
 };
-export type ReasoningPart = Placed & {
+export type ReasoningPart = PartLocation & {
   readonly type: 'reasoning';
   readonly text: string;
   readonly time: { readonly start: number; readonly end?: number };
 };
-export type FilePart = Placed & {
+export type FilePart = PartLocation & {
   readonly type: 'file';
   readonly mime: string;
   readonly filename?: string;
@@ -149,26 +149,26 @@ export type ToolState =
       readonly time: { readonly start: number; readonly end: number };
     };
 
-export type ToolPart = Placed & {
+export type ToolPart = PartLocation & {
   readonly type: 'tool';
   readonly callID: string;
   readonly tool: string;
   readonly state: ToolState;
 };
-export type StepStartPart = Placed & { readonly type: 'step-start' };
-export type StepFinishPart = Placed & {
+export type StepStartPart = PartLocation & { readonly type: 'step-start' };
+export type StepFinishPart = PartLocation & {
   readonly type: 'step-finish';
   readonly reason: Finish;
   readonly cost: number;
   readonly tokens: MessageTokens;
 };
-export type RetryPart = Placed & {
+export type RetryPart = PartLocation & {
   readonly type: 'retry';
   readonly attempt: number;
   readonly error: MessageError;
   readonly time: { readonly created: number };
 };
-export type CompactionPart = Placed & { readonly type: 'compaction'; readonly auto: boolean };
+export type CompactionPart = PartLocation & { readonly type: 'compaction'; readonly auto: boolean };
 
 /** A piece of a message, as it is stored and as the wire shows it. */
 export type Part =

@@ -2,19 +2,19 @@ import { editDistance } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 
 /** A name that nobody reads, and that was most likely meant to be one that is read. */
-export type NearMiss = { readonly path: string; readonly meant: string };
+export type MisspelledField = { readonly path: string; readonly nearest: string };
 
 /** Members of one object, or items of one list: more have no end worth looking for. */
-const LOOKED_AT = 100;
+const INSPECTED_LIMIT = 100;
 
 /** Names of OpenCode's own clients that do nothing here, and come close to one that does. `mode` is how older ones say `agent`. */
 const TOLERATED: ReadonlySet<string> = new Set(['mode']);
 
 /** How many changes a mistyped name may be away: of a short one two would leave nothing. */
-const changesIn = (name: string): number => (name.length >= 5 ? 2 : name.length >= 3 ? 1 : 0);
+const editLimit = (name: string): number => (name.length >= 5 ? 2 : name.length >= 3 ? 1 : 0);
 
-const meantBy = (name: string, known: readonly string[]): string | undefined => {
-  const limit = changesIn(name);
+const nearestField = (name: string, known: readonly string[]): string | undefined => {
+  const limit = editLimit(name);
   const near = known.filter((other) => Math.abs(other.length - name.length) <= limit);
   return near
     .map((other) => ({ other, away: editDistance(name, other) }))
@@ -43,12 +43,12 @@ const entriesOf = (schema: Entries, value: Entries): Entries => {
  * The first name in a value that its schema does not have, and that is a slip away from one that it has. Names that come
  * close to none are left alone: clients send more than is read here.
  */
-export const nearMiss = (schema: unknown, value: unknown, path = ''): NearMiss | undefined => {
+export const findMisspelledField = (schema: unknown, value: unknown, path = ''): MisspelledField | undefined => {
   if (!isRecord(schema)) return undefined;
-  if (isRecord(schema.wrapped)) return nearMiss(schema.wrapped, value, path);
+  if (isRecord(schema.wrapped)) return findMisspelledField(schema.wrapped, value, path);
   if (Array.isArray(value)) {
-    for (const [index, item] of value.slice(0, LOOKED_AT).entries()) {
-      const found = nearMiss(schema.item, item, `${path}[${index}]`);
+    for (const [index, item] of value.slice(0, INSPECTED_LIMIT).entries()) {
+      const found = findMisspelledField(schema.item, item, `${path}[${index}]`);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -56,14 +56,14 @@ export const nearMiss = (schema: unknown, value: unknown, path = ''): NearMiss |
   if (!isRecord(value)) return undefined;
   const entries = entriesOf(schema, value);
   const known = Object.keys(entries);
-  for (const name of Object.keys(value).slice(0, LOOKED_AT)) {
+  for (const name of Object.keys(value).slice(0, INSPECTED_LIMIT)) {
     const below = path === '' ? name : `${path}.${name}`;
     if (Object.hasOwn(entries, name)) {
-      const found = nearMiss(entries[name], value[name], below);
+      const found = findMisspelledField(entries[name], value[name], below);
       if (found !== undefined) return found;
     } else if (!TOLERATED.has(name)) {
-      const meant = meantBy(name, known);
-      if (meant !== undefined) return { path: below, meant };
+      const meant = nearestField(name, known);
+      if (meant !== undefined) return { path: below, nearest: meant };
     }
   }
   return undefined;

@@ -1,41 +1,41 @@
 import * as v from 'valibot';
 import { expectedText } from '../../core/config.ts';
 import { issueOf } from '../../core/http/body.ts';
-import { IdOf, StoredMessage, StoredPart, StoredSession } from '../protocol/stored-schemas.ts';
+import { IdSchema, StoredMessage, StoredPart, StoredSession } from '../protocol/stored-schemas.ts';
 
-const SHOWN = 10;
+const SHOWN_PROBLEMS = 10;
 
 /** Why a session cannot be exported or imported: a line for each thing that is wrong, and no more of them than can be read. */
-export class SessionProblem extends Error {
+export class SessionDocumentError extends Error {
   override readonly name = 'SessionProblem';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    const left = problems.length - SHOWN;
-    const shown = [...problems.slice(0, SHOWN), ...(left > 0 ? [`and ${left} more`] : [])];
+    const left = problems.length - SHOWN_PROBLEMS;
+    const shown = [...problems.slice(0, SHOWN_PROBLEMS), ...(left > 0 ? [`and ${left} more`] : [])];
     super(shown.join('\n'));
     this.problems = shown;
   }
 }
 
 const refuse = (complaint: string): never => {
-  throw new SessionProblem([complaint]);
+  throw new SessionDocumentError([complaint]);
 };
 const expect = (isRight: boolean, complaint: string): void => {
   if (!isRight) refuse(complaint);
 };
 
-const refuseTwice = (ids: readonly string[], place: string): void =>
+const expectUnique = (ids: readonly string[], place: string): void =>
   expect(new Set(ids).size === ids.length, `${place}: expected each id once`);
 
 /**
  * Holds the lines of a document against its contents, one after the other: each session, each message of it, and their
  * parts and outputs have to stand where they belong. A `SessionProblem` says what does not.
  */
-export const createOrder = ({ sessions }: Contents) => {
+export const createOrderCheck = ({ sessions }: DocumentContents) => {
   const ids = sessions.map(({ id }) => id);
-  refuseTwice(ids, 'sessions');
-  refuseTwice(
+  expectUnique(ids, 'sessions');
+  expectUnique(
     sessions.flatMap(({ messages }) => messages),
     'messages',
   );
@@ -114,22 +114,22 @@ export const createOrder = ({ sessions }: Contents) => {
 };
 
 /** What a document of this kind says of itself. */
-export const FORMAT = 'gatehouse-session';
-export const FORMAT_VERSION = 1;
+export const DOCUMENT_FORMAT = 'gatehouse-session';
+export const DOCUMENT_VERSION = 1;
 
-const Listed = v.strictObject({ id: IdOf('session'), messages: v.array(IdOf('message')) });
-const Contents = v.strictObject({
-  format: v.literal(FORMAT),
-  version: v.literal(FORMAT_VERSION),
+const Listed = v.strictObject({ id: IdSchema('session'), messages: v.array(IdSchema('message')) });
+const DocumentContents = v.strictObject({
+  format: v.literal(DOCUMENT_FORMAT),
+  version: v.literal(DOCUMENT_VERSION),
   sessions: v.pipe(v.array(Listed), v.minLength(1, 'expected at least one session')),
 });
-const Head = v.pick(Contents, ['format', 'version']);
+const Head = v.pick(DocumentContents, ['format', 'version']);
 const Line = v.variant('kind', [
   v.strictObject({ kind: v.literal('session'), session: StoredSession }),
   v.strictObject({ kind: v.literal('message'), message: StoredMessage }),
   v.strictObject({ kind: v.literal('part'), part: StoredPart }),
   /** The whole output of a tool call, of which the part holds only the beginning. */
-  v.strictObject({ kind: v.literal('output'), partID: IdOf('part'), text: v.string() }),
+  v.strictObject({ kind: v.literal('output'), partID: IdSchema('part'), text: v.string() }),
   v.strictObject({ kind: v.literal('end') }),
 ]);
 
@@ -137,7 +137,7 @@ const Line = v.variant('kind', [
  * The first line of a document: the sessions in it with their messages, all in order. The one that was asked for comes
  * first, and each one that work was handed to after its parent.
  */
-export type Contents = v.InferOutput<typeof Contents>;
+export type DocumentContents = v.InferOutput<typeof DocumentContents>;
 
 /** Another line: something that is kept. `end` is the last one, without which a document was cut off. */
 export type DocumentLine = v.InferOutput<typeof Line>;
@@ -145,7 +145,7 @@ export type DocumentRecord = Exclude<DocumentLine, { readonly kind: 'end' }>;
 
 /** A session outside its store, with those below it: lines of JSON, so that none has to fit into memory as a whole. */
 export type SessionDocument = {
-  readonly contents: Contents;
+  readonly contents: DocumentContents;
   /** In groups, to be gone through once. Throws a `SessionProblem` at the first line that is wrong. */
   readonly records: AsyncIterable<readonly DocumentRecord[]>;
 };
@@ -154,46 +154,46 @@ export type SessionDocument = {
 const GROUP_CHARS = 1024 * 1024;
 const GROUP_RECORDS = 500;
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    throw new SessionProblem(['expected an object in JSON']);
+    throw new SessionDocumentError(['expected an object in JSON']);
   }
 };
 
-const complaintOf = (issue: v.BaseIssue<unknown>): string => {
+const toProblem = (issue: v.BaseIssue<unknown>): string => {
   const { path } = issueOf(issue);
   const message = issue.expected === 'never' ? 'expected no such name' : issue.message;
   return path === '' ? message : `${path}: ${message}`;
 };
 
 /** What was given itself, not what a schema makes of it: names stay in their order. */
-const checkedBy = <Schema extends v.GenericSchema>(schema: Schema, given: unknown): v.InferInput<Schema> => {
+const checkAgainst = <Schema extends v.GenericSchema>(schema: Schema, given: unknown): v.InferInput<Schema> => {
   if (v.is(schema, given)) return given;
-  throw new SessionProblem(v.safeParse(schema, given, { message: expectedText }).issues?.map(complaintOf) ?? []);
+  throw new SessionDocumentError(v.safeParse(schema, given, { message: expectedText }).issues?.map(toProblem) ?? []);
 };
 
 /** What goes wrong is told with the line that it goes wrong in. */
-const atLine = <T>(number: number, read: () => T): T => {
+const withLineNumber = <T>(number: number, read: () => T): T => {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof SessionProblem)) throw error;
-    throw new SessionProblem(error.problems.map((problem) => `line ${number}: ${problem}`));
+    if (!(error instanceof SessionDocumentError)) throw error;
+    throw new SessionDocumentError(error.problems.map((problem) => `line ${number}: ${problem}`));
   }
 };
 
-const contentsIn = (text: string): Contents => {
-  const given = parsed(text);
+const parseContents = (text: string): DocumentContents => {
+  const given = parseJson(text);
   // A document of another version is told by its version alone, not by all that is different in it.
-  checkedBy(v.object(Head.entries), given);
-  return checkedBy(Contents, given);
+  checkAgainst(v.object(Head.entries), given);
+  return checkAgainst(DocumentContents, given);
 };
 
-async function* recordsIn(
+async function* readRecords(
   lines: AsyncIterator<string>,
-  order: ReturnType<typeof createOrder>,
+  order: ReturnType<typeof createOrderCheck>,
 ): AsyncGenerator<readonly DocumentRecord[]> {
   let group: DocumentRecord[] = [];
   let chars = 0;
@@ -201,8 +201,8 @@ async function* recordsIn(
     for (let number = 2; ; number++) {
       const next = await lines.next();
       if (next.done === true) break;
-      const line = atLine(number, () => {
-        const read = checkedBy(Line, parsed(next.value));
+      const line = withLineNumber(number, () => {
+        const read = checkAgainst(Line, parseJson(next.value));
         order.take(read);
         return read;
       });
@@ -226,9 +226,9 @@ export const readSessionDocument = async (lines: AsyncIterable<string>): Promise
   const iterator = lines[Symbol.asyncIterator]();
   try {
     const first = await iterator.next();
-    return atLine(1, () => {
-      const contents = contentsIn(first.done === true ? '' : first.value);
-      return { contents, records: recordsIn(iterator, createOrder(contents)) };
+    return withLineNumber(1, () => {
+      const contents = parseContents(first.done === true ? '' : first.value);
+      return { contents, records: readRecords(iterator, createOrderCheck(contents)) };
     });
   } catch (error) {
     await iterator.return?.();

@@ -1,32 +1,39 @@
 import type { Session } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
-import { type Contents, type DocumentLine, FORMAT, FORMAT_VERSION, SessionProblem } from './document.ts';
+import {
+  DOCUMENT_FORMAT,
+  DOCUMENT_VERSION,
+  type DocumentContents,
+  type DocumentLine,
+  SessionDocumentError,
+} from './document.ts';
 
 /** What an export reads, a message at a time: nothing is held while whoever takes the document is slow. */
-export type SessionSource = Pick<Store, 'session' | 'sessions' | 'outline' | 'message' | 'output'>;
+export type SessionSource = Pick<Store, 'session' | 'sessions' | 'messageOutlines' | 'message' | 'output'>;
 
-const gone = () => new SessionProblem(['Cannot export the session: something of it was removed meanwhile']);
+const removedMeanwhile = () =>
+  new SessionDocumentError(['Cannot export the session: something of it was removed meanwhile']);
 
 /** The session and those under it. Each is in it once, whatever the store holds: a loop of parents keeps nobody here. */
-const familyOf = async (source: SessionSource, first: Session): Promise<readonly string[]> => {
+const readFamilyIDs = async (source: SessionSource, first: Session): Promise<readonly string[]> => {
   const found = new Set([first.id]);
   for (const parentID of found) {
     for (const { id } of await source.sessions({ parentID })) found.add(id);
   }
   return [...found];
 };
-const contentsOf = async (source: SessionSource, ids: readonly string[]): Promise<Contents> => {
-  const sessions: Contents['sessions'] = [];
+const readContents = async (source: SessionSource, ids: readonly string[]): Promise<DocumentContents> => {
+  const sessions: DocumentContents['sessions'] = [];
   for (const id of ids) {
-    const messages = await source.outline(id);
+    const messages = await source.messageOutlines(id);
     sessions.push({ id, messages: messages.map((sized) => sized.id) });
   }
-  return { format: FORMAT, version: FORMAT_VERSION, sessions };
+  return { format: DOCUMENT_FORMAT, version: DOCUMENT_VERSION, sessions };
 };
 
 async function* messageLines(source: SessionSource, sessionID: string, id: string): AsyncGenerator<DocumentLine> {
   const told = await source.message(sessionID, id);
-  if (told === undefined) throw gone();
+  if (told === undefined) throw removedMeanwhile();
   yield { kind: 'message', message: told.info };
   for (const part of told.parts) {
     yield { kind: 'part', part };
@@ -35,11 +42,14 @@ async function* messageLines(source: SessionSource, sessionID: string, id: strin
   }
 }
 
-async function* linesFor(source: SessionSource, contents: Contents): AsyncGenerator<Contents | DocumentLine> {
+async function* linesFor(
+  source: SessionSource,
+  contents: DocumentContents,
+): AsyncGenerator<DocumentContents | DocumentLine> {
   yield contents;
   for (const { id, messages } of contents.sessions) {
     const session = await source.session(id);
-    if (session === undefined) throw gone();
+    if (session === undefined) throw removedMeanwhile();
     yield { kind: 'session', session };
     for (const messageID of messages) yield* messageLines(source, id, messageID);
   }
@@ -53,7 +63,7 @@ async function* linesFor(source: SessionSource, contents: Contents): AsyncGenera
 export const exportSession = async (source: SessionSource, id: string): Promise<AsyncIterable<string> | undefined> => {
   const first = await source.session(id);
   if (first === undefined) return undefined;
-  const contents = await contentsOf(source, await familyOf(source, first));
+  const contents = await readContents(source, await readFamilyIDs(source, first));
   return (async function* () {
     for await (const line of linesFor(source, contents)) yield JSON.stringify(line);
   })();

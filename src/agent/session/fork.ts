@@ -3,15 +3,15 @@ import { Fault } from '../../core/fault.ts';
 import type { Publisher } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { type Message, NO_TOKENS, type Session } from '../protocol/types.ts';
-import type { Change, Store, Told } from '../store/store.ts';
+import type { MessageWithParts, Store, StoreChange } from '../store/store.ts';
 import type { DocumentRecord } from './document.ts';
-import { createFreshIds } from './new-ids.ts';
-import { droppedBy, saidBefore } from './revert.ts';
-import type { Runs } from './run-queue.ts';
-import { type Sessions, slugOf } from './sessions.ts';
+import { createIDReplacement } from './new-ids.ts';
+import { findRevertedContent, messagesBefore } from './revert.ts';
+import type { RunQueue } from './run-queue.ts';
+import { createSlug, type Sessions } from './sessions.ts';
 
 /** `Plan` becomes `Plan (fork #1)`, and that `Plan (fork #2)`. */
-export const forkedTitle = (title: string): string => {
+export const toForkTitle = (title: string): string => {
   const [, first, count] = /^(.+) \(fork #(\d{1,9})\)$/s.exec(title) ?? [];
   return first === undefined ? `${title} (fork #1)` : `${first} (fork #${Number(count) + 1})`;
 };
@@ -22,20 +22,23 @@ const promptOf = (info: Message): string => (info.role === 'user' ? info.id : in
  * What is over: neither answers that are under way, nor what they answer, nor prompts that wait. Where nothing is under way, a
  * prompt without an answer is one that nobody was to answer.
  */
-export const finishedOf = (messages: readonly Told[], isBusy: boolean): readonly Told[] => {
+export const finishedMessages = (
+  messages: readonly MessageWithParts[],
+  isBusy: boolean,
+): readonly MessageWithParts[] => {
   const answers = messages.flatMap(({ info }) => (info.role === 'assistant' ? [info] : []));
   const open = new Set(answers.filter(({ time }) => time.completed === undefined).map(promptOf));
   const answered = new Set(answers.map(promptOf));
   const lastAnswered = messages.findLastIndex(({ info }) => info.role === 'user' && answered.has(info.id));
-  const waits = ({ info }: Told, place: number): boolean =>
+  const waits = ({ info }: MessageWithParts, place: number): boolean =>
     isBusy && info.role === 'user' && !answered.has(info.id) && place > lastAnswered;
   return messages.filter((told, place) => !open.has(promptOf(told.info)) && !waits(told, place));
 };
 
 /** The messages without those, and without the parts, that go with the next prompt. */
-const withoutDropped = (messages: readonly Told[], { revert }: Session): readonly Told[] => {
+const withoutDropped = (messages: readonly MessageWithParts[], { revert }: Session): readonly MessageWithParts[] => {
   if (revert === undefined) return messages;
-  const { messageIDs, parts } = droppedBy(messages, revert);
+  const { messageIDs, parts } = findRevertedContent(messages, revert);
   const gone = new Set([...messageIDs, ...parts.map(({ id }) => id)]);
   return messages
     .filter(({ info }) => !gone.has(info.id))
@@ -43,39 +46,42 @@ const withoutDropped = (messages: readonly Told[], { revert }: Session): readonl
 };
 
 /** What a fork has of a session's messages: those before one of them, if one is named, as far as they are over and hold. */
-export const forkedOf = (
+export const messagesToFork = (
   session: Session,
-  messages: readonly Told[],
+  messages: readonly MessageWithParts[],
   { before, isBusy }: { readonly before: string | undefined; readonly isBusy: boolean },
-): readonly Told[] => {
-  const kept = new Set((before === undefined ? messages : saidBefore(messages, before)).map(({ info }) => info.id));
-  return finishedOf(withoutDropped(messages, session), isBusy).filter(({ info }) => kept.has(info.id));
+): readonly MessageWithParts[] => {
+  const kept = new Set((before === undefined ? messages : messagesBefore(messages, before)).map(({ info }) => info.id));
+  return finishedMessages(withoutDropped(messages, session), isBusy).filter(({ info }) => kept.has(info.id));
 };
 
 export type ForkNeeds = {
   readonly store: Pick<Store, 'messages' | 'output' | 'commit'>;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly sessions: Pick<Sessions, 'get'>;
-  readonly runs: Pick<Runs, 'statuses'>;
+  readonly runs: Pick<RunQueue, 'statuses'>;
   readonly ids: Ids;
   readonly clock: Clock;
 };
-type Renamed = ReturnType<typeof createFreshIds>;
+type Renamed = ReturnType<typeof createIDReplacement>;
 
 /** What one commit writes is bounded: others write beside it. */
 const GROUP_CHARS = 1024 * 1024;
 
-const forkOf = ({ parentID: _, revert: _gone, ...original }: Session, id: string, now: number): Session => ({
+const toForkedSession = ({ parentID: _, revert: _gone, ...original }: Session, id: string, now: number): Session => ({
   ...original,
   id,
-  slug: slugOf(id),
-  title: forkedTitle(original.title),
+  slug: createSlug(id),
+  title: toForkTitle(original.title),
   cost: 0,
   tokens: NO_TOKENS,
   time: { created: now, updated: now },
 });
 
-async function* recordsOf(store: Pick<Store, 'output'>, { info, parts }: Told): AsyncGenerator<DocumentRecord> {
+async function* readRecords(
+  store: Pick<Store, 'output'>,
+  { info, parts }: MessageWithParts,
+): AsyncGenerator<DocumentRecord> {
   yield { kind: 'message', message: info };
   for (const part of parts) {
     yield { kind: 'part', part };
@@ -85,15 +91,15 @@ async function* recordsOf(store: Pick<Store, 'output'>, { info, parts }: Told): 
 }
 
 /** What keeps copies of messages in a session that is begun, in groups of which each is a commit. */
-async function* changesFor(
+async function* copyMessages(
   store: Pick<Store, 'output'>,
-  kept: readonly Told[],
+  kept: readonly MessageWithParts[],
   { sessionID, renamed }: { readonly sessionID: string; readonly renamed: Renamed },
-): AsyncGenerator<readonly Change[]> {
-  let group: Change[] = [];
+): AsyncGenerator<readonly StoreChange[]> {
+  let group: StoreChange[] = [];
   let chars = 0;
   for (const told of kept) {
-    for await (const record of recordsOf(store, told)) {
+    for await (const record of readRecords(store, told)) {
       const copy = renamed(record);
       group.push(copy.kind === 'output' ? { ...copy, sessionID } : copy);
       chars += JSON.stringify(copy).length;
@@ -120,15 +126,15 @@ export const forkSession = async (
   const said = await store.messages(sessionID);
   if (before !== undefined && !said.some(({ info }) => info.id === before))
     throw new Fault({ kind: 'not-found', hint: 'Message not found' });
-  const kept = forkedOf(original, said, { before, isBusy });
+  const kept = messagesToFork(original, said, { before, isBusy });
   const messages = kept.map(({ info }) => info.id);
-  const renamed = createFreshIds({ sessions: [{ id: sessionID, messages }] }, ids);
+  const renamed = createIDReplacement({ sessions: [{ id: sessionID, messages }] }, ids);
   const begun = renamed({ kind: 'session', session: original });
-  const session = forkOf(original, begun.kind === 'session' ? begun.session.id : ids('session'), clock.now());
+  const session = toForkedSession(original, begun.kind === 'session' ? begun.session.id : ids('session'), clock.now());
   const place = { sessionID: session.id, renamed };
   await store.commit([{ kind: 'session-begun', session }], []);
   try {
-    for await (const changes of changesFor(store, kept, place)) await store.commit(changes, []);
+    for await (const changes of copyMessages(store, kept, place)) await store.commit(changes, []);
     await publisher.publish(session.directory, {
       changes: [{ kind: 'session', session }],
       drafts: [{ type: 'session.created', properties: { sessionID: session.id, info: session } }],

@@ -1,17 +1,17 @@
 import type { Ids } from '../protocol/ids.ts';
 import type { Session } from '../protocol/types.ts';
 import { OrphanError } from '../store/errors.ts';
-import type { Change, Store } from '../store/store.ts';
-import { type DocumentRecord, type SessionDocument, SessionProblem } from './document.ts';
+import type { Store, StoreChange } from '../store/store.ts';
+import { type DocumentRecord, type SessionDocument, SessionDocumentError } from './document.ts';
 
-import { createFreshIds } from './new-ids.ts';
+import { createIDReplacement } from './new-ids.ts';
 
 export type ImportNeeds = {
   readonly store: Pick<Store, 'session' | 'commit'>;
   readonly ids: Ids;
 };
 
-const INSTEAD = 'a copy with new ids can be imported instead (--new-ids)';
+const NEW_IDS_HINT = 'a copy with new ids can be imported instead (--new-ids)';
 
 /** The parent of the first session may be left behind: without it the session is one of those that have none. */
 const withKnownParent = async ({ store }: ImportNeeds, session: Session): Promise<Session> => {
@@ -22,15 +22,16 @@ const withKnownParent = async ({ store }: ImportNeeds, session: Session): Promis
 const refuseTaken = async ({ store }: ImportNeeds, { contents }: SessionDocument): Promise<void> => {
   const complaints: string[] = [];
   for (const [index, { id }] of contents.sessions.entries()) {
-    if ((await store.session(id)) !== undefined) complaints.push(`sessions[${index}]: its id is taken; ${INSTEAD}`);
+    if ((await store.session(id)) !== undefined)
+      complaints.push(`sessions[${index}]: its id is taken; ${NEW_IDS_HINT}`);
   }
-  if (complaints.length > 0) throw new SessionProblem(complaints);
+  if (complaints.length > 0) throw new SessionDocumentError(complaints);
 };
 
 /** What keeps the records of a document, in its order. */
 const createChanges = (needs: ImportNeeds) => {
   let sessionID: string | undefined;
-  return async (record: DocumentRecord): Promise<Change> => {
+  return async (record: DocumentRecord): Promise<StoreChange> => {
     if (record.kind === 'output') return { ...record, sessionID: sessionID ?? '' };
     if (record.kind !== 'session') return record;
     const isFirst = sessionID === undefined;
@@ -39,7 +40,7 @@ const createChanges = (needs: ImportNeeds) => {
   };
 };
 
-const created = (info: Session) => ({
+const toCreatedEvent = (info: Session) => ({
   directory: info.directory,
   draft: { type: 'session.created' as const, properties: { sessionID: info.id, info } },
 });
@@ -56,26 +57,26 @@ export const importSession = async (
 ): Promise<string> => {
   const { store, ids } = needs;
   if (!hasNewIDs) await refuseTaken(needs, document);
-  const renamed = hasNewIDs ? createFreshIds(document.contents, ids) : (record: DocumentRecord) => record;
+  const renamed = hasNewIDs ? createIDReplacement(document.contents, ids) : (record: DocumentRecord) => record;
   const changeOf = createChanges(needs);
   const sessions: Session[] = [];
   try {
     for await (const group of document.records) {
-      const changes: Change[] = [];
+      const changes: StoreChange[] = [];
       for (const record of group) changes.push(await changeOf(renamed(record)));
       await store.commit(changes, []);
       for (const change of changes) if (change.kind === 'session-begun') sessions.push(change.session);
     }
     await store.commit(
       sessions.map((session) => ({ kind: 'session', session })),
-      sessions.map(created),
+      sessions.map(toCreatedEvent),
     );
   } catch (error) {
     // Whatever is left is hidden, and goes by itself in time.
     const givenUp = sessions.map(({ id }) => ({ kind: 'session-given-up' as const, sessionID: id }));
     await store.commit(givenUp, []).catch(() => {});
     if (!(error instanceof OrphanError)) throw error;
-    throw new SessionProblem([`the id of a ${error.kind} in it is taken; ${INSTEAD}`]);
+    throw new SessionDocumentError([`the id of a ${error.kind} in it is taken; ${NEW_IDS_HINT}`]);
   }
   return sessions[0]?.id ?? '';
 };

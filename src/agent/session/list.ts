@@ -17,40 +17,44 @@ export type ListedSession = {
 const TITLE_CHARS = 200;
 const NAME_CHARS = 100;
 
-const shown = (text: string, limitChars: number): string => visibleLines(text, limitChars).replace(/\s+/g, ' ');
-const shownIfThere = (text: string | undefined): string | null => (text === undefined ? null : shown(text, NAME_CHARS));
+const toSingleLine = (text: string, limitChars: number): string => visibleLines(text, limitChars).replace(/\s+/g, ' ');
+const shownIfThere = (text: string | undefined): string | null =>
+  text === undefined ? null : toSingleLine(text, NAME_CHARS);
 
 /** A time in seconds as people write it; one that no calendar has as what it is. */
-export const timeWords = (ms: number): string => {
+export const formatTime = (ms: number): string => {
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString().replace(/\.\d+Z$/, 'Z');
 };
 
-const listed = async (source: Pick<SessionSource, 'outline'>, session: Session): Promise<ListedSession> => {
-  const messages = await source.outline(session.id);
+const toListedSession = async (
+  source: Pick<SessionSource, 'messageOutlines'>,
+  session: Session,
+): Promise<ListedSession> => {
+  const messages = await source.messageOutlines(session.id);
   return {
-    id: shown(session.id, NAME_CHARS),
-    updated: timeWords(session.time.updated),
+    id: toSingleLine(session.id, NAME_CHARS),
+    updated: formatTime(session.time.updated),
     messages: messages.length,
     bytes: messages.reduce((sum, { bytes }) => sum + bytes, 0),
     agent: shownIfThere(session.agent),
     parentID: shownIfThere(session.parentID),
-    title: shown(session.title, TITLE_CHARS),
+    title: toSingleLine(session.title, TITLE_CHARS),
   };
 };
 
 /** The newest sessions of a store, one after the other. */
 export async function* listSessions(
-  source: Pick<SessionSource, 'sessions' | 'outline'>,
+  source: Pick<SessionSource, 'sessions' | 'messageOutlines'>,
   limit: number,
 ): AsyncGenerator<ListedSession> {
-  for (const session of await source.sessions({ limit })) yield await listed(source, session);
+  for (const session of await source.sessions({ limit })) yield await toListedSession(source, session);
 }
 
 const ROW_TITLE_CHARS = 60;
 const WIDTHS = [30, 20, 8, 11, 12, 30] as const;
 
-const row = (cells: readonly (string | number)[]): string =>
+const formatRow = (cells: readonly (string | number)[]): string =>
   cells
     .map((cell, place) => {
       const width = WIDTHS[place] ?? 0;
@@ -59,11 +63,11 @@ const row = (cells: readonly (string | number)[]): string =>
     .join('  ')
     .trimEnd();
 
-export const LIST_HEADER = row(['SESSION', 'UPDATED', 'MESSAGES', '      BYTES', 'AGENT', 'PARENT', 'TITLE']);
+export const LIST_HEADER = formatRow(['SESSION', 'UPDATED', 'MESSAGES', '      BYTES', 'AGENT', 'PARENT', 'TITLE']);
 
 /** A session as a line of a table. */
-export const listRow = ({ id, updated, messages, bytes, agent, parentID, title }: ListedSession): string =>
-  row([id, updated, messages, bytes, agent ?? '-', parentID ?? '-', visibleLines(title, ROW_TITLE_CHARS)]);
+export const formatListRow = ({ id, updated, messages, bytes, agent, parentID, title }: ListedSession): string =>
+  formatRow([id, updated, messages, bytes, agent ?? '-', parentID ?? '-', visibleLines(title, ROW_TITLE_CHARS)]);
 
 /** What commands read of a store beside the servers that work on it. */
 export type SessionReader = SessionSource &

@@ -1,12 +1,12 @@
 import type { IdKind, Ids } from '../protocol/ids.ts';
 import type { Message, Part, Session } from '../protocol/types.ts';
 
-import type { Contents, DocumentRecord } from './document.ts';
+import type { DocumentContents, DocumentRecord } from './document.ts';
 
-type Renamed = (id: string) => string;
+type ReplaceID = (id: string) => string;
 
 /** New ids in the order of the old ones. What is none of the old ones stays as it is. */
-const renamer = (olds: readonly string[], kind: IdKind, ids: Ids): Renamed => {
+const createReplaceID = (olds: readonly string[], kind: IdKind, ids: Ids): ReplaceID => {
   // Ids of sessions descend, all others ascend: sorted, both stand as the old ones do.
   const fresh = olds.map(() => ids(kind)).sort();
   const newFor = new Map([...olds].sort().map((old, index) => [old, fresh[index] ?? old]));
@@ -14,7 +14,7 @@ const renamer = (olds: readonly string[], kind: IdKind, ids: Ids): Renamed => {
 };
 
 /** A part of the tool that hands work on names the session which that work was done in. */
-const withTaskOf = (part: Part, session: Renamed): Part => {
+const replaceTaskSession = (part: Part, session: ReplaceID): Part => {
   if (part.type !== 'tool' || part.state.status === 'pending') return part;
   const { state } = part;
   const taskID = state.metadata?.sessionId;
@@ -26,16 +26,16 @@ const withTaskOf = (part: Part, session: Renamed): Part => {
  * Gives the records of a document, which come in its order, new ids: in the same order, and with the same references to
  * each other. Parts are ordered within their message only.
  */
-export const createFreshIds = (
-  { sessions }: Pick<Contents, 'sessions'>,
+export const createIDReplacement = (
+  { sessions }: Pick<DocumentContents, 'sessions'>,
   ids: Ids,
 ): ((record: DocumentRecord) => DocumentRecord) => {
-  const session = renamer(
+  const session = createReplaceID(
     sessions.map(({ id }) => id),
     'session',
     ids,
   );
-  const message = renamer(
+  const message = createReplaceID(
     sessions.flatMap(({ messages }) => messages),
     'message',
     ids,
@@ -59,7 +59,7 @@ export const createFreshIds = (
     const id = ids('part');
     parts.set(part.id, id);
     const placed = { id, sessionID: session(part.sessionID), messageID: message(part.messageID) };
-    return { ...withTaskOf(part, session), ...placed };
+    return { ...replaceTaskSession(part, session), ...placed };
   };
   return (record) => {
     switch (record.kind) {

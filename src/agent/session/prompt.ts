@@ -1,16 +1,16 @@
 import type { Clock } from '../../core/clock.ts';
 import { type AgentCatalog, type KnownAgent, requireAgent, requireModel } from '../agents/catalog.ts';
-import { type Fact, joined } from '../events/publisher.ts';
-import { partUpdated } from '../events/records.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import { partUpdatedEvent } from '../events/records.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { PromptIn } from '../protocol/request-schemas.ts';
+import type { PromptBody } from '../protocol/request-schemas.ts';
 import type { FilePart, ModelRef, Session, TextPart, UserMessage } from '../protocol/types.ts';
-import type { Store, Told } from '../store/store.ts';
-import { createChosenIds, createMessageIDs } from './message-ids.ts';
-import { droppedFact, withoutRevert } from './revert.ts';
-import { noSession, refuseFull, type Sessions, sessionModel } from './sessions.ts';
+import type { MessageWithParts, Store } from '../store/store.ts';
+import { createClientMessageIDs, createMessageIDs } from './message-ids.ts';
+import { revertedRemoval, withoutRevert } from './revert.ts';
+import { requireCapacity, type Sessions, sessionNotFound, toSessionModel } from './sessions.ts';
 
-export type PromptNeeds = {
+export type PromptAcceptanceNeeds = {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly catalog: AgentCatalog;
@@ -20,9 +20,13 @@ export type PromptNeeds = {
   readonly isClosing: (sessionID: string) => boolean;
 };
 
-export type Accepted = { readonly session: Session; readonly user: UserMessage; readonly told: Told };
+export type AcceptedPrompt = {
+  readonly session: Session;
+  readonly user: UserMessage;
+  readonly message: MessageWithParts;
+};
 
-const modelOf = (session: Session): ModelRef | undefined => {
+const toModelRef = (session: Session): ModelRef | undefined => {
   if (session.model === undefined) return undefined;
   const { providerID, id, variant } = session.model;
   return { providerID, modelID: id, ...(variant === undefined ? {} : { variant }) };
@@ -34,7 +38,11 @@ export const agentFor = (catalog: AgentCatalog, session: Session, asked: string 
   return asked === undefined && own !== undefined ? own : requireAgent(catalog, asked ?? catalog.defaultAgent);
 };
 
-const partsOf = (prompt: PromptIn, place: { readonly sessionID: string; readonly messageID: string }, ids: Ids) =>
+const createPromptParts = (
+  prompt: PromptBody,
+  place: { readonly sessionID: string; readonly messageID: string },
+  ids: Ids,
+) =>
   prompt.parts.map((part): TextPart | FilePart => {
     const placed = { id: ids('part'), ...place };
     if (part.type === 'text') {
@@ -45,11 +53,11 @@ const partsOf = (prompt: PromptIn, place: { readonly sessionID: string; readonly
     return { ...placed, type: 'file', mime, url, ...(filename === undefined ? {} : { filename }) };
   });
 
-const promptFact = (user: UserMessage, parts: readonly (TextPart | FilePart)[]): Fact => ({
+const promptPublication = (user: UserMessage, parts: readonly (TextPart | FilePart)[]): Publication => ({
   changes: [{ kind: 'message', message: user }, ...parts.map((part) => ({ kind: 'part' as const, part }))],
   drafts: [
     { type: 'message.updated', properties: { sessionID: user.sessionID, info: user } },
-    ...parts.map((part) => partUpdated(part, user.time.created)),
+    ...parts.map((part) => partUpdatedEvent(part, user.time.created)),
   ],
 });
 
@@ -57,19 +65,19 @@ const promptFact = (user: UserMessage, parts: readonly (TextPart | FilePart)[]):
  * Takes a prompt in: checks whom it is for before anything is kept, and settles once the message is stored. A session
  * remembers the agent and the model that were asked for last.
  */
-export const createAccept = ({ store, sessions, catalog, ids, clock, isClosing }: PromptNeeds) => {
-  const chosen = createChosenIds({ store, clock });
+export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, isClosing }: PromptAcceptanceNeeds) => {
+  const chosen = createClientMessageIDs({ store, clock });
   const nextID = createMessageIDs({ store, ids });
   const refuseClosing = (sessionID: string): void => {
-    if (isClosing(sessionID)) throw noSession();
+    if (isClosing(sessionID)) throw sessionNotFound();
   };
-  return async (sessionID: string, prompt: PromptIn): Promise<Accepted> => {
+  return async (sessionID: string, prompt: PromptBody): Promise<AcceptedPrompt> => {
     const before = await sessions.get(sessionID);
-    await refuseFull(store, sessionID, prompt);
+    await requireCapacity(store, sessionID, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
-    const asked = prompt.model ?? agent.model ?? modelOf(before) ?? catalog.defaultModel;
+    const asked = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
     const model = requireModel(catalog, prompt.variant === undefined ? asked : { ...asked, variant: prompt.variant });
-    const keep = async (id: string): Promise<Accepted> => {
+    const keep = async (id: string): Promise<AcceptedPrompt> => {
       const user: UserMessage = {
         id,
         sessionID,
@@ -80,17 +88,19 @@ export const createAccept = ({ store, sessions, catalog, ids, clock, isClosing }
         ...(prompt.system === undefined ? {} : { system: prompt.system }),
         ...(prompt.tools === undefined ? {} : { tools: prompt.tools }),
       };
-      const parts = partsOf(prompt, { sessionID, messageID: id }, ids);
-      let dropped: Fact = {};
+      const parts = createPromptParts(prompt, { sessionID, messageID: id }, ids);
+      let dropped: Publication = {};
       const remember = async (now: Session): Promise<Session> => {
-        dropped = await droppedFact(store, now);
+        dropped = await revertedRemoval(store, now);
         refuseClosing(sessionID);
-        return { ...withoutRevert(now), agent: agent.name, model: sessionModel(model) };
+        return { ...withoutRevert(now), agent: agent.name, model: toSessionModel(model) };
       };
-      const asked = promptFact(user, parts);
-      const session = await sessions.update(sessionID, remember, (changed) => joined(changed, dropped, asked));
+      const asked = promptPublication(user, parts);
+      const session = await sessions.update(sessionID, remember, (changed) =>
+        joinPublications(changed, dropped, asked),
+      );
       refuseClosing(sessionID);
-      return { session, user, told: { info: user, parts } };
+      return { session, user, message: { info: user, parts } };
     };
     const { messageID } = prompt;
     return messageID === undefined

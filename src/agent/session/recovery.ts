@@ -1,32 +1,33 @@
 import type { Clock } from '../../core/clock.ts';
-import { type Fact, joined, type Publisher } from '../events/publisher.ts';
-import { partUpdated, statusFact } from '../events/records.ts';
+import { joinPublications, type Publication, type Publisher } from '../events/publisher.ts';
+import { partUpdatedEvent, statusPublication } from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import { timeDigitsAt } from '../protocol/ids.ts';
 import type { AssistantMessage, Part, ToolState } from '../protocol/types.ts';
 
 import type { Leases } from '../store/cluster.ts';
-import type { Store, Told } from '../store/store.ts';
+import type { MessageWithParts, Store } from '../store/store.ts';
 import { RunAborted, toMessageError } from '../turn/errors.ts';
 
-const NOT_MADE = 'The server was stopped before this call was made, so it was not made';
-const UNKNOWN = 'The server was stopped while this call was under way; whether it was carried out is not known';
+const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
+const CALL_OUTCOME_UNKNOWN =
+  'The server was stopped while this call was under way; whether it was carried out is not known';
 /** Events are read in pieces: some of them hold long texts. */
 const EVENTS_AT_ONCE = { limit: 100, limitBytes: 1024 * 1024 };
 const TIME_DIGITS = [4, 16] as const;
 
 /** A call is running from before it is made: until then it waits, for its arguments or for a person. */
-const endedCall = (state: ToolState, now: number): ToolState | undefined => {
+const endCall = (state: ToolState, now: number): ToolState | undefined => {
   const { status, input } = state;
-  if (status === 'pending') return { status: 'error', input, error: NOT_MADE, time: { start: now, end: now } };
+  if (status === 'pending') return { status: 'error', input, error: CALL_NOT_MADE, time: { start: now, end: now } };
   if (status !== 'running') return undefined;
-  return { status: 'error', input, error: UNKNOWN, time: { start: state.time.start, end: now } };
+  return { status: 'error', input, error: CALL_OUTCOME_UNKNOWN, time: { start: state.time.start, end: now } };
 };
 
 /** A part that was being made when the process ended, as it stays. */
-const settled = (part: Part, now: number): Part | undefined => {
+const endPart = (part: Part, now: number): Part | undefined => {
   if (part.type === 'tool') {
-    const state = endedCall(part.state, now);
+    const state = endCall(part.state, now);
     return state === undefined ? undefined : { ...part, state };
   }
   if ((part.type === 'text' || part.type === 'reasoning') && part.time !== undefined && part.time.end === undefined) {
@@ -35,32 +36,35 @@ const settled = (part: Part, now: number): Part | undefined => {
   return undefined;
 };
 
-type Left = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
-const isAnswer = (told: Told): told is Left => told.info.role === 'assistant';
+type UnfinishedAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
+const isAssistantMessage = (told: MessageWithParts): told is UnfinishedAnswer => told.info.role === 'assistant';
 
 /** What ends an answer, told as a run that is aborted tells it. */
-const closing = ({ info, parts }: Left, now: number): Fact => {
+const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publication => {
   const { sessionID, providerID } = info;
-  const ended = parts.map((part) => settled(part, now)).filter((part) => part !== undefined);
+  const ended = parts.map((part) => endPart(part, now)).filter((part) => part !== undefined);
   const error = toMessageError(new RunAborted(), providerID);
   const message: AssistantMessage = { ...info, error, finish: 'error', time: { ...info.time, completed: now } };
   return {
     changes: [...ended.map((part) => ({ kind: 'part' as const, part })), { kind: 'message', message }],
     drafts: [
-      ...ended.map((part) => partUpdated(part, now)),
+      ...ended.map((part) => partUpdatedEvent(part, now)),
       { type: 'message.updated', properties: { sessionID, info: message } },
     ],
   };
 };
 /** That the turn failed, and that nothing runs any more. */
-const over = ({ info: { sessionID, providerID } }: Left): Fact => {
+const turnFailed = ({ info: { sessionID, providerID } }: UnfinishedAnswer): Publication => {
   const error = toMessageError(new RunAborted(), providerID);
-  const told: Fact = { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
-  return joined(told, statusFact(sessionID, { type: 'idle' }));
+  const told: Publication = { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
+  return joinPublications(told, statusPublication(sessionID, { type: 'idle' }));
 };
 
 /** Questions of a session that were told after a message was begun, and whose end was not. */
-const openAsks = async (store: Pick<Store, 'events'>, { info }: Left): Promise<readonly string[]> => {
+const readOpenPermissions = async (
+  store: Pick<Store, 'events'>,
+  { info }: UnfinishedAnswer,
+): Promise<readonly string[]> => {
   const open = new Set<string>();
   const directory = info.path.cwd;
   // The time in a message's id may be of a client's clock that is ahead, and those of events never are.
@@ -77,7 +81,7 @@ const openAsks = async (store: Pick<Store, 'events'>, { info }: Left): Promise<r
     if (events.length === 0) return [...open];
   }
 };
-const rejected = (sessionID: string, asks: readonly string[]): Fact => ({
+const permissionsRejected = (sessionID: string, asks: readonly string[]): Publication => ({
   drafts: asks.map(
     (requestID): EventDraft => ({
       type: 'permission.replied',
@@ -90,7 +94,7 @@ export type RecoveryNeeds = {
   readonly store: Pick<Store, 'unfinished' | 'events'>;
   readonly publisher: Publisher;
   readonly clock: Clock;
-  readonly leases: Pick<Leases, 'enter' | 'free'>;
+  readonly leases: Pick<Leases, 'acquire' | 'withoutOwner'>;
 };
 
 /** Ends what a server that is gone has left unfinished. Answers with the number of answers that were ended. */
@@ -105,30 +109,30 @@ export type Recovery = {
  * No session waits for an answer that nobody gives, and no client shows one as busy that does nothing any more.
  */
 export const createRecovery = ({ store, publisher, clock, leases }: RecoveryNeeds): Recovery => {
-  const endAll = async (answers: readonly Left[], under: string | undefined): Promise<number> => {
+  const endAll = async (answers: readonly UnfinishedAnswer[], under: string | undefined): Promise<number> => {
     const [first] = answers;
     if (first === undefined) return 0;
     const now = clock.now();
-    const asks = rejected(first.info.sessionID, await openAsks(store, first));
-    const fact = joined(asks, ...answers.map((one) => closing(one, now)), over(first));
-    await publisher.publish(first.info.path.cwd, { ...fact, under });
+    const asks = permissionsRejected(first.info.sessionID, await readOpenPermissions(store, first));
+    const fact = joinPublications(asks, ...answers.map((one) => answerClosed(one, now)), turnFailed(first));
+    await publisher.publish(first.info.path.cwd, { ...fact, leaseID: under });
     return answers.length;
   };
-  const leftIn = async (sessionID: string): Promise<readonly Left[]> =>
-    (await store.unfinished()).filter(isAnswer).filter(({ info }) => info.sessionID === sessionID);
+  const leftIn = async (sessionID: string): Promise<readonly UnfinishedAnswer[]> =>
+    (await store.unfinished()).filter(isAssistantMessage).filter(({ info }) => info.sessionID === sessionID);
   const session: Recovery['session'] = async (sessionID, under) => endAll(await leftIn(sessionID), under);
   return {
     session,
     async all() {
       const found = (await store.unfinished()).map(({ info }) => info.sessionID);
       let count = 0;
-      for (const sessionID of await leases.free([...new Set(found)])) {
-        const lease = await leases.enter(sessionID, () => {});
+      for (const sessionID of await leases.withoutOwner([...new Set(found)])) {
+        const lease = await leases.acquire(sessionID, () => {});
         try {
           // Somebody else may have seen to it meanwhile.
           count += await session(sessionID, lease.id);
         } finally {
-          await lease.leave();
+          await lease.release();
         }
       }
       return count;

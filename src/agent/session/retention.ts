@@ -2,10 +2,10 @@ import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Publisher } from '../events/publisher.ts';
-import type { Meter } from '../metrics.ts';
+import type { AgentMetrics } from '../metrics.ts';
 import type { Session } from '../protocol/types.ts';
-import { StaleError } from '../store/errors.ts';
-import type { Change, SessionOutline, Store } from '../store/store.ts';
+import { StaleSessionError } from '../store/errors.ts';
+import type { SessionOutline, Store, StoreChange } from '../store/store.ts';
 
 /** How long sessions are kept. A family goes when either limit says so; without limits none does. */
 export type RetentionLimits = {
@@ -16,7 +16,7 @@ export type RetentionLimits = {
 };
 
 /** A session that has no parent, with all below it. */
-export type Family = {
+export type SessionFamily = {
   readonly rootID: string;
   /** The root comes first, and each after its parent. */
   readonly members: readonly SessionOutline[];
@@ -25,13 +25,13 @@ export type Family = {
 };
 
 /** Sessions as families. One whose parent is gone is a root; parents that stand in a circle make no family. */
-export const familiesOf = (outlines: readonly SessionOutline[]): readonly Family[] => {
+export const groupFamilies = (outlines: readonly SessionOutline[]): readonly SessionFamily[] => {
   const known = new Set(outlines.map(({ id }) => id));
   const isBelow = ({ parentID }: SessionOutline): boolean => parentID !== undefined && known.has(parentID);
   const children = Map.groupBy(outlines.filter(isBelow), ({ parentID }) => parentID);
   return outlines
     .filter((outline) => !isBelow(outline))
-    .map((root): Family => {
+    .map((root): SessionFamily => {
       const members = [root];
       let updatedMs = root.updatedMs;
       // What is added on the way is walked through as well.
@@ -45,16 +45,16 @@ export const familiesOf = (outlines: readonly SessionOutline[]): readonly Family
     });
 };
 
-const latestFirst = (left: Family, right: Family): number =>
+const latestFirst = (left: SessionFamily, right: SessionFamily): number =>
   right.updatedMs - left.updatedMs || (left.rootID < right.rootID ? -1 : 1);
 
 /** The families that have to go, the longest untouched first. Whether one is at work is not known here. */
-export const familiesToGo = (
+export const expiredFamilies = (
   outlines: readonly SessionOutline[],
   now: number,
   { ageMs = Number.POSITIVE_INFINITY, count = Number.POSITIVE_INFINITY }: RetentionLimits,
-): readonly Family[] =>
-  [...familiesOf(outlines)]
+): readonly SessionFamily[] =>
+  [...groupFamilies(outlines)]
     .sort(latestFirst)
     .filter(({ updatedMs }, place) => place >= count || now - updatedMs > ageMs)
     .reverse();
@@ -70,30 +70,30 @@ export type FamilyRemovalNeeds = {
 
 export type FamilyRemoval = {
   /** Whether something goes on in a family, was left unfinished there, or may have begun this moment. */
-  readonly isAtWork: (family: Family) => Promise<boolean>;
+  readonly isBusy: (family: SessionFamily) => Promise<boolean>;
   /**
    * Removes a family as it was found. It answers false and leaves all of it when it is at work or has changed: so nobody who
    * comes in between is cut off, and of two who remove the same family only one does.
    */
-  readonly remove: (family: Family) => Promise<boolean>;
+  readonly remove: (family: SessionFamily) => Promise<boolean>;
 };
 
 /** A prompt that was taken shows in the session at once, and in an answer when the tool servers had their chance. */
-const BEGINNING_MS = 15_000;
+const PROMPT_START_MS = 15_000;
 
 /** The session, or nothing when it is not any more as it was found. */
 const unchanged = (found: SessionOutline, session: Session | undefined): Session | undefined =>
   session?.time.updated === found.updatedMs && session.parentID === found.parentID ? session : undefined;
 
-const removal = (session: Session): readonly Change[] => [
+const familyMemberRemoval = (session: Session): readonly StoreChange[] => [
   // Whoever prompts a session changes it: then nothing of this is done.
   { kind: 'session', session, before: session },
   { kind: 'session-removed', sessionID: session.id },
 ];
 
 export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemovalNeeds): FamilyRemoval => {
-  const isAtWork = async ({ members, updatedMs }: Family): Promise<boolean> => {
-    if (clock.now() - updatedMs < BEGINNING_MS) return true;
+  const isAtWork = async ({ members, updatedMs }: SessionFamily): Promise<boolean> => {
+    if (clock.now() - updatedMs < PROMPT_START_MS) return true;
     const ids = members.map(({ id }) => id);
     const unfinished = await store.unfinished();
     return unfinished.some(({ info }) => ids.includes(info.sessionID)) || (await busy(ids)).length > 0;
@@ -116,7 +116,7 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
     return sessions;
   };
   return {
-    isAtWork,
+    isBusy: isAtWork,
     async remove(family) {
       const sessions = await held(family.members);
       const [root] = sessions;
@@ -125,12 +125,12 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
       const upwards = [...sessions].reverse();
       try {
         await publish(root.directory, {
-          changes: upwards.flatMap(removal),
+          changes: upwards.flatMap(familyMemberRemoval),
           drafts: upwards.map((info) => ({ type: 'session.deleted', properties: { sessionID: info.id, info } })),
         });
         return true;
       } catch (error) {
-        if (error instanceof StaleError) return false;
+        if (error instanceof StaleSessionError) return false;
         throw error;
       }
     },
@@ -144,17 +144,17 @@ export type RetentionNeeds = {
   readonly store: Pick<Store, 'sessionOutlines'>;
   readonly removal: Pick<FamilyRemoval, 'remove'>;
   readonly limits: RetentionLimits;
-  readonly meter: Pick<Meter, 'retired'>;
+  readonly metrics: Pick<AgentMetrics, 'sessionsRetired'>;
 };
 
 export type Retention = { readonly start: () => void; readonly stop: () => void };
 
 /** Servers that are started together do not all look at the same time. */
-const FIRST_AFTER_MS = 180_000;
+const FIRST_ROUND_MS = 180_000;
 const SPREAD_MS = 120_000;
-const EVERY_MS = 3_600_000;
+const ROUND_MS = 3_600_000;
 /** Whoever prompts meanwhile comes in between. */
-const REST_MS = 50;
+const PAUSE_MS = 50;
 
 const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
@@ -162,13 +162,13 @@ const errorName = (error: unknown): string => (error instanceof Error ? error.na
  * Removes what is older, or more, than the limits allow: a few minutes after `start`, and every hour from then on. A family
  * at work is left for the next time. Without limits it does nothing.
  */
-export const createRetention = ({ clock, log, chance, store, removal, limits, meter }: RetentionNeeds): Retention => {
+export const createRetention = ({ clock, log, chance, store, removal, limits, metrics }: RetentionNeeds): Retention => {
   const ending = new AbortController();
   let cancel = (): void => {};
   const round = async (onRemoved: (sessions: number) => void): Promise<void> => {
-    for (const family of familiesToGo(await store.sessionOutlines(), clock.now(), limits)) {
+    for (const family of expiredFamilies(await store.sessionOutlines(), clock.now(), limits)) {
       if (await removal.remove(family)) onRemoved(family.members.length);
-      await pause(clock, REST_MS, ending.signal);
+      await pause(clock, PAUSE_MS, ending.signal);
     }
   };
   const look = async (): Promise<void> => {
@@ -176,20 +176,20 @@ export const createRetention = ({ clock, log, chance, store, removal, limits, me
     try {
       await round((sessions) => {
         count += sessions;
-        meter.retired(sessions);
+        metrics.sessionsRetired(sessions);
       });
     } catch (error) {
       if (!ending.signal.aborted) log('warn', 'retention-failed', { reason: errorName(error) });
     }
     if (count > 0) log('info', 'sessions-retired', { count });
-    wait(EVERY_MS);
+    wait(ROUND_MS);
   };
   const wait = (ms: number): void => {
     if (!ending.signal.aborted) cancel = clock.after(ms, () => void look());
   };
   return {
     start() {
-      if (limits.ageMs !== undefined || limits.count !== undefined) wait(FIRST_AFTER_MS + chance() * SPREAD_MS);
+      if (limits.ageMs !== undefined || limits.count !== undefined) wait(FIRST_ROUND_MS + chance() * SPREAD_MS);
     },
     stop() {
       cancel();
@@ -207,18 +207,24 @@ export type PruneNeeds = {
   readonly isDryRun: boolean;
 };
 
-export type Pruned = { readonly family: Family; readonly isGone: boolean };
+export type PrunedFamily = { readonly family: SessionFamily; readonly isRemoved: boolean };
 
 /** Lets a server on the same file get its turn. */
 const BATCH_PAUSE_MS = 10;
 
 /** Removes what the limits do not allow, and tells of each family whether it is gone. Those that are not are at work. */
-export async function* pruneSessions({ clock, store, removal, limits, isDryRun }: PruneNeeds): AsyncGenerator<Pruned> {
+export async function* pruneSessions({
+  clock,
+  store,
+  removal,
+  limits,
+  isDryRun,
+}: PruneNeeds): AsyncGenerator<PrunedFamily> {
   const { signal } = new AbortController();
-  for (const family of familiesToGo(await store.sessionOutlines(), clock.now(), limits)) {
-    if (isDryRun) yield { family, isGone: !(await removal.isAtWork(family)) };
+  for (const family of expiredFamilies(await store.sessionOutlines(), clock.now(), limits)) {
+    if (isDryRun) yield { family, isRemoved: !(await removal.isBusy(family)) };
     else {
-      yield { family, isGone: await removal.remove(family) };
+      yield { family, isRemoved: await removal.remove(family) };
       await pause(clock, BATCH_PAUSE_MS, signal);
     }
   }

@@ -1,23 +1,26 @@
 import { Fault } from '../../core/fault.ts';
-import type { Fact } from '../events/publisher.ts';
+import type { Publication } from '../events/publisher.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Message, Revert, Session } from '../protocol/types.ts';
-import type { Change, Store, Told } from '../store/store.ts';
-import type { Runs } from './run-queue.ts';
+import type { MessageWithParts, Store, StoreChange } from '../store/store.ts';
+import type { RunQueue } from './run-queue.ts';
 import type { Sessions } from './sessions.ts';
 
 /** The prompt that a message is or answers. */
-const promptOf = (info: Message): string => (info.role === 'user' ? info.id : info.parentID);
+const promptIDOf = (info: Message): string => (info.role === 'user' ? info.id : info.parentID);
 
 /**
  * The messages that stand before one of them: in the order of the prompts, each with its answers, as a model is told of
  * them. A prompt that waited stands in front of answers that were begun before it, and is not before them.
  */
-export const saidBefore = (messages: readonly Told[], messageID: string): readonly Told[] => {
+export const messagesBefore = (
+  messages: readonly MessageWithParts[],
+  messageID: string,
+): readonly MessageWithParts[] => {
   const places = new Map(messages.map(({ info }, place) => [info.id, place]));
   const end = messages.find(({ info }) => info.id === messageID)?.info;
   if (end === undefined) return messages;
-  const placeOf = (info: Message): number => places.get(promptOf(info)) ?? places.get(info.id) ?? 0;
+  const placeOf = (info: Message): number => places.get(promptIDOf(info)) ?? places.get(info.id) ?? 0;
   const isBefore = (info: Message): boolean =>
     placeOf(info) === placeOf(end)
       ? (places.get(info.id) ?? 0) < (places.get(end.id) ?? 0)
@@ -25,35 +28,41 @@ export const saidBefore = (messages: readonly Told[], messageID: string): readon
   return messages.filter(({ info }) => isBefore(info));
 };
 
-const SAYING = ['text', 'tool'];
+const CONTENT_PARTS = ['text', 'tool'];
 
 /**
  * Where a session is turned back to when somebody points at a message, or at a part of it: a prompt goes as a whole, and of
  * an answer what stands before the part stays, if that says anything. Nothing when there is no such message or part.
  */
-export const revertTo = (messages: readonly Told[], { messageID, partID }: Revert): Revert | undefined => {
+export const resolveRevert = (
+  messages: readonly MessageWithParts[],
+  { messageID, partID }: Revert,
+): Revert | undefined => {
   const told = messages.find(({ info }) => info.id === messageID);
   if (told === undefined) return undefined;
   const place = partID === undefined ? 0 : told.parts.findIndex(({ id }) => id === partID);
   if (place < 0) return undefined;
-  if (partID !== undefined && told.parts.slice(0, place).some(({ type }) => SAYING.includes(type)))
+  if (partID !== undefined && told.parts.slice(0, place).some(({ type }) => CONTENT_PARTS.includes(type)))
     return { messageID, partID };
-  const promptID = promptOf(told.info);
+  const promptID = promptIDOf(told.info);
   return { messageID: messages.some(({ info }) => info.id === promptID) ? promptID : messageID };
 };
 
 /** What goes when a session goes on from where it was turned back to. */
-export type Dropped = {
+export type RevertedContent = {
   readonly messageIDs: readonly string[];
   /** Of the message that is cut, if one is. */
   readonly parts: readonly { readonly messageID: string; readonly id: string }[];
 };
 
 /** What is said from there on. Nothing when the message is gone. */
-export const droppedBy = (messages: readonly Told[], { messageID, partID }: Revert): Dropped => {
+export const findRevertedContent = (
+  messages: readonly MessageWithParts[],
+  { messageID, partID }: Revert,
+): RevertedContent => {
   const cut = messages.find(({ info }) => info.id === messageID);
   if (cut === undefined) return { messageIDs: [], parts: [] };
-  const kept = new Set(saidBefore(messages, messageID));
+  const kept = new Set(messagesBefore(messages, messageID));
   const place = cut.parts.findIndex(({ id }) => id === partID);
   const parts = place < 0 ? [] : cut.parts.slice(place);
   const gone = messages.filter((told) => !kept.has(told) && (partID === undefined || told !== cut));
@@ -63,11 +72,11 @@ export const droppedBy = (messages: readonly Told[], { messageID, partID }: Reve
 export type RevertNeeds = {
   readonly store: Pick<Store, 'messages'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
-  readonly runs: Pick<Runs, 'statuses'>;
+  readonly runs: Pick<RunQueue, 'statuses'>;
 };
 
 /** Refuses what would change what is said in a session while an answer is under way there. */
-export const refuseBusy = async (runs: Pick<Runs, 'statuses'>, sessionID: string): Promise<void> => {
+export const requireIdle = async (runs: Pick<RunQueue, 'statuses'>, sessionID: string): Promise<void> => {
   if (!Object.hasOwn(await runs.statuses(), sessionID)) return;
   throw new Fault({ kind: 'conflict', message: 'The session is busy. Abort it first, or wait until it is idle' });
 };
@@ -81,8 +90,8 @@ export const revertSession = async (
   asked: Revert,
 ): Promise<Session> => {
   await sessions.get(sessionID);
-  await refuseBusy(runs, sessionID);
-  const revert = revertTo(await store.messages(sessionID), asked);
+  await requireIdle(runs, sessionID);
+  const revert = resolveRevert(await store.messages(sessionID), asked);
   if (revert === undefined) throw noSuch(asked.partID === undefined ? 'Message' : 'Part');
   return sessions.update(sessionID, (session) => ({ ...session, revert }));
 };
@@ -93,12 +102,12 @@ export const withoutRevert = ({ revert: _, ...session }: Session): Session => se
 export const unrevertSession = async ({ sessions, runs }: RevertNeeds, sessionID: string): Promise<Session> => {
   const session = await sessions.get(sessionID);
   if (session.revert === undefined) return session;
-  await refuseBusy(runs, sessionID);
+  await requireIdle(runs, sessionID);
   return sessions.update(sessionID, withoutRevert);
 };
 
 /** Messages removed, kept so and told. */
-export const removedFact = (sessionID: string, messageIDs: readonly string[]): Fact =>
+export const messagesRemoval = (sessionID: string, messageIDs: readonly string[]): Publication =>
   messageIDs.length === 0
     ? {}
     : {
@@ -109,12 +118,15 @@ export const removedFact = (sessionID: string, messageIDs: readonly string[]): F
       };
 
 /** What was said from where a session was turned back to, removed. Nothing where it was not, or was meanwhile. */
-export const droppedFact = async (store: Pick<Store, 'messages'>, { id, revert }: Session): Promise<Fact> => {
+export const revertedRemoval = async (
+  store: Pick<Store, 'messages'>,
+  { id, revert }: Session,
+): Promise<Publication> => {
   if (revert === undefined) return {};
-  const { messageIDs, parts } = droppedBy(await store.messages(id), revert);
-  const messages = removedFact(id, messageIDs);
+  const { messageIDs, parts } = findRevertedContent(await store.messages(id), revert);
+  const messages = messagesRemoval(id, messageIDs);
   if (parts.length === 0) return messages;
-  const cut: Change = { kind: 'parts-removed', sessionID: id, partIDs: parts.map((part) => part.id) };
+  const cut: StoreChange = { kind: 'parts-removed', sessionID: id, partIDs: parts.map((part) => part.id) };
   const told = parts.map((part): EventDraft => {
     const properties = { sessionID: id, messageID: part.messageID, partID: part.id };
     return { type: 'message.part.removed', properties };

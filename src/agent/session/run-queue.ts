@@ -1,26 +1,26 @@
-import type { Fact } from '../events/publisher.ts';
-import { statusFact } from '../events/records.ts';
+import type { Publication } from '../events/publisher.ts';
+import { statusPublication } from '../events/records.ts';
 import type { AssistantMessage, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
-import type { Lease, Leases } from '../store/cluster.ts';
-import { LeaseLost } from '../store/errors.ts';
+import type { Leases, SessionLease } from '../store/cluster.ts';
+import { LeaseLostError } from '../store/errors.ts';
 import { RunAborted } from '../turn/errors.ts';
 
 /** A prompt whose turn it is. */
-export type Prompted = {
+export type QueuedPrompt = {
   readonly session: Session;
   readonly user: UserMessage;
-  readonly show: Show;
+  readonly showStatus: ShowStatus;
   /** What is told with the end of the answer, as one: that the session is idle, unless another prompt waits. */
-  readonly atEnd: () => Promise<Fact>;
+  readonly atEnd: () => Promise<Publication>;
   /** The lease under which everything of the answer is kept. */
-  readonly under: string | undefined;
+  readonly leaseID: string | undefined;
 };
 /** What answers a prompt, and tells that the session is busy when it begins. Rejects only when the store fails. */
-export type Answering = (prompt: Prompted, signal: AbortSignal) => Promise<AssistantMessage>;
-export type Show = (status: SessionStatus) => Promise<void>;
+export type AnswerPrompt = (prompt: QueuedPrompt, signal: AbortSignal) => Promise<AssistantMessage>;
+export type ShowStatus = (status: SessionStatus) => Promise<void>;
 
 /** The runs of all sessions: one at a time for each session, in the order in which the prompts came. */
-export type Runs = {
+export type RunQueue = {
   /** Runs a prompt that is stored, when its turn comes. Settles with the answer to this very prompt. */
   readonly run: (session: Session, user: UserMessage) => Promise<AssistantMessage>;
   /** Sessions that are not idle, with what they do, here and at other servers. */
@@ -35,89 +35,89 @@ export type Runs = {
   readonly isClosing: (sessionID: string) => boolean;
   readonly open: (sessionID: string) => void;
   /** Counts what may lead to a run as under way until `work` settles, which is after it has begun one if it does. */
-  readonly takingIn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly whileAccepting: <T>(work: () => Promise<T>) => Promise<T>;
   /** Settles once nothing runs, nothing waits and nothing is being taken in. */
   readonly idle: () => Promise<void>;
   /** The same as `abort` for all sessions; nothing runs any more after it. */
   readonly stop: () => Promise<void>;
 };
 
-export type RunsNeeds = {
-  readonly answer: Answering;
+export type RunQueueNeeds = {
+  readonly answer: AnswerPrompt;
   readonly leases: Leases;
   /** Ends what a server that is gone has left in a session. */
-  readonly tidy: (sessionID: string, under: string | undefined) => Promise<unknown>;
+  readonly recoverSession: (sessionID: string, under: string | undefined) => Promise<unknown>;
   /** Tells the world what a session does. */
-  readonly tell: (session: Session, status: SessionStatus) => Promise<unknown>;
+  readonly publishStatus: (session: Session, status: SessionStatus) => Promise<unknown>;
   /** A run that failed in a way that it should not. */
   readonly onBug: (error: unknown) => void;
 };
 
-type Job = {
+type QueuedRun = {
   readonly session: Session;
   readonly user: UserMessage;
   readonly controller: AbortController;
   readonly done: PromiseWithResolvers<AssistantMessage>;
   /** Settles when nothing of it is left, and the session is told to be idle if it was the last one. */
-  readonly over: PromiseWithResolvers<void>;
+  readonly ended: PromiseWithResolvers<void>;
 };
-type Line = { readonly jobs: Job[]; status: SessionStatus; isIdleTold: boolean };
+type SessionQueue = { readonly runs: QueuedRun[]; status: SessionStatus; isIdlePublished: boolean };
 
-export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Runs => {
-  const lines = new Map<string, Line>();
+export const createRunQueue = ({ answer, leases, recoverSession, publishStatus, onBug }: RunQueueNeeds): RunQueue => {
+  const lines = new Map<string, SessionQueue>();
   const closing = new Set<string>();
   const coming = new Set<Promise<void>>();
   let isStopped = false;
 
-  const answerUnder = (lease: Lease, job: Job, line: Line): Promise<AssistantMessage> => {
+  const answerUnder = (lease: SessionLease, job: QueuedRun, line: SessionQueue): Promise<AssistantMessage> => {
     const { session, user, controller } = job;
     const show = async (status: SessionStatus): Promise<void> => {
       line.status = status;
-      await Promise.all([tell(session, status), lease.show(status)]);
+      await Promise.all([publishStatus(session, status), lease.showStatus(status)]);
     };
-    const atEnd = async (): Promise<Fact> => {
+    const atEnd = async (): Promise<Publication> => {
       const isAwaited = await lease.isAwaited();
-      line.isIdleTold = line.jobs.length === 1 && !isAwaited;
-      return line.isIdleTold ? statusFact(session.id, { type: 'idle' }) : {};
+      line.isIdlePublished = line.runs.length === 1 && !isAwaited;
+      return line.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
     };
-    return answer({ session, user, show, atEnd, under: lease.id }, controller.signal);
+    return answer({ session, user, showStatus: show, atEnd, leaseID: lease.id }, controller.signal);
   };
-  const runOne = async (job: Job, line: Line): Promise<void> => {
+  const runOne = async (job: QueuedRun, line: SessionQueue): Promise<void> => {
     const { session, controller, done } = job;
     line.status = { type: 'busy' };
-    line.isIdleTold = false;
-    let lease: Lease | undefined;
+    line.isIdlePublished = false;
+    let lease: SessionLease | undefined;
     try {
-      lease = await leases.enter(session.id, () => controller.abort(new RunAborted()));
-      if (lease.hasLeftovers) await tidy(session.id, lease.id);
+      lease = await leases.acquire(session.id, () => controller.abort(new RunAborted()));
+      if (lease.hasUnfinishedAnswers) await recoverSession(session.id, lease.id);
       done.resolve(await answerUnder(lease, job, line));
     } catch (error) {
-      line.isIdleTold = false;
+      line.isIdlePublished = false;
       // Whoever has taken over tells the rest.
-      if (error instanceof LeaseLost) line.isIdleTold = true;
+      if (error instanceof LeaseLostError) line.isIdlePublished = true;
       else onBug(error);
       done.reject(error);
     }
     if (lease === undefined) return;
     // Whoever waits elsewhere tells what the session does next.
-    if (!line.isIdleTold) line.isIdleTold = await lease.isAwaited().catch(() => false);
-    await lease.leave().catch(onBug);
+    if (!line.isIdlePublished) line.isIdlePublished = await lease.isAwaited().catch(() => false);
+    await lease.release().catch(onBug);
   };
-  const work = async (line: Line, sessionID: string): Promise<void> => {
-    for (let job = line.jobs[0]; job !== undefined; job = line.jobs[0]) {
+  const work = async (line: SessionQueue, sessionID: string): Promise<void> => {
+    for (let job = line.runs[0]; job !== undefined; job = line.runs[0]) {
       await runOne(job, line);
-      line.jobs.shift();
-      if (line.jobs.length === 0) {
+      line.runs.shift();
+      if (line.runs.length === 0) {
         lines.delete(sessionID);
-        if (!line.isIdleTold) await tell(job.session, { type: 'idle' }).catch(onBug);
+        if (!line.isIdlePublished) await publishStatus(job.session, { type: 'idle' }).catch(onBug);
       }
-      job.over.resolve();
+      job.ended.resolve();
     }
   };
   const abortHere = async (sessionID: string): Promise<void> => {
-    const jobs = [...(lines.get(sessionID)?.jobs ?? [])];
+    const jobs = [...(lines.get(sessionID)?.runs ?? [])];
     for (const { controller } of jobs) controller.abort(new RunAborted());
-    await Promise.all(jobs.map(({ over }) => over.promise));
+    await Promise.all(jobs.map(({ ended }) => ended.promise));
   };
   const abort = async (sessionID: string): Promise<void> => {
     await Promise.all([abortHere(sessionID), leases.abort(sessionID)]);
@@ -127,12 +127,12 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
       const done = Promise.withResolvers<AssistantMessage>();
       // Whoever does not wait for the answer must not end the process when there is none.
       done.promise.catch(() => {});
-      const job: Job = { session, user, controller: new AbortController(), done, over: Promise.withResolvers() };
+      const job: QueuedRun = { session, user, controller: new AbortController(), done, ended: Promise.withResolvers() };
       if (isStopped || closing.has(session.id)) job.controller.abort(new RunAborted());
       const line = lines.get(session.id);
-      if (line !== undefined) line.jobs.push(job);
+      if (line !== undefined) line.runs.push(job);
       else {
-        const fresh: Line = { jobs: [job], status: { type: 'busy' }, isIdleTold: false };
+        const fresh: SessionQueue = { runs: [job], status: { type: 'busy' }, isIdlePublished: false };
         lines.set(session.id, fresh);
         void work(fresh, session.id);
       }
@@ -143,7 +143,7 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
       return { ...elsewhere, ...Object.fromEntries([...lines].map(([id, { status }]) => [id, status])) };
     },
     counts() {
-      const jobs = [...lines.values()].reduce((sum, line) => sum + line.jobs.length, 0);
+      const jobs = [...lines.values()].reduce((sum, line) => sum + line.runs.length, 0);
       return { running: lines.size, waiting: jobs - lines.size };
     },
     abort,
@@ -155,7 +155,7 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
     },
     isClosing: (sessionID) => closing.has(sessionID),
     open: (sessionID) => void closing.delete(sessionID),
-    async takingIn(work) {
+    async whileAccepting(work) {
       const over = Promise.withResolvers<void>();
       coming.add(over.promise);
       try {
@@ -167,8 +167,8 @@ export const createRuns = ({ answer, leases, tidy, tell, onBug }: RunsNeeds): Ru
     },
     async idle() {
       while (lines.size + coming.size > 0) {
-        const jobs = [...lines.values()].flatMap((line) => line.jobs);
-        await Promise.all([...coming, ...jobs.map(({ over }) => over.promise)]);
+        const jobs = [...lines.values()].flatMap((line) => line.runs);
+        await Promise.all([...coming, ...jobs.map(({ ended }) => ended.promise)]);
       }
     },
     async stop() {

@@ -1,13 +1,13 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Fact, Publisher } from '../events/publisher.ts';
+import type { Publication, Publisher } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { PromptIn } from '../protocol/request-schemas.ts';
+import type { PromptBody } from '../protocol/request-schemas.ts';
 import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../protocol/types.ts';
-import { StaleError } from '../store/errors.ts';
+import { StaleSessionError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
-export type SessionGiven = {
+export type NewSession = {
   readonly directory: string;
   readonly parentID?: string | undefined;
   readonly title?: string | undefined;
@@ -26,7 +26,7 @@ export type SessionsNeeds = {
 
 /** Sessions as they are made, found, changed and removed. */
 export type Sessions = {
-  readonly create: (given: SessionGiven) => Promise<Session>;
+  readonly create: (given: NewSession) => Promise<Session>;
   /** The session of an id; a `not-found` fault when there is none. */
   readonly get: (id: string) => Promise<Session>;
   /**
@@ -36,7 +36,7 @@ export type Sessions = {
   readonly update: (
     id: string,
     change: (session: Session) => Session | Promise<Session>,
-    within?: (changed: Fact) => Fact,
+    within?: (changed: Publication) => Publication,
   ) => Promise<Session>;
   readonly remove: (id: string) => Promise<void>;
 };
@@ -75,13 +75,13 @@ const NOUNS = [
 ];
 
 /** A short name for people, from the random end of an id. */
-export const slugOf = (id: string): string => {
+export const createSlug = (id: string): string => {
   const [first = 0, second = 0] = [...id.slice(-2)].map((char) => char.charCodeAt(0));
   return `${ADJECTIVES[first % ADJECTIVES.length]}-${NOUNS[second % NOUNS.length]}`;
 };
 
 /** There is no such session, or none any more. */
-export const noSession = (): Fault => new Fault({ kind: 'not-found', hint: 'Session not found' });
+export const sessionNotFound = (): Fault => new Fault({ kind: 'not-found', hint: 'Session not found' });
 
 /** Servers that change one session at the same time take turns soon. */
 const TRIES = 20;
@@ -89,7 +89,7 @@ const TRIES = 20;
 export const createSessions = ({ store, publisher, ids, clock, version }: SessionsNeeds): Sessions => {
   const get = async (id: string): Promise<Session> => {
     const session = await store.session(id);
-    if (session === undefined) throw noSession();
+    if (session === undefined) throw sessionNotFound();
     return session;
   };
   const changing = new Map<string, Promise<unknown>>();
@@ -113,7 +113,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
       const kind = parentID === undefined ? 'New' : 'Child';
       const session: Session = {
         id,
-        slug: slugOf(id),
+        slug: createSlug(id),
         version,
         projectID: 'global',
         directory,
@@ -123,7 +123,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
         time: { created: now, updated: now },
         ...(parentID === undefined ? {} : { parentID }),
         ...(agent === undefined ? {} : { agent }),
-        ...(model === undefined ? {} : { model: sessionModel(model) }),
+        ...(model === undefined ? {} : { model: toSessionModel(model) }),
         ...(metadata === undefined ? {} : { metadata }),
         ...(permission === undefined ? {} : { permission }),
       };
@@ -139,7 +139,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
           const before = await get(id);
           const changed = await change(before);
           const session = { ...changed, time: { ...changed.time, updated: clock.now() } };
-          const fact: Fact = {
+          const fact: Publication = {
             changes: [{ kind: 'session', session, before }],
             drafts: [{ type: 'session.updated', properties: { sessionID: id, info: session } }],
           };
@@ -148,7 +148,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
             return session;
           } catch (error) {
             // Another server was faster: what it did stays.
-            if (!(error instanceof StaleError) || tries === TRIES) throw error;
+            if (!(error instanceof StaleSessionError) || tries === TRIES) throw error;
           }
         }
       }),
@@ -164,7 +164,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
 };
 
 /** A model in the words of the session record, which calls the key `id`. */
-export const sessionModel = ({ providerID, modelID, variant }: ModelRef): NonNullable<Session['model']> => ({
+export const toSessionModel = ({ providerID, modelID, variant }: ModelRef): NonNullable<Session['model']> => ({
   providerID,
   id: modelID,
   ...(variant === undefined ? {} : { variant }),
@@ -173,13 +173,17 @@ export const sessionModel = ({ providerID, modelID, variant }: ModelRef): NonNul
 /** Each step of a turn reads all that was said: what a session holds has to fit into memory several times. */
 const LIMIT_BYTES = 128 * 1024 * 1024;
 
-const charsOf = ({ parts, system = '' }: PromptIn): number =>
+const countChars = ({ parts, system = '' }: PromptBody): number =>
   parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text : part.url).length, system.length);
 
 /** Refuses a prompt for which the session has no room left. Answers are not held to it: they are short beside it. */
-export const refuseFull = async (store: Pick<Store, 'outline'>, sessionID: string, prompt: PromptIn): Promise<void> => {
-  const held = (await store.outline(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
-  if (held + charsOf(prompt) <= LIMIT_BYTES) return;
+export const requireCapacity = async (
+  store: Pick<Store, 'messageOutlines'>,
+  sessionID: string,
+  prompt: PromptBody,
+): Promise<void> => {
+  const held = (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
+  if (held + countChars(prompt) <= LIMIT_BYTES) return;
   const message = `The session holds ${held} bytes, and no more than ${LIMIT_BYTES} may be in one. Begin a new session`;
   throw new Fault({ kind: 'body-too-large', limitBytes: LIMIT_BYTES, message });
 };

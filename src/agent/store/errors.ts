@@ -1,5 +1,5 @@
 /** Why a store kept nothing of a commit: a session in it was changed, or removed, since it was read. Read again, it can be tried again. */
-export class StaleError extends Error {
+export class StaleSessionError extends Error {
   override readonly name = 'StaleError';
 
   constructor() {
@@ -29,7 +29,7 @@ export class OrphanError extends Error {
 }
 
 /** The store cannot be reached at the moment. What was asked of it may be asked again. */
-export class StoreUnavailable extends Error {
+export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailable';
 
   constructor() {
@@ -38,7 +38,7 @@ export class StoreUnavailable extends Error {
 }
 
 /** Why a store kept nothing of a commit: it was made under a lease that is not held any more, and somebody else has the session. */
-export class LeaseLost extends Error {
+export class LeaseLostError extends Error {
   override readonly name = 'LeaseLost';
 
   constructor() {

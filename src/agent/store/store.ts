@@ -2,7 +2,7 @@ import type { AgentEvent, EventDraft } from '../protocol/events.ts';
 import type { Message, Part, Session } from '../protocol/types.ts';
 
 /** Something to be kept from now on, or to be forgotten. What has an id replaces what had it before. */
-export type Change =
+export type StoreChange =
   /** `before`: only if the session is still that one. If not, the commit fails with a `StaleError`. */
   | { readonly kind: 'session'; readonly session: Session; readonly before?: Session }
   /**
@@ -25,10 +25,10 @@ export type Change =
   | { readonly kind: 'output'; readonly sessionID: string; readonly partID: string; readonly text: string };
 
 /** A message with its parts in order. */
-export type Told = { readonly info: Message; readonly parts: readonly Part[] };
+export type MessageWithParts = { readonly info: Message; readonly parts: readonly Part[] };
 
 /** Events of one directory, or of all. */
-export type EventsAsked = {
+export type EventQuery = {
   /** Only those after this one. Events that were pruned are gone. */
   readonly afterID: string;
   readonly directory?: string;
@@ -47,9 +47,9 @@ export type EventSpan = {
   readonly newest: string;
 };
 
-export type PlacedEvent = { readonly directory: string; readonly event: AgentEvent };
+export type DirectoryEvent = { readonly directory: string; readonly event: AgentEvent };
 
-export type SessionsAsked = {
+export type SessionQuery = {
   readonly directory?: string;
   readonly parentID?: string;
   /** Sessions without a parent only. */
@@ -69,7 +69,7 @@ export type SessionOutline = {
   readonly updatedMs: number;
 };
 
-export type MessagesAsked = {
+export type MessageQuery = {
   /** The newest so many. */
   readonly limit?: number;
   /** Only messages older than the one with this id. */
@@ -77,7 +77,7 @@ export type MessagesAsked = {
 };
 
 /** What a message takes, with its parts: about the bytes that it is kept in. */
-export type Sized = { readonly id: string; readonly bytes: number };
+export type MessageOutline = { readonly id: string; readonly bytes: number };
 
 /**
  * What survives the process. Every method rejects when the store cannot be reached, and none leaves half of a commit
@@ -89,23 +89,23 @@ export type Store = {
    * `under` is a lease (`agent/peers`): where servers share the store, a `LeaseLost` says that it is not held any more.
    */
   readonly commit: (
-    changes: readonly Change[],
+    changes: readonly StoreChange[],
     events: readonly { readonly directory: string; readonly draft: EventDraft }[],
     under?: string,
-  ) => Promise<readonly PlacedEvent[]>;
+  ) => Promise<readonly DirectoryEvent[]>;
   readonly session: (id: string) => Promise<Session | undefined>;
-  readonly sessions: (asked: SessionsAsked) => Promise<readonly Session[]>;
+  readonly sessions: (asked: SessionQuery) => Promise<readonly Session[]>;
   /** All sessions, in the same order: none of them is read. */
   readonly sessionOutlines: () => Promise<readonly SessionOutline[]>;
   /** Of a very large session each message is as it was at some moment of the reading, and those that came in meanwhile are left out. */
-  readonly messages: (sessionID: string, asked?: MessagesAsked) => Promise<readonly Told[]>;
+  readonly messages: (sessionID: string, asked?: MessageQuery) => Promise<readonly MessageWithParts[]>;
   /** Messages by their ids alone, in the same order: none of them is read. */
-  readonly outline: (sessionID: string, asked?: MessagesAsked) => Promise<readonly Sized[]>;
-  readonly message: (sessionID: string, messageID: string) => Promise<Told | undefined>;
+  readonly messageOutlines: (sessionID: string, asked?: MessageQuery) => Promise<readonly MessageOutline[]>;
+  readonly message: (sessionID: string, messageID: string) => Promise<MessageWithParts | undefined>;
   readonly output: (sessionID: string, partID: string) => Promise<string | undefined>;
   /** Answers of all sessions that were begun and not completed: what a killed process leaves behind. */
-  readonly unfinished: () => Promise<readonly Told[]>;
-  readonly events: (asked: EventsAsked) => Promise<readonly PlacedEvent[]>;
+  readonly unfinished: () => Promise<readonly MessageWithParts[]>;
+  readonly events: (asked: EventQuery) => Promise<readonly DirectoryEvent[]>;
   readonly eventSpan: () => Promise<EventSpan>;
   /** Forgets events that are older than this many newest ones, and sessions whose making was given up. */
   readonly pruneEvents: (keep: number) => Promise<void>;

@@ -1,16 +1,20 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Fact } from '../events/publisher.ts';
+import type { Publication } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { actionForAll } from '../protocol/permission-rules.ts';
 import type { PermissionReply, PermissionRequest, Rule } from '../protocol/types.ts';
-import type { AskBoard, AskOutcome } from '../store/cluster.ts';
+import type { PermissionBoard, PermissionOutcome } from '../store/cluster.ts';
 
 export type NewPermissionRequest = Omit<PermissionRequest, 'id'>;
 
 /** Questions to people that are open, and what was allowed for good. Nothing of it survives the process: a run does not either. */
 export type Approvals = {
   /** Asks, and waits for the answer. Rejects with the signal's reason when it aborts; the question is gone then. */
-  readonly request: (directory: string, question: NewPermissionRequest, signal: AbortSignal) => Promise<AskOutcome>;
+  readonly request: (
+    directory: string,
+    question: NewPermissionRequest,
+    signal: AbortSignal,
+  ) => Promise<PermissionOutcome>;
   readonly open: () => Promise<readonly PermissionRequest[]>;
   /**
    * False when there is no such question, or no longer. `always` also answers the other questions that it covers, of every
@@ -24,11 +28,11 @@ export type Approvals = {
 };
 
 export type ApprovalNeeds = {
-  readonly board: AskBoard;
+  readonly board: PermissionBoard;
   readonly ids: Ids;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  readonly publish: (directory: string, fact: Fact) => Promise<unknown>;
+  readonly publish: (directory: string, fact: Publication) => Promise<unknown>;
 };
 
 const NOTHING_ALLOWED: readonly Rule[] = [];
@@ -36,12 +40,15 @@ const NOTHING_ALLOWED: readonly Rule[] = [];
 export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: ApprovalNeeds): Approvals => {
   let count = 0;
   /** Gives one answer to every open question that it fits. */
-  const answerAll = async (fits: (request: PermissionRequest) => boolean, outcome: AskOutcome): Promise<void> => {
+  const answerAll = async (
+    fits: (request: PermissionRequest) => boolean,
+    outcome: PermissionOutcome,
+  ): Promise<void> => {
     const others = (await board.open()).filter(fits);
     await Promise.all(others.map(({ id: requestID }) => board.answer({ requestID, outcome, allows: NOTHING_ALLOWED })));
   };
   const answerCovered = async ({ permission }: PermissionRequest): Promise<void> => {
-    const allowed = await board.allowed();
+    const allowed = await board.allowedRules();
     const isCovered = (other: PermissionRequest): boolean =>
       other.permission === permission && actionForAll(allowed, permission, other.patterns) === 'allow';
     await answerAll(isCovered, { reply: 'always' });
@@ -51,11 +58,11 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
       signal.throwIfAborted();
       const request: PermissionRequest = { ...question, id: ids('permission') };
       const { id: requestID, sessionID } = request;
-      const answered = Promise.withResolvers<AskOutcome>();
+      const answered = Promise.withResolvers<PermissionOutcome>();
       // Nobody listens yet while the question is being told.
       answered.promise.catch(() => {});
       let isAnswered = false;
-      const hear = (outcome: AskOutcome): void => {
+      const hear = (outcome: PermissionOutcome): void => {
         isAnswered = true;
         answered.resolve(outcome);
       };
@@ -69,7 +76,7 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
       count += 1;
       try {
         // Open before it is told: an answer may come at once.
-        await board.put(request, hear);
+        await board.add(request, hear);
         await publish(directory, { drafts: [{ type: 'permission.asked', properties: request }] });
         const outcome = await answered.promise;
         await tell(outcome.reply === 'expired' ? 'reject' : outcome.reply);
@@ -100,7 +107,7 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
         await answerAll((other) => other.sessionID === sessionID, { reply: 'reject' });
       return true;
     },
-    allowed: board.allowed,
+    allowed: board.allowedRules,
     count: () => count,
   };
 };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
-import { type Fact, joined } from '../events/publisher.ts';
-import { partFact } from '../events/records.ts';
-import type { Meter, ToolFacts } from '../metrics.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import { partPublication } from '../events/records.ts';
+import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
 import { NESTING_LIMIT } from '../protocol/request-schemas.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
 import type { LoopGuard } from './loop-guard.ts';
@@ -26,8 +26,8 @@ export type CallNeeds = PermissionCheckNeeds & {
   readonly agent: string;
   readonly guard: LoopGuard;
   readonly outputLimits: OutputLimits;
-  readonly publish: (fact: Fact) => Promise<unknown>;
-  readonly meter: Pick<Meter, 'toolCall'>;
+  readonly publish: (fact: Publication) => Promise<unknown>;
+  readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
   /** Hears of a tool that failed in a way it should not. The model is told, and may go on. */
   readonly onBug: (error: unknown) => void;
 };
@@ -65,7 +65,7 @@ export const createCallRunner = (needs: CallNeeds) => {
   const { clock, agent, tools, guard, outputLimits, publish } = needs;
   const refusalOf = createPermissionCheck(needs);
 
-  const endOf = (part: ToolPart, start: number, outcome: ToolOutcome): Fact => {
+  const endOf = (part: ToolPart, start: number, outcome: ToolOutcome): Publication => {
     const { input } = part.state;
     const { shown, isCut } = limitOutput(outcome.output, outputLimits);
     const time = { start, end: clock.now() };
@@ -73,22 +73,25 @@ export const createCallRunner = (needs: CallNeeds) => {
     const state: ToolState = outcome.isError
       ? { status: 'error', input, error: shown, metadata, time }
       : { status: 'completed', input, output: shown, title, metadata: { ...metadata, truncated: isCut }, time };
-    const fact = partFact({ ...part, state }, clock.now());
+    const fact = partPublication({ ...part, state }, clock.now());
     const { sessionID, id: partID } = part;
     const kept = isCut ? [{ kind: 'output' as const, sessionID, partID, text: outcome.output }] : [];
     return { ...fact, changes: [...(fact.changes ?? []), ...kept] };
   };
   const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>
     publish(endOf(part, start, outcome));
-  const count = ({ part }: RequestedCall, outcome: ToolFacts['outcome']): void => {
+  const count = ({ part }: RequestedCall, outcome: ToolCallRecord['outcome']): void => {
     const tool = tools.find(({ name }) => name === part.tool);
-    needs.meter.toolCall({ server: tool?.origin?.server ?? (tool === undefined ? 'none' : 'gatehouse'), outcome });
+    needs.metrics.toolCallEnded({
+      server: tool?.origin?.server ?? (tool === undefined ? 'none' : 'gatehouse'),
+      outcome,
+    });
   };
   /** None of them is made, and all are told so together. */
   const refuse = async (calls: readonly RequestedCall[], why: string): Promise<void> => {
     if (calls.length === 0) return;
     for (const one of calls) count(one, 'refused');
-    const told = joined(...calls.map(({ part }) => endOf(part, clock.now(), errorOutcome(why))));
+    const told = joinPublications(...calls.map(({ part }) => endOf(part, clock.now(), errorOutcome(why))));
     // Nobody else ends them: once more, should the store have failed.
     await publish(told).catch(() => publish(told));
   };
@@ -122,7 +125,7 @@ export const createCallRunner = (needs: CallNeeds) => {
     const refusal = await refusalOf(part, tool, signal);
     if (refusal !== undefined) return { part, start, ...refusal, isRefused: true };
     const running: ToolState = { status: 'running', input, title: tool.name, time: { start } };
-    await publish(partFact({ ...part, state: running }, clock.now()));
+    await publish(partPublication({ ...part, state: running }, clock.now()));
     return { part, start, outcome: await outcomeOf(part, tool, signal), end: 'done' };
   };
   const call = async (asked: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {

@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/json.ts';
 import { collectRules, decideAction, type RuleScope } from '../protocol/permission-rules.ts';
 import type { Action, Session, ToolPart } from '../protocol/types.ts';
-import type { Store, Told } from '../store/store.ts';
+import type { MessageWithParts, Store } from '../store/store.ts';
 import type { Approvals } from './approvals.ts';
 import type { TaskTracker } from './task.ts';
 import type { AgentTool, ToolOutcome } from './tool.ts';
@@ -46,7 +46,7 @@ const findPreviewTool = ({ origin }: AgentTool, tools: readonly AgentTool[]): Ag
     ? undefined
     : tools.find((other) => other.origin?.server === origin.server && other.origin.tool === PREVIEW_TOOL);
 
-const findPreviews = (messages: readonly Told[], tool: string, token: string): readonly Preview[] =>
+const findPreviews = (messages: readonly MessageWithParts[], tool: string, token: string): readonly Preview[] =>
   messages
     .flatMap(({ parts }) => parts)
     .flatMap((part) =>
@@ -68,7 +68,7 @@ export type PreviewNeeds = {
   readonly tools: readonly AgentTool[];
   readonly input: Readonly<Record<string, unknown>>;
   /** What was said in the session. Read only where there may be something in it. */
-  readonly said: () => Promise<readonly Told[]>;
+  readonly said: () => Promise<readonly MessageWithParts[]>;
 };
 
 /**
@@ -88,7 +88,7 @@ export type PermissionCheckNeeds = {
   /** What the rules say at this moment: they may change while a turn runs. */
   readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
   readonly approvals: Approvals;
-  readonly said: () => Promise<readonly Told[]>;
+  readonly said: () => Promise<readonly MessageWithParts[]>;
 };
 
 /** Why a call was not made, in words for the model, and whether a person said no to more than this call. */

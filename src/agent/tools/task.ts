@@ -3,10 +3,10 @@ import { Fault } from '../../core/fault.ts';
 import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
 import { actionFor, appliesToTool } from '../protocol/permission-rules.ts';
-import type { PromptIn } from '../protocol/request-schemas.ts';
+import type { PromptBody } from '../protocol/request-schemas.ts';
 import type { Message, Rule, Session, UserMessage } from '../protocol/types.ts';
-import type { Accepted } from '../session/prompt.ts';
-import type { Runs } from '../session/run-queue.ts';
+import type { AcceptedPrompt } from '../session/prompt.ts';
+import type { RunQueue } from '../session/run-queue.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { AgentTool, CallContext, ToolOutcome } from './tool.ts';
@@ -84,8 +84,8 @@ export type TaskNeeds = {
   readonly sessions: Sessions;
   readonly store: Store;
   readonly catalog: AgentCatalog;
-  readonly accept: (sessionID: string, prompt: PromptIn) => Promise<Accepted>;
-  readonly runs: () => Runs;
+  readonly accept: (sessionID: string, prompt: PromptBody) => Promise<AcceptedPrompt>;
+  readonly runs: () => RunQueue;
   readonly taskTracker: TaskTracker;
 };
 

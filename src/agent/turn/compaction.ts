@@ -1,8 +1,14 @@
 import type { Clock } from '../../core/clock.ts';
 import { type AgentCatalog, requireModel } from '../agents/catalog.ts';
 import type { Responder } from '../agents/types.ts';
-import { type Fact, joined } from '../events/publisher.ts';
-import { type Answered, messageFact, openedMessage, partFact, statusFact } from '../events/records.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import {
+  type Answered,
+  createStepMessage,
+  messagePublication,
+  partPublication,
+  statusPublication,
+} from '../events/records.ts';
 import { contextTokensOf, costOf } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
 import { type ChatModel, ModelError, type ModelMessage } from '../model/types.ts';
@@ -10,9 +16,9 @@ import type { Ids } from '../protocol/ids.ts';
 import type { AssistantMessage, CompactionPart, ModelRef, Session, UserMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import { agentFor } from '../session/prompt.ts';
-import { droppedFact, withoutRevert } from '../session/revert.ts';
-import { noSession, type Sessions } from '../session/sessions.ts';
-import type { Store, Told } from '../store/store.ts';
+import { revertedRemoval, withoutRevert } from '../session/revert.ts';
+import { type Sessions, sessionNotFound } from '../session/sessions.ts';
+import type { MessageWithParts, Store } from '../store/store.ts';
 import { isExpectedEnd, toMessageError } from './errors.ts';
 import { toModelHistory, truncateMessages } from './history.ts';
 import { callModel, type ModelCallNeeds, type ModelCallResult } from './model-call.ts';
@@ -26,10 +32,10 @@ const INSTRUCTION =
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
 export type SummariseNeeds = ModelCallNeeds &
-  Pick<TurnContext, 'addUsage'> & { readonly ids: Ids; readonly said: readonly Told[] };
+  Pick<TurnContext, 'addUsage'> & { readonly ids: Ids; readonly said: readonly MessageWithParts[] };
 
 /** Whether the last answer has left too little of the context for another one. */
-export const isContextFull = (messages: readonly Told[], usableTokens: number | undefined): boolean => {
+export const isContextFull = (messages: readonly MessageWithParts[], usableTokens: number | undefined): boolean => {
   if (usableTokens === undefined) return false;
   const last = messages.findLast(
     ({ info }) => info.role === 'assistant' && info.finish !== undefined && info.finish !== 'error',
@@ -70,8 +76,8 @@ const requestText = async (
 };
 
 /** How the message that holds a summary is closed: `more` is told with it, and `error` says why there is none. */
-export type SummaryEnd = { readonly message: AssistantMessage; readonly more: Fact; readonly error?: unknown };
-export type CloseSummary = (end: SummaryEnd) => Promise<Fact>;
+export type SummaryEnd = { readonly message: AssistantMessage; readonly more: Publication; readonly error?: unknown };
+export type CloseSummary = (end: SummaryEnd) => Promise<Publication>;
 
 /** Answers a request for a summary with one. Rejects when no model can be had for it; the message is closed all the same. */
 export const writeSummary = async (
@@ -91,9 +97,9 @@ export const writeSummary = async (
   // Prompts that wait stand behind the request.
   const [last] = [request.id, ...needs.said.map(({ info }) => info.id)].toSorted().toReversed();
   const id = ids('message', last);
-  const opened = openedMessage({ ...asked, user: request }, { id, now: clock.now() });
+  const opened = createStepMessage({ ...asked, user: request }, { id, now: clock.now() });
   const parts = createResponseParts({ ids, clock, sessionID, messageID: opened.id });
-  await publish(messageFact(opened));
+  await publish(messagePublication(opened));
   const completed = () => ({ ...opened.time, completed: clock.now() });
   /** The message with what was spent on it, also when the summary then turns out to be unusable. */
   let spent = opened;
@@ -101,20 +107,20 @@ export const writeSummary = async (
     const { finish, tokens, unpublished } = await requestText({ ...needs, model }, { asked, parts }, signal);
     const cost = costOf(tokens, responder.model.prices);
     spent = { ...opened, cost, tokens };
-    const stored: Fact = { changes: [{ kind: 'message', message: spent }] };
-    await needs.addUsage({ tokens, cost }, (changed) => joined(unpublished, changed, stored));
+    const stored: Publication = { changes: [{ kind: 'message', message: spent }] };
+    await needs.addUsage({ tokens, cost }, (changed) => joinPublications(unpublished, changed, stored));
     // An empty one would put nothing in the place of everything.
     if (parts.text().trim() === '') throw new ModelError('cut-off', 'The summary was empty');
     await publish(parts.end('A summary makes no calls', false));
     const message = { ...spent, time: completed(), finish, summary: true };
-    const more: Fact = { drafts: [{ type: 'session.compacted', properties: { sessionID } }] };
+    const more: Publication = { drafts: [{ type: 'session.compacted', properties: { sessionID } }] };
     await publish(await close({ message, more }));
   } catch (error) {
     // Without the mark of a summary it stands for nothing.
     const message = { ...spent, time: completed(), finish: 'error' as const };
     const end = await close({ message, more: {}, error });
     // The message must not stay open because what was said in it cannot be kept.
-    await publish(joined(parts.end('The summary failed', true), end)).catch(() => publish(end));
+    await publish(joinPublications(parts.end('The summary failed', true), end)).catch(() => publish(end));
     throw error;
   }
 };
@@ -135,14 +141,14 @@ export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: 
     model: user.model,
   };
   const placed = { id: ids('part'), sessionID: session.id, messageID: request.id };
-  await publish(messageFact(request));
-  await publish(partFact({ ...placed, type: 'compaction', auto: true }, clock.now()));
-  const close: CloseSummary = async ({ message, more }) => joined(messageFact(message), more);
+  await publish(messagePublication(request));
+  await publish(partPublication({ ...placed, type: 'compaction', auto: true }, clock.now()));
+  const close: CloseSummary = async ({ message, more }) => joinPublications(messagePublication(message), more);
   await writeSummary(needs, { asked, request, close }, signal);
 };
 
 export type SummaryRequestNeeds = {
-  readonly store: Pick<Store, 'messages' | 'outline'>;
+  readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
   readonly catalog: AgentCatalog;
   readonly ids: Ids;
@@ -152,7 +158,7 @@ export type SummaryRequestNeeds = {
 };
 
 /** Whether a message asks for a summary rather than for an answer. */
-export const isSummaryRequest = ({ parts }: Pick<Told, 'parts'>): boolean =>
+export const isSummaryRequest = ({ parts }: Pick<MessageWithParts, 'parts'>): boolean =>
   parts.some((part) => part.type === 'compaction' && !part.auto);
 
 /**
@@ -167,19 +173,19 @@ export const requestSummary = async (
   const before = await sessions.get(sessionID);
   const model = requireModel(catalog, asked);
   const agent = agentFor(catalog, before, undefined).name;
-  if ((await store.outline(sessionID, { limit: 1 })).length === 0) return undefined;
+  if ((await store.messageOutlines(sessionID, { limit: 1 })).length === 0) return undefined;
   const now = clock.now();
   const id = await createMessageIDs({ store, ids })(sessionID);
   const user: UserMessage = { id, sessionID, role: 'user', time: { created: now }, agent, model };
   const part: CompactionPart = { id: ids('part'), sessionID, messageID: id, type: 'compaction', auto: false };
-  let dropped: Fact = {};
+  let dropped: Publication = {};
   const goOn = async (session: Session): Promise<Session> => {
-    dropped = await droppedFact(store, session);
-    if (isClosing(sessionID)) throw noSession();
+    dropped = await revertedRemoval(store, session);
+    if (isClosing(sessionID)) throw sessionNotFound();
     return withoutRevert(session);
   };
-  const request = joined(messageFact(user), partFact(part, now));
-  const session = await sessions.update(sessionID, goOn, (changed) => joined(changed, dropped, request));
+  const request = joinPublications(messagePublication(user), partPublication(part, now));
+  const session = await sessions.update(sessionID, goOn, (changed) => joinPublications(changed, dropped, request));
   return { session, user };
 };
 
@@ -199,11 +205,11 @@ export const runSummary = async (
   const close: CloseSummary = async ({ message, more, error: failure }) => {
     const error = failure === undefined ? undefined : toMessageError(failure, message.providerID);
     closed = error === undefined ? message : { ...message, error };
-    const told: Fact =
+    const told: Publication =
       error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
-    return joined(messageFact(closed), more, told, await needs.atEnd());
+    return joinPublications(messagePublication(closed), more, told, await needs.atEnd());
   };
-  await publish(statusFact(sessionID, { type: 'busy' }));
+  await publish(statusPublication(sessionID, { type: 'busy' }));
   try {
     await writeSummary({ ...needs, said: await store.messages(sessionID) }, { asked, request, close }, signal);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { ModelError } from '../model/types.ts';
 import type { MessageError } from '../protocol/types.ts';
-import { LeaseLost } from '../store/errors.ts';
+import { LeaseLostError } from '../store/errors.ts';
 
 /** Ends a run on somebody's wish. */
 export class RunAborted extends Error {
@@ -35,7 +35,7 @@ export const toMessageError = (error: unknown, providerID: string): MessageError
   if (error instanceof TurnTimeout) return serverEndedTurn(error.message);
   if (
     error instanceof RunAborted ||
-    error instanceof LeaseLost ||
+    error instanceof LeaseLostError ||
     (error instanceof Fault && error.detail.kind === 'client-left')
   ) {
     return { name: 'MessageAbortedError', data: { message: 'Aborted' } };
@@ -47,7 +47,7 @@ export const toMessageError = (error: unknown, providerID: string): MessageError
 export const isExpectedEnd = (error: unknown): boolean =>
   error instanceof ModelError ||
   error instanceof RunAborted ||
-  error instanceof LeaseLost ||
+  error instanceof LeaseLostError ||
   error instanceof TurnTimeout;
 
 /** A turn that the server itself ended, and why. */

@@ -1,6 +1,6 @@
 import type { ModelMessage } from '../model/types.ts';
 import { isWithdrawn, type Part, type ToolPart } from '../protocol/types.ts';
-import type { Told } from '../store/store.ts';
+import type { MessageWithParts } from '../store/store.ts';
 
 type UserContent = Extract<ModelMessage, { readonly role: 'user' }>['content'];
 
@@ -19,7 +19,7 @@ const toToolResult = ({ callID, tool, state }: ToolPart) => {
   return { ...told, output: state.status === 'error' ? state.error : 'The call was interrupted', isError: true };
 };
 
-const toModelMessages = ({ info, parts }: Told): readonly ModelMessage[] => {
+const toModelMessages = ({ info, parts }: MessageWithParts): readonly ModelMessage[] => {
   if (info.role === 'user') {
     const content = toUserContent(parts);
     return content.length === 0 ? [] : [{ role: 'user', content }];
@@ -39,11 +39,11 @@ const joinTexts = (parts: readonly Part[]): string =>
     .filter((text) => text !== '')
     .join('\n');
 
-const isSummary = ({ info }: Told): boolean => info.role === 'assistant' && info.summary === true;
-const isCompaction = ({ parts }: Told): boolean => parts.some(({ type }) => type === 'compaction');
+const isSummary = ({ info }: MessageWithParts): boolean => info.role === 'assistant' && info.summary === true;
+const isCompaction = ({ parts }: MessageWithParts): boolean => parts.some(({ type }) => type === 'compaction');
 
 /** A message, and where it stands among those of its session. */
-type PositionedMessage = { readonly stored: Told; readonly position: number };
+type PositionedMessage = { readonly stored: MessageWithParts; readonly position: number };
 
 /**
  * Every message up to the one that is being answered, each followed by its answers, and that one at the end: those that wait
@@ -95,7 +95,7 @@ const summarizedBy = (messages: readonly PositionedMessage[], summary: Positione
  * thoughts; where there is a summary, what came after it, and the message itself. The messages stand in their order: ids
  * may be of several clocks and are not compared.
  */
-export const toModelHistory = (messages: readonly Told[], askedID: string): readonly ModelMessage[] => {
+export const toModelHistory = (messages: readonly MessageWithParts[], askedID: string): readonly ModelMessage[] => {
   const standing = messages.map((told, place): PositionedMessage => ({ stored: told, position: place }));
   const said = orderByPrompt(standing, askedID);
   const summary = standing.findLast(({ stored: told }) => isSummary(told));

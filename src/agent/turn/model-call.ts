@@ -1,7 +1,7 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Fact } from '../events/publisher.ts';
-import { type Meter, meteredCall } from '../metrics.ts';
+import type { Publication } from '../events/publisher.ts';
+import { type AgentMetrics, countModelCall } from '../metrics.ts';
 import { type ChatModel, ModelError, type ModelRequest } from '../model/types.ts';
 import type { Finish, MessageTokens, SessionStatus } from '../protocol/types.ts';
 import type { ResponseParts } from './response-parts.ts';
@@ -115,8 +115,8 @@ export type ModelCallNeeds = {
   readonly model: ChatModel;
   /** From 0 to 1, for spreading retries. */
   readonly chance: () => number;
-  readonly meter: Pick<Meter, 'modelCall'>;
-  readonly publish: (fact: Fact) => Promise<unknown>;
+  readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
+  readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
 };
 
@@ -124,7 +124,7 @@ export type ModelCallResult = {
   readonly finish: Finish;
   readonly tokens: MessageTokens;
   /** The last of what was said. Whoever asked tells it, together with what comes of it. */
-  readonly unpublished: Fact;
+  readonly unpublished: Publication;
 };
 
 /** Fast enough to read along, and few enough for a disk. */
@@ -135,7 +135,7 @@ const READ_AHEAD = 2000;
 
 /** Asks the model for one step, again where that may help, and tells what it says while it says it. */
 export const callModel = async (
-  { clock, model, chance, meter, publish, show }: ModelCallNeeds,
+  { clock, model, chance, metrics, publish, show }: ModelCallNeeds,
   { request, parts }: { readonly request: ModelRequest; readonly parts: ResponseParts },
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
@@ -154,7 +154,7 @@ export const callModel = async (
   for (let attempt = 1; ; attempt++) {
     try {
       signal.throwIfAborted();
-      return await meteredCall({ clock, meter }, request, { signal, ask: once });
+      return await countModelCall({ clock, metrics: metrics }, request, { signal, ask: once });
     } catch (error) {
       signal.throwIfAborted();
       const delayMs = error instanceof ModelError ? retryDelayMs(error, attempt, chance()) : undefined;

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
 import type { ResolvedModel, Responder, Summariser } from '../agents/types.ts';
 import type { Publisher } from '../events/publisher.ts';
-import type { Meter } from '../metrics.ts';
+import type { AgentMetrics } from '../metrics.ts';
 import { countAttempts } from '../model/attempts.ts';
 import { addTokens } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
@@ -11,7 +11,7 @@ import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { collectRules, isToolHidden, type RuleScope } from '../protocol/permission-rules.ts';
 import type { AssistantMessage, Rule, Session, UserMessage } from '../protocol/types.ts';
-import type { Answering, Prompted } from '../session/run-queue.ts';
+import type { AnswerPrompt, QueuedPrompt } from '../session/run-queue.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
@@ -69,7 +69,7 @@ export type AnswerNeeds = {
   /** How long a turn may take as a whole. */
   readonly turnTimeoutMs: number;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
-  readonly meter: Meter;
+  readonly metrics: AgentMetrics;
   /** A title that could not be made, or another thing that nobody waits for. */
   readonly onFailure: (what: string) => void;
   readonly onBug: (error: unknown) => void;
@@ -103,8 +103,8 @@ const turnOutcome = ({ error }: AssistantMessage): 'answered' | 'failed' | 'abor
   error === undefined ? 'answered' : error.name === 'MessageAbortedError' ? 'aborted' : 'failed';
 
 /** Answers prompts with the agents, models and tools of the configuration. */
-export const createAnswering = (needs: AnswerNeeds): Answering => {
-  const { clock, log, model, publisher, sessions, store, catalog, meter, onFailure: onTrouble } = needs;
+export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
+  const { clock, log, model, publisher, sessions, store, catalog, metrics, onFailure: onTrouble } = needs;
   const nameSession = createSessionNamer(needs);
   const currentActionFor = createPermissionActions(needs);
 
@@ -127,7 +127,7 @@ export const createAnswering = (needs: AnswerNeeds): Answering => {
     return runTurn(turn, { session, user, responder: whole, tools, currentAction: currentActionFor(worker) }, signal);
   };
   const answer = async (
-    { session, user, show, atEnd, under }: Prompted,
+    { session, user, showStatus, atEnd, leaseID }: QueuedPrompt,
     { agent, voice }: { readonly agent: KnownAgent; readonly voice: ResolvedModel },
     signal: AbortSignal,
   ): Promise<AssistantMessage> => {
@@ -135,8 +135,8 @@ export const createAnswering = (needs: AnswerNeeds): Answering => {
     const turn: TurnContext = {
       ...needs,
       model: voice.splitsThinking ? (...asked) => splitThinking(counted.model(...asked)) : counted.model,
-      publish: (fact) => publisher.publish(session.directory, { ...fact, under }),
-      show,
+      publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID: leaseID }),
+      show: showStatus,
       atEnd,
       addUsage: ({ tokens, cost }, within) => {
         const add = (now: Session): Session => ({
@@ -144,7 +144,7 @@ export const createAnswering = (needs: AnswerNeeds): Answering => {
           cost: now.cost + cost,
           tokens: addTokens(now.tokens, tokens),
         });
-        return sessions.update(session.id, add, (changed) => ({ ...within(changed), under }));
+        return sessions.update(session.id, add, (changed) => ({ ...within(changed), leaseID: leaseID }));
       },
     };
     const summariser = catalog.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice };
@@ -174,7 +174,7 @@ export const createAnswering = (needs: AnswerNeeds): Answering => {
       return message;
     } finally {
       deadline.clear();
-      meter.turn({ end, durationMs: clock.now() - startedAt });
+      metrics.turnEnded({ end, durationMs: clock.now() - startedAt });
     }
   };
 };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
-import type { Fact } from '../events/publisher.ts';
-import { partUpdated, withMergedDeltas } from '../events/records.ts';
+import type { Publication } from '../events/publisher.ts';
+import { mergeDeltas, partUpdatedEvent } from '../events/records.ts';
 import type { ModelEvent } from '../model/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
@@ -34,13 +34,13 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
     const closed: StreamedPart = { ...spoken, time: { start: spoken.time?.start ?? clock.now(), end: clock.now() } };
     spoken = undefined;
     touched.set(closed.id, closed);
-    return [partUpdated(closed, clock.now())];
+    return [partUpdatedEvent(closed, clock.now())];
   };
   const speak = (type: StreamedPart['type'], delta: string): EventDraft[] => {
     const before = spoken !== undefined && spoken.type !== type ? closeSpoken() : [];
     const isNew = spoken === undefined;
     const current: StreamedPart = spoken ?? { ...placed(), type, text: '', time: { start: clock.now() } };
-    const opened = isNew ? [partUpdated(current, clock.now())] : [];
+    const opened = isNew ? [partUpdatedEvent(current, clock.now())] : [];
     spoken = { ...current, text: current.text + delta };
     touched.set(spoken.id, spoken);
     said.set(spoken.id, spoken);
@@ -68,7 +68,7 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
     };
     pending.set(id, part);
     touched.set(part.id, part);
-    return [...closeSpoken(), partUpdated(part, clock.now())];
+    return [...closeSpoken(), partUpdatedEvent(part, clock.now())];
   };
   const call = ({ id, name, input, raw }: Extract<ModelEvent, { kind: 'call' }>): EventDraft[] => {
     const begun = pending.has(id) ? [] : begin(id, name);
@@ -80,7 +80,7 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
     const part: ToolPart = { ...known, tool: name, state: { status: 'pending', input: given ?? {}, raw } };
     touched.set(part.id, part);
     calls.push({ part, input: given, raw });
-    return [...begun, partUpdated(part, clock.now())];
+    return [...begun, partUpdatedEvent(part, clock.now())];
   };
   const draftsFor = (event: ModelEvent): EventDraft[] => {
     switch (event.kind) {
@@ -97,17 +97,17 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
         return event satisfies never;
     }
   };
-  const factOf = (drafts: readonly EventDraft[]): Fact => {
+  const factOf = (drafts: readonly EventDraft[]): Publication => {
     const parts = [...touched.values()];
     touched.clear();
     const growingID = spoken?.id;
     return {
       changes: parts.map((part) => ({ kind: 'part', part, isGrowing: part.id === growingID })),
-      drafts: withMergedDeltas(drafts),
+      drafts: mergeDeltas(drafts),
     };
   };
   return {
-    take: (events: readonly ModelEvent[]): Fact => factOf(events.flatMap(draftsFor)),
+    take: (events: readonly ModelEvent[]): Publication => factOf(events.flatMap(draftsFor)),
     /** What was said to be read, as far as it still counts. */
     text: (): string => [...said.values()].map((part) => (part.type === 'text' ? part.text : '')).join(''),
     hasCalls: (): boolean => calls.length + pending.size > 0,
@@ -121,13 +121,13 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
      * Ends what is open, because no more comes: calls that were not made have failed. `isBegunAnew`: the step is begun anew,
      * and what was said in it counts for nothing.
      */
-    end(why: string, isBegunAnew: boolean): Fact {
+    end(why: string, isBegunAnew: boolean): Publication {
       const drafts = closeSpoken();
       const now = clock.now();
       for (const part of isBegunAnew ? said.values() : []) {
         const empty: StreamedPart = { ...part, text: '', time: { start: part.time?.start ?? now, end: now } };
         touched.set(empty.id, empty);
-        drafts.push(partUpdated(empty, now));
+        drafts.push(partUpdatedEvent(empty, now));
       }
       said.clear();
       for (const part of [...pending.values(), ...calls.map((asked) => asked.part)]) {
@@ -138,7 +138,7 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
           state: { status: 'error', input, error: why, metadata, time: { start: now, end: now } },
         };
         touched.set(failed.id, failed);
-        drafts.push(partUpdated(failed, now));
+        drafts.push(partUpdatedEvent(failed, now));
       }
       pending.clear();
       calls.length = 0;

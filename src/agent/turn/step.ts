@@ -1,9 +1,9 @@
-import { type Fact, joined } from '../events/publisher.ts';
-import { messageFact, partFact } from '../events/records.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import { messagePublication, partPublication } from '../events/records.ts';
 import { costOf } from '../model/cost.ts';
 import { ModelError, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
-import type { Told } from '../store/store.ts';
+import type { MessageWithParts } from '../store/store.ts';
 import { createCallRunner } from '../tools/call.ts';
 import { createLoopGuard } from '../tools/loop-guard.ts';
 import { isContextFull, summarise } from './compaction.ts';
@@ -18,12 +18,12 @@ const LOOPING = serverEndedTurn('The model made the same call again and again');
 const OUT_OF_STEPS = serverEndedTurn('The turn took all the steps it may, and the model asked for more');
 
 type Closing = {
-  readonly last: Fact;
+  readonly last: Publication;
   readonly error?: MessageError | undefined;
   /** Whether the turn ends with it, as it does unless another step comes. */
   readonly isEnd?: boolean;
   /** Keeps and tells the close; by itself unless something else goes with it. */
-  readonly tell?: (fact: Fact) => Promise<unknown>;
+  readonly tell?: (fact: Publication) => Promise<unknown>;
 };
 
 /**
@@ -55,10 +55,10 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
   ): Promise<AssistantMessage> => {
     const time = { ...message.time, completed: clock.now() };
     const closed: AssistantMessage = { ...message, time, ...(error === undefined ? {} : { error, finish: 'error' }) };
-    const told: Fact =
+    const told: Publication =
       error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
-    const end = joined(messageFact(closed), told, isEnd ? await needs.atEnd() : {});
-    await tell(joined(last, end)).catch(async (failure: unknown) => {
+    const end = joinPublications(messagePublication(closed), told, isEnd ? await needs.atEnd() : {});
+    await tell(joinPublications(last, end)).catch(async (failure: unknown) => {
       if (error === undefined) throw failure;
       // What was said last cannot be kept, it seems. The message must not stay open for that.
       needs.onBug(failure);
@@ -66,7 +66,7 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
     });
     return closed;
   };
-  const requestFor = (messages: readonly Told[], isLast: boolean): ModelRequest => ({
+  const requestFor = (messages: readonly MessageWithParts[], isLast: boolean): ModelRequest => ({
     target: responder.model.target,
     system: isLast ? `${system}\n\n${LAST_STEP}`.trim() : system,
     messages: toModelHistory(messages, user.id),
@@ -74,13 +74,13 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
     ...(isLast ? { toolChoice: 'none' } : {}),
     sessionID,
   });
-  const makeRoom = async (messages: readonly Told[]): Promise<readonly Told[]> => {
+  const makeRoom = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
     await summarise({ ...needs, said: messages }, asked, signal);
     return said();
   };
   let isSummaryInVain = false;
   /** A summary that cannot be had before it must be is done without, for the whole turn. */
-  const makeRoomIfFull = async (messages: readonly Told[]): Promise<readonly Told[]> => {
+  const makeRoomIfFull = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
     if (isSummaryInVain || !isContextFull(messages, responder.model.usableTokens)) return messages;
     return makeRoom(messages).catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error;
@@ -108,12 +108,12 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
       const { finish, tokens, unpublished } = await ask(parts, isLast);
       const cost = costOf(tokens, responder.model.prices);
       spent = { ...message, cost, tokens, finish };
-      const finished = (): Fact => {
+      const finished = (): Publication => {
         const placed = { id: ids('part'), sessionID, messageID };
-        return partFact({ ...placed, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
+        return partPublication({ ...placed, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
       };
-      const account = (closing: Fact) =>
-        needs.addUsage({ tokens, cost }, (changed) => joined(unpublished, changed, closing));
+      const account = (closing: Publication) =>
+        needs.addUsage({ tokens, cost }, (changed) => joinPublications(unpublished, changed, closing));
       if (!parts.hasCalls()) return await close(spent, { last: finished(), tell: account });
       // With the session, because a server that dies while the calls run leaves its message as it is stored now.
       await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
 import type { Titler } from '../agents/types.ts';
-import { type CallMeter, meteredCall } from '../metrics.ts';
+import { countModelCall, type ModelCallMetrics } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { MessageTokens, UserMessage } from '../protocol/types.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
@@ -22,7 +22,7 @@ export const parseTitle = (said: string): string | undefined => {
   return line === undefined ? undefined : [...line].slice(0, TITLE_LIMIT_CHARS).join('');
 };
 
-export type TitleNeeds = CallMeter & { readonly model: ChatModel };
+export type TitleNeeds = ModelCallMetrics & { readonly model: ChatModel };
 type TitleRequest = { readonly titler: Titler; readonly asked: string; readonly sessionID: string };
 
 /** Asks a model for a title of a conversation that began with `asked`. Nothing when it gives none. */
@@ -49,7 +49,7 @@ export const generateTitle = async (
     }
     return { said, tokens };
   };
-  const { said } = await meteredCall(needs, request, { signal, ask });
+  const { said } = await countModelCall(needs, request, { signal, ask });
   return parseTitle(said);
 };
 

@@ -1,5 +1,5 @@
-import { joined } from '../events/publisher.ts';
-import { messageFact, openedMessage, partFact, statusFact } from '../events/records.ts';
+import { joinPublications } from '../events/publisher.ts';
+import { createStepMessage, messagePublication, partPublication, statusPublication } from '../events/records.ts';
 import type { AssistantMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import { createStep } from './step.ts';
@@ -15,14 +15,14 @@ export const runTurn = async (
   signal: AbortSignal,
 ): Promise<AssistantMessage> => {
   const { clock, ids, publish } = needs;
-  const busy = statusFact(asked.session.id, { type: 'busy' });
+  const busy = statusPublication(asked.session.id, { type: 'busy' });
   const step = createStep(needs, asked, signal);
   const nextID = createMessageIDs(needs);
   for (let count = 1; ; count++) {
-    const message = openedMessage(asked, { id: await nextID(asked.session.id), now: clock.now() });
+    const message = createStepMessage(asked, { id: await nextID(asked.session.id), now: clock.now() });
     const { id: messageID, sessionID } = message;
-    const start = partFact({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
-    await publish(joined(count === 1 ? busy : {}, messageFact(message), start));
+    const start = partPublication({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
+    await publish(joinPublications(count === 1 ? busy : {}, messagePublication(message), start));
     const ended = await step(message, count >= asked.responder.agent.steps);
     if (ended !== undefined) return ended;
   }

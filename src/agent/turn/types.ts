@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Fact } from '../events/publisher.ts';
+import type { Publication } from '../events/publisher.ts';
 import type { Answered } from '../events/records.ts';
-import type { Meter } from '../metrics.ts';
+import type { AgentMetrics } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { Action, MessageTokens, SessionStatus } from '../protocol/types.ts';
@@ -15,17 +15,17 @@ export type TurnContext = {
   readonly chance: () => number;
   readonly model: ChatModel;
   readonly approvals: Approvals;
-  readonly store: Pick<Store, 'messages' | 'outline'>;
+  readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
   readonly outputLimits: OutputLimits;
-  readonly meter: Pick<Meter, 'modelCall' | 'toolCall'>;
-  readonly publish: (fact: Fact) => Promise<unknown>;
+  readonly metrics: Pick<AgentMetrics, 'modelCallEnded' | 'toolCallEnded'>;
+  readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
   /** What is told with the end of the turn. */
-  readonly atEnd: () => Promise<Fact>;
+  readonly atEnd: () => Promise<Publication>;
   /** Adds what a step has cost to the session; `within` as for any other change of a session. */
   readonly addUsage: (
     step: { readonly tokens: MessageTokens; readonly cost: number },
-    within: (changed: Fact) => Fact,
+    within: (changed: Publication) => Publication,
   ) => Promise<unknown>;
   /** Hears of a failure that nobody expects; whoever asked is told only that there was one. */
   readonly onBug: (error: unknown) => void;

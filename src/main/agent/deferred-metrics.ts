@@ -1,29 +1,31 @@
-import type { Meter } from '../../agent/metrics.ts';
+import type { AgentMetrics } from '../../agent/metrics.ts';
 
-/** More would be held for nothing: the meter is loaded soon after the start, or cannot be loaded at all. */
+/** More would be held for nothing: the metrics library is loaded soon after the start, or cannot be loaded at all. */
 const HELD_LIMIT = 10_000;
 
-/** A meter whose library is loaded when `load` is called or the metrics are asked for. What happens before is counted then. */
-export const createLateMeter = (loaded: () => Promise<Meter>): { readonly meter: Meter; readonly load: () => void } => {
-  let meter: Meter | undefined;
-  const held: ((meter: Meter) => void)[] = [];
-  const ready = async (): Promise<Meter> => {
+/** Metrics whose library is loaded when `load` is called or the metrics are requested. What happens before is counted then. */
+export const createLateMeter = (
+  loaded: () => Promise<AgentMetrics>,
+): { readonly metrics: AgentMetrics; readonly load: () => void } => {
+  let metrics: AgentMetrics | undefined;
+  const held: ((metrics: AgentMetrics) => void)[] = [];
+  const ready = async (): Promise<AgentMetrics> => {
     const fresh = await loaded();
-    meter = fresh;
+    metrics = fresh;
     for (const tell of held.splice(0)) tell(fresh);
     return fresh;
   };
-  const tell = (fact: (meter: Meter) => void): void => {
-    if (meter !== undefined) fact(meter);
+  const tell = (fact: (metrics: AgentMetrics) => void): void => {
+    if (metrics !== undefined) fact(metrics);
     else if (held.length < HELD_LIMIT) held.push(fact);
   };
   return {
-    meter: {
-      answered: (facts) => tell((one) => one.answered(facts)),
-      turn: (facts) => tell((one) => one.turn(facts)),
-      modelCall: (facts) => tell((one) => one.modelCall(facts)),
-      toolCall: (facts) => tell((one) => one.toolCall(facts)),
-      retired: (sessions) => tell((one) => one.retired(sessions)),
+    metrics: {
+      requestAnswered: (facts) => tell((one) => one.requestAnswered(facts)),
+      turnEnded: (facts) => tell((one) => one.turnEnded(facts)),
+      modelCallEnded: (facts) => tell((one) => one.modelCallEnded(facts)),
+      toolCallEnded: (facts) => tell((one) => one.toolCallEnded(facts)),
+      sessionsRetired: (sessions) => tell((one) => one.sessionsRetired(sessions)),
       watch: (read) => tell((one) => one.watch(read)),
       text: async () => (await ready()).text(),
     },

@@ -3,7 +3,7 @@ import { systemClock } from '../../adapter/node/clock.ts';
 import { openSqliteReader } from '../../adapter/sqlite/reader.ts';
 import { createPublisher } from '../../agent/events/publisher.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
-import { LIST_HEADER, listRow, listSessions, type SessionReader, timeWords } from '../../agent/session/list.ts';
+import { formatListRow, formatTime, LIST_HEADER, listSessions, type SessionReader } from '../../agent/session/list.ts';
 import { createFamilyRemoval, type PruneNeeds, pruneSessions } from '../../agent/session/retention.ts';
 
 import type { Database } from '../../agent/settings.ts';
@@ -26,7 +26,7 @@ export const runSessions = async (place: Database, { limit, isJson }: TaskOf<'se
   try {
     if (!isJson) await print(LIST_HEADER);
     for await (const session of listSessions(reader, limit)) {
-      await print(isJson ? JSON.stringify(session) : listRow(session));
+      await print(isJson ? JSON.stringify(session) : formatListRow(session));
     }
   } finally {
     await reader.close();
@@ -38,11 +38,11 @@ const counted = (count: number, one: string, many: string): string => `${count} 
 const tellPruned = async (needs: PruneNeeds, print: Print): Promise<void> => {
   const word = needs.isDryRun ? 'would remove' : 'removed';
   let [families, sessions, left] = [0, 0, 0];
-  for await (const { family, isGone } of pruneSessions(needs)) {
+  for await (const { family, isRemoved } of pruneSessions(needs)) {
     const { rootID, members, updatedMs } = family;
-    const about = `${rootID}  ${timeWords(updatedMs)}  ${counted(members.length, 'session', 'sessions')}`;
-    await print(`${isGone ? word : 'left, at work'}  ${about}`);
-    if (!isGone) left += 1;
+    const about = `${rootID}  ${formatTime(updatedMs)}  ${counted(members.length, 'session', 'sessions')}`;
+    await print(`${isRemoved ? word : 'left, at work'}  ${about}`);
+    if (!isRemoved) left += 1;
     else {
       families += 1;
       sessions += members.length;

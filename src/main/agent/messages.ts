@@ -1,4 +1,4 @@
-import { SessionProblem } from '../../agent/session/document.ts';
+import { SessionDocumentError } from '../../agent/session/document.ts';
 import type { RetentionLimits } from '../../agent/session/retention.ts';
 
 /** What somebody asked the agent's command to do. */
@@ -25,7 +25,8 @@ const WAYS: Readonly<Record<AgentTask['kind'], string>> = {
   import: 'import <file | -> [--new-ids]',
   prune: 'prune --older-than 30d | --keep 1000 [--dry-run]',
 };
-const problem = (complaint: string): SessionProblem => new SessionProblem([`${complaint}; see gatehouse agent --help`]);
+const problem = (complaint: string): SessionDocumentError =>
+  new SessionDocumentError([`${complaint}; see gatehouse agent --help`]);
 
 /** Sorts words. A flag that has a value takes the next word, or what stands after its `=`. Nothing of it is quoted. */
 const sorted = (words: readonly string[], withValue: readonly string[]): Words | undefined => {

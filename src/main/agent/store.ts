@@ -4,7 +4,7 @@ import { openSqliteStore } from '../../adapter/sqlite/store.ts';
 import { newId } from '../../adapter/web/crypto.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
 import type { Database } from '../../agent/settings.ts';
-import { alone, type Peers } from '../../agent/store/cluster.ts';
+import { createSingleServer, type Peers } from '../../agent/store/cluster.ts';
 
 import type { Store } from '../../agent/store/store.ts';
 
@@ -46,7 +46,7 @@ const openShared = async (url: string, { ids, times, onTrouble }: SharedNeeds): 
 
 const openFile = async (path: string, { ids }: Pick<AgentStoreNeeds, 'ids'>): Promise<AgentStore> => {
   const store = await openSqliteStore({ file: resolve(path), ids });
-  return { store, peers: alone(), close: store.close };
+  return { store, peers: createSingleServer(), close: store.close };
 };
 
 /** Opens what `AGENT_DATABASE_URL` names. A `ConfigError` says why it cannot be used. */

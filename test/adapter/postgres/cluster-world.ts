@@ -8,7 +8,7 @@ import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
 import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { Change, PlacedEvent, Store } from '../../../src/agent/store/store.ts';
+import type { DirectoryEvent, Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { told } from '../../agent/store/samples.ts';
 import { dropSchema, startPostgres, type TestPostgres } from './world.ts';
 
@@ -51,7 +51,7 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
   const log: string[] = [];
   const aborts: string[] = [];
   let gone = 0;
-  const note = (placed: readonly PlacedEvent[]): void => void log.push(...placed.map(({ event }) => textOf(event)));
+  const note = (placed: readonly DirectoryEvent[]): void => void log.push(...placed.map(({ event }) => textOf(event)));
   return {
     connection,
     store,
@@ -73,7 +73,7 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
         },
       }),
     /** Keeps an event of this text, and notes it. */
-    async tell(text: string, changes: readonly Change[] = [], under?: string): Promise<void> {
+    async tell(text: string, changes: readonly StoreChange[] = [], under?: string): Promise<void> {
       note(await store.commit(changes, [told(text)], under));
     },
     /** Ends as a server does that is told to. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import * as assert from 'uvu/assert';
-import { LeaseLost, StoreUnavailable } from '../../../src/agent/store/errors.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../../src/agent/store/errors.ts';
 
 import { sessionOf } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
@@ -116,8 +116,8 @@ describe('a database that is away', (check) => {
           ),
         );
         const failed = await Promise.all(upTo(3).map((count) => rejection(peer!.tell(`while ${count}`))));
-        for (const error of failed) assert.instance(error, StoreUnavailable);
-        assert.instance(await rejection(peer!.store.session('ses_1')), StoreUnavailable);
+        for (const error of failed) assert.instance(error, StoreUnavailableError);
+        assert.instance(await rejection(peer!.store.session('ses_1')), StoreUnavailableError);
         assert.is(peer!.isStoreUp(), false);
         await restarted;
         await until('a commit is kept', () =>
@@ -155,8 +155,8 @@ describe('a database that is away', (check) => {
         peer.listen();
         await peer.tell('before');
         wire.standStill(true);
-        const failed = [peer.store.session('ses_1'), peer.tell('never'), peer.leases.enter('ses_1', () => {})];
-        for (const error of await Promise.all(failed.map(rejection))) assert.instance(error, StoreUnavailable);
+        const failed = [peer.store.session('ses_1'), peer.tell('never'), peer.leases.acquire('ses_1', () => {})];
+        for (const error of await Promise.all(failed.map(rejection))) assert.instance(error, StoreUnavailableError);
         assert.is(peer.isStoreUp(), false);
         const during = peer.tell('during');
         wire.standStill(false);
@@ -188,9 +188,9 @@ describe('a database that is away', (check) => {
       await peer.tell('before');
       await root`ALTER ROLE few CONNECTION LIMIT 0`;
       await root`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'few'`;
-      assert.instance(await rejection(peer.tell('while')), StoreUnavailable);
-      assert.instance(await rejection(peer.store.session('ses_1')), StoreUnavailable);
-      assert.instance(await rejection(peer.leases.enter('ses_1', () => {})), StoreUnavailable);
+      assert.instance(await rejection(peer.tell('while')), StoreUnavailableError);
+      assert.instance(await rejection(peer.store.session('ses_1')), StoreUnavailableError);
+      assert.instance(await rejection(peer.leases.acquire('ses_1', () => {})), StoreUnavailableError);
       await root`ALTER ROLE few CONNECTION LIMIT 2`;
       // Of its connections two are let in, and with one of them it may listen: it does with that.
       await until('a commit is kept', () =>
@@ -217,7 +217,7 @@ describe('a database that is away', (check) => {
 describe('a lease', (check) => {
   check('that is gone lets nothing be kept, and what has none beside it is', () =>
     withPeers(database, 1, async ([peer], { root }) => {
-      const lease = await peer!.leases.enter('ses_1', () => {});
+      const lease = await peer!.leases.acquire('ses_1', () => {});
       await peer!.tell('held', [], lease.id);
       await root`DELETE FROM ticket`;
       const outcomes = await Promise.allSettled([
@@ -229,7 +229,7 @@ describe('a lease', (check) => {
         outcomes.map(({ status }) => status),
         ['fulfilled', 'rejected', 'fulfilled'],
       );
-      assert.instance((outcomes[1] as PromiseRejectedResult).reason, LeaseLost);
+      assert.instance((outcomes[1] as PromiseRejectedResult).reason, LeaseLostError);
       assert.equal(await textsIn(peer!.store), ['held', 'free', 'free too']);
       assert.is(await peer!.store.session('ses_1'), undefined);
     }),
@@ -242,13 +242,13 @@ describe('a lease', (check) => {
       try {
         peer.listen();
         // Its one connection knows the statement from now on: it is carried out before anything is answered.
-        await (await peer.leases.enter('ses_0', () => {})).leave();
+        await (await peer.leases.acquire('ses_0', () => {})).release();
         wire.cutAt(() => true);
-        const failed = peer.leases.enter('ses_1', () => {});
-        assert.instance(await rejection(failed), StoreUnavailable);
+        const failed = peer.leases.acquire('ses_1', () => {});
+        assert.instance(await rejection(failed), StoreUnavailableError);
         wire.cutAt(() => false);
         const startedAt = performance.now();
-        await (await other!.leases.enter('ses_1', () => {})).leave();
+        await (await other!.leases.acquire('ses_1', () => {})).release();
         assert.ok(performance.now() - startedAt < 5000);
         assert.is(peer.troubles.length < 5, true);
       } finally {
@@ -265,12 +265,12 @@ describe('a lease', (check) => {
       try {
         peer.listen();
         other!.listen();
-        const lease = await peer.leases.enter('ses_1', () => {});
+        const lease = await peer.leases.acquire('ses_1', () => {});
         wire.cutAt(() => true);
         wire.cutAll();
-        await lease.leave();
+        await lease.release();
         wire.cutAt(() => false);
-        await (await other!.leases.enter('ses_1', () => {})).leave();
+        await (await other!.leases.acquire('ses_1', () => {})).release();
         assert.equal(await other!.leases.statuses(), {});
       } finally {
         await peer.vanish();

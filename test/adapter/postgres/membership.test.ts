@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { PermissionRequest } from '../../../src/agent/protocol/types.ts';
-import type { AskOutcome } from '../../../src/agent/store/cluster.ts';
+import type { PermissionOutcome } from '../../../src/agent/store/cluster.ts';
 import { sessionOf } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
 import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
@@ -29,7 +29,7 @@ describe('a server that others took for dead', (check) => {
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([a!, b!]);
       let isLost = false;
-      const lease = await a!.leases.enter('ses_1', () => {
+      const lease = await a!.leases.acquire('ses_1', () => {
         isLost = true;
       });
       const old = a!.membership.serverID();
@@ -39,10 +39,10 @@ describe('a server that others took for dead', (check) => {
       assert.match(String(error), /^(?:MembershipLost|LeaseLost)/);
       assert.ok(isLost);
       assert.is.not(a!.membership.serverID(), old);
-      await lease.leave();
-      const again = await a!.leases.enter('ses_1', () => {});
+      await lease.release();
+      const again = await a!.leases.acquire('ses_1', () => {});
       await a!.tell('again', [], again.id);
-      await again.leave();
+      await again.release();
       await until('the other hears of it', () => b!.log.includes('again'));
       assert.equal(await textsIn(b!.store), ['again']);
       const rows = await root`SELECT id FROM server ORDER BY id`;
@@ -57,24 +57,24 @@ describe('a server that others took for dead', (check) => {
     withPeers(database, 1, async ([a], { root }) => {
       a!.listen();
       let lost = 0;
-      await a!.leases.enter('ses_1', () => void lost++);
+      await a!.leases.acquire('ses_1', () => void lost++);
       // It waits for the first one, at the same server.
-      const waiting = rejection(a!.leases.enter('ses_1', () => void lost++));
+      const waiting = rejection(a!.leases.acquire('ses_1', () => void lost++));
       await root`DELETE FROM server`;
       await waiting;
       await until('it is told', () => lost === 2);
-      await (await a!.leases.enter('ses_1', () => {})).leave();
+      await (await a!.leases.acquire('ses_1', () => {})).release();
     }),
   );
 
   check('begins nothing under a ticket that went with its seat', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       // It does not beat, so nobody tells it.
-      const held = await b!.leases.enter('ses_1', () => {});
-      const waiting = rejection(a!.leases.enter('ses_1', () => {}));
+      const held = await b!.leases.acquire('ses_1', () => {});
+      const waiting = rejection(a!.leases.acquire('ses_1', () => {}));
       await until('it waits', async () => (await root`SELECT 1 FROM ticket`).length === 2);
       await root`DELETE FROM server WHERE id = ${a!.membership.serverID()}`;
-      await held.leave();
+      await held.release();
       const error = await waiting;
       assert.is(error instanceof Error && error.name, 'LeaseLost');
     }),
@@ -87,7 +87,7 @@ describe('a server that others took for dead', (check) => {
       try {
         listenAll(peers);
         const seats = peers.map(({ membership }) => membership.serverID());
-        const leases = await Promise.all(peers.map(({ leases }, place) => leases.enter(`ses_${place}`, () => {})));
+        const leases = await Promise.all(peers.map(({ leases }, place) => leases.acquire(`ses_${place}`, () => {})));
         await sleep(2000);
         // Longer than it takes to be dead.
         await database.restart(1500);
@@ -111,16 +111,16 @@ describe('a server that others took for dead', (check) => {
   check('is buried by who was well all the while, and by nobody sooner', () =>
     withPeers(database, 3, async ([a, b, c], { root }) => {
       listenAll([b!, c!]);
-      const lease = await a!.leases.enter('ses_1', () => {});
+      const lease = await a!.leases.acquire('ses_1', () => {});
       const startedAt = performance.now();
-      const next = b!.leases.enter('ses_1', () => {});
+      const next = b!.leases.acquire('ses_1', () => {});
       let isAborted = false;
       const aborting = c!.leases.abort('ses_1').then(() => {
         isAborted = true;
       });
       await sleep(500);
       assert.not.ok(isAborted);
-      await next.then((own) => own.leave());
+      await next.then((own) => own.release());
       assert.ok(performance.now() - startedAt > 700);
       // An abort of what a dead server did settles as well.
       await aborting;
@@ -133,8 +133,8 @@ describe('a server that others took for dead', (check) => {
     withPeers(database, 3, async (peers, { root }) => {
       listenAll(peers);
       const request = asked('per_1');
-      await peers[0]!.asks.put(request, () => {});
-      await peers[0]!.leases.enter('ses_1', () => {});
+      await peers[0]!.permissionRequests.add(request, () => {});
+      await peers[0]!.leases.acquire('ses_1', () => {});
       await sleep(Math.random() * 300);
       await Promise.all(peers.map((peer) => peer.leave()));
       for (const table of ['server', 'ticket', 'ask'])
@@ -261,14 +261,14 @@ describe('leases under a race', (check) => {
             await Promise.all(
               wishes.map(async ([peer, session, holdMs]) => {
                 const id = `ses_${session}`;
-                const lease = await peers[peer]!.leases.enter(id, () => {});
+                const lease = await peers[peer]!.leases.acquire(id, () => {});
                 held.set(id, (held.get(id) ?? 0) + 1);
                 assert.is(held.get(id), 1, 'two leases of a session at once');
                 order.set(id, [...(order.get(id) ?? []), BigInt(lease.id ?? 0)]);
                 await peers[peer]!.tell(`under ${lease.id}`, [], lease.id);
                 await sleep(holdMs);
                 held.set(id, 0);
-                await lease.leave();
+                await lease.release();
               }),
             );
             for (const seqs of order.values())
@@ -300,21 +300,21 @@ describe('questions of several servers', (check) => {
   check('are answered once, whoever answers and however many do at once', () =>
     withPeers(database, 3, async (peers, { root }) => {
       listenAll(peers);
-      const heard = new Map<string, AskOutcome[]>();
+      const heard = new Map<string, PermissionOutcome[]>();
       for (const count of numbers(12)) {
         const id = `per_${count}`;
         heard.set(id, []);
-        await peers[count % 3]!.asks.put(asked(id), (outcome) => void heard.get(id)?.push(outcome));
+        await peers[count % 3]!.permissionRequests.add(asked(id), (outcome) => void heard.get(id)?.push(outcome));
       }
       assert.equal(
-        (await peers[0]!.asks.open()).map(({ id }) => id),
+        (await peers[0]!.permissionRequests.open()).map(({ id }) => id),
         numbers(12).map((count) => `per_${count}`),
       );
-      assert.equal((await peers[1]!.asks.open())[0], asked('per_0'));
+      assert.equal((await peers[1]!.permissionRequests.open())[0], asked('per_0'));
       const won = await Promise.all(
         numbers(12).flatMap((count) =>
           peers.map((peer, place) =>
-            peer.asks.answer({
+            peer.permissionRequests.answer({
               requestID: `per_${count}`,
               outcome: { reply: 'always' },
               allows: [rule(`${count}.${place}`)],
@@ -326,7 +326,7 @@ describe('questions of several servers', (check) => {
       await until('all are told', () => [...heard.values()].every((outcomes) => outcomes.length > 0));
       await sleep(400);
       for (const outcomes of heard.values()) assert.equal(outcomes, [{ reply: 'always' }]);
-      assert.is((await peers[2]!.asks.allowed()).length, 12);
+      assert.is((await peers[2]!.permissionRequests.allowedRules()).length, 12);
       assert.equal([...(await root`SELECT 1 FROM ask`)], []);
     }),
   );
@@ -334,20 +334,23 @@ describe('questions of several servers', (check) => {
   check('go with a server that is buried, and one it asks under its old seat is refused', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([b!]);
-      await a!.asks.put(asked('per_1'), () => {});
+      await a!.permissionRequests.add(asked('per_1'), () => {});
       await root`DELETE FROM server WHERE id = ${a!.membership.serverID()}`;
-      assert.equal(await b!.asks.open(), []);
-      assert.is(await b!.asks.answer({ requestID: 'per_1', outcome: { reply: 'once' }, allows: [] }), false);
-      const error = await rejection(a!.asks.put(asked('per_2'), () => {}));
+      assert.equal(await b!.permissionRequests.open(), []);
+      assert.is(
+        await b!.permissionRequests.answer({ requestID: 'per_1', outcome: { reply: 'once' }, allows: [] }),
+        false,
+      );
+      const error = await rejection(a!.permissionRequests.add(asked('per_2'), () => {}));
       assert.is(error instanceof Error && error.name, 'MembershipLost');
-      await a!.asks.put(asked('per_3'), () => {});
+      await a!.permissionRequests.add(asked('per_3'), () => {});
     }),
   );
 
   check('that the database cannot know are told to be none', () =>
     withPeers(database, 1, async ([a]) => {
       for (const requestID of ['per_\0', 'per_\ud800', '', 'x'.repeat(20_000)])
-        assert.is(await a!.asks.answer({ requestID, outcome: { reply: 'once' }, allows: [] }), false);
+        assert.is(await a!.permissionRequests.answer({ requestID, outcome: { reply: 'once' }, allows: [] }), false);
     }),
   );
 });
@@ -370,7 +373,7 @@ describe('texts that PostgreSQL cannot hold', (check) => {
       assert.equal(await b!.store.events({ afterID: `z${ODD}`, limit: 5 }), []);
       assert.is(await b!.store.session(ODD), undefined);
       assert.equal(await b!.store.messages(ODD, { beforeID: ODD }), []);
-      assert.equal(await b!.store.outline(ODD, { beforeID: ODD }), []);
+      assert.equal(await b!.store.messageOutlines(ODD, { beforeID: ODD }), []);
       assert.is(await b!.store.message(ODD, message.id), undefined);
       assert.is(await b!.store.output(ODD, ODD), undefined);
     }),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
-import type { Told } from '../../../src/agent/store/store.ts';
+import type { MessageWithParts } from '../../../src/agent/store/store.ts';
 import {
   calling,
   outcome,
@@ -65,7 +65,7 @@ const sendPrompt = async ({ any, sessions, sent, pick }: World, count: number): 
   sent.push(one);
   const { status, text } = await any().whole('POST', `/session/${sessionID}/message`, prompt(`${name} ${kind} .`));
   if (status !== 200) return;
-  const { info, parts } = JSON.parse(text) as Told;
+  const { info, parts } = JSON.parse(text) as MessageWithParts;
   if (info?.role !== 'assistant') return;
   if (info.error?.name === 'MessageAbortedError') one.outcome = 'aborted';
   else if (info.error === undefined) {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { SILENT_METER } from '../../../src/agent/metrics.ts';
+import { NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
 import { hanging, prompt } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -13,7 +13,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Two servers on one database that keep sessions for a minute, each with a clock of its own. */
 const startTwo = async (schema: string, retired: number[]) => {
-  const meter = { ...SILENT_METER, retired: (sessions: number) => void retired.push(sessions) };
+  const meter = { ...NO_AGENT_METRICS, retired: (sessions: number) => void retired.push(sessions) };
   return Promise.all(
     [1, 2].map(async () => {
       const clock = createFakeClock();

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusAgentMeter } from '../../../src/adapter/prometheus/agent.ts';
-import type { Meter } from '../../../src/agent/metrics.ts';
+import type { AgentMetrics } from '../../../src/agent/metrics.ts';
 import { type ChatModel, ModelError } from '../../../src/agent/model/types.ts';
 import { ask, asksWhen, isQuiet, reply, until } from '../../agent/harness/permission-requests.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import { describe } from '../../check.ts';
 
 /** The samples of our own, without the prefix that all have. */
-const samplesOf = async (meter: Pick<Meter, 'text'>): Promise<readonly string[]> =>
+const samplesOf = async (meter: Pick<AgentMetrics, 'text'>): Promise<readonly string[]> =>
   ((await meter.text()) ?? '')
     .split('\n')
     .filter((line) => line.startsWith('gatehouse_'))
@@ -27,7 +27,7 @@ const beginning = (samples: readonly string[], start: string) =>
 
 const metered = async (given: WorldGiven = {}) => {
   const meter = createPrometheusAgentMeter('1.2.3');
-  const world = await createAgentWorld({ titler: null, ...given, changes: { meter } });
+  const world = await createAgentWorld({ titler: null, ...given, changes: { metrics: meter } });
   return { world, meter, samples: () => samplesOf(meter) };
 };
 
@@ -103,7 +103,7 @@ describe('the metrics of the agent server', (check) => {
       if (request.system.includes('title')) yield { kind: 'text', delta: 'Bea' };
       else yield* saying('hi')(request, signal);
     };
-    const world = await createAgentWorld({ changes: { meter, model } });
+    const world = await createAgentWorld({ changes: { metrics: meter, model } });
     await ask(world, await world.session());
     await world.clock.advance(100);
     assert.equal(beginning(await samplesOf(meter), 'model_calls_total'), [

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../../src/adapter/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
-import type { PlacedEvent, Store } from '../../../src/agent/store/store.ts';
+import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { checkStore } from '../../agent/store/contract.ts';
 import { idsFrom, sessionOf, textPart, told, userMessage } from '../../agent/store/samples.ts';
@@ -71,8 +71,8 @@ const withoutPrivileges = async (body: () => Promise<void>): Promise<void> => {
     process.seteuid?.(0);
   }
 };
-const idsOf = (events: readonly PlacedEvent[]): string[] => events.map(({ event }) => event.id);
-const deltasOf = (events: readonly PlacedEvent[]): string[] =>
+const idsOf = (events: readonly DirectoryEvent[]): string[] => events.map(({ event }) => event.id);
+const deltasOf = (events: readonly DirectoryEvent[]): string[] =>
   events.map(({ event }) => (event.type === 'message.part.delta' ? event.properties.delta : ''));
 
 describe('a store in a SQLite file', (check) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createPublisher } from '../../../src/agent/events/publisher.ts';
-import type { PlacedEvent, Store } from '../../../src/agent/store/store.ts';
+import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
 import { describe, rejection } from '../../check.ts';
 
 const DRAFT = { type: 'session.idle', properties: { sessionID: 's' } } as const;
@@ -12,11 +12,11 @@ const heldStore = () => {
   let last = 0;
   const held: { readonly settle: (isKept: boolean) => void }[] = [];
   const commit: Store['commit'] = (_changes, events) => {
-    const placed = events.map(({ directory, draft }): PlacedEvent => {
+    const placed = events.map(({ directory, draft }): DirectoryEvent => {
       last += 1;
       return { directory, event: { ...draft, id: `evt_${String(last).padStart(6, '0')}` } };
     });
-    const settling = Promise.withResolvers<readonly PlacedEvent[]>();
+    const settling = Promise.withResolvers<readonly DirectoryEvent[]>();
     held.push({ settle: (isKept) => (isKept ? settling.resolve(placed) : settling.reject(new Error('full'))) });
     return settling.promise;
   };

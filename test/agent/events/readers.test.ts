@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createPublisher } from '../../../src/agent/events/publisher.ts';
-import { afterEvents, createStreamCount } from '../../../src/agent/events/readers.ts';
+import { createOpenStreams, holdUntilDelivered } from '../../../src/agent/events/readers.ts';
 
 import { followEvents } from '../../../src/agent/events/stream.ts';
 import { describe } from '../../check.ts';
@@ -9,10 +9,10 @@ import { createMemoryStore } from '../store/memory-store.ts';
 import { idsFrom } from '../store/samples.ts';
 
 const world = () => {
-  const [clock, streams, ending] = [createFakeClock(), createStreamCount(), new AbortController()];
+  const [clock, streams, ending] = [createFakeClock(), createOpenStreams(), new AbortController()];
   let answered: string | undefined;
   const ask = async (): Promise<void> => {
-    void afterEvents({ clock, streams, ending: ending.signal }, Promise.resolve('done')).then((value) => {
+    void holdUntilDelivered({ clock, streams, ending: ending.signal }, Promise.resolve('done')).then((value) => {
       answered = value;
     });
     await clock.advance(0);
@@ -24,8 +24,8 @@ describe('an answer beside event streams', (check) => {
   check('waits for nobody when nobody listens, or all have heard everything', async () => {
     const { streams, ask, answered, clock } = world();
     const stream = streams.begin();
-    stream.heard();
-    stream.rest();
+    stream.queued();
+    stream.drained();
     await ask();
     assert.is(answered(), 'done');
     assert.is(clock.pending(), 0);
@@ -34,16 +34,16 @@ describe('an answer beside event streams', (check) => {
   check('comes a moment after the last reader was given what had happened by then', async () => {
     const { streams, ask, answered, clock } = world();
     const [first, second] = [streams.begin(), streams.begin()];
-    for (const stream of [first, second]) stream.heard();
-    second.heard();
+    for (const stream of [first, second]) stream.queued();
+    second.queued();
     await ask();
     // What happens from now on is not waited for.
-    first.heard();
-    first.given();
-    second.given();
+    first.queued();
+    first.delivered();
+    second.delivered();
     await clock.advance(100);
     assert.is(answered(), undefined);
-    second.given();
+    second.delivered();
     await clock.advance(24);
     assert.is(answered(), undefined);
     await clock.advance(1);
@@ -54,19 +54,19 @@ describe('an answer beside event streams', (check) => {
   check('does not wait for a reader that has left, nor long for one that does not read', async () => {
     const { streams, ask, answered, clock } = world();
     const [left, slow] = [streams.begin(), streams.begin()];
-    for (const stream of [left, slow]) stream.heard();
+    for (const stream of [left, slow]) stream.queued();
     await ask();
     left.end();
     await clock.advance(224);
     assert.is(answered(), undefined);
     await clock.advance(1);
     assert.is(answered(), 'done');
-    assert.is(streams.open(), 1);
+    assert.is(streams.count(), 1);
   });
 
   check('is held back no more once the server stops', async () => {
     const { streams, ask, answered, clock, ending } = world();
-    streams.begin().heard();
+    streams.begin().queued();
     await ask();
     ending.abort();
     await clock.advance(0);
@@ -83,10 +83,10 @@ describe('a stream that is followed', (check) => {
     const publish = () =>
       publisher.publish('/a', { drafts: [{ type: 'session.idle', properties: { sessionID: 'ses_1' } }] });
     const [missed] = await publish();
-    const [streams, leaving] = [createStreamCount(), new AbortController()];
-    const wanted = { afterID: afterID ?? missed?.id, directory: undefined, left: leaving.signal };
+    const [streams, leaving] = [createOpenStreams(), new AbortController()];
+    const wanted = { afterID: afterID ?? missed?.id, directory: undefined, disconnected: leaving.signal };
     const needs = { store, publisher, ending: new AbortController().signal };
-    const events = followEvents(needs, { ...wanted, pace: streams.begin() });
+    const events = followEvents(needs, { ...wanted, progress: streams.begin() });
     return { publish, events, leaving, streams, isBehind: () => streams.caughtUp() !== undefined };
   };
   const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));

@@ -3,10 +3,10 @@ import { createOpencodeClient as createSecond } from '@opencode-ai/sdk/v2/client
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createPublisher } from '../../../src/agent/events/publisher.ts';
-import { followEvents, type Lost } from '../../../src/agent/events/stream.ts';
+import { followEvents, type LostEvents } from '../../../src/agent/events/stream.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { PlacedEvent, Store } from '../../../src/agent/store/store.ts';
+import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { ask, askHeard, until } from '../harness/permission-requests.ts';
@@ -26,7 +26,7 @@ const fed = (change: (store: Store) => Store = (store) => store) => {
   const ending = new AbortController();
   let listeners = 0;
   const watched = {
-    subscribe: (listener: (placed: PlacedEvent) => void) => {
+    subscribe: (listener: (placed: DirectoryEvent) => void) => {
       listeners += 1;
       const leave = publisher.subscribe(listener);
       return () => {
@@ -44,10 +44,10 @@ const fed = (change: (store: Store) => Store = (store) => store) => {
   const follow = (afterID?: string, directory?: string) => {
     const left = new AbortController();
     const heard: string[] = [];
-    const lost: Lost[] = [];
+    const lost: LostEvents[] = [];
     const source = followEvents(
       { store, publisher: watched, ending: ending.signal },
-      { afterID, directory, left: left.signal },
+      { afterID, directory, disconnected: left.signal },
     );
     const done = (async () => {
       for await (const told of source) {
@@ -177,7 +177,7 @@ describe('following events', (check) => {
     const left = new AbortController().signal;
     const source = followEvents(
       { store, publisher, ending: ending.signal },
-      { afterID: undefined, directory: undefined, left },
+      { afterID: undefined, directory: undefined, disconnected: left },
     );
     const first = source.next();
     await publish('/a');
@@ -201,7 +201,7 @@ describe('following events', (check) => {
     const { store, publishTexts, publisher, ending } = fed();
     const source = followEvents(
       { store, publisher, ending: ending.signal },
-      { afterID: undefined, directory: undefined, left: new AbortController().signal },
+      { afterID: undefined, directory: undefined, disconnected: new AbortController().signal },
     );
     const first = source.next();
     await publishTexts(['a']);
@@ -267,7 +267,7 @@ describe('following events', (check) => {
     const [first = ''] = await idsIn(store);
     const source = followEvents(
       { store, publisher, ending: ending.signal },
-      { afterID: first, directory: undefined, left: new AbortController().signal },
+      { afterID: first, directory: undefined, disconnected: new AbortController().signal },
     );
     const heard: string[] = [first];
     for await (const told of source) {
@@ -350,7 +350,7 @@ describe('following events', (check) => {
     const ids = await idsIn(store);
     const source = followEvents(
       { store, publisher, ending: ending.signal },
-      { afterID: ids[0], directory: undefined, left: new AbortController().signal },
+      { afterID: ids[0], directory: undefined, disconnected: new AbortController().signal },
     );
     const told: unknown[] = [];
     for await (const one of source) {
@@ -368,7 +368,7 @@ describe('following events', (check) => {
     const ids = await idsIn(store);
     const source = followEvents(
       { store, publisher, ending: ending.signal },
-      { afterID: ids[0], directory: undefined, left: new AbortController().signal },
+      { afterID: ids[0], directory: undefined, disconnected: new AbortController().signal },
     );
     const heard: string[] = [];
     for await (const told of source) {

@@ -7,7 +7,7 @@ import type {
   ToolPart,
 } from '../../../src/agent/protocol/types.ts';
 
-import type { Store, Told } from '../../../src/agent/store/store.ts';
+import type { MessageWithParts, Store } from '../../../src/agent/store/store.ts';
 import { type AgentWorld, prompt } from './world.ts';
 
 /** What a prompt is answered with. */
@@ -52,10 +52,10 @@ export const asksWhen = async (world: AgentWorld, count: number): Promise<readon
 export const reply = (world: AgentWorld, asked: PermissionRequest | undefined, given: unknown): Promise<unknown> =>
   world.post(`/permission/${asked?.id}/reply`, given);
 
-export const messagesOf = async (world: AgentWorld, sessionID: string): Promise<readonly Told[]> =>
-  (await world.get(`/session/${sessionID}/message`)) as readonly Told[];
+export const messagesOf = async (world: AgentWorld, sessionID: string): Promise<readonly MessageWithParts[]> =>
+  (await world.get(`/session/${sessionID}/message`)) as readonly MessageWithParts[];
 
-export const answersIn = (messages: readonly Told[]): readonly Answer[] =>
+export const answersIn = (messages: readonly MessageWithParts[]): readonly Answer[] =>
   messages.filter((told): told is Answer => told.info.role === 'assistant');
 
 /** The tool parts of a session, in order. */

@@ -1,13 +1,13 @@
 import type { AgentCatalog, KnownAgent } from '../../../src/agent/agents/catalog.ts';
 import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
 import type { ResolvedModel, Summariser, Titler } from '../../../src/agent/agents/types.ts';
-import { type AgentNeeds, type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
-import { SILENT_METER } from '../../../src/agent/metrics.ts';
+import { type AgentServer, type AgentServerNeeds, createAgentServer } from '../../../src/agent/app.ts';
+import { NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
 import type { ChatModel, ModelEvent, ModelRequest } from '../../../src/agent/model/types.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { ModelRef, Rule } from '../../../src/agent/protocol/types.ts';
-import { alone } from '../../../src/agent/store/cluster.ts';
+import { createSingleServer } from '../../../src/agent/store/cluster.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import type { AgentTool, ToolOutcome } from '../../../src/agent/tools/tool.ts';
 import { isRecord } from '../../../src/core/json.ts';
@@ -91,7 +91,7 @@ export type WorldGiven = {
   readonly titler?: Partial<Titler> | null;
   readonly summariser?: Summariser;
   readonly store?: Store;
-  readonly changes?: Partial<AgentNeeds>;
+  readonly changes?: Partial<AgentServerNeeds>;
   /** Is given the world before its server is started. */
   readonly onBuilt?: (world: AgentWorld) => void;
 };
@@ -187,9 +187,9 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     credentials: undefined,
     isForThisMachine: false,
     store,
-    peers: alone(),
+    peers: createSingleServer(),
     catalog,
-    shown: { config: {}, provider: {}, configProviders: {}, agent: [] },
+    configViews: { config: {}, provider: {}, configProviders: {}, agent: [] },
     model,
     mcp: () => ({
       start: () => {},
@@ -206,7 +206,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     turnTimeoutMs: 1_800_000,
     drainMs: 0,
     retention: {},
-    meter: SILENT_METER,
+    metrics: NO_AGENT_METRICS,
     ...given.changes,
   });
   const call: AgentWorld['call'] = async (method, path, body, headers = {}) =>

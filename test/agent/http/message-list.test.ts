@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { jsonInPieces } from '../../../src/agent/http/messages.ts';
+import { jsonChunksResponse } from '../../../src/agent/http/messages.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe, rejection } from '../../check.ts';
 import { createAgentWorld } from '../harness/world.ts';
@@ -67,7 +67,7 @@ describe('the messages of a session', (check) => {
         isOver = true;
       }
     };
-    const response = await jsonInPieces(pieces(), () => {});
+    const response = await jsonChunksResponse(pieces(), () => {});
     await response.body?.cancel();
     assert.ok(isOver);
   });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { patientJson } from '../../../src/agent/http/messages.ts';
+import { jsonResponseWhenReady } from '../../../src/agent/http/messages.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { until } from '../harness/permission-requests.ts';
@@ -8,7 +8,7 @@ import { createAgentWorld, prompt, type Script, saying } from '../harness/world.
 const patient = () => {
   const clock = createFakeClock();
   const answer = Promise.withResolvers<unknown>();
-  const response = patientJson(clock, answer.promise, (error) => ({ failed: String(error) }));
+  const response = jsonResponseWhenReady(clock, answer.promise, (error) => ({ failed: String(error) }));
   return { clock, answer, response };
 };
 

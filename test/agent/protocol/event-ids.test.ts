@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { isIdOf, nextEventID } from '../../../src/agent/protocol/ids.ts';
+import { isId, nextEventID } from '../../../src/agent/protocol/ids.ts';
 
 import { describe } from '../../check.ts';
 
@@ -34,7 +34,7 @@ describe('the id of the next event', (check) => {
         const last = `evt_0123456789ab0${chars.join('')}`;
         const next = after(last);
         assert.ok(next > last);
-        assert.ok(isIdOf('event', next));
+        assert.ok(isId('event', next));
       }),
     );
   });

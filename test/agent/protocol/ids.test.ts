@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createIds, ID_PREFIXES, type IdKind, isIdOf } from '../../../src/agent/protocol/ids.ts';
+import { createIds, ID_PREFIXES, type IdKind, isId } from '../../../src/agent/protocol/ids.ts';
 import { describe } from '../../check.ts';
 
 const KINDS = Object.keys(ID_PREFIXES) as IdKind[];
@@ -13,7 +13,7 @@ describe('ids', (check) => {
       const id = ids(kind);
       assert.match(id, new RegExp(`^${ID_PREFIXES[kind]}_[0-9a-f]{12}[0-9A-Za-z]{14}$`));
       assert.equal(
-        KINDS.filter((other) => isIdOf(other, id)),
+        KINDS.filter((other) => isId(other, id)),
         [kind],
       );
     }
@@ -24,7 +24,7 @@ describe('ids', (check) => {
       'msg_0123456789abABCDEFGHIJKLMNO',
       'xmsg_0123456789abABCDEFGHIJKLMN',
     ])
-      assert.not.ok(isIdOf('message', wrong));
+      assert.not.ok(isId('message', wrong));
   });
 
   check('ascend, those of sessions descend, also when the clock stands still or is set back', () => {
@@ -55,7 +55,7 @@ describe('ids', (check) => {
       const other = createIds({ now: () => start + away, after: () => () => {} }, randomBytes)('message');
       const ids = createIds({ now: () => start, after: () => () => {} }, randomBytes);
       const next = ids('message', other);
-      assert.ok(next > other && isIdOf('message', next), `${away}`);
+      assert.ok(next > other && isId('message', next), `${away}`);
       assert.ok(ids('message', next) > next);
       // It is a matter of these two, and moves nothing else ahead.
       assert.is(
@@ -65,7 +65,7 @@ describe('ids', (check) => {
       if (away > 0) assert.ok(ids('message') < other);
     }
     const ids = createIds({ now: () => start, after: () => () => {} }, randomBytes);
-    assert.ok(isIdOf('message', ids('message', `msg_${'f'.repeat(12)}${'z'.repeat(14)}`)));
-    assert.ok(isIdOf('message', ids('message', 'none of ours')));
+    assert.ok(isId('message', ids('message', `msg_${'f'.repeat(12)}${'z'.repeat(14)}`)));
+    assert.ok(isId('message', ids('message', 'none of ours')));
   });
 });

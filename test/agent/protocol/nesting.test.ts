@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import { isNestedBeyond } from '../../../src/agent/protocol/request-schemas.ts';
-import type { Change, Store } from '../../../src/agent/store/store.ts';
+import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import {
@@ -24,7 +24,7 @@ const lists = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(lev
 const writingStore = (): Store => {
   const ids = createIds(createFakeClock(), (count) => crypto.getRandomValues(new Uint8Array(count)));
   const inner = createMemoryStore({ ids });
-  const isUnfit = (change: Change): boolean =>
+  const isUnfit = (change: StoreChange): boolean =>
     change.kind === 'part' && JSON.stringify(change.part).includes('"unfit"');
   return {
     ...inner,

@@ -11,7 +11,11 @@ import type { Ids } from '../../../src/agent/protocol/ids.ts';
 import type { StoredMessage, StoredPart, StoredSession } from '../../../src/agent/protocol/stored-schemas.ts';
 import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
 
-import { readSessionDocument, type SessionDocument, SessionProblem } from '../../../src/agent/session/document.ts';
+import {
+  readSessionDocument,
+  type SessionDocument,
+  SessionDocumentError,
+} from '../../../src/agent/session/document.ts';
 import { exportSession, type SessionSource } from '../../../src/agent/session/export.ts';
 import { importSession } from '../../../src/agent/session/import.ts';
 
@@ -88,7 +92,7 @@ const complaintsAbout = async (lines: readonly string[]): Promise<readonly strin
   try {
     await recordsIn(lines);
   } catch (error) {
-    if (error instanceof SessionProblem) return error.problems;
+    if (error instanceof SessionDocumentError) return error.problems;
     throw error;
   }
   return [];
@@ -237,7 +241,7 @@ for (const { name, open, runs } of KINDS) {
         commits.length = 0;
         await rejection(importing(watched, linesOf(given).slice(0, -1)));
         assert.ok(commits.length >= 6, `${commits.length} commits`);
-        assert.equal(await store.outline(second.info.id), []);
+        assert.equal(await store.messageOutlines(second.info.id), []);
       }),
     );
 
@@ -247,7 +251,7 @@ for (const { name, open, runs } of KINDS) {
         await importing(store, linesOf(given));
         const changed = given.map((kept) => ({ ...kept, messages: [] }));
         const error = await rejection(importing(store, linesOf(changed)));
-        assert.instance(error, SessionProblem);
+        assert.instance(error, SessionDocumentError);
         assert.match(String(error), 'sessions[0]: its id is taken');
         assert.match(String(error), 'sessions[1]: its id is taken');
         assert.equal(await exported(store, idOf(given)), linesOf(given));
@@ -299,7 +303,10 @@ for (const { name, open, runs } of KINDS) {
         const lines = linesOf(sample());
         for (let count = 0; count < lines.length; count++) {
           for (const rest of [[], ['{}'], ['{"kind":']]) {
-            assert.instance(await rejection(importing(store, [...lines.slice(0, count), ...rest])), SessionProblem);
+            assert.instance(
+              await rejection(importing(store, [...lines.slice(0, count), ...rest])),
+              SessionDocumentError,
+            );
             assert.equal(await store.sessions({}), []);
           }
         }

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createPublisher } from '../../../src/agent/events/publisher.ts';
-import { createFamilyRemoval, familiesOf } from '../../../src/agent/session/retention.ts';
+import { createFamilyRemoval, groupFamilies } from '../../../src/agent/session/retention.ts';
 
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
@@ -27,7 +27,7 @@ const removing = async ({ meanwhile, busy = [], now = NOW }: Given = {}) => {
     [ROOT, CHILD, GRANDCHILD].map((session) => ({ kind: 'session', session })),
     [],
   );
-  const [family] = familiesOf(await held.sessionOutlines());
+  const [family] = groupFamilies(await held.sessionOutlines());
   if (family === undefined) throw new Error('no family');
   let calls = 0;
   const watched = <Arguments extends readonly unknown[], T>(method: (...given: Arguments) => Promise<T>) => {
@@ -53,7 +53,7 @@ const removing = async ({ meanwhile, busy = [], now = NOW }: Given = {}) => {
   const isGone = await removal.remove(family);
   const told = (await held.events({ afterID: '', limit: 9 })).map(({ event }) => event);
   const left = (await held.sessions({})).map(({ id }) => id);
-  return { isGone, left, told, calls, isAtWork: await removal.isAtWork(family), held };
+  return { isGone, left, told, calls, isAtWork: await removal.isBusy(family), held };
 };
 
 describe('a family that is removed', (check) => {

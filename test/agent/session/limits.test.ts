@@ -12,7 +12,7 @@ const LIMIT_BYTES = 128 * 1024 * 1024;
 /** A world in which each session seems to hold so many bytes. */
 const worldHolding = (bytes: number) => {
   const store = createMemoryStore({ ids: idsFrom() });
-  return createAgentWorld({ store: { ...store, outline: async () => [{ id: 'msg_1', bytes }] } });
+  return createAgentWorld({ store: { ...store, messageOutlines: async () => [{ id: 'msg_1', bytes }] } });
 };
 
 describe('a session that is full', (check) => {

@@ -1,6 +1,12 @@
 import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
-import { LIST_HEADER, type ListedSession, listRow, listSessions, timeWords } from '../../../src/agent/session/list.ts';
+import {
+  formatListRow,
+  formatTime,
+  LIST_HEADER,
+  type ListedSession,
+  listSessions,
+} from '../../../src/agent/session/list.ts';
 import { describe } from '../../check.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { idsFrom, sessionOf, textPart, userMessage } from '../store/samples.ts';
@@ -46,17 +52,17 @@ describe('a list of sessions', (check) => {
     const title = `\u001b[31mred\u0007\u202e\n\u009b2J\ttext ${'word '.repeat(5000)}`;
     const [session] = await listed([at('ses_a', 1, { title, agent: '\u001b]0;x\u0007agent' })]);
     if (session === undefined) throw new Error('no session');
-    assert.not.match(JSON.stringify(session) + listRow(session), /\p{Cc}|\\u|\\n|\\t|\u202e/u);
+    assert.not.match(JSON.stringify(session) + formatListRow(session), /\p{Cc}|\\u|\\n|\\t|\u202e/u);
     assert.match(session.title, /^\[31mred 2J text word/);
     assert.is([...session.title].length, 200);
-    assert.ok(listRow(session).length < 200);
+    assert.ok(formatListRow(session).length < 200);
     assert.is(session.agent, ']0;xagent');
   });
 
   check('stands in columns', async () => {
     const [session] = await listed([at('ses_a', UPDATED, { title: 'one' })]);
     if (session === undefined) throw new Error('no session');
-    const row = listRow({ ...session, bytes: 1234 });
+    const row = formatListRow({ ...session, bytes: 1234 });
     for (const [name, value] of [
       ['UPDATED', '2026-05-06T07:08:09Z'],
       ['AGENT', '-'],
@@ -69,6 +75,6 @@ describe('a list of sessions', (check) => {
   });
 
   check('shows a time that no calendar has as it is', () => {
-    assert.is(timeWords(9e15), '9000000000000000');
+    assert.is(formatTime(9e15), '9000000000000000');
   });
 });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { Revert } from '../../../src/agent/protocol/types.ts';
-import { createFreshIds } from '../../../src/agent/session/new-ids.ts';
+import { createIDReplacement } from '../../../src/agent/session/new-ids.ts';
 import { describe } from '../../check.ts';
 import { idsFrom, sessionOf, userMessage } from '../store/samples.ts';
 
@@ -8,7 +8,7 @@ const MESSAGE = 'msg_000000000000AAAAAAAAAAAAAA';
 const SESSION = 'ses_000000000000AAAAAAAAAAAAAA';
 
 const revertOf = (revert: Revert) => {
-  const renamed = createFreshIds({ sessions: [{ id: SESSION, messages: [MESSAGE] }] }, idsFrom());
+  const renamed = createIDReplacement({ sessions: [{ id: SESSION, messages: [MESSAGE] }] }, idsFrom());
   const copy = renamed({ kind: 'session', session: sessionOf(SESSION, { revert }) });
   const told = renamed({ kind: 'message', message: userMessage(MESSAGE, SESSION) });
   if (copy.kind !== 'session' || told.kind !== 'message') throw new Error('They are of another kind');

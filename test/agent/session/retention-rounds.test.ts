@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { SILENT_METER } from '../../../src/agent/metrics.ts';
+import { NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
 import type { RetentionLimits } from '../../../src/agent/session/retention.ts';
-import { StoreUnavailable } from '../../../src/agent/store/errors.ts';
+import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
 import { describe } from '../../check.ts';
 import { ask, asksWhen, isQuiet, reply, until } from '../harness/permission-requests.ts';
 import {
@@ -23,8 +23,8 @@ const DAY_MS = 86_400_000;
 
 const keeping = async (retention: RetentionLimits, given: WorldGiven = {}) => {
   const retired: number[] = [];
-  const meter = { ...SILENT_METER, retired: (sessions: number) => void retired.push(sessions) };
-  const changes = { ...given.changes, retention, meter };
+  const metrics = { ...NO_AGENT_METRICS, retired: (sessions: number) => void retired.push(sessions) };
+  const changes = { ...given.changes, retention, metrics };
   const world = await createAgentWorld({ titler: null, ...given, changes });
   return { world, retired };
 };
@@ -154,7 +154,7 @@ describe('retention in the server', (check) => {
     const store = {
       ...held,
       sessionOutlines: async () => {
-        if (isAway) throw new StoreUnavailable();
+        if (isAway) throw new StoreUnavailableError();
         return held.sessionOutlines();
       },
     };

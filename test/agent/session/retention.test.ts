@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { type Family, familiesOf, familiesToGo } from '../../../src/agent/session/retention.ts';
+import { expiredFamilies, groupFamilies, type SessionFamily } from '../../../src/agent/session/retention.ts';
 import type { SessionOutline } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 
@@ -19,7 +19,7 @@ const anyLimits = fc.record({
   ageMs: fc.option(fc.nat(NOW), { nil: undefined }),
   count: fc.option(fc.nat(7), { nil: undefined }),
 });
-const rootsOf = (families: readonly Family[]): readonly string[] => families.map(({ rootID }) => rootID);
+const rootsOf = (families: readonly SessionFamily[]): readonly string[] => families.map(({ rootID }) => rootID);
 const session = (id: string, updatedMs: number, parentID?: string): SessionOutline => ({
   id,
   updatedMs,
@@ -35,7 +35,7 @@ describe('families of sessions', (check) => {
       session('x', 5),
       session('y', 3, 'gone'),
     ];
-    const families = familiesOf(outlines).map(({ rootID, members, updatedMs }) => [
+    const families = groupFamilies(outlines).map(({ rootID, members, updatedMs }) => [
       rootID,
       members.map(({ id }) => id),
       updatedMs,
@@ -50,7 +50,7 @@ describe('families of sessions', (check) => {
   check('hold each session once at most, parents before children, and none that stands in a circle', () => {
     fc.assert(
       fc.property(anyOutlines, (outlines) => {
-        const families = familiesOf(outlines);
+        const families = groupFamilies(outlines);
         const all = families.flatMap(({ members }) => members);
         assert.is(new Set(all).size, all.length);
         for (const { rootID, members, updatedMs } of families) {
@@ -77,24 +77,24 @@ describe('families of sessions', (check) => {
 describe('the families that have to go', (check) => {
   check('are those that were not touched for too long, the longest untouched first', () => {
     const outlines = [session('a', 10), session('b', 500), session('c', 20, 'b'), session('d', 499), session('e', 5)];
-    assert.equal(rootsOf(familiesToGo(outlines, NOW, { ageMs: 500 })), ['e', 'a', 'd']);
+    assert.equal(rootsOf(expiredFamilies(outlines, NOW, { ageMs: 500 })), ['e', 'a', 'd']);
   });
 
   check('are those beyond the newest so many roots', () => {
     const outlines = [session('a', 10), session('b', 30), session('c', 20), session('d', 40, 'a')];
-    assert.equal(rootsOf(familiesToGo(outlines, NOW, { count: 2 })), ['c']);
-    assert.equal(rootsOf(familiesToGo(outlines, NOW, { count: 0 })), ['c', 'b', 'a']);
+    assert.equal(rootsOf(expiredFamilies(outlines, NOW, { count: 2 })), ['c']);
+    assert.equal(rootsOf(expiredFamilies(outlines, NOW, { count: 0 })), ['c', 'b', 'a']);
   });
 
   check('are none without limits', () => {
-    fc.assert(fc.property(anyOutlines, (outlines) => assert.equal(familiesToGo(outlines, NOW, {}), [])));
+    fc.assert(fc.property(anyOutlines, (outlines) => assert.equal(expiredFamilies(outlines, NOW, {}), [])));
   });
 
   check('are what either limit says, whole, and in whatever order the sessions came', () => {
     fc.assert(
       fc.property(anyOutlines, anyLimits, fc.nat(), (outlines, limits, turn) => {
-        const gone = familiesToGo(outlines, NOW, limits);
-        const all = familiesOf(outlines);
+        const gone = expiredFamilies(outlines, NOW, limits);
+        const all = groupFamilies(outlines);
         for (const family of all) {
           const newer = all.filter(
             ({ updatedMs, rootID }) =>
@@ -111,7 +111,7 @@ describe('the families that have to go', (check) => {
         );
         const place = outlines.length === 0 ? 0 : turn % outlines.length;
         const turned = [...outlines.slice(place), ...outlines.slice(0, place)];
-        assert.equal(rootsOf(familiesToGo(turned, NOW, limits)), rootsOf(gone));
+        assert.equal(rootsOf(expiredFamilies(turned, NOW, limits)), rootsOf(gone));
       }),
     );
   });
@@ -119,9 +119,9 @@ describe('the families that have to go', (check) => {
   check('never grow when time does not go on, and are none once they are gone', () => {
     fc.assert(
       fc.property(anyOutlines, anyLimits, (outlines, limits) => {
-        const gone = new Set(familiesToGo(outlines, NOW, limits).flatMap(({ members }) => members));
+        const gone = new Set(expiredFamilies(outlines, NOW, limits).flatMap(({ members }) => members));
         const left = outlines.filter((outline) => !gone.has(outline));
-        assert.equal(familiesToGo(left, NOW, limits), []);
+        assert.equal(expiredFamilies(left, NOW, limits), []);
       }),
     );
   });

@@ -1,14 +1,14 @@
 import * as assert from 'uvu/assert';
-import { finishedOf, forkedTitle } from '../../../src/agent/session/fork.ts';
-import { droppedBy, revertTo, saidBefore } from '../../../src/agent/session/revert.ts';
-import type { Told } from '../../../src/agent/store/store.ts';
+import { finishedMessages, toForkTitle } from '../../../src/agent/session/fork.ts';
+import { findRevertedContent, messagesBefore, resolveRevert } from '../../../src/agent/session/revert.ts';
+import type { MessageWithParts } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { answer, textPart, toolPart, userMessage } from '../store/samples.ts';
 
 const SESSION = 'ses_1';
-const asked = (id: string): Told => ({ info: userMessage(id, SESSION), parts: [part(`${id}_1`, id)] });
+const asked = (id: string): MessageWithParts => ({ info: userMessage(id, SESSION), parts: [part(`${id}_1`, id)] });
 const part = (id: string, messageID: string) => textPart({ id, messageID, sessionID: SESSION }, id);
-const answered = (id: string, parentID: string, isOver = true): Told => ({
+const answered = (id: string, parentID: string, isOver = true): MessageWithParts => ({
   info: answer(id, SESSION, { parentID, time: { created: 1, ...(isOver ? { completed: 2 } : {}) } }),
   parts: [
     { id: `${id}_1`, messageID: id, sessionID: SESSION, type: 'step-start' },
@@ -16,7 +16,7 @@ const answered = (id: string, parentID: string, isOver = true): Told => ({
     part(`${id}_3`, id),
   ],
 });
-const idsOf = (messages: readonly Told[]): readonly string[] => messages.map(({ info }) => info.id);
+const idsOf = (messages: readonly MessageWithParts[]): readonly string[] => messages.map(({ info }) => info.id);
 
 /** The second prompt came while the first was being answered: its id stands before the last of the first one's answers. */
 const TALK = [
@@ -39,40 +39,46 @@ describe('what was said before a message', (check) => {
   };
   for (const [id, before] of Object.entries(cases))
     check(`is ${before.join(', ') || 'nothing'} before ${id}`, () => {
-      assert.equal(idsOf(saidBefore(TALK, id)), before);
+      assert.equal(idsOf(messagesBefore(TALK, id)), before);
     });
   check('is everything before one that there is not', () => {
-    assert.equal(saidBefore(TALK, 'msg_z'), TALK);
+    assert.equal(messagesBefore(TALK, 'msg_z'), TALK);
   });
   check('counts an answer to a prompt that is gone by its own place', () => {
-    assert.equal(idsOf(saidBefore(TALK.slice(1), 'msg_c')), ['msg_b']);
+    assert.equal(idsOf(messagesBefore(TALK.slice(1), 'msg_c')), ['msg_b']);
   });
 });
 
 describe('where a session is turned back to', (check) => {
   check('is the prompt, whichever of its messages somebody points at', () => {
-    assert.equal(revertTo(TALK, { messageID: 'msg_c' }), { messageID: 'msg_c' });
-    assert.equal(revertTo(TALK, { messageID: 'msg_d' }), { messageID: 'msg_a' });
+    assert.equal(resolveRevert(TALK, { messageID: 'msg_c' }), { messageID: 'msg_c' });
+    assert.equal(resolveRevert(TALK, { messageID: 'msg_d' }), { messageID: 'msg_a' });
   });
   check('is the part, if the answer says something before it', () => {
-    assert.equal(revertTo(TALK, { messageID: 'msg_d', partID: 'msg_d_3' }), { messageID: 'msg_d', partID: 'msg_d_3' });
-    assert.equal(revertTo(TALK, { messageID: 'msg_d', partID: 'msg_d_2' }), { messageID: 'msg_a' });
+    assert.equal(resolveRevert(TALK, { messageID: 'msg_d', partID: 'msg_d_3' }), {
+      messageID: 'msg_d',
+      partID: 'msg_d_3',
+    });
+    assert.equal(resolveRevert(TALK, { messageID: 'msg_d', partID: 'msg_d_2' }), { messageID: 'msg_a' });
   });
   check('is the answer where its prompt is gone', () => {
-    assert.equal(revertTo(TALK.slice(1), { messageID: 'msg_d' }), { messageID: 'msg_d' });
+    assert.equal(resolveRevert(TALK.slice(1), { messageID: 'msg_d' }), { messageID: 'msg_d' });
   });
   check('is nowhere where there is no such message or part', () => {
-    assert.is(revertTo(TALK, { messageID: 'msg_z' }), undefined);
-    assert.is(revertTo(TALK, { messageID: 'msg_d', partID: 'msg_b_3' }), undefined);
+    assert.is(resolveRevert(TALK, { messageID: 'msg_z' }), undefined);
+    assert.is(resolveRevert(TALK, { messageID: 'msg_d', partID: 'msg_b_3' }), undefined);
   });
 });
 
 describe('what goes when a session goes on from there', (check) => {
   check('is the prompt and all that came after it', () => {
-    assert.equal(droppedBy(TALK, { messageID: 'msg_c' }), { messageIDs: ['msg_c', 'msg_e', 'msg_f'], parts: [] });
+    assert.equal(findRevertedContent(TALK, { messageID: 'msg_c' }), {
+      messageIDs: ['msg_c', 'msg_e', 'msg_f'],
+      parts: [],
+    });
   });
   check('is the rest of the answer and all that came after it', () => {
-    const { messageIDs, parts } = droppedBy(TALK, { messageID: 'msg_b', partID: 'msg_b_3' });
+    const { messageIDs, parts } = findRevertedContent(TALK, { messageID: 'msg_b', partID: 'msg_b_3' });
     assert.equal(messageIDs, ['msg_c', 'msg_d', 'msg_e', 'msg_f']);
     assert.equal(
       parts.map(({ id }) => id),
@@ -80,27 +86,30 @@ describe('what goes when a session goes on from there', (check) => {
     );
   });
   check('is nothing of a message whose part is gone, and nothing at all where the message is', () => {
-    assert.equal(droppedBy(TALK, { messageID: 'msg_e', partID: 'msg_z_1' }), { messageIDs: ['msg_f'], parts: [] });
-    assert.equal(droppedBy(TALK, { messageID: 'msg_z' }), { messageIDs: [], parts: [] });
+    assert.equal(findRevertedContent(TALK, { messageID: 'msg_e', partID: 'msg_z_1' }), {
+      messageIDs: ['msg_f'],
+      parts: [],
+    });
+    assert.equal(findRevertedContent(TALK, { messageID: 'msg_z' }), { messageIDs: [], parts: [] });
   });
 });
 
 describe('what a fork has', (check) => {
   check('is everything where nothing is under way', () => {
-    assert.equal(finishedOf(TALK, false), TALK);
+    assert.equal(finishedMessages(TALK, false), TALK);
   });
   check('is neither what is under way, nor what waits behind it', () => {
     const busy = [...TALK.slice(0, 4), answered('msg_e', 'msg_c', false), asked('msg_f')];
-    assert.equal(idsOf(finishedOf(busy, true)), ['msg_a', 'msg_b', 'msg_d']);
+    assert.equal(idsOf(finishedMessages(busy, true)), ['msg_a', 'msg_b', 'msg_d']);
   });
   check('is a prompt that nobody was to answer, of those before the ones that wait', () => {
     const quiet = [asked('msg_0'), ...TALK];
-    assert.equal(idsOf(finishedOf(quiet, true)), ['msg_0', ...idsOf(TALK.slice(0, -1))]);
+    assert.equal(idsOf(finishedMessages(quiet, true)), ['msg_0', ...idsOf(TALK.slice(0, -1))]);
   });
   check('is named after its session, with a number', () => {
-    assert.is(forkedTitle('Plan'), 'Plan (fork #1)');
-    assert.is(forkedTitle('Plan (fork #9)'), 'Plan (fork #10)');
-    assert.is(forkedTitle('(fork #9)'), '(fork #9) (fork #1)');
-    assert.is(forkedTitle('a\nb (fork #1)'), 'a\nb (fork #2)');
+    assert.is(toForkTitle('Plan'), 'Plan (fork #1)');
+    assert.is(toForkTitle('Plan (fork #9)'), 'Plan (fork #10)');
+    assert.is(toForkTitle('(fork #9)'), '(fork #9) (fork #1)');
+    assert.is(toForkTitle('a\nb (fork #1)'), 'a\nb (fork #2)');
   });
 });

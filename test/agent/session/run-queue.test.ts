@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { type AssistantMessage, NO_TOKENS, type Session, type UserMessage } from '../../../src/agent/protocol/types.ts';
-import { createRuns } from '../../../src/agent/session/run-queue.ts';
-import { alone } from '../../../src/agent/store/cluster.ts';
+import { createRunQueue } from '../../../src/agent/session/run-queue.ts';
+import { createSingleServer } from '../../../src/agent/store/cluster.ts';
 
 import { describe, rejection } from '../../check.ts';
 
@@ -26,7 +26,7 @@ const userOf = (sessionID: string, id: string): UserMessage => ({
   agent: 'build',
   model: { providerID: 'p', modelID: 'm' },
 });
-const ALONE = { leases: alone().leases, tidy: async () => {} };
+const ALONE = { leases: createSingleServer().leases, recoverSession: async () => {} };
 const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
   id: `answer to ${id}`,
   sessionID,
@@ -48,7 +48,7 @@ const world = () => {
   const open: { readonly user: UserMessage; readonly finish: () => void; readonly fail: (error: Error) => void }[] = [];
   const told: string[] = [];
   const bugs: unknown[] = [];
-  const runs = createRuns({
+  const runs = createRunQueue({
     ...ALONE,
     answer: ({ user }, signal) =>
       new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ const world = () => {
         if (signal.aborted) end();
         else signal.addEventListener('abort', end);
       }),
-    tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+    publishStatus: async ({ id }, { type }) => void told.push(`${id} ${type}`),
     onBug: (error) => void bugs.push(error),
   });
   return { runs, open, told, bugs };
@@ -117,10 +117,10 @@ describe('runs', (check) => {
 
   check('go on when nobody can be told of them', async () => {
     const bugs: unknown[] = [];
-    const runs = createRuns({
+    const runs = createRunQueue({
       ...ALONE,
       answer: async ({ user }) => answerTo(user, false),
-      tell: async () => {
+      publishStatus: async () => {
         throw new Error('the store is gone');
       },
       onBug: (error) => void bugs.push(error),
@@ -135,7 +135,7 @@ describe('runs', (check) => {
     const told: string[] = [];
     const ends: string[] = [];
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const runs = createRuns({
+    const runs = createRunQueue({
       ...ALONE,
       answer: async ({ user, atEnd }) => {
         const gate = gates[Number(user.id)];
@@ -144,7 +144,7 @@ describe('runs', (check) => {
         if (user.id === '1') throw new Error('the store is gone');
         return answerTo(user, false);
       },
-      tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      publishStatus: async ({ id }, { type }) => void told.push(`${id} ${type}`),
       onBug: () => {},
     });
     const run = (id: string) => runs.run(sessionOf('a'), userOf('a', id)).catch(() => {});
@@ -165,13 +165,13 @@ describe('runs', (check) => {
 
   check('tell that a session is idle when an answer fails after its end was to be told', async () => {
     const told: string[] = [];
-    const runs = createRuns({
+    const runs = createRunQueue({
       ...ALONE,
       answer: async ({ atEnd }) => {
         await atEnd();
         throw new Error('the store is gone');
       },
-      tell: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      publishStatus: async ({ id }, { type }) => void told.push(`${id} ${type}`),
       onBug: () => {},
     });
     await rejection(runs.run(sessionOf('a'), userOf('a', '1')));

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
-import { type Ids, isIdOf } from '../../../src/agent/protocol/ids.ts';
+import { type Ids, isId } from '../../../src/agent/protocol/ids.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
-import { OrphanError, StaleError } from '../../../src/agent/store/errors.ts';
+import { OrphanError, StaleSessionError } from '../../../src/agent/store/errors.ts';
 
-import type { PlacedEvent, Store } from '../../../src/agent/store/store.ts';
+import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
 import { type Check, rejection } from '../../check.ts';
 import {
   afterAll,
@@ -29,7 +29,7 @@ export type StoreKind = { readonly createPlace: () => Promise<StorePlace>; reado
 const MEGABYTE = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 
-const idsOf = (events: readonly PlacedEvent[]): string[] => events.map(({ event }) => event.id);
+const idsOf = (events: readonly DirectoryEvent[]): string[] => events.map(({ event }) => event.id);
 const ascend = (ids: readonly string[]): boolean =>
   ids.every((id, index) => index === 0 || (ids[index - 1] ?? '') < id);
 const titlesOf = (sessions: readonly { readonly title: string }[]): string[] => sessions.map(({ title }) => title);
@@ -99,7 +99,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       assert.equal(await store.unfinished(), []);
       assert.equal(await store.events({ afterID: '', limit: 10 }), []);
       assert.equal(await store.eventSpan(), { oldest: '', forgotten: '', newest: '' });
-      assert.equal(await store.outline('ses_1'), []);
+      assert.equal(await store.messageOutlines('ses_1'), []);
       assert.equal(await store.commit([], []), []);
       await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
       await store.pruneEvents(0);
@@ -321,13 +321,13 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       const commit = () => store.commit([child, root].flatMap(removal), [{ directory: '/', draft }]);
       const changed = { ...root, title: 'another' };
       await store.commit([{ kind: 'session', session: changed, before: root }], []);
-      assert.instance(await rejection(commit()), StaleError);
+      assert.instance(await rejection(commit()), StaleSessionError);
       assert.is((await store.sessions({})).length, 3);
       assert.equal(await store.events({ afterID: '', limit: 9 }), []);
       await store.commit([{ kind: 'session', session: root, before: changed }], []);
       assert.is((await commit()).length, 1);
       assert.equal(titlesOf(await store.sessions({})), [CONVERSATION[0].session.title]);
-      assert.instance(await rejection(commit()), StaleError);
+      assert.instance(await rejection(commit()), StaleSessionError);
       assert.is((await store.events({ afterID: '', limit: 9 })).length, 1);
     }),
   );
@@ -438,7 +438,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       const second = await store.commit([], [told('d')]);
       const all = [...first, ...second];
       assert.equal(all[1], { directory: '/other', event: { ...deltaOf('ses_1', 'b'), id: idsOf(all)[1] } });
-      assert.ok(idsOf(all).every((id) => isIdOf('event', id)));
+      assert.ok(idsOf(all).every((id) => isId('event', id)));
       assert.ok(ascend(idsOf(all)));
       assert.equal(await store.events({ afterID: '', limit: 10 }), all);
       assert.equal(await store.events({ afterID: idsOf(all)[1] ?? '', limit: 10 }), all.slice(2));
@@ -450,7 +450,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
 
   check('replays ten thousand events, in pages too, and forgets all but the newest', () =>
     withStore(async (store) => {
-      const kept: PlacedEvent[] = [];
+      const kept: DirectoryEvent[] = [];
       for (let batch = 0; batch < 10; batch += 1) {
         const events = Array.from({ length: 1000 }, (_, index) =>
           told(`${batch}.${index}`, index % 10 === 0 ? '/x' : '/y'),
@@ -458,7 +458,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
         kept.push(...(await store.commit([], events)));
       }
       assert.ok(ascend(idsOf(kept)));
-      const paged: PlacedEvent[] = [];
+      const paged: DirectoryEvent[] = [];
       for (let page = await store.events({ afterID: '', limit: 999 }); page.length > 0; ) {
         paged.push(...page);
         page = await store.events({ afterID: page.at(-1)?.event.id ?? '', limit: 999 });
@@ -546,17 +546,17 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       await store.commit(CONVERSATION, []);
       await store.commit([{ kind: 'message', message: userMessage('msg_3', 'ses_1') }], []);
       const place = { id: 'prt_9', messageID: 'msg_1', sessionID: 'ses_1' };
-      const before = await store.outline('ses_1');
+      const before = await store.messageOutlines('ses_1');
       assert.equal(
         before.map(({ id }) => id),
         ['msg_1', 'msg_2', 'msg_3'],
       );
       assert.ok((before[2]?.bytes ?? 0) < (before[0]?.bytes ?? 0));
       await store.commit([{ kind: 'part', part: textPart(place, 'x'.repeat(10_000)) }], []);
-      const grown = (await store.outline('ses_1'))[0]?.bytes ?? 0;
+      const grown = (await store.messageOutlines('ses_1'))[0]?.bytes ?? 0;
       assert.ok(Math.abs(grown - (before[0]?.bytes ?? 0) - 10_000) < 200, String(grown));
       assert.equal(
-        (await store.outline('ses_1', { limit: 1, beforeID: 'msg_3' })).map(({ id }) => id),
+        (await store.messageOutlines('ses_1', { limit: 1, beforeID: 'msg_3' })).map(({ id }) => id),
         ['msg_2'],
       );
     }),
@@ -598,15 +598,15 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       await store.commit([{ kind: 'session', session: first }], []);
       await store.commit([{ kind: 'session', session: second, before: first }], [told('second')]);
       const late = { kind: 'session', session: third, before: first } as const;
-      assert.instance(await rejection(store.commit([CONVERSATION[1], late], [told('never')])), StaleError);
+      assert.instance(await rejection(store.commit([CONVERSATION[1], late], [told('never')])), StaleSessionError);
       assert.equal(await store.session('ses_1'), second);
       assert.equal(await store.messages('ses_1'), []);
       assert.is((await store.events({ afterID: '', limit: 10 })).length, 1);
       await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
       const gone = { kind: 'session', session: third, before: second } as const;
-      assert.instance(await rejection(store.commit([gone], [])), StaleError);
+      assert.instance(await rejection(store.commit([gone], [])), StaleSessionError);
       await store.commit([{ kind: 'session-begun', session: second }], []);
-      assert.instance(await rejection(store.commit([gone], [])), StaleError);
+      assert.instance(await rejection(store.commit([gone], [])), StaleSessionError);
     }),
   );
 
@@ -679,7 +679,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
       const after = await store.commit([], [told('c'), told('d')]);
       await store.close();
       assert.ok(ascend(idsOf([...before, ...after])));
-      assert.ok(idsOf(after).every((id) => isIdOf('event', id)));
+      assert.ok(idsOf(after).every((id) => isId('event', id)));
     }),
   );
 
@@ -732,7 +732,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
         async (groups, questions, paging) =>
           withStore(async (store) => {
             let model = EMPTY;
-            let events: PlacedEvent[] = [];
+            let events: DirectoryEvent[] = [];
             for (const group of groups) {
               const outcomes = await Promise.allSettled(
                 group.map(({ changes, events: drafts }) => store.commit(changes, drafts)),
@@ -761,7 +761,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
               const older = messagesIn(model, id).filter(({ info }) => info.id < (paging.beforeID ?? '~'));
               const newest = paging.limit === undefined ? older : older.slice(Math.max(0, older.length - paging.limit));
               assert.equal(await store.messages(id, paging), newest);
-              const outline = (await store.outline(id, paging)).map((sized) => sized.id);
+              const outline = (await store.messageOutlines(id, paging)).map((sized) => sized.id);
               assert.equal(outline, infoIDs(newest));
             }
           }),
@@ -786,7 +786,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
         () => store.unfinished(),
         () => store.events({ afterID: '', limit: 1 }),
         () => store.eventSpan(),
-        () => store.outline('ses_1'),
+        () => store.messageOutlines('ses_1'),
         () => store.pruneEvents(1),
       ];
       for (const attempt of attempts) assert.match(String(await rejection(attempt())), /closed/);
@@ -846,7 +846,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
         await store.close();
       }
       assert.ok(ascend(all));
-      assert.ok(all.every((id) => isIdOf('event', id)));
+      assert.ok(all.every((id) => isId('event', id)));
       assert.is(new Set(all).size, 10);
     }),
   );

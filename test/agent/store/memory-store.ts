@@ -2,9 +2,16 @@ import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../../src/agent/protocol/ids.ts';
 import { isUnfinished, type Message, type Session } from '../../../src/agent/protocol/types.ts';
 
-import { foldedTitle } from '../../../src/agent/session/title-search.ts';
+import { foldTitle } from '../../../src/agent/session/title-search.ts';
 
-import type { Change, MessagesAsked, PlacedEvent, SessionsAsked, Store, Told } from '../../../src/agent/store/store.ts';
+import type {
+  DirectoryEvent,
+  MessageQuery,
+  MessageWithParts,
+  SessionQuery,
+  Store,
+  StoreChange,
+} from '../../../src/agent/store/store.ts';
 
 import { createMemoryTables } from './memory-tables.ts';
 
@@ -24,17 +31,17 @@ const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 const latestFirst = (left: Session, right: Session): number =>
   right.time.updated - left.time.updated || (left.id < right.id ? -1 : 1);
 
-const isAsked = (session: Session, { directory, parentID, areRoots, search, updatedSince }: SessionsAsked): boolean =>
+const isAsked = (session: Session, { directory, parentID, areRoots, search, updatedSince }: SessionQuery): boolean =>
   (directory === undefined || session.directory === directory) &&
   (parentID === undefined || session.parentID === parentID) &&
   (areRoots !== true || session.parentID === undefined) &&
-  (search === undefined || foldedTitle(session.title).includes(foldedTitle(search))) &&
+  (search === undefined || foldTitle(session.title).includes(foldTitle(search))) &&
   (updatedSince === undefined || session.time.updated >= updatedSince);
 
 /** A store that is gone with the process, for tests and for trying things out. Sessions in it are not bounded. */
 export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: MemoryStoreNeeds): Store => {
   const { sessions, hidden, messages, parts, outputs, apply } = createMemoryTables();
-  let events: PlacedEvent[] = [];
+  let events: DirectoryEvent[] = [];
   let lastEventID = '';
   let forgotten = '';
   let isClosed = false;
@@ -45,25 +52,25 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     const last = events.splice(0, Math.max(0, events.length - count)).at(-1);
     if (last !== undefined) forgotten = last.event.id;
   };
-  const forgetEventsOf = (changes: readonly Change[]): void => {
+  const forgetEventsOf = (changes: readonly StoreChange[]): void => {
     const gone = changes.flatMap((change) => (change.kind === 'session-removed' ? [change.sessionID] : []));
     if (gone.length === 0) return;
     events = events.filter(({ event }) => !gone.some((sessionID) => sessionID === sessionIDOf(event)));
   };
-  const infosOf = (sessionID: string, { limit, beforeID }: MessagesAsked): readonly Message[] => {
+  const infosOf = (sessionID: string, { limit, beforeID }: MessageQuery): readonly Message[] => {
     const older = byID([...messages.values()].filter((message) => message.sessionID === sessionID)).filter(
       ({ id }) => beforeID === undefined || id < beforeID,
     );
     return older.slice(limit === undefined ? 0 : Math.max(0, older.length - limit));
   };
-  const toldOf = (infos: readonly Message[]): readonly Told[] => {
+  const toldOf = (infos: readonly Message[]): readonly MessageWithParts[] => {
     const partsOf = Map.groupBy(parts.values(), ({ messageID }) => messageID);
     return infos.map((info) => ({ info, parts: byID(partsOf.get(info.id) ?? []) }));
   };
   return {
     async commit(changes, drafts) {
       refuseWhenClosed();
-      const placed = drafts.map(({ directory, draft }): PlacedEvent => {
+      const placed = drafts.map(({ directory, draft }): DirectoryEvent => {
         lastEventID = nextEventID(ids, lastEventID);
         return { directory, event: { ...draft, id: lastEventID } };
       });
@@ -99,7 +106,7 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
       refuseWhenClosed();
       return toldOf(infosOf(sessionID, asked));
     },
-    async outline(sessionID, asked = {}) {
+    async messageOutlines(sessionID, asked = {}) {
       refuseWhenClosed();
       return toldOf(infosOf(sessionID, asked)).map((told) => ({
         id: told.info.id,
@@ -124,7 +131,7 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     },
     async events({ afterID, directory, limit, limitBytes = Number.POSITIVE_INFINITY }) {
       refuseWhenClosed();
-      const page: PlacedEvent[] = [];
+      const page: DirectoryEvent[] = [];
       let bytes = 0;
       for (const placed of events) {
         if (page.length >= limit || bytes >= limitBytes) break;

@@ -1,8 +1,8 @@
 import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
 
-import { OrphanError, StaleError } from '../../../src/agent/store/errors.ts';
+import { OrphanError, StaleSessionError } from '../../../src/agent/store/errors.ts';
 
-import type { Change } from '../../../src/agent/store/store.ts';
+import type { StoreChange } from '../../../src/agent/store/store.ts';
 
 type Placed = { readonly sessionID: string };
 type Output = Placed & { readonly partID: string; readonly text: string };
@@ -17,7 +17,7 @@ export type MemoryTables = {
   /** By the ids of their parts. */
   readonly outputs: ReadonlyMap<string, Output>;
   /** Makes all of the changes, or throws and has made none. */
-  readonly apply: (changes: readonly Change[]) => void;
+  readonly apply: (changes: readonly StoreChange[]) => void;
 };
 
 /** Sessions and what belongs to them, held in memory. */
@@ -38,10 +38,10 @@ export const createMemoryTables = (): MemoryTables => {
   const forget = <Row>(table: Map<string, Row>, isMeant: (row: Row) => boolean): void => {
     for (const [id, row] of table) if (isMeant(row)) put(table, id, undefined);
   };
-  const refuseStale = ({ session: { id }, before }: Extract<Change, { kind: 'session' }>): void => {
+  const refuseStale = ({ session: { id }, before }: Extract<StoreChange, { kind: 'session' }>): void => {
     if (before === undefined) return;
     const held = hidden.has(id) ? undefined : sessions.get(id);
-    if (held === undefined || JSON.stringify(held) !== JSON.stringify(before)) throw new StaleError();
+    if (held === undefined || JSON.stringify(held) !== JSON.stringify(before)) throw new StaleSessionError();
   };
   const removeSession = (sessionID: string): void => {
     put(sessions, sessionID, undefined);
@@ -82,7 +82,7 @@ export const createMemoryTables = (): MemoryTables => {
     if (parts.get(partID)?.sessionID !== sessionID) throw new OrphanError('output');
     put(outputs, partID, { sessionID, partID, text });
   };
-  const make = (change: Change): void => {
+  const make = (change: StoreChange): void => {
     switch (change.kind) {
       case 'session':
         refuseStale(change);

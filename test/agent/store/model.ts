@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
 
-import type { Change, SessionsAsked, Told } from '../../../src/agent/store/store.ts';
+import type { MessageWithParts, SessionQuery, StoreChange } from '../../../src/agent/store/store.ts';
 import { answer, sessionOf, textPart, told, userMessage } from './samples.ts';
 
 /** What a store must hold, in the plainest way there is. */
@@ -31,7 +31,7 @@ const without = (model: Model, isGone: (message: Message) => boolean): Model => 
 const isStill = ({ sessions, begun }: Model, before: Session): boolean =>
   !begun.includes(before.id) && sessions.some((held) => JSON.stringify(held) === JSON.stringify(before));
 
-const after = (model: Model, change: Change): Model | undefined => {
+const after = (model: Model, change: StoreChange): Model | undefined => {
   const { begun, sessions, messages, parts, outputs } = model;
   switch (change.kind) {
     case 'session':
@@ -91,25 +91,25 @@ const after = (model: Model, change: Change): Model | undefined => {
 };
 
 /** What the model holds after all of the changes, or nothing when one of them must make the store refuse them all. */
-export const afterAll = (model: Model, changes: readonly Change[]): Model | undefined =>
+export const afterAll = (model: Model, changes: readonly StoreChange[]): Model | undefined =>
   changes.reduce<Model | undefined>((held, change) => held && after(held, change), model);
 
 const byID = <Row extends { readonly id: string }>(rows: readonly Row[]): Row[] =>
   [...rows].sort((left, right) => (left.id < right.id ? -1 : 1));
-const toldOf = ({ parts }: Model, info: Message): Told => ({
+const toldOf = ({ parts }: Model, info: Message): MessageWithParts => ({
   info,
   parts: byID(parts.filter(({ messageID }) => messageID === info.id)),
 });
 
-export const messagesIn = (model: Model, sessionID: string): Told[] =>
+export const messagesIn = (model: Model, sessionID: string): MessageWithParts[] =>
   byID(model.messages.filter((message) => message.sessionID === sessionID)).map((info) => toldOf(model, info));
 
-export const unfinishedIn = (model: Model): Told[] =>
+export const unfinishedIn = (model: Model): MessageWithParts[] =>
   byID(model.messages.filter(({ role, time }) => role === 'assistant' && !('completed' in time)))
     .filter(({ sessionID }) => !model.begun.includes(sessionID))
     .map((info) => toldOf(model, info));
 
-export const sessionsIn = (model: Model, asked: SessionsAsked): Session[] =>
+export const sessionsIn = (model: Model, asked: SessionQuery): Session[] =>
   byID(model.sessions)
     .sort((left, right) => right.time.updated - left.time.updated)
     .filter(({ id }) => !model.begun.includes(id))
@@ -158,7 +158,7 @@ const message = fc
   });
 const partID = fc.constantFrom(...PARTS);
 
-const change: fc.Arbitrary<Change> = fc.oneof(
+const change: fc.Arbitrary<StoreChange> = fc.oneof(
   { weight: 3, arbitrary: session.map((held) => ({ kind: 'session' as const, session: held })) },
   {
     weight: 2,
@@ -212,7 +212,7 @@ export const anyCommit = fc.record({
 });
 
 /** All filters may meet. What is not asked for is left out. */
-export const anySessionsAsked: fc.Arbitrary<SessionsAsked> = fc.record(
+export const anySessionsAsked: fc.Arbitrary<SessionQuery> = fc.record(
   {
     directory: fc.constantFrom(...DIRECTORIES),
     parentID: fc.constantFrom(...SESSIONS),

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { Fact } from '../../../src/agent/events/publisher.ts';
+import type { Publication } from '../../../src/agent/events/publisher.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { PermissionReply } from '../../../src/agent/protocol/types.ts';
-import { type AskOutcome, alone } from '../../../src/agent/store/cluster.ts';
+import { createSingleServer, type PermissionOutcome } from '../../../src/agent/store/cluster.ts';
 
 import { createApprovals } from '../../../src/agent/tools/approvals.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
 const LIMIT_MS = 60_000;
-const world = (publish?: (fact: Fact) => Promise<unknown>) => {
+const world = (publish?: (fact: Publication) => Promise<unknown>) => {
   const clock = createFakeClock();
   const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
   const told: string[] = [];
   const approvals = createApprovals({
-    board: alone().asks,
+    board: createSingleServer().permissionRequests,
     ids,
     clock,
     timeoutMs: LIMIT_MS,
@@ -103,7 +103,7 @@ describe('approvals', (check) => {
           session: string;
           permission: string;
           askedAt: number;
-          outcome: AskOutcome | 'aborted' | undefined;
+          outcome: PermissionOutcome | 'aborted' | undefined;
         };
         const all: Open[] = [];
         const controllers = { a: new AbortController(), b: new AbortController() };

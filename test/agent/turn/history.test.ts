@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { ModelMessage } from '../../../src/agent/model/types.ts';
 import { NO_TOKENS, type Part, type ToolState } from '../../../src/agent/protocol/types.ts';
 
-import type { Told } from '../../../src/agent/store/store.ts';
+import type { MessageWithParts } from '../../../src/agent/store/store.ts';
 import { toModelHistory } from '../../../src/agent/turn/history.ts';
 import { describe } from '../../check.ts';
 
@@ -17,11 +17,11 @@ const tool = (messageID: string, callID: string, state: ToolState): Part => ({
   tool: 'look',
   state,
 });
-const user = (id: string, ...parts: readonly Part[]): Told => ({
+const user = (id: string, ...parts: readonly Part[]): MessageWithParts => ({
   info: { id, sessionID: 's', role: 'user', time, agent: 'build', model: { providerID: 'p', modelID: 'm' } },
   parts: parts.length === 0 ? [text(id, id)] : parts,
 });
-const answer = (id: string, parentID: string, ...parts: readonly Part[]): Told => ({
+const answer = (id: string, parentID: string, ...parts: readonly Part[]): MessageWithParts => ({
   info: {
     id,
     sessionID: 's',
@@ -39,7 +39,7 @@ const answer = (id: string, parentID: string, ...parts: readonly Part[]): Told =
   parts: parts.length === 0 ? [text(id, id)] : parts,
 });
 const span = { start: 1, end: 2 };
-const byID = (messages: readonly Told[]) =>
+const byID = (messages: readonly MessageWithParts[]) =>
   [...messages].sort((left, right) => (left.info.id < right.info.id ? -1 : 1));
 const wordsOf = (messages: readonly ModelMessage[]): readonly string[] =>
   messages.map((said) => {
@@ -59,7 +59,7 @@ describe('the history of a session', (check) => {
     const ids = fc.uniqueArray(fc.stringMatching(/^[0-9a-f]{4}$/), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(ids, (chosen) => {
-        let messages: readonly Told[] = [];
+        let messages: readonly MessageWithParts[] = [];
         for (const [index, id] of chosen.entries()) {
           messages = byID([...messages, user(id)]);
           const words = wordsOf(toModelHistory(messages, id));

@@ -314,7 +314,7 @@ describe('the agent server, over HTTP', (check) => {
   check('tells its models', async () => {
     const providers = [{ id: 'demo', models: { main: { name: 'Main', limit: { context: 1000 } } } }];
     const shown = { config: { model: 'demo/main' }, provider: {}, configProviders: { providers }, agent: [] };
-    await withAgent({ changes: { shown } }, async ({ agent, settled }) => {
+    await withAgent({ changes: { configViews: shown } }, async ({ agent, settled }) => {
       assert.equal(await settled(agent.models(never)), {
         models: [{ providerID: 'demo', modelID: 'main', name: 'Main', variants: [], contextTokens: 1000 }],
         defaultModel: 'demo/main',

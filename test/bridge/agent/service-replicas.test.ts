@@ -18,7 +18,7 @@ const withReplicas = async (
   const database = await startPostgres();
   try {
     const schema = database.freshSchema();
-    const asked = { ...given, changes: { shown: SHOWN } };
+    const asked = { ...given, changes: { configViews: SHOWN } };
     const one = await startReplica(database, schema, asked);
     const other = await startReplica(database, schema, asked);
     await withAgents([one, other], (all) => body(all, [one, other]));

@@ -140,7 +140,11 @@ const createOwnClock = () => {
 export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
   const ids = createIds(systemClock, randomBytes);
   const store = given.store ?? createMemoryStore({ ids });
-  return createAgentWorld({ ...given, store, changes: { clock: systemClock, ids, shown: SHOWN, ...given.changes } });
+  return createAgentWorld({
+    ...given,
+    store,
+    changes: { clock: systemClock, ids, configViews: SHOWN, ...given.changes },
+  });
 };
 
 /** A bridge over an agent server, both in this process, on the machine's own clock. */

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { AgentVariables, strangersIn as agentStrangersIn, readAgentSettings } from '../../../src/agent/settings.ts';
+import { AgentVariables, readAgentSettings, unknownAgentVariables } from '../../../src/agent/settings.ts';
 import {
   BridgeVariables,
   unknownBridgeVariables as bridgeStrangersIn,
@@ -186,7 +186,7 @@ describe('the services', (check) => {
           assert.is(host, '0.0.0.0');
           assert.ok(agent.credentials !== undefined);
         } else {
-          assert.equal([...agentStrangersIn(known)], [], name);
+          assert.equal([...unknownAgentVariables(known)], [], name);
           assert.is(readAgentSettings(known).host, '0.0.0.0');
           const { database, leaseMs, retention } = readAgentSettings(known);
           const isShared = name.endsWith('-on-postgresql');

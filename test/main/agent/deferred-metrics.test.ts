@@ -1,84 +1,84 @@
 import * as assert from 'uvu/assert';
-import { type Meter, SILENT_METER } from '../../../src/agent/metrics.ts';
+import { type AgentMetrics, NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
 import { createLateMeter } from '../../../src/main/agent/deferred-metrics.ts';
 import { describe, rejection } from '../../check.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const ANSWERED = { end: 'answered', durationMs: 1 } as const;
 
-/** A meter that remembers what it was told. */
+/** Metrics that remember what was recorded. */
 const counting = () => {
   const told: string[] = [];
-  const meter: Meter = {
-    answered: () => void told.push('request'),
-    turn: ({ end }) => void told.push(`turn ${end}`),
-    modelCall: ({ model }) => void told.push(`model ${model}`),
-    toolCall: ({ server }) => void told.push(`tool ${server}`),
-    retired: (sessions) => void told.push(`retired ${sessions}`),
+  const metrics: AgentMetrics = {
+    requestAnswered: () => void told.push('request'),
+    turnEnded: ({ end }) => void told.push(`turn ${end}`),
+    modelCallEnded: ({ model }) => void told.push(`model ${model}`),
+    toolCallEnded: ({ server }) => void told.push(`tool ${server}`),
+    sessionsRetired: (sessions) => void told.push(`retired ${sessions}`),
     watch: () => void told.push('watch'),
     text: async () => told.join(),
   };
-  return { told, meter };
+  return { told, metrics };
 };
 
 describe('a meter that is loaded late', (check) => {
   check('has counted what was before it was there, once it is', async () => {
-    const { told, meter: loaded } = counting();
+    const { told, metrics: loaded } = counting();
     let loads = 0;
-    const { meter, load } = createLateMeter(async () => {
+    const { metrics, load } = createLateMeter(async () => {
       loads += 1;
       return loaded;
     });
-    meter.watch(() => ({
+    metrics.watch(() => ({
       leasesHeld: 0,
       leasesAwaited: 0,
       servers: 1,
       runsRunning: 0,
       runsWaiting: 0,
-      asksOpen: 0,
+      permissionRequestsOpen: 0,
       streamsOpen: 0,
     }));
-    meter.answered({ method: 'GET', route: '/', status: 200, durationMs: 1 });
-    meter.turn(ANSWERED);
-    meter.modelCall({ model: 'a/b', outcome: 'left', tokens: undefined, durationMs: 1 });
-    meter.toolCall({ server: 'docs', outcome: 'completed' });
-    meter.retired(3);
+    metrics.requestAnswered({ method: 'GET', route: '/', status: 200, durationMs: 1 });
+    metrics.turnEnded(ANSWERED);
+    metrics.modelCallEnded({ model: 'a/b', outcome: 'left', tokens: undefined, durationMs: 1 });
+    metrics.toolCallEnded({ server: 'docs', outcome: 'completed' });
+    metrics.sessionsRetired(3);
     assert.equal([told, loads], [[], 0]);
     load();
     await turn();
     assert.equal(told, ['watch', 'request', 'turn answered', 'model a/b', 'tool docs', 'retired 3']);
-    meter.turn({ end: 'failed', durationMs: 1 });
+    metrics.turnEnded({ end: 'failed', durationMs: 1 });
     assert.is(told.at(-1), 'turn failed');
   });
 
   check('is loaded by whoever asks for its text first, and tells each thing once', async () => {
-    const { told, meter: loaded } = counting();
-    const { meter, load } = createLateMeter(async () => loaded);
-    meter.turn(ANSWERED);
+    const { told, metrics: loaded } = counting();
+    const { metrics, load } = createLateMeter(async () => loaded);
+    metrics.turnEnded(ANSWERED);
     load();
-    assert.equal(await Promise.all([meter.text(), meter.text()]), ['turn answered', 'turn answered']);
+    assert.equal(await Promise.all([metrics.text(), metrics.text()]), ['turn answered', 'turn answered']);
     assert.equal(told, ['turn answered']);
   });
 
   check('harms nobody when it cannot be loaded, and holds no more than so much', async () => {
-    const { told, meter: loaded } = counting();
+    const { told, metrics: loaded } = counting();
     let isBroken = true;
-    const { meter, load } = createLateMeter(async () => {
+    const { metrics, load } = createLateMeter(async () => {
       if (isBroken) throw new Error('the disk is away');
       return loaded;
     });
     load();
-    for (let count = 0; count < 20_000; count++) meter.turn(ANSWERED);
-    assert.match(String(await rejection(meter.text())), 'the disk is away');
+    for (let count = 0; count < 20_000; count++) metrics.turnEnded(ANSWERED);
+    assert.match(String(await rejection(metrics.text())), 'the disk is away');
     isBroken = false;
-    await meter.text();
+    await metrics.text();
     assert.is(told.length, 10_000);
-    meter.turn(ANSWERED);
+    metrics.turnEnded(ANSWERED);
     assert.is(told.length, 10_001);
   });
 
   check('may also be one that keeps nothing', async () => {
-    const { meter } = createLateMeter(async () => SILENT_METER);
-    assert.is(await meter.text(), undefined);
+    const { metrics } = createLateMeter(async () => NO_AGENT_METRICS);
+    assert.is(await metrics.text(), undefined);
   });
 });

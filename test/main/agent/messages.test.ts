@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { SessionProblem } from '../../../src/agent/session/document.ts';
+import { SessionDocumentError } from '../../../src/agent/session/document.ts';
 import { taskFrom } from '../../../src/main/agent/messages.ts';
 import { describe } from '../../check.ts';
 
@@ -8,7 +8,7 @@ const problemOf = (words: readonly string[]): string => {
   try {
     taskFrom(words);
   } catch (error) {
-    if (error instanceof SessionProblem) return error.problems.join('\n');
+    if (error instanceof SessionDocumentError) return error.problems.join('\n');
     throw error;
   }
   throw new Error(`${words.join(' ')} was accepted`);

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import type { Part, Session } from '../../../src/agent/protocol/types.ts';
 import type { DocumentLine } from '../../../src/agent/session/document.ts';
 
-import type { Told } from '../../../src/agent/store/store.ts';
+import type { MessageWithParts } from '../../../src/agent/store/store.ts';
 import { answer, calls } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { type AgentProcess, addressOf, untilReady } from '../agent/process.ts';
@@ -58,7 +58,8 @@ const documentIn = (text: string) => {
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as DocumentLine);
-  const sessions: { readonly info: Session; readonly messages: (Told & { readonly parts: Part[] })[] }[] = [];
+  const sessions: { readonly info: Session; readonly messages: (MessageWithParts & { readonly parts: Part[] })[] }[] =
+    [];
   for (const line of lines) {
     if (line.kind === 'session') sessions.push({ info: line.session, messages: [] });
     if (line.kind === 'message') sessions.at(-1)?.messages.push({ info: line.message, parts: [] });
