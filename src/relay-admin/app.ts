@@ -3,14 +3,15 @@ import { Fault } from '../core/fault.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
-import { errorTextFor, formatErrorText } from './error-text.ts';
-import { RelayError, type RelayErrorDetail } from './errors.ts';
+import { withCallDeadline } from './call-deadline.ts';
+import { errorTextFor } from './errors/error-text.ts';
+import { RelayError, type RelayErrorDetail } from './errors/errors.ts';
+import { formatErrorText } from './errors/format.ts';
 import { createJournal, type JournalFile } from './recharge/journal.ts';
-
 import { createPreviewTokens } from './recharge/preview-token.ts';
-import { createRelayClient, type Relay } from './relay/client.ts';
+import { createRelayClient, type RelayClient } from './relay/client.ts';
 import type { RelayConfig } from './settings.ts';
-import { type PublishedTool, type Tool, type ToolResult, withCallDeadline } from './tool.ts';
+import type { PublishedTool, Tool, ToolResult } from './tool.ts';
 
 import { createDescribeTool } from './tools/describe.ts';
 import { createFindUserTool } from './tools/find-user.ts';
@@ -67,7 +68,8 @@ const toErrorDetail = (error: unknown): RelayErrorDetail => {
 export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
   const { config, httpClient, clock, log, version } = needs;
   const { address, key } = config;
-  const relayOver = (gate: Semaphore): Relay => createRelayClient({ address, key, httpClient, clock, version, gate });
+  const relayOver = (gate: Semaphore): RelayClient =>
+    createRelayClient({ address, key, httpClient, clock, version, gate });
   const relay = relayOver(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
   // What is read around a change does not wait behind other reads.
   const changing = relayOver(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));

@@ -1,36 +1,8 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { createDeadline, type Deadline } from '../core/async.ts';
-import type { Clock } from '../core/clock.ts';
 import { expectedText } from '../core/config.ts';
-import { RelayError } from './errors.ts';
-
-/** The time and the patience of one tool call. */
-export type CallDeadline = {
-  /** Ends when the caller cancels or the time is over: for everything before a change is sent. */
-  readonly signal: AbortSignal;
-  /** Ends with the time alone: a change that was sent is followed to its end, whoever has left. */
-  readonly sentSignal: AbortSignal;
-  readonly limitMs: number;
-  readonly remainingMs: () => number;
-};
-
-/** Runs `body` under one limit of time and lets go of its timers. */
-export const withCallDeadline = async <T>(
-  clock: Clock,
-  { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
-  body: (call: CallDeadline) => Promise<T>,
-): Promise<T> => {
-  const whole: Deadline = createDeadline(clock, limitMs);
-  const before: Deadline = createDeadline(clock, limitMs, signal);
-  try {
-    return await body({ signal: before.signal, sentSignal: whole.signal, limitMs, remainingMs: whole.remainingMs });
-  } finally {
-    // A read that nobody waits for any more must not keep its place.
-    before.end();
-    whole.clear();
-  }
-};
+import type { CallDeadline } from './call-deadline.ts';
+import { RelayError } from './errors/errors.ts';
 
 /** What a tool promises about itself, all four said: the protocol's defaults would call a read destructive. */
 export type Annotations = {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
 import { createKeyedQueue } from '../../src/core/keyed-queue.ts';
-import { RelayError } from '../../src/relay-admin/errors.ts';
+import { RelayError } from '../../src/relay-admin/errors/errors.ts';
 import { describe, rejection } from '../check.ts';
 
 const NEVER = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { errorTextFor } from '../../src/relay-admin/error-text.ts';
+import { errorTextFor } from '../../src/relay-admin/errors/error-text.ts';
 import { ALLOWED_ROUTES } from '../../src/relay-admin/read/routes.ts';
 import { RelayVariables, readRelayConfig } from '../../src/relay-admin/settings.ts';
 import { describe } from '../check.ts';

@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import { RelayError } from '../errors.ts';
-import type { Relay, Write } from '../relay/client.ts';
+import type { CallDeadline } from '../call-deadline.ts';
+import { RelayError } from '../errors/errors.ts';
+import type { RelayClient, Write } from '../relay/client.ts';
 import type { WriteAnswer } from '../relay/response.ts';
-import type { CallDeadline } from '../tool.ts';
 import { resolveOutcome, type SentChange, type SettingValues, toRefusalError } from './outcome.ts';
 
 /** A line of the journal about a change: one before it is sent, one when its outcome is known. */
@@ -22,7 +22,7 @@ export type ChangeNote = {
 export type ChangeNotes = { readonly note: (entry: ChangeNote) => Promise<void> };
 
 export type ChangeNeeds = {
-  readonly relay: Relay;
+  readonly relay: RelayClient;
   readonly journal: ChangeNotes;
   readonly clock: Clock;
   readonly log: Log;

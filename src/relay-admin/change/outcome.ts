@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import type { WriteAnswer } from '../relay/response.ts';
 
 /** Settings by the names they have in the relay. */

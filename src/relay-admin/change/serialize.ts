@@ -1,6 +1,6 @@
 import { createKeyedQueue, type KeyedQueue } from '../../core/keyed-queue.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { acquireSlot } from '../relay/client.ts';
 
 /** How many changes of one tool may wait for their subject. */

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
-import { errorTextFor } from '../error-text.ts';
-import { RelayError } from '../errors.ts';
-import type { Relay } from '../relay/client.ts';
-import { readPage } from '../relay/history.ts';
+import { errorTextFor } from '../errors/error-text.ts';
+import { RelayError } from '../errors/errors.ts';
+import type { RelayClient } from '../relay/client.ts';
+import { readPage } from '../relay/list.ts';
 import {
   type AccountView,
   type ChannelView,
@@ -42,13 +42,13 @@ const toUnreadReason = (error: unknown): string => {
 
 const parseRows = <Trace>(tracesOf: ToViews<Trace>, rows: readonly unknown[]): readonly Trace[] => {
   const traces = tracesOf(rows);
-  if (traces === undefined) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+  if (traces === undefined) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
   return traces;
 };
 
 /** Keeps of each page only what may be shown: the records of the relay are many times as large. */
 const readPages = async <Trace>(
-  relay: Relay,
+  relay: RelayClient,
   { path, tracesOf }: { readonly path: string; readonly tracesOf: ToViews<Trace> },
   signal: AbortSignal,
 ): Promise<ModelList<Trace>> => {
@@ -71,13 +71,13 @@ const readPages = async <Trace>(
 const Groups = v.nullable(v.array(v.unknown()));
 
 const readGroups = async (
-  relay: Relay,
+  relay: RelayClient,
   tracesOf: ToViews<GroupView>,
   signal: AbortSignal,
 ): Promise<ModelLists['groups']> => {
   try {
     const parsed = v.safeParse(Groups, await relay.get('groups/all', {}, signal));
-    if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+    if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
     const all = parsed.output ?? [];
     const rows = all.slice(0, MOST_GROUPS);
     const read = { total: all.length, examined: rows.length, traces: parseRows(tracesOf, rows) };
@@ -93,7 +93,11 @@ const notRead = { total: 0, examined: 0, traces: [], trouble: 'no_admin_key' };
 export const NO_LISTS: ModelLists = { accounts: notRead, groups: notRead, channels: notRead };
 
 /** Reads what can be read within the time. Rejects only for a caller that left, and for a bug. */
-export const readLists = async (relay: Relay, model: string | undefined, signal: AbortSignal): Promise<ModelLists> => {
+export const readLists = async (
+  relay: RelayClient,
+  model: string | undefined,
+  signal: AbortSignal,
+): Promise<ModelLists> => {
   const [accounts, groups, channels] = await Promise.all([
     readPages(relay, { path: 'accounts', tracesOf: (rows) => toAccountViews(rows, model) }, signal),
     readGroups(relay, (rows) => toGroupViews(rows, model), signal),

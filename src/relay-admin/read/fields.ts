@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import {
   type AnswerReader,
   amount,
@@ -171,7 +171,7 @@ export const statisticsReader =
   (data) => {
     const value = data ?? null;
     if (value !== null && !Array.isArray(value) && !isRecord(value)) {
-      throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+      throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
     }
     return toStatistic(value, name, 1) ?? null;
   };

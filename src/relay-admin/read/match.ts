@@ -1,4 +1,4 @@
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import type { RelayQuery } from '../relay/client.ts';
 import { type AllowedRoute, ROUTES } from './routes.ts';
 

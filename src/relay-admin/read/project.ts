@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { formatUnits, unitsFromNumber } from '../money.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
@@ -76,7 +76,7 @@ export const fields = (names: string, others: Readonly<Record<string, Projection
   };
 };
 
-const unexpectedShape = (): RelayError => new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+const unexpectedShape = (): RelayError => new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
 
 /** An answer that is one thing, with at least one field that is known. */
 export const recordReader =

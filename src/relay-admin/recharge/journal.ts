@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { ChangeNotes } from '../change/change.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { UNKNOWN_REASONS } from '../relay/response.ts';
 
 const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));

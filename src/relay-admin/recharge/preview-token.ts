@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { equalSecrets } from '../../core/http/auth.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import type { Units } from '../money.ts';
 import type { User } from '../relay/users.ts';
 import type { AdminKey, RelayAddress } from '../settings.ts';

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { createDeadline } from '../../core/async.ts';
+import type { CallDeadline } from '../call-deadline.ts';
 import { type ChangeQueueNeeds, createChangeQueue } from '../change/serialize.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { formatUnits, type Units } from '../money.ts';
 import { findCredits } from '../relay/history.ts';
 import { readUser } from '../relay/users.ts';
-import type { CallDeadline } from '../tool.ts';
 import type { ClaimEntry } from './journal.ts';
 import { PREVIEW_LIFETIME_MS, type Preview, type PreviewTokens } from './preview-token.ts';
 import { createOutcomeRecorder, type RecorderNeeds } from './record.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import { RelayError } from '../errors.ts';
-import type { Relay } from '../relay/client.ts';
+import { RelayError } from '../errors/errors.ts';
+import type { RelayClient } from '../relay/client.ts';
 import { findCredits } from '../relay/history.ts';
 import { readUser } from '../relay/users.ts';
 import type { ClaimEntry, Journal, RecordedRecharge, SettlementEntry } from './journal.ts';
@@ -10,7 +10,7 @@ import type { ClaimEntry, Journal, RecordedRecharge, SettlementEntry } from './j
 import { type CreditView, RechargeResult, type RelayAnswer, toRechargeResult } from './result.ts';
 
 export type RecorderNeeds = {
-  readonly relay: Relay;
+  readonly relay: RelayClient;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { RelayError } from '../errors.ts';
-import type { Relay } from '../relay/client.ts';
+import { RelayError } from '../errors/errors.ts';
+import type { RelayClient } from '../relay/client.ts';
 import { findCredits } from '../relay/history.ts';
 import type { Journal } from './journal.ts';
 
@@ -14,7 +14,7 @@ export type UnresolvedRecharge = {
 };
 
 export type UnresolvedNeeds = {
-  readonly relay: Relay;
+  readonly relay: RelayClient;
   readonly journal: Pick<Journal, 'unresolvedOf'>;
   readonly clock: Clock;
 };

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { RelayError } from '../errors.ts';
-import type { CallDeadline } from '../tool.ts';
-import type { Relay } from './client.ts';
-import { type ListPage, readPage } from './history.ts';
+import type { CallDeadline } from '../call-deadline.ts';
+import { RelayError } from '../errors/errors.ts';
+import type { RelayClient } from './client.ts';
+import { type ListPage, readPage } from './list.ts';
 import { RelayId, readById } from './users.ts';
 
 const Time = v.nullish(v.string(), null);
@@ -41,9 +41,9 @@ export const parseAccount = (record: unknown): Account | undefined => {
 };
 
 /** The account with this id, and no other: an answer about another one is the `upstream-contract` problem. */
-export const readAccount = async (relay: Relay, id: number, signal: AbortSignal): Promise<Account> => {
+export const readAccount = async (relay: RelayClient, id: number, signal: AbortSignal): Promise<Account> => {
   const account = parseAccount(await readById(relay, { what: 'account', id }, signal));
-  if (account?.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+  if (account?.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
   return account;
 };
 
@@ -119,7 +119,7 @@ const checkPage = (
 };
 
 const checkGroup = async (
-  relay: Relay,
+  relay: RelayClient,
   account: Account,
   call: { readonly signal: AbortSignal; readonly group: number },
 ) => {
@@ -137,7 +137,7 @@ const toWarnings = (code: GroupWarning['code'], ids: readonly number[]): readonl
 
 /** Which groups would have no other active and schedulable account. Never rejects: what was not seen is a warning, too. */
 export const findGroupWarnings = async (
-  { relay, clock }: { readonly relay: Relay; readonly clock: Clock },
+  { relay, clock }: { readonly relay: RelayClient; readonly clock: Clock },
   account: Account,
   call: CallDeadline,
 ): Promise<readonly GroupWarning[]> => {

@@ -4,7 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpRequest, type HttpResponse } from '../../core/http/client.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import type { AdminKey, RelayAddress } from '../settings.ts';
 import { isJsonText, parseEnvelope, toWriteAnswer, toWriteFailure, type WriteAnswer } from './response.ts';
 
@@ -28,7 +28,7 @@ export type Write = {
 };
 
 /** The relay as the tools see it: everything that leaves this process goes through here. */
-export type Relay = {
+export type RelayClient = {
   readonly address: RelayAddress;
   /** What the relay has at `users/7`, out of its envelope. Throws a `Problem`; tried twice when that can do no harm. */
   readonly get: (path: string, query: RelayQuery, signal: AbortSignal) => Promise<unknown>;
@@ -78,7 +78,7 @@ const adminSecret = (key: AdminKey): string => {
 const parsePayload = ({ status, text, header }: HttpResponse, now: number): unknown => {
   if (status >= 300 && status < 400 && status !== 304) throw new RelayError({ kind: 'upstream-redirect' });
   if (status === 401 || status === 403) throw new RelayError({ kind: 'upstream-auth' });
-  if (status === 404) throw new RelayError({ kind: 'not-found', what: 'thing' });
+  if (status === 404) throw new RelayError({ kind: 'not-found', what: 'resource' });
   if (status === 423) throw new RelayError({ kind: 'terms-not-accepted' });
   const waitMs = retryAfterMs(header('retry-after'), now);
   if (status === 429) throw new RelayError({ kind: 'upstream-rate-limit', retryAfterMs: waitMs ?? DEFAULT_WAIT_MS });
@@ -89,7 +89,7 @@ const parsePayload = ({ status, text, header }: HttpResponse, now: number): unkn
   if (status >= 400) throw new RelayError({ kind: 'upstream-refused', status });
   const envelope = status === 200 ? parseEnvelope(text) : undefined;
   if (envelope !== undefined) return envelope.data;
-  throw new RelayError({ kind: 'upstream-contract', why: isJsonText(text) ? 'not-the-shape' : 'not-json' });
+  throw new RelayError({ kind: 'upstream-contract', why: isJsonText(text) ? 'unexpected-shape' : 'not-json' });
 };
 
 const toRelayError = (error: unknown): unknown => {
@@ -109,7 +109,14 @@ const retryPauseMs = (error: unknown): number | undefined => {
 };
 
 /** The one guarded way to the relay: one origin, fixed paths, no redirects, bounded answers, the key in one header. */
-export const createRelayClient = ({ address, key, httpClient, clock, gate, version }: RelayClientNeeds): Relay => {
+export const createRelayClient = ({
+  address,
+  key,
+  httpClient,
+  clock,
+  gate,
+  version,
+}: RelayClientNeeds): RelayClient => {
   const agent = { 'user-agent': `gatehouse-relay-admin/${version}`, accept: 'application/json' };
   const gated = async (sent: HttpRequest): Promise<HttpResponse> => {
     const leave = await acquireSlot(gate, sent.signal);

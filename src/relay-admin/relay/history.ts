@@ -1,35 +1,9 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { type Units, unitsFromNumber } from '../money.ts';
-import type { Relay, RelayQuery } from './client.ts';
-
-/** How many rows are asked for at a time. */
-export const PAGE_SIZE = 100;
-
-/** The most that the relay itself would ever put on a page: more is not its answer. */
-const MOST_ROWS = 1000;
-
-/** A list without a row may come as null. */
-const Page = v.object({
-  items: v.nullish(v.pipe(v.array(v.unknown()), v.maxLength(MOST_ROWS)), []),
-  total: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-});
-
-/** One page of a list of the relay's; its rows are as they came. */
-export type ListPage = { readonly items: readonly unknown[]; readonly total: number };
-
-/** Reads the page of a list that the query names. Throws the `upstream-contract` problem when it is none. */
-export const readPage = async (
-  relay: Relay,
-  { path, query, page }: { readonly path: string; readonly query: RelayQuery; readonly page: number },
-  signal: AbortSignal,
-): Promise<ListPage> => {
-  const answer = await relay.get(path, { ...query, page, page_size: PAGE_SIZE }, signal);
-  const parsed = v.safeParse(Page, answer);
-  if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
-  return parsed.output;
-};
+import type { RelayClient } from './client.ts';
+import { PAGE_SIZE, readPage } from './list.ts';
 
 /** A credit in a user's balance history that carries a marker of ours. */
 export type CreditRow = { readonly id: number; readonly value: Units; readonly usedAt: string | null };
@@ -52,7 +26,7 @@ const Rows = v.array(
  * caller wrote into its notes is all there is to know it by.
  */
 export const findCredits = async (
-  relay: Relay,
+  relay: RelayClient,
   { userId, markers }: { readonly userId: number; readonly markers: readonly string[] },
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly CreditRow[]>> => {
@@ -62,7 +36,7 @@ export const findCredits = async (
   for (let page = 1; page <= PAGE_LIMIT; page++) {
     const { items, total } = await readPage(relay, { path, query, page }, signal);
     const rows = v.safeParse(Rows, items);
-    if (!rows.success) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+    if (!rows.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
     for (const { id, type, value, used_at, notes } of rows.output) {
       const marker = type === 'admin_balance' ? markers.find((candidate) => notes.includes(candidate)) : undefined;
       const units = unitsFromNumber(value);

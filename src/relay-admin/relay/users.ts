@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { formatUnits, type Units, unitsFromNumber } from '../money.ts';
-import type { Relay } from './client.ts';
+import type { RelayClient } from './client.ts';
 
 /** The largest id that a JSON number holds exactly. */
 export const RelayId = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
@@ -33,7 +33,7 @@ export const parseUser = (record: unknown): User => {
   const parsed = v.safeParse(RelayUser, record);
   const balance = parsed.success ? unitsFromNumber(parsed.output.balance) : undefined;
   if (!parsed.success || balance === undefined)
-    throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+    throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
   const { frozen_balance, ...user } = parsed.output;
   return { ...user, balance, frozenBalance: unitsFromNumber(frozen_balance) ?? 0n };
 };
@@ -51,15 +51,15 @@ const orNotFound = async (what: 'user' | 'account', reading: Promise<unknown>): 
 
 /** What the relay has under an id, for a user or an account. */
 export const readById = (
-  relay: Relay,
+  relay: RelayClient,
   { what, id }: { readonly what: 'user' | 'account'; readonly id: number },
   signal: AbortSignal,
 ): Promise<unknown> => orNotFound(what, relay.get(`${what}s/${id}`, {}, signal));
 
 /** The user with this id, and no other: an answer about somebody else is the `upstream-contract` problem. */
-export const readUser = async (relay: Relay, id: number, signal: AbortSignal): Promise<User> => {
+export const readUser = async (relay: RelayClient, id: number, signal: AbortSignal): Promise<User> => {
   const user = parseUser(await readById(relay, { what: 'user', id }, signal));
-  if (user.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+  if (user.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
   return user;
 };
 
@@ -103,9 +103,9 @@ const UserLimits = v.object({
 export type UserLimits = Readonly<Record<'rpm_limit' | 'concurrency', number>>;
 
 /** The limits of the user with this id, and of no other: an answer about somebody else is the `upstream-contract` problem. */
-export const readUserLimits = async (relay: Relay, id: number, signal: AbortSignal): Promise<UserLimits> => {
+export const readUserLimits = async (relay: RelayClient, id: number, signal: AbortSignal): Promise<UserLimits> => {
   const parsed = v.safeParse(UserLimits, await readById(relay, { what: 'user', id }, signal));
   if (!parsed.success || parsed.output.id !== id)
-    throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+    throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
   return { rpm_limit: parsed.output.rpm_limit, concurrency: parsed.output.concurrency };
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { RelayError } from '../errors.ts';
-import type { Relay } from '../relay/client.ts';
-import { PAGE_SIZE, readPage } from '../relay/history.ts';
+import { RelayError } from '../errors/errors.ts';
+import type { RelayClient } from '../relay/client.ts';
+import { PAGE_SIZE, readPage } from '../relay/list.ts';
 import { parseUser, RelayId, ShownUser, toShownUser } from '../relay/users.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
@@ -33,7 +33,7 @@ const Row = v.object({ id: RelayId, email: v.string() });
 
 const parseRow = (record: unknown): v.InferOutput<typeof Row> => {
   const parsed = v.safeParse(Row, record);
-  if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'not-the-shape' });
+  if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
   return parsed.output;
 };
 
@@ -46,7 +46,7 @@ const searchQuery = (email: string) => ({
 
 /** The records with exactly this address, by id; nothing when the list moved while it was read. */
 const findMatches = async (
-  relay: Relay,
+  relay: RelayClient,
   email: string,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, unknown> | undefined> => {
@@ -73,7 +73,7 @@ const findMatches = async (
 };
 
 /** Finds the one user with exactly this e-mail. The relay's own search is wider, so its whole list is read and compared. */
-export const createFindUserTool = ({ relay }: { readonly relay: Relay }): Tool =>
+export const createFindUserTool = ({ relay }: { readonly relay: RelayClient }): Tool =>
   defineTool({
     name: 'find_user',
     title: 'Find a user by e-mail',

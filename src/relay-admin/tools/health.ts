@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { HttpClientError, type HttpResponse } from '../../core/http/client.ts';
 import { isRecord } from '../../core/json.ts';
-import type { Relay } from '../relay/client.ts';
+import type { RelayClient } from '../relay/client.ts';
 import { isJsonText } from '../relay/response.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
@@ -71,7 +71,7 @@ const healthOfFailure = (error: unknown, latencyMs: number): v.InferInput<typeof
 };
 
 /** Asks whether the relay is there. That it is not is a result like any other, and no error. */
-export const createHealthTool = ({ relay, clock }: { readonly relay: Relay; readonly clock: Clock }): Tool =>
+export const createHealthTool = ({ relay, clock }: { readonly relay: RelayClient; readonly clock: Clock }): Tool =>
   defineTool({
     name: 'health',
     title: 'Relay health',

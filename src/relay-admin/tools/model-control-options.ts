@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type ModelList, type ModelLists, NO_LISTS, readLists } from '../models/lists.ts';
 import { CONTROL_OPTIONS, ControlOption, SUMMARY } from '../models/options.ts';
 import { AccountView, ChannelView, GroupView, sortByRelevance } from '../models/views.ts';
-import type { Relay } from '../relay/client.ts';
+import type { RelayClient } from '../relay/client.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const LISTS = ['accounts', 'groups', 'channels'] as const;
@@ -105,7 +105,7 @@ export const createModelControlOptionsTool = ({
   relay,
   hasKey,
 }: {
-  readonly relay: Relay;
+  readonly relay: RelayClient;
   readonly hasKey: boolean;
 }): Tool =>
   defineTool({

@@ -1,17 +1,17 @@
 import * as v from 'valibot';
 import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { Amount, formatUnits, parseUnits, type Units } from '../money.ts';
 import type { Journal } from '../recharge/journal.ts';
 import { PREVIEW_LIFETIME_MS, type PreviewTokens } from '../recharge/preview-token.ts';
 import { findUnresolved, type UnresolvedRecharge } from '../recharge/unresolved.ts';
-import type { Relay } from '../relay/client.ts';
+import type { RelayClient } from '../relay/client.ts';
 import { RelayId, readUser, ShownUser, toShownUser, type User } from '../relay/users.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 export type PreviewNeeds = {
-  readonly relay: Relay;
+  readonly relay: RelayClient;
   readonly journal: Journal;
   readonly tokens: PreviewTokens;
   readonly clock: Clock;
@@ -78,7 +78,7 @@ const Output = v.strictObject({
 const RpmStatus = v.object({ user_rpm_used: v.number() });
 
 /** Whether requests of the user were counted in this minute. A relay that does not tell makes no preview impossible. */
-const isInUse = async (relay: Relay, userId: number, signal: AbortSignal): Promise<boolean> => {
+const isInUse = async (relay: RelayClient, userId: number, signal: AbortSignal): Promise<boolean> => {
   try {
     const status = v.safeParse(RpmStatus, await relay.get(`users/${userId}/rpm-status`, {}, signal));
     return status.success && status.output.user_rpm_used > 0;

@@ -3,7 +3,7 @@ import { limitSize } from '../read/limit-size.ts';
 import { buildQuery, matchRoute } from '../read/match.ts';
 import { redactData } from '../read/redact.ts';
 import type { AllowedRoute } from '../read/routes.ts';
-import type { Relay } from '../relay/client.ts';
+import type { RelayClient } from '../relay/client.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const RESULT_LIMIT_BYTES = 24 * 1024;
@@ -47,7 +47,7 @@ const narrowingHint = ({ query }: AllowedRoute, itemsLeft: number | undefined): 
 };
 
 /** The tool for everything that may be read: one GET, and of its answer what may be shown. */
-export const createReadTool = ({ relay }: { readonly relay: Relay }): Tool =>
+export const createReadTool = ({ relay }: { readonly relay: RelayClient }): Tool =>
   defineTool({
     name: 'read',
     title: 'Read from the relay',

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
+import type { CallDeadline } from '../call-deadline.ts';
 import { applyChange, type ChangeNeeds } from '../change/change.ts';
 import {
   assertExpected,
@@ -17,8 +18,7 @@ import {
   type GroupWarning,
   readAccount,
 } from '../relay/accounts.ts';
-
-import { type CallDeadline, defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
+import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 
 const NAME = 'set_account_schedulable';
 const ID_RULE = 'expected an account id, a whole number over 0';

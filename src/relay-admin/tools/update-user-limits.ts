@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { CallDeadline } from '../call-deadline.ts';
 import { applyChange, type ChangeNeeds } from '../change/change.ts';
 import {
   assertExpected,
@@ -9,9 +10,9 @@ import {
   toOutcomeFields,
 } from '../change/outcome.ts';
 import { type ChangeQueueNeeds, createChangeQueue } from '../change/serialize.ts';
-import { RelayError } from '../errors.ts';
+import { RelayError } from '../errors/errors.ts';
 import { readUserLimits, type UserLimits } from '../relay/users.ts';
-import { type CallDeadline, defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
+import { defineTool, type Tool, WRITING_HINTS } from '../tool.ts';
 
 const NAME = 'update_user_limits';
 const ID_RULE = 'expected a user id, a whole number over 0';

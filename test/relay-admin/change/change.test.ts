@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
+import { withCallDeadline } from '../../../src/relay-admin/call-deadline.ts';
 import { applyChange, type ChangePlan } from '../../../src/relay-admin/change/change.ts';
 import type { SentChange } from '../../../src/relay-admin/change/outcome.ts';
-import { withCallDeadline } from '../../../src/relay-admin/tool.ts';
 import { describe } from '../../check.ts';
 import { createWorld, LIMIT_MS, problemOf, unknown } from './world.ts';
 

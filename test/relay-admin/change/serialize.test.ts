@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createChangeQueue } from '../../../src/relay-admin/change/serialize.ts';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { describe, rejection } from '../../check.ts';
 
 const NEVER = new AbortController().signal;

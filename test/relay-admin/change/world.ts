@@ -1,12 +1,13 @@
 import { Fault } from '../../../src/core/fault.ts';
 import type { LogFields } from '../../../src/core/log.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
+import { withCallDeadline } from '../../../src/relay-admin/call-deadline.ts';
 import type { ChangeNeeds, ChangeNote } from '../../../src/relay-admin/change/change.ts';
 import type { ChangeQueueNeeds } from '../../../src/relay-admin/change/serialize.ts';
-import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
-import type { Relay, RelayQuery, Write } from '../../../src/relay-admin/relay/client.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors/errors.ts';
+import type { RelayClient, RelayQuery, Write } from '../../../src/relay-admin/relay/client.ts';
 import type { UnknownReason, WriteAnswer } from '../../../src/relay-admin/relay/response.ts';
-import { type Tool, type ToolResult, withCallDeadline } from '../../../src/relay-admin/tool.ts';
+import type { Tool, ToolResult } from '../../../src/relay-admin/tool.ts';
 
 import { rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -51,7 +52,7 @@ export const FAILED_READS: readonly (readonly [string, RelayError])[] = (
     { kind: 'upstream-unavailable', why: 'status 502' },
     { kind: 'upstream-auth' },
     { kind: 'upstream-contract', why: 'not-json' },
-    { kind: 'not-found', what: 'thing' },
+    { kind: 'not-found', what: 'resource' },
   ] satisfies readonly RelayErrorDetail[]
 ).map((detail) => [detail.kind, new RelayError(detail)]);
 
@@ -89,8 +90,8 @@ export const createWorld = ({ reads = [], answer = ACCEPTED, lists = {}, note = 
   const queries: RelayQuery[] = [];
   const lines: (readonly [string, string, LogFields | undefined])[] = [];
   const script = [...reads];
-  const relay: Relay = {
-    address: { origin: 'https://relay.example', host: 'relay.example' } as Relay['address'],
+  const relay: RelayClient = {
+    address: { origin: 'https://relay.example', host: 'relay.example' } as RelayClient['address'],
     async get(path, query, signal) {
       happened.push(`read ${path}${'group' in query ? ` of ${query.group}` : ''}`);
       queries.push(query);

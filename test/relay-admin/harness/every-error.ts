@@ -1,4 +1,4 @@
-import type { RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
+import type { RelayErrorDetail } from '../../../src/relay-admin/errors/errors.ts';
 
 type Details = {
   readonly [Kind in RelayErrorDetail['kind']]: readonly Extract<RelayErrorDetail, { readonly kind: Kind }>[];
@@ -21,7 +21,7 @@ export const EVERY_PROBLEM: Details = {
   'not-found': [
     { kind: 'not-found', what: 'user' },
     { kind: 'not-found', what: 'account' },
-    { kind: 'not-found', what: 'thing' },
+    { kind: 'not-found', what: 'resource' },
   ],
   'no-such-user': [{ kind: 'no-such-user' }],
   'ambiguous-user': [
@@ -72,7 +72,7 @@ export const EVERY_PROBLEM: Details = {
   'upstream-redirect': [{ kind: 'upstream-redirect' }],
   'upstream-contract': [
     { kind: 'upstream-contract', why: 'not-json' },
-    { kind: 'upstream-contract', why: 'not-the-shape' },
+    { kind: 'upstream-contract', why: 'unexpected-shape' },
     { kind: 'upstream-contract', why: 'too-large' },
   ],
   deadline: [{ kind: 'deadline' }],

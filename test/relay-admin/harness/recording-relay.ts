@@ -1,12 +1,12 @@
-import type { Relay, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
-import type { CallDeadline } from '../../../src/relay-admin/tool.ts';
+import type { CallDeadline } from '../../../src/relay-admin/call-deadline.ts';
+import type { RelayClient, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
 
 export type Asked = { readonly path: string; readonly query: RelayQuery };
 
 /** A relay that has the same data everywhere, and writes down what it was asked for. */
-export const recordingRelay = (data: unknown): { readonly relay: Relay; readonly asked: Asked[] } => {
+export const recordingRelay = (data: unknown): { readonly relay: RelayClient; readonly asked: Asked[] } => {
   const asked: Asked[] = [];
-  const relay: Relay = {
+  const relay: RelayClient = {
     address: { origin: 'http://relay.test', host: 'relay.test' },
     async get(path, query) {
       asked.push({ path, query });

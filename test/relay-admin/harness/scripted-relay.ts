@@ -1,16 +1,16 @@
-import type { Relay, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
+import type { RelayClient, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
 
 export type SeenRead = { readonly path: string; readonly query: RelayQuery; readonly signal: AbortSignal };
 
 /** A relay that only reads: it answers as the script says and remembers what it was asked. */
 export const createScriptedRelay = (
   answer: (read: SeenRead, index: number) => unknown,
-): { readonly relay: Relay; readonly reads: readonly SeenRead[] } => {
+): { readonly relay: RelayClient; readonly reads: readonly SeenRead[] } => {
   const reads: SeenRead[] = [];
   const unasked = async (): Promise<never> => {
     throw new TypeError('Nothing is to be sent here');
   };
-  const relay: Relay = {
+  const relay: RelayClient = {
     address: { origin: 'https://relay.test', host: 'relay.test' },
     async get(path, query, signal) {
       signal.throwIfAborted();

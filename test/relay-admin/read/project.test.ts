@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { statisticsReader } from '../../../src/relay-admin/read/fields.ts';
 import { matchRoute } from '../../../src/relay-admin/read/match.ts';
 import {

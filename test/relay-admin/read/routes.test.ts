@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { ALLOWED_ROUTES, ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { describe } from '../../check.ts';
 

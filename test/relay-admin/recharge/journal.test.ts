@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import {
   type ClaimEntry,
   createJournal,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
 
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import {
   createPreviewTokens,
   PREVIEW_LIFETIME_MS,

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { createJournal, type SettlementEntry } from '../../../src/relay-admin/recharge/journal.ts';
 
 import { findUnresolved } from '../../../src/relay-admin/recharge/unresolved.ts';
@@ -181,7 +181,7 @@ describe('earlier recharges in doubt', (check) => {
     const { relay } = createScriptedRelay(() => ({ items: 'x' }));
     assert.equal(await problemOf(findUnresolved({ relay, journal, clock }, 7, NEVER)), {
       kind: 'upstream-contract',
-      why: 'not-the-shape',
+      why: 'unexpected-shape',
     });
   });
 

@@ -2,8 +2,13 @@ import * as assert from 'uvu/assert';
 import { createDeadline } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createSemaphore, type Semaphore } from '../../../src/core/semaphore.ts';
-import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
-import { createRelayClient, type Relay, type RelayQuery, type Write } from '../../../src/relay-admin/relay/client.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors/errors.ts';
+import {
+  createRelayClient,
+  type RelayClient,
+  type RelayQuery,
+  type Write,
+} from '../../../src/relay-admin/relay/client.ts';
 import type { WriteAnswer } from '../../../src/relay-admin/relay/response.ts';
 import type { AdminKey } from '../../../src/relay-admin/settings.ts';
 import { describe, rejection } from '../../check.ts';
@@ -27,11 +32,18 @@ const relayWorld = (script: Script, { key = { kind: 'present', secret: SECRET },
   const clock = createFakeClock();
   const { httpClient, calls } = createScriptedExchange(script);
   const places = gate ?? createSemaphore(8, 100);
-  const relay: Relay = createRelayClient({ address: ADDRESS, key, httpClient, clock, gate: places, version: '1.2.3' });
+  const relay: RelayClient = createRelayClient({
+    address: ADDRESS,
+    key,
+    httpClient,
+    clock,
+    gate: places,
+    version: '1.2.3',
+  });
   return { relay, clock, calls, gate: places };
 };
 const ok = (data: unknown): Answer => ({ text: JSON.stringify({ code: 0, message: 'success', data }) });
-const get = (relay: Relay, path = 'users/7', query: RelayQuery = {}) => relay.get(path, query, NEVER);
+const get = (relay: RelayClient, path = 'users/7', query: RelayQuery = {}) => relay.get(path, query, NEVER);
 
 const detailOf = (error: unknown): RelayErrorDetail => {
   if (error instanceof RelayError) return error.detail;
@@ -182,12 +194,12 @@ describe('the key', (check) => {
 /** What a read comes to, by what it was answered with, and how often it was then sent. */
 const OUTCOMES: readonly (readonly [string, Answer | Error, RelayErrorDetail, number])[] = [
   ['204', { status: 204 }, { kind: 'upstream-contract', why: 'not-json' }, 1],
-  ['201 with an envelope', { status: 201, ...ok(1) }, { kind: 'upstream-contract', why: 'not-the-shape' }, 1],
+  ['201 with an envelope', { status: 201, ...ok(1) }, { kind: 'upstream-contract', why: 'unexpected-shape' }, 1],
   ['200 and nothing', {}, { kind: 'upstream-contract', why: 'not-json' }, 1],
   ['200 and a page', { text: '<!doctype html>' }, { kind: 'upstream-contract', why: 'not-json' }, 1],
   ['200 and half an answer', { text: '{"code":0,"data":' }, { kind: 'upstream-contract', why: 'not-json' }, 1],
-  ['200 and another shape', { text: '{"data":1}' }, { kind: 'upstream-contract', why: 'not-the-shape' }, 1],
-  ['200 and a refusal', { text: '{"code":500}' }, { kind: 'upstream-contract', why: 'not-the-shape' }, 1],
+  ['200 and another shape', { text: '{"data":1}' }, { kind: 'upstream-contract', why: 'unexpected-shape' }, 1],
+  ['200 and a refusal', { text: '{"code":500}' }, { kind: 'upstream-contract', why: 'unexpected-shape' }, 1],
   ...[300, 301, 302, 303, 307, 308].map(
     (status) =>
       [
@@ -201,7 +213,7 @@ const OUTCOMES: readonly (readonly [string, Answer | Error, RelayErrorDetail, nu
   ['400', { status: 400 }, { kind: 'upstream-refused', status: 400 }, 1],
   ['401', { status: 401 }, { kind: 'upstream-auth' }, 1],
   ['403', { status: 403 }, { kind: 'upstream-auth' }, 1],
-  ['404', { status: 404 }, { kind: 'not-found', what: 'thing' }, 1],
+  ['404', { status: 404 }, { kind: 'not-found', what: 'resource' }, 1],
   ['405', { status: 405 }, { kind: 'upstream-refused', status: 405 }, 1],
   ['409', { status: 409 }, { kind: 'upstream-refused', status: 409 }, 1],
   ['421', { status: 421 }, { kind: 'upstream-refused', status: 421 }, 1],
@@ -288,7 +300,7 @@ describe('the second try of a read', (check) => {
     const { relay, clock } = relayWorld([{ status: 503 }, { status: 404 }]);
     const problem = problemOf(get(relay));
     await clock.advance(300);
-    assert.equal(await problem, { kind: 'not-found', what: 'thing' });
+    assert.equal(await problem, { kind: 'not-found', what: 'resource' });
   });
 
   check('holds no place of the gate while it waits', async () => {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { findCredits } from '../../../src/relay-admin/relay/history.ts';
 import { describe, rejection } from '../../check.ts';
 import { createScriptedRelay, historyRow } from '../harness/scripted-relay.ts';
@@ -206,7 +206,7 @@ describe('what is no balance history', (check) => {
       const { relay, reads } = createScriptedRelay(() => shape);
       const error = await rejection(findCredits(relay, { userId: 7, markers: [MARKER] }, NEVER));
       assert.instance(error, RelayError);
-      assert.equal((error as RelayError).detail, { kind: 'upstream-contract', why: 'not-the-shape' });
+      assert.equal((error as RelayError).detail, { kind: 'upstream-contract', why: 'unexpected-shape' });
       assert.is(reads.length, 1);
     });
   }

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { createFindUserTool } from '../../../src/relay-admin/tools/find-user.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -226,7 +226,7 @@ describe('find_user', (check) => {
   for (const [name, answer] of misshapen) {
     check(`calls ${name} a breach of the contract`, async () => {
       const { find } = over(() => answer);
-      assert.equal(await problemOf(find()), { kind: 'upstream-contract', why: 'not-the-shape' });
+      assert.equal(await problemOf(find()), { kind: 'upstream-contract', why: 'unexpected-shape' });
     });
   }
 

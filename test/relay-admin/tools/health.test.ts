@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
 import { HttpClientError, type HttpResponse } from '../../../src/core/http/client.ts';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { createHealthTool } from '../../../src/relay-admin/tools/health.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
-import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors/errors.ts';
 import { CONTROL_OPTIONS } from '../../../src/relay-admin/models/options.ts';
 import { matchesPattern } from '../../../src/relay-admin/models/views.ts';
 import { createModelControlOptionsTool } from '../../../src/relay-admin/tools/model-control-options.ts';
@@ -315,7 +315,7 @@ describe('model_control_options over a relay that does not answer', (check) => {
     [failing({ kind: 'upstream-auth' }), 'upstream_auth'],
     [failing({ kind: 'terms-not-accepted' }), 'terms_not_accepted'],
     [failing({ kind: 'upstream-unavailable', why: 'ECONNREFUSED' }), 'upstream_unavailable'],
-    [failing({ kind: 'not-found', what: 'thing' }), 'not_found'],
+    [failing({ kind: 'not-found', what: 'resource' }), 'not_found'],
     [{ rows: [] }, 'upstream_contract'],
     [{ items: [{ id: 'x' }], total: 1 }, 'upstream_contract'],
     [{ items: times(1001, account), total: 1001 }, 'upstream_contract'],

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { errorTextFor, formatErrorText } from '../../../src/relay-admin/error-text.ts';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { errorTextFor } from '../../../src/relay-admin/errors/error-text.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
+import { formatErrorText } from '../../../src/relay-admin/errors/format.ts';
 import { createReadTool } from '../../../src/relay-admin/tools/read.ts';
 import { describe, rejection } from '../../check.ts';
 import { patientCall, recordingRelay } from '../harness/recording-relay.ts';

@@ -1,9 +1,10 @@
 import * as assert from 'uvu/assert';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { HttpResponse } from '../../../src/core/http/client.ts';
-import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors.ts';
-import type { Relay, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
-import { type Tool, type ToolResult, withCallDeadline } from '../../../src/relay-admin/tool.ts';
+import { withCallDeadline } from '../../../src/relay-admin/call-deadline.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors/errors.ts';
+import type { RelayClient, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
+import type { Tool, ToolResult } from '../../../src/relay-admin/tool.ts';
 
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
@@ -26,7 +27,7 @@ export const createScriptedRelay = (answering: Answering, answer?: () => HttpRes
           : Promise.resolve(value as T),
       signal,
     );
-  const relay: Relay = {
+  const relay: RelayClient = {
     address: { origin: 'https://relay.test', host: 'relay.test' },
     get(path, query, signal) {
       asked.push({ path, query });

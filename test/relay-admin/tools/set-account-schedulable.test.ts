@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { WRITING_HINTS } from '../../../src/relay-admin/tool.ts';
 import { createSetAccountSchedulableTool } from '../../../src/relay-admin/tools/set-account-schedulable.ts';
 import { describe } from '../../check.ts';
@@ -154,7 +154,8 @@ describe('the read before the switch', (check) => {
   for (const [name, read] of UNREADABLE) {
     check(`sends nothing over ${name}`, async () => {
       const { ask, happened } = worldWith({ reads: [read] });
-      const expected = read instanceof RelayError ? read.detail : { kind: 'upstream-contract', why: 'not-the-shape' };
+      const expected =
+        read instanceof RelayError ? read.detail : { kind: 'upstream-contract', why: 'unexpected-shape' };
       assert.equal(
         await problemOf(ask(TURN_OFF)),
         name === 'not-found' ? { kind: 'not-found', what: 'account' } : expected,

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { RelayError } from '../../../src/relay-admin/errors.ts';
+import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { WRITING_HINTS } from '../../../src/relay-admin/tool.ts';
 import { createUpdateUserLimitsTool } from '../../../src/relay-admin/tools/update-user-limits.ts';
 import { describe } from '../../check.ts';
@@ -216,7 +216,8 @@ describe('the read before the change', (check) => {
     check(`sends nothing over ${name}`, async () => {
       const { ask, happened } = worldWith({ reads: [read] });
       const detail = await problemOf(ask(ASK));
-      const expected = read instanceof RelayError ? read.detail : { kind: 'upstream-contract', why: 'not-the-shape' };
+      const expected =
+        read instanceof RelayError ? read.detail : { kind: 'upstream-contract', why: 'unexpected-shape' };
       assert.equal(detail, name === 'not-found' ? { kind: 'not-found', what: 'user' } : expected);
       assert.equal(happened, ['read users/7']);
     });

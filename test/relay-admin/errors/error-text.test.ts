@@ -1,8 +1,9 @@
 import * as assert from 'uvu/assert';
-import { errorTextFor, formatErrorText } from '../../src/relay-admin/error-text.ts';
-import { RelayError, type RelayErrorDetail } from '../../src/relay-admin/errors.ts';
-import { describe } from '../check.ts';
-import { EVERY_PROBLEM } from './harness/every-error.ts';
+import { errorTextFor } from '../../../src/relay-admin/errors/error-text.ts';
+import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors/errors.ts';
+import { formatErrorText } from '../../../src/relay-admin/errors/format.ts';
+import { describe } from '../../check.ts';
+import { EVERY_PROBLEM } from '../harness/every-error.ts';
 
 const SENTENCE = /^[A-Z_]{3,40}: .+\. outcome=(not_applied|unknown) retry=(no|same_call|after_\d+s)\. Next: .+$/;
 const ENDING = / Next: [^.].*\.(?: ref=rc_[0-9a-f]{16})?$/;
@@ -103,7 +104,7 @@ describe('a problem', (check) => {
     for (const detail of details) {
       const problem = new RelayError(detail);
       assert.is(problem.message, detail.kind);
-      assert.is(problem.name, 'Problem');
+      assert.is(problem.name, 'RelayError');
       assert.is(problem.cause, undefined);
     }
   });
