@@ -59,6 +59,10 @@ export type BridgeRequest = {
   readonly ignored: readonly string[];
 };
 
+/** Whether no later request can continue this one, so that its session is deleted when it ends. */
+export const isOneOff = ({ isBackgroundTask, isStored, conversation }: BridgeRequest): boolean =>
+  isBackgroundTask || (!isStored && conversation.kind === 'unnamed');
+
 /** The files of a prompt, in order. */
 export const filesOfParts = (prompt: readonly PromptPart[]): readonly FilePart[] =>
   prompt.filter((part): part is FilePart => part.type === 'file');

@@ -6,91 +6,91 @@ import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { Digest } from './fingerprint.ts';
 import { createConversationLocking } from './lock.ts';
-import { createConversationIndex, createStoppedAnswers } from './lookup.ts';
-
+import { createConversationIndex, createStoppedAnswers, type IndexLimits } from './lookup.ts';
 import type { StoredConversation, StoredExchange } from './record.ts';
 import { createResolver, queueKeyOf } from './resolve.ts';
 import { readResponseID, responseIDFor } from './response-id.ts';
 import { createConversationSync } from './sync.ts';
 import type { Conversations, Owner } from './types.ts';
 
-export type ConversationsNeeds = {
+/** `limit` and `lifetimeMs` are about memory: at the agent all conversations stay. */
+export type ConversationsNeeds = IndexLimits & {
   readonly agent: AgentClient;
   readonly clock: Clock;
   readonly log: Log;
   readonly digest: Digest;
-  /** Twenty letters and digits that nobody can guess. */
+  /** Returns twenty random letters and digits. */
   readonly newToken: () => string;
-  /** `prefix`: a conversation without a name is also recognised by everything that was said in it. */
+  /** `prefix`: a conversation without a name is also recognised by its whole history. */
   readonly matching: 'prefix' | 'named';
-  /** How many conversations are remembered, and for how long while nobody uses them. At the agent they all stay. */
-  readonly limit: number;
-  readonly lifetimeMs: number;
-  /** How many may wait for the same conversation. */
+  /** How many requests may wait for the same conversation. */
   readonly queueLimit: number;
 };
 
-/** What the agent has lost is forgotten as well as can be. */
-const unlessGone = (error: unknown): void => {
+/** What the agent has lost needs no deletion. */
+const ignoreNotFound = (error: unknown): void => {
   if (!isNotFound(error)) throw error;
 };
 
 /** Turns of an agent take seconds to minutes. */
 const TURN_RETRY_AFTER_MS = 5000;
 
-type Found = { readonly kept: StoredConversation; readonly exchange: StoredExchange };
+type Found = { readonly conversation: StoredConversation; readonly exchange: StoredExchange };
 
 /**
- * The conversations of all clients. What is known of them is read from the agent's sessions once, and written there after each
- * exchange, so it outlives this process. It is not read again: one bridge serves an agent, or each client keeps to one of several.
+ * The conversations of all clients. They are read from the agent's sessions once, and written there after each exchange, so
+ * they outlive this process. They are not read again: one bridge serves an agent, or each client uses always the same bridge.
  */
 export const createConversations = (needs: ConversationsNeeds): Conversations => {
-  const { agent, newToken } = needs;
+  const { agent, clock, log, digest, newToken, matching, limit, lifetimeMs, queueLimit } = needs;
   const newName = () => `chat_${newToken()}`;
-  const index = createConversationIndex({ ...needs, newName });
-  const keeper = createConversationSync({ ...needs, index });
+  const index = createConversationIndex(clock, newName, { limit, lifetimeMs });
+  const sync = createConversationSync({ agent, index, limit, clock, log });
   const stopped = createStoppedAnswers();
   const queue = createKeyedQueue({
-    count: needs.queueLimit,
+    count: queueLimit,
     per: 'key',
     createError: () => new Fault({ kind: 'rate-limited', retryAfterMs: TURN_RETRY_AFTER_MS }),
   });
-  const hold = createConversationLocking({ ...needs, index, keeper, stopped });
+  const lock = createConversationLocking({ agent, index, sync, stopped, digest });
 
-  const found = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {
-    const place = readResponseID(responseID);
-    if (place === undefined) return undefined;
-    await keeper.load(signal);
-    await keeper.loadSession(place.sessionID, signal);
-    const kept = index.bySession(place.sessionID);
-    const exchange = kept?.exchanges.find(({ token }) => token === place.token);
-    return kept?.owner !== owner || exchange === undefined ? undefined : { kept, exchange };
+  const find = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {
+    const location = readResponseID(responseID);
+    if (location === undefined) return undefined;
+    await sync.load(signal);
+    await sync.loadSession(location.sessionID, signal);
+    const conversation = index.bySession(location.sessionID);
+    const exchange = conversation?.exchanges.find(({ token }) => token === location.token);
+    return conversation?.owner !== owner || exchange === undefined ? undefined : { conversation, exchange };
   };
-  /** The session goes from memory first, so that nobody goes on with it meanwhile. */
-  const forget = async ({ sessionID }: StoredConversation, signal: AbortSignal): Promise<void> => {
+  /** Removes the session from memory first, so that no request continues it in the meantime. */
+  const deleteConversation = async ({ sessionID }: StoredConversation, signal: AbortSignal): Promise<void> => {
     index.remove(sessionID);
-    await agent.deleteSession(sessionID, signal).catch(unlessGone);
+    await agent.deleteSession(sessionID, signal).catch(ignoreNotFound);
   };
 
   return {
-    resolve: createResolver({ ...needs, index, keeper, stopped, queue, hold, newName }),
+    resolve: createResolver({ agent, index, sync, stopped, queue, lock, digest, newName, matching }),
     newResponseID: ({ sessionID }) => responseIDFor(sessionID, newToken()),
     async findResponse(responseID, owner, signal) {
-      const { kept, exchange } = (await found(responseID, owner, signal)) ?? {};
-      if (kept === undefined || exchange === undefined || exchange.promptID === '') return undefined;
-      return { sessionID: kept.sessionID, name: kept.name, promptID: exchange.promptID };
+      const found = await find(responseID, owner, signal);
+      if (found === undefined || found.exchange.promptID === '') return undefined;
+      const { sessionID, name } = found.conversation;
+      return { sessionID, name, promptID: found.exchange.promptID };
     },
     async deleteResponse(responseID, owner, signal) {
-      const there = await found(responseID, owner, signal);
-      if (there === undefined) return false;
-      const { kept, exchange } = there;
-      const exchanges = kept.exchanges.map((one) => (one === exchange ? { ...one, token: '' } : one));
-      if (exchanges.every(({ token }) => token === '') && queue.isFree(queueKeyOf(kept))) {
-        await forget(kept, signal);
-        return true;
+      const found = await find(responseID, owner, signal);
+      if (found === undefined) return false;
+      const { conversation } = found;
+      const exchanges = conversation.exchanges.map((exchange) =>
+        exchange === found.exchange ? { ...exchange, token: '' } : exchange,
+      );
+      if (exchanges.every(({ token }) => token === '') && queue.isFree(queueKeyOf(conversation)))
+        await deleteConversation(conversation, signal);
+      else {
+        index.put({ ...conversation, exchanges });
+        await sync.write({ ...conversation, exchanges }).catch(ignoreNotFound);
       }
-      index.put({ ...kept, exchanges });
-      await keeper.write({ ...kept, exchanges }).catch(unlessGone);
       return true;
     },
     count: index.count,

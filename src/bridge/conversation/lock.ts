@@ -1,6 +1,6 @@
 import type { Ticket } from '../../core/keyed-queue.ts';
 import type { AgentClient } from '../agent/types.ts';
-import type { BridgeRequest, HistoryMessage } from '../request.ts';
+import type { HistoryMessage, PromptPart } from '../request.ts';
 import { type Digest, EMPTY_FINGERPRINT } from './fingerprint.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { addExchange, type ClientHistory, type HistoryBase } from './match.ts';
@@ -9,41 +9,41 @@ import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
 import type { FinishedExchange, LockedConversation, Owner } from './types.ts';
 
-/** A conversation to go on with, and what its client takes to be said in it. */
+/** A conversation to continue, and the history that its client assumes. */
 export type ConversationMatch = { readonly conversation: StoredConversation; readonly base: HistoryBase };
 
-/** Where a request belongs, before its turn has come. */
+/** Which conversation a request is to use, before its turn in the queue has come. */
 export type ConversationPlan = {
   readonly owner: Owner;
   readonly name: string;
   readonly isNamed: boolean;
-  /** A session that is not kept is deleted when it is given back, and nobody can find it. */
-  readonly isKept: boolean;
-  readonly prompt: BridgeRequest['prompt'];
-  /** Asked when the request's turn has come; nothing stands for a new session. */
+  /** A session that is not stored is deleted on release, and no later request can find it. */
+  readonly isStored: boolean;
+  readonly prompt: readonly PromptPart[];
+  /** Called when the request's turn has come. Undefined means: create a new session. */
   readonly find: () => ConversationMatch | undefined;
-  /** What a session has to be told that has heard nothing. */
+  /** The history to send to a session that has no messages yet. */
   readonly replay: ClientHistory;
 };
 
-export type ConversationLockingNeeds = {
-  readonly agent: AgentClient;
-  readonly index: ConversationIndex;
-  readonly keeper: ConversationSync;
-  readonly stopped: StoppedAnswers;
-  readonly digest: Digest;
-};
-
-type Session = ConversationMatch & { readonly replay: readonly HistoryMessage[]; readonly isNew: boolean };
-
-/** Waits for a request's turn, and holds its conversation from then until it is given back. */
+/** Waits for a request's turn, and locks its conversation from then until it is released. */
 export type LockConversation = (
   plan: ConversationPlan,
   ticket: Ticket,
   signal: AbortSignal,
 ) => Promise<LockedConversation>;
 
-const unborn = ({ owner, name, isNamed }: ConversationPlan): StoredConversation => ({
+export type ConversationLockingNeeds = {
+  readonly agent: Pick<AgentClient, 'createSession'>;
+  readonly index: ConversationIndex;
+  readonly sync: ConversationSync;
+  readonly stopped: StoppedAnswers;
+  readonly digest: Digest;
+};
+
+type OpenSession = ConversationMatch & { readonly replay: readonly HistoryMessage[]; readonly isNew: boolean };
+
+const notYetCreated = ({ owner, name, isNamed }: ConversationPlan): StoredConversation => ({
   sessionID: '',
   owner,
   name,
@@ -59,78 +59,74 @@ const unborn = ({ owner, name, isNamed }: ConversationPlan): StoredConversation 
   isUpToDate: true,
 });
 
-/** Whether the agent has been told anything of it. An answer in our own words is none of the agent's. */
-const hasBegun = (kept: StoredConversation): boolean => promptIDsIn(kept).size > 0;
+/** Whether the agent has any message of it. An answer that the bridge gave itself is not at the agent. */
+const hasMessages = (conversation: StoredConversation): boolean => promptIDsIn(conversation).size > 0;
 
-export const createConversationLocking = ({
-  agent,
-  index,
-  keeper,
-  stopped,
-  digest,
-}: ConversationLockingNeeds): LockConversation => {
-  const begin = async (plan: ConversationPlan, signal: AbortSignal): Promise<Session> => {
-    const metadata = plan.isKept ? toSessionMetadata(unborn(plan)) : {};
+export const createConversationLocking = (needs: ConversationLockingNeeds): LockConversation => {
+  const { agent, index, sync, stopped, digest } = needs;
+
+  const createSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession> => {
+    const metadata = plan.isStored ? toSessionMetadata(notYetCreated(plan)) : {};
     const { id, time } = await agent.createSession({ title: sessionTitleFor(plan.prompt), metadata }, signal);
-    const kept = { ...unborn(plan), sessionID: id, createdAt: time.created };
-    const { base: footing, messages: replay } = plan.replay;
-    return { conversation: kept, base: footing, replay, isNew: true };
+    const conversation = { ...notYetCreated(plan), sessionID: id, createdAt: time.created };
+    const { base, messages } = plan.replay;
+    return { conversation, base, replay: messages, isNew: true };
   };
-  const known = async (plan: ConversationPlan, signal: AbortSignal): Promise<Session | undefined> => {
-    const found = await keeper.findUpToDate(plan.find, signal);
-    return found && { ...found, replay: hasBegun(found.conversation) ? [] : plan.replay.messages, isNew: false };
+  const findSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession | undefined> => {
+    const found = await sync.findUpToDate(plan.find, signal);
+    return found && { ...found, replay: hasMessages(found.conversation) ? [] : plan.replay.messages, isNew: false };
   };
-  const noted = ({ conversation: before, base: footing, replay }: Session, exchanged: FinishedExchange): Session => {
-    // A response may have been forgotten meanwhile.
-    const kept = index.bySession(before.sessionID) ?? before;
-    const isReplayed = replay.length > 0 && exchanged.promptID !== undefined;
-    const next = addExchange({ ...kept, hasReplay: kept.hasReplay || isReplayed }, exchanged, { footing, digest });
-    return { conversation: next, base: footing, replay, isNew: false };
+  const addTo = ({ conversation, base, replay }: OpenSession, exchange: FinishedExchange): OpenSession => {
+    // A response of it may have been deleted in the meantime.
+    const stored = index.bySession(conversation.sessionID) ?? conversation;
+    const isReplayed = replay.length > 0 && exchange.promptID !== undefined;
+    const next = addExchange({ ...stored, hasReplay: stored.hasReplay || isReplayed }, exchange, { base, digest });
+    return { conversation: next, base, replay, isNew: false };
   };
 
-  const take = (plan: ConversationPlan, ticket: Ticket, first: Session): LockedConversation => {
+  const createLock = (plan: ConversationPlan, ticket: Ticket, first: OpenSession): LockedConversation => {
     let session = first;
-    let isNoted = false;
+    let isRecorded = false;
     let isReleased = false;
 
-    const note = async (exchanged: FinishedExchange): Promise<void> => {
-      if (!plan.isKept) return;
-      session = noted(session, exchanged);
-      isNoted = true;
-      stopped.set(session.conversation.sessionID, exchanged.isStopped ? exchanged.answerText : undefined);
+    const record = async (exchange: FinishedExchange): Promise<void> => {
+      if (!plan.isStored) return;
+      session = addTo(session, exchange);
+      isRecorded = true;
+      stopped.set(session.conversation.sessionID, exchange.isStopped ? exchange.answerText : undefined);
       index.put(session.conversation);
-      // Whoever has heard the answer may wait in line for the short time that is left.
+      // A client that has the answer may send its next request now, and waits only for the write.
       ticket.announceRelease();
-      await keeper.write(session.conversation).catch(() => {});
+      await sync.write(session.conversation).catch(() => {});
     };
     const release = (): void => {
       if (isReleased) return;
       isReleased = true;
       const { sessionID } = session.conversation;
-      const kept = index.bySession(sessionID);
-      if (session.isNew) keeper.discard(sessionID);
-      // The agent may have taken a prompt of which nothing was told.
-      else if (!isNoted && kept !== undefined) index.put({ ...kept, isUpToDate: false });
+      const stored = index.bySession(sessionID);
+      if (session.isNew) sync.discard(sessionID);
+      // The agent may have accepted a prompt whose exchange was not recorded.
+      else if (!isRecorded && stored !== undefined) index.put({ ...stored, isUpToDate: false });
       ticket.release();
     };
-    const held = (): LockedConversation => ({
+    const locked = (): LockedConversation => ({
       session: { sessionID: session.conversation.sessionID, knownMessageIDs: promptIDsIn(session.conversation) },
       replay: session.replay,
-      record: note,
+      record,
       release,
       async renew(signal) {
         index.remove(session.conversation.sessionID);
-        session = await begin(plan, signal);
-        return held();
+        session = await createSession(plan, signal);
+        return locked();
       },
     });
-    return held();
+    return locked();
   };
 
   return async (plan, ticket, signal) => {
     await ticket.waitForTurn(signal);
     try {
-      return take(plan, ticket, (await known(plan, signal)) ?? (await begin(plan, signal)));
+      return createLock(plan, ticket, (await findSession(plan, signal)) ?? (await createSession(plan, signal)));
     } catch (error) {
       ticket.release();
       throw error;

@@ -2,71 +2,73 @@ import type { Clock } from '../../core/clock.ts';
 import { normalizeMessages } from './fingerprint.ts';
 import type { StoredConversation } from './record.ts';
 
-/** The conversations that are remembered. What is dropped here is still at the agent. */
+/** The conversations in memory. One that is dropped here is still stored at the agent. */
 export type ConversationIndex = {
-  /** Remembers one, or what has become of it. Another one that has its name so far gets a new name. */
-  readonly put: (kept: StoredConversation) => void;
-  /** The same for one that was found at the agent: of two with one name the older gets a new one. */
-  readonly adopt: (kept: StoredConversation) => void;
+  /** Adds or replaces a conversation. Another one that has its name so far gets a new name. */
+  readonly put: (conversation: StoredConversation) => void;
+  /** Adds a conversation that was read from the agent. Of two with one name the older gets a new name. */
+  readonly adopt: (conversation: StoredConversation) => void;
   readonly remove: (sessionID: string) => void;
   readonly bySession: (sessionID: string) => StoredConversation | undefined;
   readonly byName: (owner: string, name: string) => StoredConversation | undefined;
+  /** Those whose history has this head. */
   readonly byHead: (owner: string, head: string) => readonly StoredConversation[];
-  /** Drops those that nobody has used for a lifetime. */
+  /** Drops those that were not used for `lifetimeMs`. */
   readonly dropOld: () => void;
   readonly count: () => number;
 };
 
-export type ConversationIndexNeeds = {
-  readonly limit: number;
-  readonly lifetimeMs: number;
-  readonly clock: Clock;
-  readonly newName: () => string;
-};
+/** How many conversations stay in memory, and for how long while they are not used. */
+export type IndexLimits = { readonly limit: number; readonly lifetimeMs: number };
 
 /** No owner has a line break in it. */
 const keyOf = (owner: string, word: string): string => `${owner}\n${word}`;
 
-export const createConversationIndex = (needs: ConversationIndexNeeds): ConversationIndex => {
-  const { limit, lifetimeMs, clock, newName } = needs;
-  /** The one that was used longest ago comes first. */
+export const createConversationIndex = (
+  clock: Clock,
+  newName: () => string,
+  { limit, lifetimeMs }: IndexLimits,
+): ConversationIndex => {
+  /** The least recently used one comes first. */
   const sessions = new Map<string, StoredConversation>();
   const names = new Map<string, string>();
   const heads = new Map<string, Set<string>>();
 
   const bySession = (sessionID: string) => sessions.get(sessionID);
   const byName = (owner: string, name: string) => bySession(names.get(keyOf(owner, name)) ?? '');
-  const nameIt = (kept: StoredConversation): void => {
-    sessions.set(kept.sessionID, kept);
-    names.set(keyOf(kept.owner, kept.name), kept.sessionID);
+  const setNamed = (conversation: StoredConversation): void => {
+    sessions.set(conversation.sessionID, conversation);
+    names.set(keyOf(conversation.owner, conversation.name), conversation.sessionID);
   };
-  const rename = (kept: StoredConversation): void => nameIt({ ...kept, name: newName() });
+  const setRenamed = (conversation: StoredConversation): void => setNamed({ ...conversation, name: newName() });
   const remove = (sessionID: string): void => {
-    const kept = sessions.get(sessionID);
-    if (kept === undefined) return;
-    const headKey = keyOf(kept.owner, kept.fingerprint.head);
+    const conversation = sessions.get(sessionID);
+    if (conversation === undefined) return;
+    const { owner, name, fingerprint } = conversation;
+    const headKey = keyOf(owner, fingerprint.head);
     sessions.delete(sessionID);
-    names.delete(keyOf(kept.owner, kept.name));
+    names.delete(keyOf(owner, name));
     heads.get(headKey)?.delete(sessionID);
     if (heads.get(headKey)?.size === 0) heads.delete(headKey);
   };
-  const enter = (kept: StoredConversation, keepsName: (other: StoredConversation) => boolean): void => {
-    remove(kept.sessionID);
-    const headKey = keyOf(kept.owner, kept.fingerprint.head);
-    heads.set(headKey, (heads.get(headKey) ?? new Set()).add(kept.sessionID));
-    const other = byName(kept.owner, kept.name);
-    if (other !== undefined && keepsName(other)) rename(kept);
+  const add = (conversation: StoredConversation, keepsName: (other: StoredConversation) => boolean): void => {
+    const { sessionID, owner, name, fingerprint } = conversation;
+    remove(sessionID);
+    const headKey = keyOf(owner, fingerprint.head);
+    heads.set(headKey, (heads.get(headKey) ?? new Set()).add(sessionID));
+    const other = byName(owner, name);
+    if (other !== undefined && keepsName(other)) setRenamed(conversation);
     else {
-      if (other !== undefined) rename(other);
-      nameIt(kept);
+      if (other !== undefined) setRenamed(other);
+      setNamed(conversation);
     }
     const [oldest] = sessions.keys();
     if (sessions.size > limit && oldest !== undefined) remove(oldest);
   };
 
   return {
-    put: (kept) => enter({ ...kept, usedAt: clock.now() }, () => false),
-    adopt: (kept) => enter(kept, ({ createdAt }) => createdAt > kept.createdAt),
+    put: (conversation) => add({ ...conversation, usedAt: clock.now() }, () => false),
+    adopt: (conversation) => add(conversation, ({ createdAt }) => createdAt > conversation.createdAt),
     remove,
     bySession,
     byName,
@@ -82,25 +84,27 @@ export const createConversationIndex = (needs: ConversationIndexNeeds): Conversa
   };
 };
 
-/** What clients were told in answers that they did not stay for. Only the latest few, and of each only the beginning. */
+/** Answers during which the client disconnected, by session: only the latest few, and of each only the beginning. */
 export type StoppedAnswers = {
-  readonly set: (sessionID: string, told: string | undefined) => void;
+  /** Removes the entry where there is no text. */
+  readonly set: (sessionID: string, answerText: string | undefined) => void;
+  /** The text as `normalizeMessages` makes it. */
   readonly get: (sessionID: string) => string | undefined;
 };
 
 const CHARS_EACH = 64 * 1024;
-const KEPT = 200;
+const STOPPED_LIMIT = 200;
 
 export const createStoppedAnswers = (): StoppedAnswers => {
   const answers = new Map<string, string>();
   return {
-    set(sessionID, told) {
+    set(sessionID, answerText) {
       answers.delete(sessionID);
-      if (told === undefined) return;
-      const [entry] = normalizeMessages([{ role: 'assistant', text: told }]);
+      if (answerText === undefined) return;
+      const [entry] = normalizeMessages([{ role: 'assistant', text: answerText }]);
       answers.set(sessionID, entry?.text.slice(0, CHARS_EACH) ?? '');
       const [oldest] = answers.keys();
-      if (answers.size > KEPT && oldest !== undefined) answers.delete(oldest);
+      if (answers.size > STOPPED_LIMIT && oldest !== undefined) answers.delete(oldest);
     },
     get: (sessionID) => answers.get(sessionID),
   };

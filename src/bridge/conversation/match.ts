@@ -13,92 +13,87 @@ import { latestExchanges, type StoredConversation } from './record.ts';
 import { readResponseID } from './response-id.ts';
 import type { FinishedExchange } from './types.ts';
 
-/** What an exchange is added to. The last entry stands apart: if it is the user's, more of the user's words go into it. */
+/** The history that an exchange is added to. */
 export type HistoryBase = {
+  /** Of all entries but `last`. */
   readonly fingerprint: HistoryFingerprint;
+  /** The last entry, apart from the others: if it is the user's, the prompt becomes a part of it. */
   readonly last: readonly HistoryMessage[];
   readonly tail: readonly string[];
 };
 
-/** What was said as its client tells it, with all that is ever asked of it: it may be long, and is gone through once. */
+/** A history as the client sent it, with all that is derived from it. It may be long, so it is read once. */
 export type ClientHistory = {
   readonly messages: readonly HistoryMessage[];
   readonly entries: readonly HistoryMessage[];
-  /** Where a conversation stands in which this was said. */
+  /** Of all entries. */
   readonly fingerprint: HistoryFingerprint;
   readonly base: HistoryBase;
 };
 
-export const readHistory = (said: readonly HistoryMessage[], digest: Digest): ClientHistory => {
-  const entries = normalizeMessages(said);
+export const readHistory = (messages: readonly HistoryMessage[], digest: Digest): ClientHistory => {
+  const entries = normalizeMessages(messages);
   const last = entries.slice(-1);
   const beforeLast = extendFingerprint(EMPTY_FINGERPRINT, entries.slice(0, -1), digest);
-  const footing = { fingerprint: beforeLast, last, tail: hashTail(entries, digest) };
-  return { messages: said, entries, fingerprint: extendFingerprint(beforeLast, last, digest), base: footing };
+  const base = { fingerprint: beforeLast, last, tail: hashTail(entries, digest) };
+  return { messages, entries, fingerprint: extendFingerprint(beforeLast, last, digest), base };
 };
 
-/** A conversation as it is known here, for a client that does not tell what was said. */
-export const storedBase = ({ fingerprint: said, tail }: StoredConversation): HistoryBase => ({
-  fingerprint: said,
-  last: [],
-  tail,
-});
+/** The stored history of a conversation, for a client that does not send the history. */
+export const storedBase = ({ fingerprint, tail }: StoredConversation): HistoryBase => ({ fingerprint, last: [], tail });
 
-/** Whether a history is that of a conversation, and nothing else. */
-export const isSameHistory = (kept: StoredConversation, { fingerprint: standing }: ClientHistory): boolean =>
-  standing.head === kept.fingerprint.head;
+/** Whether a history is exactly that of a conversation. */
+export const isSameHistory = (stored: StoredConversation, { fingerprint }: ClientHistory): boolean =>
+  fingerprint.head === stored.fingerprint.head;
 
 /**
- * Whether a client left out the beginning, or put a summary in its place. Where the beginning is the same, it is something
- * else that was taken out, and one pair that is the same can be chance: many a chat ends with thanks.
+ * Whether a client left out the beginning, or replaced it by a summary. If the beginning is the same, something else was left
+ * out. One equal pair can be chance, as many chats end with thanks, so two are required.
  */
-const isShortened = (kept: StoredConversation, { fingerprint: standing, base: { tail } }: ClientHistory): boolean =>
-  standing.entries < kept.fingerprint.entries &&
-  standing.opening !== kept.fingerprint.opening &&
+const isShortened = (stored: StoredConversation, { fingerprint, base: { tail } }: ClientHistory): boolean =>
+  fingerprint.entries < stored.fingerprint.entries &&
+  fingerprint.opening !== stored.fingerprint.opening &&
   tail.length === 2 &&
-  tail.every((pair, place) => pair === kept.tail[place]);
+  tail.every((pair, index) => pair === stored.tail[index]);
 
-/** Whether this is all that a client may know that left during the last answer. */
+/** Whether this is all that a client can know that disconnected during the last answer. */
 const isCutShort = (
   { stoppedAt }: StoredConversation,
-  { fingerprint: standing, base: footing }: ClientHistory,
-  told: string | undefined,
+  { fingerprint, base }: ClientHistory,
+  stoppedAnswer: string | undefined,
 ): boolean => {
   if (stoppedAt === undefined) return false;
-  const [entry] = footing.last;
-  if (entry?.role !== 'assistant') return standing.head === stoppedAt;
-  return footing.fingerprint.head === stoppedAt && told?.startsWith(entry.text) === true;
+  const [entry] = base.last;
+  if (entry?.role !== 'assistant') return fingerprint.head === stoppedAt;
+  return base.fingerprint.head === stoppedAt && stoppedAnswer?.startsWith(entry.text) === true;
 };
 
 /**
- * Whether a history that differs from what was said is still the same conversation to a client that named this very one.
- * `told` is the last answer, where it was stopped and is still known.
+ * Whether a history that differs from the stored one can still be meant as the same conversation, which its client named.
+ * `stoppedAnswer` is the last answer, where it was stopped and is still in memory.
  */
 export const isPlausibleHistory = (
-  kept: StoredConversation,
+  stored: StoredConversation,
   history: ClientHistory,
-  told: string | undefined,
-): boolean => isCutShort(kept, history, told) || isShortened(kept, history);
+  stoppedAnswer: string | undefined,
+): boolean => isCutShort(stored, history, stoppedAnswer) || isShortened(stored, history);
 
-type AddedTo = { readonly footing: HistoryBase; readonly digest: Digest };
-
-/** What a conversation is after an exchange. */
+/** The conversation after an exchange that was added to `base`. */
 export const addExchange = (
-  kept: StoredConversation,
-  exchanged: FinishedExchange,
-  { footing, digest }: AddedTo,
+  stored: StoredConversation,
+  exchange: FinishedExchange,
+  { base, digest }: { readonly base: HistoryBase; readonly digest: Digest },
 ): StoredConversation => {
-  const { fingerprint: standing, last } = footing;
-  const { promptText: asked, files, answerText: told } = exchanged;
-  const question = appendMessages(last, [{ role: 'user', text: asked, files }]);
-  const entries = appendMessages(question, [{ role: 'assistant', text: told }]);
-  const asAsked = extendFingerprint(standing, question, digest);
-  const token = readResponseID(exchanged.responseID)?.token ?? '';
+  const { promptText, files, answerText, responseID, promptID, isStopped } = exchange;
+  const withPrompt = appendMessages(base.last, [{ role: 'user', text: promptText, files }]);
+  const entries = appendMessages(withPrompt, [{ role: 'assistant', text: answerText }]);
+  const beforeAnswer = extendFingerprint(base.fingerprint, withPrompt, digest);
+  const token = readResponseID(responseID)?.token ?? '';
   return {
-    ...kept,
-    fingerprint: extendFingerprint(asAsked, entries.slice(question.length), digest),
-    tail: extendTail(footing.tail, hashTail(entries.slice(-2), digest)),
-    stoppedAt: exchanged.isStopped ? asAsked.head : undefined,
-    exchanges: latestExchanges([...kept.exchanges, { token, promptID: exchanged.promptID ?? '' }]),
+    ...stored,
+    fingerprint: extendFingerprint(beforeAnswer, entries.slice(withPrompt.length), digest),
+    tail: extendTail(base.tail, hashTail(entries.slice(-2), digest)),
+    stoppedAt: isStopped ? beforeAnswer.head : undefined,
+    exchanges: latestExchanges([...stored.exchanges, { token, promptID: promptID ?? '' }]),
   };
 };

@@ -3,31 +3,31 @@ import type { SessionRecord } from '../agent/schema.ts';
 import type { HistoryFingerprint } from './fingerprint.ts';
 import type { Owner } from './types.ts';
 
-/** One exchange of a conversation. */
+/** A stored prompt with its answer. */
 export type StoredExchange = {
-  /** The random part of its response's id; empty when there is no such response, or none any more. */
+  /** The random part of its response id. Empty when there is no such response, or it was deleted. */
   readonly token: string;
-  /** The agent's user message, empty when it is not known. */
+  /** The id of the agent's user message. Empty when it is not known. */
   readonly promptID: string;
 };
 
-/** What we know of a conversation. All of it but the last three members is kept in its session's metadata. */
+/** What the bridge knows of a conversation. All but the last three members are stored in its session's metadata. */
 export type StoredConversation = {
   readonly sessionID: string;
   readonly owner: Owner;
   readonly name: string;
-  /** Whether its client names its conversations: then nothing but the name leads to it. */
+  /** Whether its client names its conversations. Then it is found by its name only. */
   readonly isNamed: boolean;
-  /** What was said in it, as its client sees it. */
+  /** Of its history as the client knows it. */
   readonly fingerprint: HistoryFingerprint;
-  /** What the last questions with their answers hash to. */
+  /** Hashes of the last prompts with their answers. */
   readonly tail: readonly string[];
-  /** The head before the last answer, if the client left during that, and may know only its beginning. */
+  /** The head before the last answer, if the client disconnected during that and may know only its beginning. */
   readonly stoppedAt: string | undefined;
-  /** Whether the agent's first prompt of it came with a report of what was said before. */
+  /** Whether the first prompt at the agent came with a replay of earlier messages. */
   readonly hasReplay: boolean;
   readonly exchanges: readonly StoredExchange[];
-  /** Metadata of others, which stays as it is. */
+  /** Metadata of other programs, which is written back unchanged. */
   readonly otherMetadata: Readonly<Record<string, unknown>>;
   readonly createdAt: number;
   readonly usedAt: number;
@@ -37,9 +37,9 @@ export type StoredConversation = {
 
 const VERSION = 1;
 const KEY = 'gatehouse';
-/** All conversations are read at once, so each of them is to be small. */
-const EXCHANGES_KEPT = 20;
-/** As many as were ever written. */
+/** All conversations are read at once, so each of them has to be small. */
+const EXCHANGES_STORED = 20;
+/** The most that any version has stored. */
 const EXCHANGES_READ = 50;
 const Hash = v.pipe(v.string(), v.maxLength(100));
 const Name = v.pipe(v.string(), v.maxLength(1000));
@@ -56,36 +56,32 @@ const ConversationRecord = v.object({
   tail: v.array(Hash),
   stoppedAt: v.optional(Hash),
   hasReplay: v.boolean(),
-  /** Token and user message of each exchange. */
+  /** Token and prompt id of each exchange. */
   exchanges: v.pipe(v.array(v.tuple([Token, Token])), v.maxLength(EXCHANGES_READ)),
 });
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
-/** The metadata of a conversation's session: ours beside that of others. */
-export const toSessionMetadata = (kept: StoredConversation): Readonly<Record<string, unknown>> => {
-  const { owner, name, isNamed, fingerprint: said, tail, stoppedAt, hasReplay, exchanges } = kept;
+/** The metadata to store with a conversation's session, including that of other programs. */
+export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
+  const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges } = conversation;
   const record: ConversationRecord = {
     version: VERSION,
     owner,
     name,
     isNamed,
-    ...said,
+    ...fingerprint,
     tail: [...tail],
     ...(stoppedAt === undefined ? {} : { stoppedAt }),
     hasReplay,
     exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
   };
-  return { ...kept.otherMetadata, [KEY]: record };
+  return { ...conversation.otherMetadata, [KEY]: record };
 };
 
-/** The conversation that a session is; nothing for a session that is none of ours. */
-export const readConversation = ({
-  id,
-  parentID,
-  metadata = {},
-  time,
-}: SessionRecord): StoredConversation | undefined => {
-  const { [KEY]: ours, ...foreign } = metadata;
+/** The conversation that a session holds; undefined for a session that the bridge did not create. */
+export const readConversation = (session: SessionRecord): StoredConversation | undefined => {
+  const { id, parentID, metadata = {}, time } = session;
+  const { [KEY]: ours, ...otherMetadata } = metadata;
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges } = read.output;
@@ -99,17 +95,17 @@ export const readConversation = ({
     stoppedAt,
     hasReplay,
     exchanges: latestExchanges(exchanges.map(([token, promptID]) => ({ token, promptID }))),
-    otherMetadata: foreign,
+    otherMetadata,
     createdAt: time.created,
     usedAt: time.updated,
     isUpToDate: false,
   };
 };
 
-/** The latest exchanges; older ones are forgotten. */
+/** The exchanges to store. Older ones are dropped. */
 export const latestExchanges = (exchanges: readonly StoredExchange[]): readonly StoredExchange[] =>
-  exchanges.slice(-EXCHANGES_KEPT);
+  exchanges.slice(-EXCHANGES_STORED);
 
-/** The user messages of a conversation that are known. */
+/** The ids of a conversation's known user messages. */
 export const promptIDsIn = ({ exchanges }: StoredConversation): ReadonlySet<string> =>
   new Set(exchanges.map(({ promptID }) => promptID).filter((id) => id !== ''));

@@ -1,166 +1,160 @@
 import { Fault } from '../../core/fault.ts';
+import { notFoundText } from '../../core/identifier.ts';
 import type { KeyedQueue } from '../../core/keyed-queue.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient } from '../agent/types.ts';
-import type { BridgeRequest, ConversationReference, HistoryMessage } from '../request.ts';
+import { type BridgeRequest, type ConversationReference, type HistoryMessage, isOneOff } from '../request.ts';
 import type { Digest } from './fingerprint.ts';
 import type { ConversationMatch, ConversationPlan, LockConversation } from './lock.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
-
 import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
 import { promptIDsIn, type StoredConversation } from './record.ts';
-import { type ResponsePlace, readResponseID } from './response-id.ts';
+import { readResponseID } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { messagesUpTo } from './transcript.ts';
 import type { Conversations, Owner, ResolvedConversation } from './types.ts';
 
 export type ResolverNeeds = {
-  readonly agent: AgentClient;
+  readonly agent: Pick<AgentClient, 'messages'>;
   readonly index: ConversationIndex;
-  readonly keeper: ConversationSync;
+  readonly sync: ConversationSync;
   readonly stopped: StoppedAnswers;
   readonly queue: KeyedQueue;
-  readonly hold: LockConversation;
+  readonly lock: LockConversation;
   readonly digest: Digest;
   readonly newName: () => string;
   readonly matching: 'prefix' | 'named';
 };
 
-type Named = Extract<ConversationReference, { readonly kind: 'named' }>;
-type Request = { readonly asked: BridgeRequest; readonly owner: Owner; readonly history: ClientHistory };
+type NamedReference = Extract<ConversationReference, { readonly kind: 'named' }>;
+type Sent = { readonly request: BridgeRequest; readonly owner: Owner; readonly history: ClientHistory };
 
-/** Where requests for a conversation stand in line. No owner has a line break in it. */
+/** The key of a conversation's queue. No owner has a line break in it. */
 export const queueKeyOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
   `${owner}\n${name}`;
 
-const unknownResponse = (): Fault =>
+const unknownResponse = (responseID: string): Fault =>
   new Fault({
     kind: 'bad-input',
     code: 'previous_response_not_found',
     param: 'previous_response_id',
-    message: 'No response with this id is known here to go on from',
+    message: `${notFoundText('response', responseID)} for this API key: send all earlier messages in 'input' instead`,
   });
 
-const isThrownAway = ({ isBackgroundTask: isTask, isStored: isKept, conversation: place }: BridgeRequest): boolean =>
-  isTask || (!isKept && place.kind === 'unnamed');
-
 /**
- * Says which conversation a request belongs to. Whoever names none goes on with one only if everything that was said in it is
- * the same; nothing else, such as who the user is, makes two requests one conversation. A history that does not fit is never
- * merged with what a session has heard: a new session is told it.
+ * Finds the conversation that a request belongs to. A request that names none continues one only if all of its history is the
+ * same; nothing else, such as the name of the user, joins two requests. A history that does not match is never merged into an
+ * existing session: a new session receives it.
  */
 export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] => {
-  const { agent, index, keeper, stopped, queue, hold, digest, newName, matching } = needs;
+  const { agent, index, sync, stopped, queue, lock, digest, newName, matching } = needs;
 
-  const placed = (plan: ConversationPlan): ResolvedConversation => {
-    const ticket = queue.join(queueKeyOf(plan));
-    return { name: plan.name, lock: (signal) => hold(plan, ticket, signal) };
-  };
-  const inNew = ({ asked, owner, history }: Request, given: Partial<ConversationPlan> = {}): ResolvedConversation =>
-    placed({
+  /** A new conversation, but for what is given. Joins the queue. */
+  const enqueue = ({ request, owner, history }: Sent, given: Partial<ConversationPlan> = {}): ResolvedConversation => {
+    const plan: ConversationPlan = {
       owner,
       name: newName(),
       isNamed: false,
-      isKept: true,
-      prompt: asked.prompt,
+      isStored: true,
+      prompt: request.prompt,
       find: () => undefined,
       replay: history,
       ...given,
-    });
-
-  const placeNamed = (request: Request, { id: name, isIncremental: remembers }: Named): ResolvedConversation => {
-    const { owner, history } = request;
-    const isReliant = remembers && history.entries.length === 0;
-    const find = (): ConversationMatch | undefined => {
-      const kept = index.byName(owner, name);
-      if (kept === undefined) return undefined;
-      if (isReliant) return { conversation: kept, base: storedBase(kept) };
-      const told = stopped.get(kept.sessionID);
-      const fits = isSameHistory(kept, history) || isPlausibleHistory(kept, history, told);
-      return fits ? { conversation: kept, base: history.base } : undefined;
     };
-    const line = queueKeyOf({ owner, name });
-    const maySoon = queue.isNearlyFree(line) && find() !== undefined;
-    if (queue.isFree(line) || isReliant || maySoon) return inNew(request, { name, isNamed: true, find });
-    return inNew(request, { isNamed: true });
+    const ticket = queue.join(queueKeyOf(plan));
+    return { name: plan.name, lock: (signal) => lock(plan, ticket, signal) };
   };
 
-  const placeUnnamed = async (request: Request, signal: AbortSignal): Promise<ResolvedConversation> => {
-    const { owner, history } = request;
-    if (matching === 'named' || history.entries.length === 0) return inNew(request);
-    const { head } = history.fingerprint;
-    const only = (): ConversationMatch | undefined => {
-      const [kept, ...others] = index.byHead(owner, head).filter(({ isNamed }) => !isNamed);
-      return kept === undefined || others.length > 0 ? undefined : { conversation: kept, base: history.base };
+  const resolveNamed = (sent: Sent, { id: name, isIncremental }: NamedReference): ResolvedConversation => {
+    const { owner, history } = sent;
+    const reliesOnStored = isIncremental && history.entries.length === 0;
+    const find = (): ConversationMatch | undefined => {
+      const conversation = index.byName(owner, name);
+      if (conversation === undefined) return undefined;
+      if (reliesOnStored) return { conversation, base: storedBase(conversation) };
+      const stoppedAnswer = stopped.get(conversation.sessionID);
+      const isMatch = isSameHistory(conversation, history) || isPlausibleHistory(conversation, history, stoppedAnswer);
+      return isMatch ? { conversation, base: history.base } : undefined;
     };
-    await keeper.findUpToDate(only, signal);
-    const found = only();
-    if (found === undefined || !queue.isFree(queueKeyOf(found.conversation))) return inNew(request);
+    const queueKey = queueKeyOf({ owner, name });
+    const isMatchSoon = queue.isNearlyFree(queueKey) && find() !== undefined;
+    if (queue.isFree(queueKey) || reliesOnStored || isMatchSoon) return enqueue(sent, { name, isNamed: true, find });
+    return enqueue(sent, { isNamed: true });
+  };
+
+  const resolveUnnamed = async (sent: Sent, signal: AbortSignal): Promise<ResolvedConversation> => {
+    const { owner, history } = sent;
+    if (matching === 'named' || history.entries.length === 0) return enqueue(sent);
+    const { head } = history.fingerprint;
+    const findOnly = (): ConversationMatch | undefined => {
+      const [conversation, ...others] = index.byHead(owner, head).filter(({ isNamed }) => !isNamed);
+      return conversation === undefined || others.length > 0 ? undefined : { conversation, base: history.base };
+    };
+    await sync.findUpToDate(findOnly, signal);
+    const found = findOnly();
+    if (found === undefined || !queue.isFree(queueKeyOf(found.conversation))) return enqueue(sent);
     const { sessionID, name } = found.conversation;
     const find = (): ConversationMatch | undefined => {
-      const kept = index.bySession(sessionID);
-      return kept?.fingerprint.head === head ? { ...found, conversation: kept } : undefined;
+      const conversation = index.bySession(sessionID);
+      return conversation?.fingerprint.head === head ? { ...found, conversation } : undefined;
     };
-    return inNew(request, { name, find });
+    return enqueue(sent, { name, find });
   };
 
-  /** What was said up to a response that is not the last word of its conversation any more. */
-  const saidBefore = async (
-    kept: StoredConversation,
-    place: number,
+  /** The messages up to a response that is not the last one of its conversation any more; undefined if they are lost. */
+  const readMessagesUpTo = async (
+    conversation: StoredConversation,
+    position: number,
     signal: AbortSignal,
-  ): Promise<readonly HistoryMessage[]> => {
-    const promptID = kept.exchanges.slice(0, place + 1).findLast((exchange) => exchange.promptID !== '')?.promptID;
+  ): Promise<readonly HistoryMessage[] | undefined> => {
+    const { sessionID, exchanges, hasReplay } = conversation;
+    const promptID = exchanges.slice(0, position + 1).findLast((exchange) => exchange.promptID !== '')?.promptID;
     if (promptID === undefined) return [];
-    const upTo = { promptID, known: promptIDsIn(kept), hasReplay: kept.hasReplay };
+    const turn = { promptID, known: promptIDsIn(conversation), hasReplay };
     try {
-      const said = messagesUpTo(await agent.messages(kept.sessionID, signal), upTo);
-      if (said !== undefined) return said;
+      return messagesUpTo(await agent.messages(sessionID, signal), turn);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      index.remove(kept.sessionID);
+      index.remove(sessionID);
+      return undefined;
     }
-    throw unknownResponse();
   };
-  const placeAfter = async (
-    request: Request,
-    response: ResponsePlace,
-    signal: AbortSignal,
-  ): Promise<ResolvedConversation> => {
-    const { asked, owner } = request;
-    const { sessionID, token } = response;
+  const resolveAfter = async (sent: Sent, responseID: string, signal: AbortSignal): Promise<ResolvedConversation> => {
+    const { request, owner } = sent;
+    const location = readResponseID(responseID);
+    if (location === undefined) throw unknownResponse(responseID);
+    const { sessionID, token } = location;
     const find = (): ConversationMatch | undefined => {
-      const kept = index.bySession(sessionID);
-      return kept?.owner === owner ? { conversation: kept, base: storedBase(kept) } : undefined;
+      const conversation = index.bySession(sessionID);
+      return conversation?.owner === owner ? { conversation, base: storedBase(conversation) } : undefined;
     };
-    await keeper.loadSession(sessionID, signal);
-    await keeper.findUpToDate(find, signal);
-    const kept = find()?.conversation;
-    const place = kept?.exchanges.findIndex((exchange) => exchange.token === token) ?? -1;
-    if (kept === undefined || place === -1) throw unknownResponse();
-    const { name, isNamed } = kept;
-    if (place < kept.exchanges.length - 1 || !queue.isNearlyFree(queueKeyOf(kept))) {
-      const said = await saidBefore(kept, place, signal);
-      return inNew(request, { isNamed, replay: readHistory([...said, ...asked.history], digest) });
+    await sync.loadSession(sessionID, signal);
+    await sync.findUpToDate(find, signal);
+    const conversation = find()?.conversation;
+    const position = conversation?.exchanges.findIndex((exchange) => exchange.token === token) ?? -1;
+    if (conversation === undefined || position === -1) throw unknownResponse(responseID);
+    const { name, isNamed, exchanges } = conversation;
+    if (position < exchanges.length - 1 || !queue.isNearlyFree(queueKeyOf(conversation))) {
+      const earlier = await readMessagesUpTo(conversation, position, signal);
+      if (earlier === undefined) throw unknownResponse(responseID);
+      return enqueue(sent, { isNamed, replay: readHistory([...earlier, ...request.history], digest) });
     }
     const findLast = (): ConversationMatch => {
       const found = find();
       if (found?.conversation.name === name && found.conversation.exchanges.at(-1)?.token === token) return found;
-      throw unknownResponse();
+      throw unknownResponse(responseID);
     };
-    return inNew(request, { name, isNamed, find: findLast });
+    return enqueue(sent, { name, isNamed, find: findLast });
   };
 
-  return async (asked, owner, signal) => {
-    const request = { asked, owner, history: readHistory(asked.history, digest) };
-    await keeper.load(signal);
+  return async (request, owner, signal) => {
+    const sent = { request, owner, history: readHistory(request.history, digest) };
+    await sync.load(signal);
     index.dropOld();
-    if (isThrownAway(asked)) return inNew(request, { isKept: false });
-    const { conversation: place } = asked;
-    if (place.kind === 'named') return placeNamed(request, place);
-    if (place.kind === 'unnamed') return placeUnnamed(request, signal);
-    const response = readResponseID(place.responseID);
-    if (response === undefined) throw unknownResponse();
-    return placeAfter(request, response, signal);
+    if (isOneOff(request)) return enqueue(sent, { isStored: false });
+    const { conversation } = request;
+    if (conversation.kind === 'named') return resolveNamed(sent, conversation);
+    if (conversation.kind === 'unnamed') return resolveUnnamed(sent, signal);
+    return resolveAfter(sent, conversation.responseID, signal);
   };
 };

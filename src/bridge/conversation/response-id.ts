@@ -1,15 +1,15 @@
 const TOKEN_CHARS = 12;
 const RESPONSE_ID = /^resp_([A-Za-z0-9]{1,64})_([A-Za-z0-9]{12})$/;
 
-/** Which exchange a response is, as its id says. */
-export type ResponsePlace = { readonly sessionID: string; readonly token: string };
+/** Where a response is stored, as read from its id. */
+type ResponseLocation = { readonly sessionID: string; readonly token: string };
 
-/** An id from which the session can be read back. `token` is random letters and digits, at least twelve. */
+/** A response id that contains its session's id. `token`: at least twelve random letters and digits. */
 export const responseIDFor = (sessionID: string, token: string): string =>
   `resp_${sessionID.replace(/^ses_/, '')}_${token.slice(0, TOKEN_CHARS)}`;
 
-/** Nothing for an id that is none of ours. */
-export const readResponseID = (id: string): ResponsePlace | undefined => {
+/** Undefined for an id that the bridge did not create. */
+export const readResponseID = (id: string): ResponseLocation | undefined => {
   const [, session, token] = RESPONSE_ID.exec(id) ?? [];
   return session === undefined || token === undefined ? undefined : { sessionID: `ses_${session}`, token };
 };

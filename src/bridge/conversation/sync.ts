@@ -15,44 +15,45 @@ import {
 } from './record.ts';
 import { promptIDsAfter } from './transcript.ts';
 
-/** Brings conversations from the agent and back to it. */
+type Find<T> = () => T | undefined;
+
+/** Reads conversations from the agent, and stores them there. */
 export type ConversationSync = {
   /**
-   * Reads all conversations once, or the latest ones where all are too many for the agent to tell at once. A failure is the
-   * caller's, and the next one tries again.
+   * Reads all conversations once, or the latest ones if the agent cannot list all of them at once. Rejects when that fails;
+   * the next call tries again.
    */
   readonly load: (signal: AbortSignal) => Promise<void>;
-  /** Makes a conversation known that is at the agent and may not be remembered. */
+  /** Reads one conversation that may be at the agent but not in memory. */
   readonly loadSession: (sessionID: string, signal: AbortSignal) => Promise<void>;
   /**
-   * Looks for a conversation until it is one of which all is known. Something may have happened in its session that we did not
-   * see, such as the turn during which a bridge before this one ended: then no history that a client tells is all of it.
+   * Calls `find` until it returns a conversation that is up to date. Something may have happened in a session that the bridge
+   * did not see, such as the turn during which an earlier process ended. Then no client knows the whole history.
    */
   readonly findUpToDate: <T extends { readonly conversation: StoredConversation }>(
     find: Find<T>,
     signal: AbortSignal,
   ) => Promise<T | undefined>;
-  /** Keeps at the agent what is remembered of a conversation, writes of one in order. A failure is logged, too. */
-  readonly write: (kept: StoredConversation) => Promise<void>;
-  /** Deletes a session that nobody can know. Never throws. */
+  /** Stores a conversation at the agent; writes of one conversation run in order. A failure is logged, and rejects. */
+  readonly write: (conversation: StoredConversation) => Promise<void>;
+  /** Deletes a session that no client knows. Never throws. */
   readonly discard: (sessionID: string) => void;
 };
 
-type Find<T> = () => T | undefined;
-
 export type ConversationSyncNeeds = {
-  readonly agent: AgentClient;
+  readonly agent: Pick<AgentClient, 'session' | 'sessions' | 'messages' | 'setMetadata' | 'deleteSession'>;
   readonly index: ConversationIndex;
+  /** How many conversations to read. */
   readonly limit: number;
   readonly clock: Clock;
   readonly log: Log;
 };
 
 const LOAD_LIMIT_MS = 45_000;
-/** Whoever cannot tell of so few is not to be talked to. */
+/** An agent that cannot list this few sessions is not usable. */
 const FEWEST_LOADED = 100;
 const WRITE_LIMIT_MS = 10_000;
-/** Equal to no hash, so that no history is ever found to be this one. */
+/** Equal to no hash, so that no client's history matches. */
 const UNKNOWN_HEAD = '?';
 
 export const createConversationSync = (needs: ConversationSyncNeeds): ConversationSync => {
@@ -68,55 +69,65 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
       clear();
     }
   };
-  const complain = (event: string, session: string) => (error: unknown) =>
+  const logFailure = (event: string, session: string, error: unknown): void =>
     log('warn', event, { session, reason: error instanceof Fault ? error.detail.kind : 'bug' });
 
-  /** The latest sessions, as many as the agent can tell of. Slow answers are waited for, so there the steps are long. */
-  const latestSessions = async (count: number, signal: AbortSignal): Promise<readonly SessionRecord[]> => {
+  /** The latest sessions, as many as the agent can list. Steps are long after a slow answer, because each is waited for. */
+  const readLatestSessions = async (count: number, signal: AbortSignal): Promise<readonly SessionRecord[]> => {
     try {
       return await agent.sessions(count, signal);
     } catch (error) {
       if (signal.aborted || count <= FEWEST_LOADED || !isTooMuch(error)) throw error;
       const fewer = Math.floor(count / (isTooSlow(error) ? 10 : 2));
-      return latestSessions(Math.max(FEWEST_LOADED, fewer), signal);
+      return readLatestSessions(Math.max(FEWEST_LOADED, fewer), signal);
     }
   };
-  const readAll = async (): Promise<void> => {
-    const sessions = await within(LOAD_LIMIT_MS, (signal) => latestSessions(limit, signal));
+  const loadAll = async (): Promise<void> => {
+    const sessions = await within(LOAD_LIMIT_MS, (signal) => readLatestSessions(limit, signal));
     const latestLast = sessions.toReversed();
-    for (const kept of latestLast.flatMap((session) => readConversation(session) ?? [])) index.adopt(kept);
+    for (const conversation of latestLast.flatMap((session) => readConversation(session) ?? []))
+      index.adopt(conversation);
     log('info', 'conversations-known', { count: index.count() });
   };
-  const write = async (kept: StoredConversation): Promise<void> => {
-    const { sessionID } = kept;
+  const writeNow = async (conversation: StoredConversation): Promise<void> => {
+    const { sessionID } = conversation;
+    const metadata = toSessionMetadata(conversation);
     try {
-      await within(WRITE_LIMIT_MS, (signal) => agent.setMetadata(sessionID, toSessionMetadata(kept), signal));
+      await within(WRITE_LIMIT_MS, (signal) => agent.setMetadata(sessionID, metadata, signal));
     } catch (error) {
       if (isNotFound(error)) index.remove(sessionID);
-      complain('conversation-not-kept', sessionID)(error);
+      logFailure('conversation-not-kept', sessionID, error);
       throw error;
     }
   };
-  const makeSure = async (kept: StoredConversation, signal: AbortSignal): Promise<void> => {
-    const { sessionID } = kept;
-    const isStill = () => index.bySession(sessionID) === kept;
+  const bringUpToDate = async (conversation: StoredConversation, signal: AbortSignal): Promise<void> => {
+    const { sessionID } = conversation;
+    const isUnchanged = () => index.bySession(sessionID) === conversation;
     try {
-      const unseen = promptIDsAfter(await agent.messages(sessionID, signal), promptIDsIn(kept));
-      if (!isStill()) return;
-      const more = unseen.map((promptID) => ({ token: '', promptID }));
-      const exchanges = latestExchanges([...kept.exchanges, ...more]);
-      const fingerprint = { ...kept.fingerprint, head: UNKNOWN_HEAD };
-      const afterUnseen = { exchanges, fingerprint, tail: [], stoppedAt: undefined };
-      index.put({ ...kept, ...(unseen.length === 0 ? {} : afterUnseen), isUpToDate: true });
+      const unseen = promptIDsAfter(await agent.messages(sessionID, signal), promptIDsIn(conversation));
+      if (!isUnchanged()) return;
+      if (unseen.length === 0) index.put({ ...conversation, isUpToDate: true });
+      else
+        index.put({
+          ...conversation,
+          exchanges: latestExchanges([
+            ...conversation.exchanges,
+            ...unseen.map((promptID) => ({ token: '', promptID })),
+          ]),
+          fingerprint: { ...conversation.fingerprint, head: UNKNOWN_HEAD },
+          tail: [],
+          stoppedAt: undefined,
+          isUpToDate: true,
+        });
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      if (isStill()) index.remove(sessionID);
+      if (isUnchanged()) index.remove(sessionID);
     }
   };
 
   return {
     load(signal) {
-      loading ??= readAll().catch((error: unknown) => {
+      loading ??= loadAll().catch((error: unknown) => {
         loading = undefined;
         throw error;
       });
@@ -131,33 +142,33 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
         if (isNotFound(error)) return;
         throw error;
       }
-      const kept = readConversation(session);
-      if (kept === undefined || index.bySession(sessionID) !== undefined) return;
-      index.adopt({ ...kept, usedAt: clock.now() });
+      const conversation = readConversation(session);
+      if (conversation === undefined || index.bySession(sessionID) !== undefined) return;
+      index.adopt({ ...conversation, usedAt: clock.now() });
     },
     async findUpToDate(find, signal) {
       let found = find();
       while (found !== undefined && !found.conversation.isUpToDate) {
-        await makeSure(found.conversation, signal);
+        await bringUpToDate(found.conversation, signal);
         found = find();
       }
       return found;
     },
-    write(kept) {
-      const { sessionID } = kept;
-      const done = (writes.get(sessionID) ?? Promise.resolve()).then(() => write(kept));
-      const settled = done
+    write(conversation) {
+      const { sessionID } = conversation;
+      const written = (writes.get(sessionID) ?? Promise.resolve()).then(() => writeNow(conversation));
+      const settled = written
         .catch(() => {})
         .then(() => {
           if (writes.get(sessionID) === settled) writes.delete(sessionID);
         });
       writes.set(sessionID, settled);
-      return done;
+      return written;
     },
     discard(sessionID) {
       const deleting = within(WRITE_LIMIT_MS, (signal) => agent.deleteSession(sessionID, signal));
       deleting.catch((error: unknown) => {
-        if (!isNotFound(error)) complain('session-not-deleted', sessionID)(error);
+        if (!isNotFound(error)) logFailure('session-not-deleted', sessionID, error);
       });
     },
   };

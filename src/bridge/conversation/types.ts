@@ -1,60 +1,59 @@
 import type { BridgeRequest, FilePart, HistoryMessage } from '../request.ts';
 
-/** Which key a request came with, as a short digest; one for all where there are no keys. */
+/** A short digest of the API key that a request came with. The same for all requests where there are no keys. */
 export type Owner = string;
 
-/** A session of the agent that a client of ours talks in. */
+/** A session of the agent that holds a client's conversation. */
 export type ConversationSession = {
   readonly sessionID: string;
-  /** User messages of it that are known, of which the agent may tell again. */
+  /** Ids of its known user messages, about which the agent may send events again. */
   readonly knownMessageIDs: ReadonlySet<string>;
 };
 
-/** What an exchange has come to, for the conversation to be recognised by. */
+/** A prompt with its answer, as recorded to recognise the conversation by. */
 export type FinishedExchange = {
-  /** The words of the prompt. */
   readonly promptText: string;
-  /** What came with them: a history with other files is another one. */
+  /** The files of the prompt. A history with other files is another history. */
   readonly files: readonly FilePart[];
-  /** What the client was told, in one text. */
+  /** The whole answer as sent to the client, in one text. */
   readonly answerText: string;
   readonly responseID: string;
-  /** The agent's user message, where there was one. */
+  /** The id of the agent's user message, where there was one. */
   readonly promptID: string | undefined;
-  /** The client left before the end, so it may know only the beginning of what it was told. */
+  /** The client disconnected before the end, so it may know only the beginning of the answer. */
   readonly isStopped: boolean;
 };
 
-/** A conversation that nobody else goes on with until it is released. */
+/** A conversation that no other request continues until it is released. */
 export type LockedConversation = {
   readonly session: ConversationSession;
-  /** What the session has to be told of what was said before; nothing when it knows. */
+  /** Earlier messages that the session does not know yet. Empty when it knows them all. */
   readonly replay: readonly HistoryMessage[];
   /**
-   * Keeps what was said, so that the next request is recognised, also by another process. To be called once whenever the agent
-   * took the prompt, even if nothing came of it. Never rejects.
+   * Stores the exchange, so that the next request is recognised, also by another process. Call it once whenever the agent
+   * accepted the prompt, even if there is no answer. Never rejects.
    */
-  readonly record: (exchanged: FinishedExchange) => Promise<void>;
-  /** Gives it back, once. A session that is not to be kept, or in which nothing was noted at all, is deleted at the agent. */
+  readonly record: (exchange: FinishedExchange) => Promise<void>;
+  /** Releases the lock, once. Deletes the session at the agent if it is not to be stored or nothing was recorded in it. */
   readonly release: () => void;
   /**
-   * The same conversation in a new session, for a prompt that the agent refused with `not-found`: it knows the old one no
-   * longer. What is held stays held, and is released once.
+   * The same conversation in a new session, for a prompt that the agent refused with `not-found` because it has lost the old
+   * session. The lock stays, and is released once.
    */
   readonly renew: (signal: AbortSignal) => Promise<LockedConversation>;
 };
 
-/** Where a request belongs. `name` is what clients know the conversation by, settled before anything is waited for. */
+/** Which conversation a request belongs to. `name` is the id that clients see; it is known before anything is waited for. */
 export type ResolvedConversation = {
   readonly name: string;
   /**
-   * Waits for its turn in the conversation, makes the session where there is none, and holds it. To be called at once, as the
-   * place in line is taken already, and once.
+   * Waits for the request's turn, creates a session where there is none, and locks the conversation. Call it at once, because
+   * the request is in the queue already, and only once.
    */
   readonly lock: (signal: AbortSignal) => Promise<LockedConversation>;
 };
 
-/** A turn that a response of ours stands for. */
+/** The turn that a stored response belongs to. */
 export type FoundResponse = {
   readonly sessionID: string;
   readonly name: string;
@@ -63,14 +62,14 @@ export type FoundResponse = {
 
 export type Conversations = {
   /**
-   * Faults with `rate-limited` when too many wait for the same conversation, and with `bad-input`
-   * (`previous_response_not_found`) when the response to go on from is not known to this owner.
+   * Faults with `rate-limited` when too many requests wait for the same conversation, and with `bad-input`
+   * (`previous_response_not_found`) when this owner has no such response to continue from.
    */
-  readonly resolve: (asked: BridgeRequest, owner: Owner, signal: AbortSignal) => Promise<ResolvedConversation>;
-  /** An id for the response to a request, from which its turn can be found again. */
-  readonly newResponseID: (held: Pick<ConversationSession, 'sessionID'>) => string;
+  readonly resolve: (request: BridgeRequest, owner: Owner, signal: AbortSignal) => Promise<ResolvedConversation>;
+  /** A new response id, from which its turn can be found again. */
+  readonly newResponseID: (session: Pick<ConversationSession, 'sessionID'>) => string;
   readonly findResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<FoundResponse | undefined>;
-  /** Forgets a response; its session goes with the last one. Says whether there was one. */
+  /** Deletes a response, and its session with the last one. Returns whether there was such a response. */
   readonly deleteResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<boolean>;
   readonly count: () => number;
 };
