@@ -53,7 +53,7 @@ describe('the settings of the agent server', (check) => {
       }),
       {
         host: '10.0.0.1',
-        isLocalForWantOfPassword: false,
+        isLocalWithoutPassword: false,
         port: 0,
         appEnv: 'production',
         logLevel: 'warn',
@@ -107,7 +107,7 @@ describe('the settings of the agent server', (check) => {
 
   for (const HOST of ['127.0.0.1', '127.1.2.3', 'localhost', 'LOCALHOST', '::1', '[::1]']) {
     check(`take ${HOST} without a password, and do not call it a makeshift`, () => {
-      assert.equal(readAgentSettings({ HOST }), { ...DEFAULTS, host: HOST, isLocalForWantOfPassword: false });
+      assert.equal(readAgentSettings({ HOST }), { ...DEFAULTS, host: HOST, isLocalWithoutPassword: false });
     });
   }
 

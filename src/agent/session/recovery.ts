@@ -3,11 +3,9 @@ import { joinPublications, type Publication, type Publisher } from '../events/pu
 import { partUpdatedEvent, statusPublication } from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import { timeDigitsAt } from '../protocol/ids.ts';
-import type { AssistantMessage, Part, ToolState } from '../protocol/types.ts';
-
+import { ABORTED_ERROR, type AssistantMessage, type Part, type ToolState } from '../protocol/types.ts';
 import type { Leases } from '../store/cluster.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
-import { RunAborted, toMessageError } from '../turn/errors.ts';
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
 const CALL_OUTCOME_UNKNOWN =
@@ -41,10 +39,14 @@ const isAssistantMessage = (told: MessageWithParts): told is UnfinishedAnswer =>
 
 /** What ends an answer, told as a run that is aborted tells it. */
 const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publication => {
-  const { sessionID, providerID } = info;
+  const { sessionID } = info;
   const ended = parts.map((part) => endPart(part, now)).filter((part) => part !== undefined);
-  const error = toMessageError(new RunAborted(), providerID);
-  const message: AssistantMessage = { ...info, error, finish: 'error', time: { ...info.time, completed: now } };
+  const message: AssistantMessage = {
+    ...info,
+    error: ABORTED_ERROR,
+    finish: 'error',
+    time: { ...info.time, completed: now },
+  };
   return {
     changes: [...ended.map((part) => ({ kind: 'part' as const, part })), { kind: 'message', message }],
     drafts: [
@@ -54,9 +56,8 @@ const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publicati
   };
 };
 /** That the turn failed, and that nothing runs any more. */
-const turnFailed = ({ info: { sessionID, providerID } }: UnfinishedAnswer): Publication => {
-  const error = toMessageError(new RunAborted(), providerID);
-  const told: Publication = { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
+const turnFailed = ({ info: { sessionID } }: UnfinishedAnswer): Publication => {
+  const told: Publication = { drafts: [{ type: 'session.error', properties: { sessionID, error: ABORTED_ERROR } }] };
   return joinPublications(told, statusPublication(sessionID, { type: 'idle' }));
 };
 

@@ -3,7 +3,15 @@ import { statusPublication } from '../events/records.ts';
 import type { AssistantMessage, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
 import type { Leases, SessionLease } from '../store/cluster.ts';
 import { LeaseLostError } from '../store/errors.ts';
-import { RunAborted } from '../turn/errors.ts';
+
+/** The reason with which a run is aborted: a client asked for it, the lease was lost, or the server stops. */
+export class RunAborted extends Error {
+  override readonly name = 'RunAborted';
+
+  constructor() {
+    super('Aborted');
+  }
+}
 
 /** A prompt whose turn it is. */
 export type QueuedPrompt = {

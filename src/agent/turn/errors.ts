@@ -1,16 +1,8 @@
 import { Fault } from '../../core/fault.ts';
 import { ModelError } from '../model/types.ts';
-import type { MessageError } from '../protocol/types.ts';
+import { ABORTED_ERROR, type MessageError } from '../protocol/types.ts';
+import { RunAborted } from '../session/run-queue.ts';
 import { LeaseLostError } from '../store/errors.ts';
-
-/** Ends a run on somebody's wish. */
-export class RunAborted extends Error {
-  override readonly name = 'RunAborted';
-
-  constructor() {
-    super('Aborted');
-  }
-}
 
 /** Ends a turn that took too long. */
 export class TurnTimeout extends Error {
@@ -38,7 +30,7 @@ export const toMessageError = (error: unknown, providerID: string): MessageError
     error instanceof LeaseLostError ||
     (error instanceof Fault && error.detail.kind === 'client-left')
   ) {
-    return { name: 'MessageAbortedError', data: { message: 'Aborted' } };
+    return ABORTED_ERROR;
   }
   return { name: 'UnknownError', data: { message: 'The server failed in a way it should not' } };
 };

@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 
 const keeping = async (retention: RetentionLimits, given: WorldGiven = {}) => {
   const retired: number[] = [];
-  const metrics = { ...NO_AGENT_METRICS, retired: (sessions: number) => void retired.push(sessions) };
+  const metrics = { ...NO_AGENT_METRICS, sessionsRetired: (sessions: number) => void retired.push(sessions) };
   const changes = { ...given.changes, retention, metrics };
   const world = await createAgentWorld({ titler: null, ...given, changes });
   return { world, retired };

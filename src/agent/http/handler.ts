@@ -1,9 +1,8 @@
 import { Fault } from '../../core/fault.ts';
-import { hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts';
+import { type Credentials, hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts';
 import { guard, type Handler } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
-import type { AgentServerNeeds } from '../app.ts';
 import type { RouteContext } from '../context.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { compatRoutes, unknownPathHint } from './compat.ts';
@@ -89,20 +88,24 @@ const createRouteTable = (needs: RouteContext, stateNow: () => AgentState, isSto
   };
 };
 
-/** Every route of the agent server, behind its credentials and its state. */
+/** What decides whether a request comes to a route. */
+type HandlerNeeds = {
+  readonly newRequestId: () => string;
+  /** None: everyone who reaches the server may do everything. */
+  readonly credentials: Credentials | undefined;
+  /** The server listens on this machine alone: without credentials it answers nothing but programs of this machine. */
+  readonly isForThisMachine: boolean;
+  readonly isStoreUp: () => boolean;
+  readonly stateNow: () => AgentState;
+};
+
+/** Every route of the agent server, behind its checks of origin, credentials and state. */
 export const createAgentHandler = (
-  {
-    clock,
-    log,
-    newRequestId,
-    credentials,
-    isForThisMachine,
-    peers,
-  }: Pick<AgentServerNeeds, 'clock' | 'log' | 'newRequestId' | 'credentials' | 'isForThisMachine' | 'peers'>,
-  routeNeeds: RouteContext,
-  stateNow: () => AgentState,
+  context: RouteContext,
+  { newRequestId, credentials, isForThisMachine, isStoreUp, stateNow }: HandlerNeeds,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
-  const table = createRouteTable(routeNeeds, stateNow, peers.isStoreUp);
+  const { clock, log } = context;
+  const table = createRouteTable(context, stateNow, isStoreUp);
   const routes = createRoutes(table, unknownPathHint);
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);
@@ -118,7 +121,7 @@ export const createAgentHandler = (
     });
   };
   const { routeOf } = routes;
-  const onAnswered = routeNeeds.metrics.requestAnswered;
+  const onAnswered = context.metrics.requestAnswered;
   return {
     table,
     handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, replies: AGENT_ERROR_RESPONSES }),
