@@ -4,7 +4,7 @@ import { type HttpClient, HttpClientError } from '../core/http/client.ts';
 import type { Log } from '../core/log.ts';
 import { headersFor } from '../llm/attempt.ts';
 import { type Breaker, createBreaker } from '../llm/breaker.ts';
-import { type DialectChoice, detectDialect, detectedDialect, fixedDialect } from '../llm/detect.ts';
+import { createDetectedDialect, createFixedDialect, type DialectChoice, detectDialect } from '../llm/detect.ts';
 import { type AttemptRecord, createFailover, createUpstream, type Upstream } from '../llm/failover.ts';
 import { type BackendHealth, checkBackendHealth } from '../llm/health.ts';
 import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '../llm/key-pool.ts';
@@ -29,16 +29,16 @@ type JudgeBackend = {
   readonly checkHealth: (signal: AbortSignal) => Promise<BackendHealth>;
 };
 
-const BREAKER_LIMITS = { failures: 5, restMs: 2000, longestRestMs: 30_000 };
+const BREAKER_LIMITS = { failures: 5, coolDownMs: 2000, maxCoolDownMs: 30_000 };
 const DETECT_LIMIT_MS = 5000;
 
 const dialectFor = (
   { dialect, baseUrl, httpClient, clock, log }: JudgeBackendNeeds,
   usableKey: () => BackendKey,
 ): DialectChoice => {
-  if (dialect === 'ollama') return fixedDialect(ollama);
-  if (dialect === 'openai') return fixedDialect(openai);
-  return detectedDialect(async () => {
+  if (dialect === 'ollama') return createFixedDialect(ollama);
+  if (dialect === 'openai') return createFixedDialect(openai);
+  return createDetectedDialect(async () => {
     const deadline = createDeadline(clock, DETECT_LIMIT_MS);
     try {
       const found = await detectDialect({
@@ -64,12 +64,12 @@ export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
   const { baseUrl, keys, httpClient, clock, log, onAttempt, onKeyChange } = needs;
   const [firstKey] = keys;
   if (firstKey === undefined) throw new TypeError('Cannot create a backend without a key');
-  const pool = createKeyPool(keys, clock.now, ({ fingerprint, state, reason, restMs, strikes }) => {
-    const given = reason === undefined ? {} : { reason };
-    log('warn', 'backend-key', { key: fingerprint, state, ...given, restMs, count: strikes });
-    onKeyChange({ fingerprint, state, ...given, restMs, strikes });
+  const pool = createKeyPool(keys, clock.now, (change) => {
+    const { fingerprint: key, state, reason, coolDownMs: restMs, strikes: count } = change;
+    log('warn', 'backend-key', { key, state, ...(reason === undefined ? {} : { reason }), restMs, count });
+    onKeyChange(change);
   });
-  const breaker = createBreaker(clock.now, BREAKER_LIMITS, ({ state, restMs }) =>
+  const breaker = createBreaker(clock.now, BREAKER_LIMITS, ({ state, coolDownMs: restMs }) =>
     log('warn', 'backend-breaker', { state, restMs }),
   );
   const usableKey = (): BackendKey => {

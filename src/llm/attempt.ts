@@ -3,20 +3,21 @@ import { Fault } from '../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { retryAfterMs } from '../core/retry.ts';
 import type { DialectChoice } from './detect.ts';
-import type { BackendKey, Refusal } from './key-pool.ts';
-import { refusalOf } from './refusal.ts';
+import type { BackendKey, KeyRefusal } from './key-pool.ts';
+import { detectRefusal } from './refusal.ts';
 import type { ChatCall, ChatReply, Dialect } from './types.ts';
 
-/** How one call with one key went. Reasons are our own words. */
+/** The outcome of one call with one key. Reasons never quote the backend. */
 export type Attempt =
   | { readonly kind: 'answered'; readonly reply: Exclude<ChatReply, { readonly kind: 'error' }> }
-  /** The key is not wanted now. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** The request is not wanted, whatever the key. */
+  /** The backend refused the key. */
+  | { readonly kind: 'refused'; readonly refusal: KeyRefusal }
+  /** The backend refused the request, whatever the key. */
   | { readonly kind: 'rejected'; readonly reason: string }
-  /** Another key may do better. A missing model is nothing against the host, and must not close it to other models. */
+  /** Another key may succeed. A missing model is no failure of the host and must not block its other models. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isHostFailure: boolean };
 
+/** What every call to a backend needs. */
 export type AttemptNeeds = {
   readonly baseUrl: string;
   readonly dialect: DialectChoice;
@@ -24,58 +25,61 @@ export type AttemptNeeds = {
   readonly now: () => number;
 };
 
-/** Far more than any verdict with its thinking, and little enough for many at once. */
+/** Far more than any verdict with its thinking, and small enough for many at once. */
 const ANSWER_LIMIT_BYTES = 1_048_576;
 
-const hostTrouble = (reason: string): Attempt => ({ kind: 'failed', reason, isHostFailure: true });
+const hostFailure = (reason: string): Attempt => ({ kind: 'failed', reason, isHostFailure: true });
 
+/** The headers of a call with this key. An empty secret sends no authorization. */
 export const headersFor = (key: BackendKey): Record<string, string> => ({
   'content-type': 'application/json',
   accept: 'application/json',
   ...(key.secret === '' ? {} : { authorization: `Bearer ${key.secret}` }),
 });
 
-const failureOf = (status: number): Attempt => {
+const toFailure = (status: number): Attempt => {
   const reason = status === 404 ? 'HTTP 404, as for a model that it does not have' : `HTTP ${status}`;
-  if (status >= 500 || status === 408) return hostTrouble(reason);
+  if (status >= 500 || status === 408) return hostFailure(reason);
   return status === 404 ? { kind: 'failed', reason, isHostFailure: false } : { kind: 'rejected', reason };
 };
 
-/** Rejects with the signal's reason when it aborts; every other ending is a value. */
+/** Makes one call with one key. Rejects with the signal's reason when it aborts; every other outcome is a value. */
 export const attemptRequest = async (
   { baseUrl, dialect, httpClient, now }: AttemptNeeds,
   call: ChatCall,
   { key, signal }: { readonly key: BackendKey; readonly signal: AbortSignal },
 ): Promise<Attempt> => {
-  let spoken: Dialect | undefined;
-  let received: HttpResponse;
+  let chatApi: Dialect | undefined;
+  let response: HttpResponse;
   try {
-    spoken = await untilAborted(dialect.current(), signal);
-    if (spoken === undefined) return hostTrouble('it answers neither like Ollama nor like OpenAI');
-    received = await httpClient({
+    chatApi = await untilAborted(dialect.current(), signal);
+    if (chatApi === undefined) return hostFailure('it answers neither like Ollama nor like OpenAI');
+    response = await httpClient({
       method: 'POST',
-      url: baseUrl + spoken.chatPath,
+      url: baseUrl + chatApi.chatPath,
       headers: headersFor(key),
-      body: spoken.bodyOf(call),
+      body: chatApi.createBody(call),
       signal,
       limitBytes: ANSWER_LIMIT_BYTES,
     });
   } catch (error) {
     if (error instanceof Fault || !(error instanceof HttpClientError)) throw error;
     dialect.forget();
-    return hostTrouble(`no whole answer (${error.code})`);
+    return hostFailure(`no whole answer (${error.code})`);
   }
-  const { status, text } = received;
+  const { status, text } = response;
   const refusal =
-    status === 200 ? undefined : refusalOf(status, text, retryAfterMs(received.header('retry-after'), now()));
+    status === 200 ? undefined : detectRefusal(status, text, retryAfterMs(response.header('retry-after'), now()));
   if (refusal !== undefined) return { kind: 'refused', refusal };
   if (status !== 200) {
-    // Another server may have moved in behind the address.
+    // Another server may now have the address.
     if (status === 404) dialect.forget();
-    return failureOf(status);
+    return toFailure(status);
   }
-  const reply = spoken.replyFrom(text, call.model);
+  const reply = chatApi.parseReply(text, call.model);
   if (reply.kind !== 'error') return { kind: 'answered', reply };
-  const inDisguise = refusalOf(status, reply.text, undefined);
-  return inDisguise === undefined ? hostTrouble('an error under HTTP 200') : { kind: 'refused', refusal: inDisguise };
+  const hiddenRefusal = detectRefusal(status, reply.text, undefined);
+  return hiddenRefusal === undefined
+    ? hostFailure('an error under HTTP 200')
+    : { kind: 'refused', refusal: hiddenRefusal };
 };

@@ -3,10 +3,10 @@ import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
 import type { Breaker } from './breaker.ts';
-import type { BackendKey, KeyPool, KeyStatus, Lease } from './key-pool.ts';
+import type { BackendKey, KeyLease, KeyPool, KeyStatus } from './key-pool.ts';
 import type { ChatCall } from './types.ts';
 
-/** What became of one call, for logs and metrics. */
+/** The outcome of one call, for logs and metrics. `key` is a fingerprint. */
 export type AttemptRecord = {
   readonly kind: Attempt['kind'] | 'hung';
   readonly key: string;
@@ -15,46 +15,50 @@ export type AttemptRecord = {
   readonly reason?: string;
 };
 
-export type FailoverNeeds = AttemptNeeds & {
+type FailoverNeeds = AttemptNeeds & {
   readonly pool: KeyPool;
   readonly clock: Clock;
-  readonly onAttempt: (facts: AttemptRecord) => void;
+  readonly onAttempt: (attempt: AttemptRecord) => void;
 };
 
-/** What the first key that could answer said, or that the request itself was not wanted. */
+/** The answer of the first key that got one, or the refusal of the request itself. */
 export type ChatAnswer = {
   readonly kind: 'answer';
   readonly outcome: Extract<Attempt, { readonly kind: 'answered' | 'rejected' }>;
   readonly key: BackendKey;
 };
 
-/** No key could answer; `isHostTrouble` tells whether that speaks against the host. */
-export type AllKeysFailed = { readonly kind: 'gave-up'; readonly fault: Fault; readonly isHostFailure: boolean };
+/** No key got an answer. `isHostFailure`: the last failure counts against the host. */
+export type AllKeysFailed = {
+  readonly kind: 'all-keys-failed';
+  readonly fault: Fault;
+  readonly isHostFailure: boolean;
+};
 
-/** One question over as many keys as it takes, each at most once. `avoid` is taken only if no other key is left. */
-export type Failover = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer | AllKeysFailed>;
+/** Makes a call with as many keys as needed, each at most once. `avoid` is used only if no other key is left. */
+type Failover = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer | AllKeysFailed>;
 
-/** One call with one key. With other keys left it may not use up all of its caller's time. */
-type Try = {
+/** One call with one key. With other keys left it must not use all of its caller's time. */
+type KeyAttempt = {
   readonly call: ChatCall;
-  readonly lease: Lease;
+  readonly lease: KeyLease;
   readonly deadline: Deadline;
   readonly mayMoveOn: boolean;
 };
 
-/** With other keys left, one call may use most of the time but not all of it, and never less than a slow model needs. */
+/** With other keys left, a call may use this share of the remaining time, but at least the time that a slow model needs. */
 const ATTEMPT_SHARE = 0.6;
-const SLOW_MODEL_MS = 8000;
+const MIN_ATTEMPT_MS = 8000;
 
-/** How long one call may take when so much of its caller's time is left. */
+/** How long one call may take with `remainingMs` of its caller's time left. */
 export const attemptLimitMs = (remainingMs: number, hasOthers: boolean): number =>
-  hasOthers ? Math.max(remainingMs * ATTEMPT_SHARE, Math.min(remainingMs, SLOW_MODEL_MS)) : remainingMs;
+  hasOthers ? Math.max(remainingMs * ATTEMPT_SHARE, Math.min(remainingMs, MIN_ATTEMPT_MS)) : remainingMs;
 
-/** Moves a question from key to key while the deadline allows. Throws only the deadline's own fault, or a bug. */
+/** Creates a failover over the pool's keys, within the deadline. Throws only the deadline's own fault, or a bug. */
 export const createFailover = (needs: FailoverNeeds): Failover => {
   const { pool, clock, onAttempt } = needs;
 
-  const isLeft = (tried: ReadonlySet<BackendKey>, states: readonly KeyStatus['state'][]): boolean => {
+  const hasUntriedKey = (tried: ReadonlySet<BackendKey>, states: readonly KeyStatus['state'][]): boolean => {
     if (pool.size <= tried.size) return false;
     const spent = new Set([...tried].map(({ fingerprint }) => fingerprint));
     return pool.statuses().some(({ state, fingerprint }) => states.includes(state) && !spent.has(fingerprint));
@@ -64,19 +68,19 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
     tried: ReadonlySet<BackendKey>,
     avoid: BackendKey | undefined,
     signal: AbortSignal,
-  ): Promise<Lease | undefined> => {
+  ): Promise<KeyLease | undefined> => {
     const unwanted = avoid === undefined ? tried : new Set([...tried, avoid]);
     for (;;) {
       const lease = pool.take(unwanted) ?? pool.take(tried);
-      const probeEnd = lease === undefined && isLeft(tried, ['probing']) ? pool.probeEnd() : undefined;
+      const probeEnd = lease === undefined && hasUntriedKey(tried, ['probing']) ? pool.probeEnd() : undefined;
       if (probeEnd === undefined) return lease;
-      // Another call is trying a key that may come back: its outcome is worth waiting for.
+      // Another call probes a key that may become usable: wait for its outcome.
       await untilAborted(probeEnd, signal);
     }
   };
 
-  /** One call that may end before its caller's deadline does; then it hung. */
-  const attempt = async ({ call, lease, deadline, mayMoveOn }: Try): Promise<Attempt | 'hung'> => {
+  /** One call with its own time limit; `hung` when that passes before the caller's deadline. */
+  const attemptWithinLimit = async ({ call, lease, deadline, mayMoveOn }: KeyAttempt): Promise<Attempt | 'hung'> => {
     const { key } = lease;
     if (!mayMoveOn) return attemptRequest(needs, call, { key, signal: deadline.signal });
     const limit = createDeadline(clock, attemptLimitMs(deadline.remainingMs(), true), deadline.signal);
@@ -91,10 +95,10 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
     }
   };
 
-  const timed = async (one: Try): Promise<Attempt | 'hung'> => {
+  const attemptAndRecord = async (one: KeyAttempt): Promise<Attempt | 'hung'> => {
     const { call, lease } = one;
     const startedAt = clock.now();
-    const tell = (kind: AttemptRecord['kind'], reason?: string) =>
+    const report = (kind: AttemptRecord['kind'], reason?: string) =>
       onAttempt({
         kind,
         key: lease.key.fingerprint,
@@ -103,14 +107,14 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
         ...(reason === undefined ? {} : { reason }),
       });
     try {
-      const outcome = await attempt(one);
-      if (outcome === 'hung') tell('hung');
-      else tell(outcome.kind, 'reason' in outcome ? outcome.reason : undefined);
+      const outcome = await attemptWithinLimit(one);
+      if (outcome === 'hung') report('hung');
+      else report(outcome.kind, 'reason' in outcome ? outcome.reason : undefined);
       return outcome;
     } catch (error) {
-      // Nothing is known about the key: the caller left or its time ran out, or there is a bug.
+      // Nothing is known about the key: the caller disconnected, its time ran out, or there is a bug.
       lease.release();
-      if (error instanceof Fault && error.detail.kind === 'backend-timeout') tell('hung');
+      if (error instanceof Fault && error.detail.kind === 'backend-timeout') report('hung');
       throw error;
     }
   };
@@ -124,22 +128,26 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
       if (lease === undefined) {
         const retryAfterMs = pool.waitMs();
         return (
-          last ?? { kind: 'gave-up', fault: new Fault({ kind: 'no-backend-key', retryAfterMs }), isHostFailure: false }
+          last ?? {
+            kind: 'all-keys-failed',
+            fault: new Fault({ kind: 'no-backend-key', retryAfterMs }),
+            isHostFailure: false,
+          }
         );
       }
       const { key } = lease;
       tried.add(key);
-      const mayMoveOn = isLeft(tried, ['active', 'half-open']);
-      const outcome = await timed({ call, lease, deadline, mayMoveOn });
+      const mayMoveOn = hasUntriedKey(tried, ['active', 'half-open']);
+      const outcome = await attemptAndRecord({ call, lease, deadline, mayMoveOn });
       if (outcome === 'hung') {
         lease.release();
-        last = { kind: 'gave-up', fault: new Fault({ kind: 'backend-timeout' }), isHostFailure: true };
+        last = { kind: 'all-keys-failed', fault: new Fault({ kind: 'backend-timeout' }), isHostFailure: true };
       } else if (outcome.kind === 'refused') {
         lease.refuse(outcome.refusal);
       } else if (outcome.kind === 'failed') {
         lease.release();
         const fault = new Fault({ kind: 'backend-error', reason: outcome.reason });
-        last = { kind: 'gave-up', fault, isHostFailure: outcome.isHostFailure };
+        last = { kind: 'all-keys-failed', fault, isHostFailure: outcome.isHostFailure };
       } else {
         // Only a finished answer proves the key; a captive portal or a refused body does not.
         if (outcome.kind === 'answered' && outcome.reply.kind === 'answered') lease.succeed();
@@ -151,28 +159,28 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
 };
 
 /**
- * Asks the backend. Faults: `no-backend-key` when every key is cooling down, `backend-error` when the host failed with
- * every key or is being left alone, `backend-timeout` and `client-left` from the deadline.
+ * Calls the backend. Faults: `no-backend-key` when every key is cooling down, `backend-error` when the host failed with
+ * every key or the breaker is open, `backend-timeout` and `client-left` from the deadline.
  */
 export type Upstream = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer>;
 
-/** A caller in more of a hurry than this says nothing about the host by leaving. */
-const HANG_MS = 8000;
+/** A timeout of a caller with less time than this is no evidence against the host. */
+const MIN_HANG_MS = 8000;
 
-const LEFT_ALONE = new Fault({
+const BREAKER_IS_OPEN = new Fault({
   kind: 'backend-error',
-  reason: 'it failed several times in a row and is left alone for a moment',
+  reason: 'it failed several times in a row and is not called for a moment',
 });
 
-const isHang = (error: unknown, durationMs: number): boolean =>
-  error instanceof Fault && error.detail.kind === 'backend-timeout' && durationMs >= HANG_MS;
+const isHangOfHost = (error: unknown, durationMs: number): boolean =>
+  error instanceof Fault && error.detail.kind === 'backend-timeout' && durationMs >= MIN_HANG_MS;
 
-/** A failover behind a breaker: a host that answers nobody is not hammered. */
+/** Puts a failover behind a breaker, so that a failing host gets no calls for a while. */
 export const createUpstream =
   (failover: Failover, breaker: Breaker, clock: Clock): Upstream =>
   async (call, deadline, avoid) => {
     const admission = breaker.admit();
-    if (admission === undefined) throw LEFT_ALONE;
+    if (admission === undefined) throw BREAKER_IS_OPEN;
     const startedAt = clock.now();
     try {
       const answer = await failover(call, deadline, avoid);
@@ -183,7 +191,7 @@ export const createUpstream =
       if (answer.isHostFailure) admission.fail();
       throw answer.fault;
     } catch (error) {
-      if (isHang(error, clock.now() - startedAt)) admission.fail();
+      if (isHangOfHost(error, clock.now() - startedAt)) admission.fail();
       throw error;
     } finally {
       admission.release();

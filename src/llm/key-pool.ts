@@ -1,92 +1,138 @@
 import { startCoolDown } from '../core/retry.ts';
 
-/** One key's way from active over cooling and half-open back to active. */
-export type KeyState = {
+/** A key of the backend. Logs and metrics may show its `fingerprint` only. */
+export type BackendKey = { readonly secret: string; readonly fingerprint: string };
+
+/** Why a backend refused a key; each reason has its own cool-down. */
+export type RefusalReason = 'auth' | 'quota' | 'burst';
+/** A backend's refusal of a key. `retryAfterMs`: the wait that the backend itself demands. */
+export type KeyRefusal = { readonly reason: RefusalReason; readonly retryAfterMs?: number };
+
+/** A key for one call. The first call of `succeed`, `refuse` or `release` counts, later ones do nothing. */
+export type KeyLease = {
   readonly key: BackendKey;
-  /** A lease when the key is active, or half-open with no call trying it. */
-  readonly take: () => Lease | undefined;
+  readonly succeed: () => void;
+  readonly refuse: (refusal: KeyRefusal) => void;
+  /** Neither: the call failed for another reason, or its caller disconnected. */
+  readonly release: () => void;
+};
+
+/** Half-open: the cool-down is over, no call has succeeded yet. Probing: one call tries a half-open key. */
+export type KeyStatus = {
+  readonly fingerprint: string;
+  readonly state: 'active' | 'cooling' | 'half-open' | 'probing';
+  readonly coolDownMs: number;
+  readonly reason?: RefusalReason;
+};
+
+/** A key's new state after a call. The end of a cool-down is no change: only `statuses()` shows it. */
+export type KeyChange = KeyStatus & { readonly strikes: number };
+
+/** A cool-down that another replica reports, or (`coolDownMs` 0) its end. */
+export type SharedCoolDown = {
+  readonly fingerprint: string;
+  readonly coolDownMs: number;
+  readonly reason: RefusalReason;
+  readonly strikes: number;
+};
+
+/** The keys of one backend and their states. */
+export type KeyPool = {
+  readonly size: number;
+  /** The next usable key in round-robin order that is not in `tried`; undefined when there is none. */
+  readonly take: (tried: ReadonlySet<BackendKey>) => KeyLease | undefined;
+  /** Milliseconds until the first key is usable, 0 when one is now. A running probe counts as one second. */
+  readonly waitMs: () => number;
+  /** Resolves when the first of the running probes ends; undefined when none runs. */
+  readonly probeEnd: () => Promise<void> | undefined;
+  readonly statuses: () => readonly KeyStatus[];
+  /** Applies another replica's report. Does not call `onChange`, or replicas would repeat it for ever. */
+  readonly adopt: (shared: SharedCoolDown) => void;
+};
+
+/** The state machine of one key: active, cooling, half-open, probing, active. */
+type KeyState = {
+  readonly key: BackendKey;
+  /** A lease when the key is active or half-open. */
+  readonly take: () => KeyLease | undefined;
   readonly waitMs: () => number;
   readonly status: () => KeyStatus;
   readonly adopt: (shared: SharedCoolDown) => void;
 };
 
-export type KeyStateListeners = {
+type KeyStateListeners = {
   readonly onChange: (change: KeyChange) => void;
   readonly onProbeEnd: () => void;
 };
 
 type CoolDown = { readonly reason: RefusalReason; readonly strikes: number; readonly leftMs: () => number };
 
-const LONGEST_REST_MS = 3_600_000;
-/** How a probe ends is unknown; a second is the least that a Retry-After can say. */
+const MAX_COOL_DOWN_MS = 3_600_000;
+/** When a probe ends is unknown; a second is the shortest Retry-After. */
 const PROBE_WAIT_MS = 1_000;
 
-const REST = {
-  auth: { baseMs: 600_000, longestMs: LONGEST_REST_MS },
-  quota: { baseMs: 900_000, longestMs: LONGEST_REST_MS },
-  burst: { baseMs: 5_000, longestMs: 300_000 },
+const COOL_DOWNS = {
+  auth: { baseMs: 600_000, maxMs: MAX_COOL_DOWN_MS },
+  quota: { baseMs: 900_000, maxMs: MAX_COOL_DOWN_MS },
+  burst: { baseMs: 5_000, maxMs: 300_000 },
 } as const;
 
-/** Only of a burst does the backend know the end: it counts the calls itself. */
-const askedMs = ({ reason, retryAfterMs }: Refusal): number | undefined =>
+/** The backend knows when a burst limit ends, because it counts the calls. Of other refusals it does not. */
+const backendDelayMs = ({ reason, retryAfterMs }: KeyRefusal): number | undefined =>
   reason === 'burst' ? retryAfterMs : undefined;
 
-const restLengthMs = (refusal: Refusal, strikes: number): number => {
-  const { baseMs, longestMs } = REST[refusal.reason];
-  return askedMs(refusal) ?? Math.min(baseMs * 2 ** (strikes - 1), longestMs);
+const coolDownLengthMs = (refusal: KeyRefusal, strikes: number): number => {
+  const { baseMs, maxMs } = COOL_DOWNS[refusal.reason];
+  return backendDelayMs(refusal) ?? Math.min(baseMs * 2 ** (strikes - 1), maxMs);
 };
 
-/** A key that begins active. A lease from before a cool-down comes late: it cannot end it and is no further strike. */
-export const createKeyState = (
-  key: BackendKey,
-  now: () => number,
-  { onChange, onProbeEnd }: KeyStateListeners,
-): KeyState => {
+/** Creates an active key. The result of a lease from before a cool-down is late: it neither ends it nor adds a strike. */
+const createKeyState = (key: BackendKey, now: () => number, { onChange, onProbeEnd }: KeyStateListeners): KeyState => {
   let coolDown: CoolDown | undefined;
   let coolDowns = 0;
   let isProbed = false;
 
   const leftMs = (): number => coolDown?.leftMs() ?? 0;
-  const stateName = (): KeyStatus['state'] => {
+  const currentState = (): KeyStatus['state'] => {
     if (coolDown === undefined) return 'active';
     if (isProbed) return 'probing';
     return leftMs() > 0 ? 'cooling' : 'half-open';
   };
   const status = (): KeyStatus => {
-    const state = stateName();
+    const state = currentState();
     const reason = coolDown === undefined ? {} : { reason: coolDown.reason };
-    return { fingerprint: key.fingerprint, state, restMs: state === 'cooling' ? leftMs() : 0, ...reason };
+    return { fingerprint: key.fingerprint, state, coolDownMs: state === 'cooling' ? leftMs() : 0, ...reason };
   };
-  const announce = (): void => onChange({ ...status(), strikes: coolDown?.strikes ?? 0 });
+  const report = (): void => onChange({ ...status(), strikes: coolDown?.strikes ?? 0 });
 
-  const become = (next: CoolDown | undefined): void => {
+  const setCoolDown = (next: CoolDown | undefined): void => {
     coolDown = next;
     if (!isProbed) return;
     isProbed = false;
     onProbeEnd();
   };
-  const rest = (reason: RefusalReason, strikes: number, lengthMs: number): void =>
-    become({ reason, strikes, leftMs: startCoolDown(now, lengthMs) });
+  const startNewCoolDown = (reason: RefusalReason, strikes: number, lengthMs: number): void =>
+    setCoolDown({ reason, strikes, leftMs: startCoolDown(now, lengthMs) });
 
-  const refuse = (refusal: Refusal): void => {
+  const refuse = (refusal: KeyRefusal): void => {
     const strikes = coolDown?.reason === refusal.reason ? coolDown.strikes + 1 : 1;
     coolDowns += 1;
-    rest(refusal.reason, strikes, restLengthMs(refusal, strikes));
-    announce();
+    startNewCoolDown(refusal.reason, strikes, coolDownLengthMs(refusal, strikes));
+    report();
   };
-  const refuseLate = (refusal: Refusal): void => {
-    // After a success, or with a probe under way, there is newer knowledge than this.
+  const refuseLate = (refusal: KeyRefusal): void => {
+    // After a success, or while a probe runs, newer results count.
     if (coolDown === undefined || isProbed) return;
     const isRepeat = coolDown.reason === refusal.reason;
-    // Without a time of the backend's own, a repeat would only start our guess anew.
-    if (isRepeat && askedMs(refusal) === undefined) return;
-    const lengthMs = restLengthMs(refusal, 1);
+    // Without a time from the backend, a repeat would only restart our own estimate.
+    if (isRepeat && backendDelayMs(refusal) === undefined) return;
+    const lengthMs = coolDownLengthMs(refusal, 1);
     if (lengthMs <= leftMs()) return;
-    rest(refusal.reason, isRepeat ? coolDown.strikes : 1, lengthMs);
-    announce();
+    startNewCoolDown(refusal.reason, isRepeat ? coolDown.strikes : 1, lengthMs);
+    report();
   };
 
-  const leaseOf = (): Lease => {
+  const createLease = (): KeyLease => {
     const before = coolDowns;
     let isOpen = true;
     const once = (end: (isLate: boolean) => void): void => {
@@ -99,15 +145,15 @@ export const createKeyState = (
       succeed: () =>
         once((isLate) => {
           if (isLate || coolDown === undefined) return;
-          become(undefined);
-          announce();
+          setCoolDown(undefined);
+          report();
         }),
       refuse: (refusal) => once((isLate) => (isLate ? refuseLate(refusal) : refuse(refusal))),
       release: () =>
         once((isLate) => {
           if (isLate || !isProbed) return;
-          become(coolDown);
-          announce();
+          setCoolDown(coolDown);
+          report();
         }),
     };
   };
@@ -115,78 +161,30 @@ export const createKeyState = (
   return {
     key,
     take() {
-      const state = stateName();
+      const state = currentState();
       if (state === 'cooling' || state === 'probing') return undefined;
-      const lease = leaseOf();
+      const lease = createLease();
       if (state === 'half-open') {
         isProbed = true;
-        announce();
+        report();
       }
       return lease;
     },
-    waitMs: () => (stateName() === 'probing' ? PROBE_WAIT_MS : leftMs()),
+    waitMs: () => (currentState() === 'probing' ? PROBE_WAIT_MS : leftMs()),
     status,
-    adopt({ reason, restMs, strikes }) {
-      if (restMs === 0) return become(undefined);
-      const lengthMs = Math.min(restMs, LONGEST_REST_MS);
+    adopt({ reason, coolDownMs, strikes }) {
+      if (coolDownMs === 0) return setCoolDown(undefined);
+      const lengthMs = Math.min(coolDownMs, MAX_COOL_DOWN_MS);
       if (!(lengthMs > leftMs())) return;
       coolDowns += 1;
-      rest(reason, strikes, lengthMs);
+      startNewCoolDown(reason, strikes, lengthMs);
     },
   };
 };
 
-/** A key to the backend. `fingerprint` is what logs and metrics may show of it. */
-export type BackendKey = { readonly secret: string; readonly fingerprint: string };
-
-/** Why a backend refused a key; each reason has its own cool-down. */
-export type RefusalReason = 'auth' | 'quota' | 'burst';
-export type Refusal = { readonly reason: RefusalReason; readonly retryAfterMs?: number };
-
-/** A key for one call. The first of the three verbs counts, later ones do nothing. */
-export type Lease = {
-  readonly key: BackendKey;
-  readonly succeed: () => void;
-  readonly refuse: (refusal: Refusal) => void;
-  /** Neither: the call failed for reasons that are not the key's, or its caller left. */
-  readonly release: () => void;
-};
-
-/** A half-open key has served its rest but not yet a call; while one call tries it, it is probing. */
-export type KeyStatus = {
-  readonly fingerprint: string;
-  readonly state: 'active' | 'cooling' | 'half-open' | 'probing';
-  readonly restMs: number;
-  readonly reason?: RefusalReason;
-};
-
-/** What a call did to a key. That a rest is over changes nothing yet, so it shows only in `statuses()`. */
-export type KeyChange = KeyStatus & { readonly strikes: number };
-
-/** A cool-down learnt from another replica, or (`restMs` 0) its end. */
-export type SharedCoolDown = {
-  readonly fingerprint: string;
-  readonly restMs: number;
-  readonly reason: RefusalReason;
-  readonly strikes: number;
-};
-
-export type KeyPool = {
-  readonly size: number;
-  /** The next usable key in round-robin order that is not in `tried`; nothing when there is none. */
-  readonly take: (tried: ReadonlySet<BackendKey>) => Lease | undefined;
-  /** Milliseconds until the first key returns, 0 when one is usable now. A running probe counts as one second. */
-  readonly waitMs: () => number;
-  /** Settles when the first of the running half-open probes ends; nothing when none runs. */
-  readonly probeEnd: () => Promise<void> | undefined;
-  readonly statuses: () => readonly KeyStatus[];
-  /** Takes over what another replica learnt. `onChange` does not hear of it, or replicas would echo it for ever. */
-  readonly adopt: (shared: SharedCoolDown) => void;
-};
-
 /**
- * Spreads calls over keys and rests the ones that the backend refuses. Holds no timers: `now` is asked, never awaited.
- * A server that wants no key still needs one here, with an empty secret.
+ * Creates a pool that distributes calls over keys and cools down those that the backend refuses. It uses no timers, only
+ * `now`. A server that needs no key still needs an entry here, with an empty secret.
  */
 export const createKeyPool = (
   keys: readonly BackendKey[],
@@ -205,7 +203,7 @@ export const createKeyPool = (
   return {
     size: states.length,
     take(tried) {
-      // The order is that of the list, whoever rests: a key that returns is back in its old place.
+      // The order is that of the list: a key has the same place after its cool-down.
       for (const [offset, state] of [...states.slice(cursor), ...states.slice(0, cursor)].entries()) {
         const lease = tried.has(state.key) ? undefined : state.take();
         if (lease === undefined) continue;

@@ -19,8 +19,8 @@ const Tags = v.object({ models: v.array(v.object({ name: v.string() })) });
 const systemJson = createJsonMemo<string>();
 const schemaJson = createJsonMemo<object>();
 
-const bodyOf = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatCall): string => {
-  const asked = JSON.stringify({
+const createBody = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatCall): string => {
+  const userMessage = JSON.stringify({
     role: 'user',
     content: user,
     ...(image === undefined ? {} : { images: [image.base64] }),
@@ -28,17 +28,17 @@ const bodyOf = ({ model, system, user, image, schema, think, contextTokens, outp
   const settings = JSON.stringify({
     model,
     stream: false,
-    // Both default to true and would cut the policy or the text away without a word.
+    // Both default to true and would silently truncate the policy or the text.
     truncate: false,
     shift: false,
     ...(think === undefined ? {} : { think }),
     options: { temperature: 0, num_ctx: contextTokens, num_predict: outputTokens },
   });
-  const messages = `[{"role":"system","content":${systemJson(system)}},${asked}]`;
+  const messages = `[{"role":"system","content":${systemJson(system)}},${userMessage}]`;
   return `${settings.slice(0, -1)},"messages":${messages}${schema === undefined ? '' : `,"format":${schemaJson(schema)}`}}`;
 };
 
-const replyFrom = (text: string, model: string): ChatReply => {
+const parseReply = (text: string, model: string): ChatReply => {
   const answer = parseJson(Answer, text);
   if (answer === undefined) {
     return parseJson(ErrorAnswer, text) === undefined
@@ -65,7 +65,7 @@ export const ollama: Dialect = {
   name: 'ollama',
   chatPath: '/api/chat',
   modelsPath: '/api/tags',
-  bodyOf,
-  replyFrom,
-  modelsFrom: (text) => parseJson(Tags, text)?.models.map(({ name }) => name),
+  createBody: createBody,
+  parseReply: parseReply,
+  parseModels: (text) => parseJson(Tags, text)?.models.map(({ name }) => name),
 };

@@ -19,7 +19,7 @@ const Answer = v.object({
 const ErrorAnswer = v.union([v.object({ error: v.unknown() }), v.object({ object: v.literal('error') })]);
 const Models = v.object({ data: v.array(v.object({ id: v.string() })) });
 
-const contentOf = ({ user, image }: ChatCall): unknown =>
+const toContent = ({ user, image }: ChatCall): unknown =>
   image === undefined
     ? user
     : [
@@ -27,8 +27,8 @@ const contentOf = ({ user, image }: ChatCall): unknown =>
         { type: 'image_url', image_url: { url: `data:${image.mediaType};base64,${image.base64}` } },
       ];
 
-/** Levels go by OpenAI's name; off and on go to the chat template, where vLLM, SGLang and llama.cpp look for them. */
-const thinkingOf = (think: Think | undefined): object => {
+/** Levels use OpenAI's field; off and on go to the chat template, where vLLM, SGLang and llama.cpp read them. */
+const thinkingFields = (think: Think | undefined): object => {
   if (think === undefined) return {};
   return typeof think === 'string' ? { reasoning_effort: think } : { chat_template_kwargs: { enable_thinking: think } };
 };
@@ -39,20 +39,20 @@ const schemaJson = createJsonMemo<object>();
 const responseFormat = (schema: object): string =>
   `,"response_format":{"type":"json_schema","json_schema":{"name":"verdict","strict":true,"schema":${schemaJson(schema)}}}`;
 
-const bodyOf = (call: ChatCall): string => {
+const createBody = (call: ChatCall): string => {
   const settings = JSON.stringify({
     model: call.model,
     stream: false,
     temperature: 0,
     max_tokens: call.outputTokens,
-    ...thinkingOf(call.think),
+    ...thinkingFields(call.think),
   });
-  const asked = JSON.stringify({ role: 'user', content: contentOf(call) });
-  const messages = `[{"role":"system","content":${systemJson(call.system)}},${asked}]`;
+  const userMessage = JSON.stringify({ role: 'user', content: toContent(call) });
+  const messages = `[{"role":"system","content":${systemJson(call.system)}},${userMessage}]`;
   return `${settings.slice(0, -1)},"messages":${messages}${call.schema === undefined ? '' : responseFormat(call.schema)}}`;
 };
 
-const replyFrom = (text: string, model: string): ChatReply => {
+const parseReply = (text: string, model: string): ChatReply => {
   const answer = parseJson(Answer, text);
   const choice = answer?.choices[0];
   if (answer === undefined || choice === undefined) {
@@ -68,7 +68,7 @@ const replyFrom = (text: string, model: string): ChatReply => {
   if (answer.model !== undefined && !isSameModel(model, answer.model)) {
     return { kind: 'unusable', reason: 'another model answered' };
   }
-  // Reasoning fields are never read: a verdict that was only thought about is no verdict.
+  // Reasoning fields are never read: a verdict in the model's thinking is no verdict.
   return {
     kind: 'answered',
     content: message.content ?? '',
@@ -82,7 +82,7 @@ export const openai: Dialect = {
   name: 'openai',
   chatPath: '/v1/chat/completions',
   modelsPath: '/v1/models',
-  bodyOf,
-  replyFrom,
-  modelsFrom: (text) => parseJson(Models, text)?.data.map(({ id }) => id),
+  createBody: createBody,
+  parseReply: parseReply,
+  parseModels: (text) => parseJson(Models, text)?.data.map(({ id }) => id),
 };

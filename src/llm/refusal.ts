@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { parseJson } from '../core/json.ts';
-import type { Refusal } from './key-pool.ts';
+import type { KeyRefusal } from './key-pool.ts';
 
-const LOOK_CHARS = 4096;
+const MAX_CHARS = 4096;
 
-// "billing", "quota" and "limits" alone say nothing: messages about a burst point to pages of those names.
+// "billing", "quota" and "limits" alone prove nothing: messages about a burst link to pages with these names.
 const QUOTA = [
   'usage[ _]limit(?!s)',
   'usage limits (?:reached|exceeded)',
@@ -24,40 +24,40 @@ const QUOTA = [
 ].join('|');
 
 const QUOTA_ANYWHERE = new RegExp(QUOTA, 'i');
-// A server that repeats what it was sent does so behind a quote, a colon or a bracket.
-const QUOTA_AT_THE_START = new RegExp(`^(?:[^"'\`:=<>{}[\\]]|\\w'\\w){0,100}?(?:${QUOTA})`, 'i');
-// Some servers say "quota" of a limit that is over in a minute.
+// A server that quotes the request does so after a quote, a colon or a bracket.
+const QUOTA_AT_START = new RegExp(`^(?:[^"'\`:=<>{}[\\]]|\\w'\\w){0,100}?(?:${QUOTA})`, 'i');
+// Some servers write "quota" for a limit that ends within a minute.
 const SHORT_WINDOW = /per[ _-]?(?:minute|second)|\b[rt]p[ms]\b/i;
 
-const Words = v.optional(v.fallback(v.string(), ''), '');
-const Complaint = v.pipe(
-  v.object({ code: Words, type: Words, message: Words, detail: Words }),
+const Text = v.optional(v.fallback(v.string(), ''), '');
+const ErrorFields = v.pipe(
+  v.object({ code: Text, type: Text, message: Text, detail: Text }),
   v.transform(({ code, type, message, detail }) => `${code} ${type} ${message} ${detail}`),
 );
 const ErrorBody = v.pipe(
-  v.object({ error: v.union([v.string(), Complaint]) }),
+  v.object({ error: v.union([v.string(), ErrorFields]) }),
   v.transform(({ error }) => error),
 );
 
-/** Answers to the request as such may repeat the text being judged, which must not be able to put a key to rest. */
-const opensWithQuota = (status: number, text: string): boolean => {
-  const said = parseJson(ErrorBody, text) ?? (status === 200 ? undefined : parseJson(Complaint, text)) ?? text;
-  return QUOTA_AT_THE_START.test(said.trim());
+/** An answer about the request may quote the judged text, which must not be able to cool a key down. */
+const beginsWithQuota = (status: number, text: string): boolean => {
+  const message = parseJson(ErrorBody, text) ?? (status === 200 ? undefined : parseJson(ErrorFields, text)) ?? text;
+  return QUOTA_AT_START.test(message.trim());
 };
 
-const speaksOfQuota = (status: number, text: string): boolean => {
+const mentionsQuota = (status: number, text: string): boolean => {
   if (SHORT_WINDOW.test(text)) return false;
   const isAboutTheKey = status === 401 || status === 403 || status === 429;
-  return isAboutTheKey ? QUOTA_ANYWHERE.test(text) : opensWithQuota(status, text);
+  return isAboutTheKey ? QUOTA_ANYWHERE.test(text) : beginsWithQuota(status, text);
 };
 
 /**
- * What an answer says about the key it was asked with; nothing when it speaks of the request or of the host. `text` is
- * the whole body, of which only the start is read and nothing is kept: bodies can name accounts.
+ * Detects whether an answer refuses the key; undefined when it concerns the request or the host. `text` is the whole
+ * body: only its start is read, and nothing is stored, because bodies can name accounts.
  */
-export const refusalOf = (status: number, text: string, retryAfter: number | undefined): Refusal | undefined => {
+export const detectRefusal = (status: number, text: string, retryAfter: number | undefined): KeyRefusal | undefined => {
   if (status !== 200 && (status < 400 || status > 499)) return undefined;
-  if (status === 402 || speaksOfQuota(status, text.slice(0, LOOK_CHARS))) return { reason: 'quota' };
+  if (status === 402 || mentionsQuota(status, text.slice(0, MAX_CHARS))) return { reason: 'quota' };
   if (status === 401 || status === 403) return { reason: 'auth' };
   if (status !== 429) return undefined;
   return { reason: 'burst', ...(retryAfter === undefined ? {} : { retryAfterMs: retryAfter }) };

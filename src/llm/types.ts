@@ -39,8 +39,8 @@ export type Dialect = {
   readonly name: DialectName;
   readonly chatPath: string;
   readonly modelsPath: string;
-  readonly bodyOf: (call: ChatCall) => string;
-  readonly replyFrom: (text: string, model: string) => ChatReply;
+  readonly createBody: (call: ChatCall) => string;
+  readonly parseReply: (text: string, model: string) => ChatReply;
   /** The names of the models that a server lists; undefined when the text is no such list. */
-  readonly modelsFrom: (text: string) => readonly string[] | undefined;
+  readonly parseModels: (text: string) => readonly string[] | undefined;
 };

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../src/core/fault.ts';
 import { type Attempt, attemptRequest, headersFor } from '../../src/llm/attempt.ts';
-import { type DialectChoice, detectedDialect, fixedDialect } from '../../src/llm/detect.ts';
+import { createDetectedDialect, createFixedDialect, type DialectChoice } from '../../src/llm/detect.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
 import { describe, rejection } from '../check.ts';
@@ -27,12 +27,12 @@ describe('one call with one key', (check) => {
       [ollama, '/api/chat', ollamaAnswer()],
       [openai, '/v1/chat/completions', openaiAnswer()],
     ] as const) {
-      const { outcome, calls } = await attempt({ text }, fixedDialect(dialect));
+      const { outcome, calls } = await attempt({ text }, createFixedDialect(dialect));
       const [call] = calls;
       assert.is(outcome.kind, 'answered');
       assert.is(call?.path, path);
       assert.is(call?.sent.method, 'POST');
-      assert.is(call?.sent.body, dialect.bodyOf(CALL));
+      assert.is(call?.sent.body, dialect.createBody(CALL));
       assert.equal(call?.sent.headers, {
         'content-type': 'application/json',
         accept: 'application/json',
@@ -102,7 +102,7 @@ describe('one call with one key', (check) => {
     assert.equal(await outcomeOf({ text: JSON.stringify({ error: said }) }), refused);
     assert.equal(await outcomeOf({ text: ollamaAnswer({ error: said }) }), refused);
     const wrapped = JSON.stringify({ error: { message: said, code: 'insufficient_quota' } });
-    assert.equal(await outcomeOf({ text: wrapped }, fixedDialect(openai)), refused);
+    assert.equal(await outcomeOf({ text: wrapped }, createFixedDialect(openai)), refused);
   });
 
   check('is no matter of the key when only the answer speaks of quotas', async () => {
@@ -162,7 +162,7 @@ describe('one call with one key', (check) => {
     ];
     for (const [step, expected] of cases) {
       let questions = 0;
-      const dialect = detectedDialect(async () => {
+      const dialect = createDetectedDialect(async () => {
         questions += 1;
         return { dialect: ollama, isCertain: true };
       });

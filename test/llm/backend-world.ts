@@ -1,7 +1,7 @@
 import { createDeadline } from '../../src/core/async.ts';
 import { Fault, type FaultDetail } from '../../src/core/fault.ts';
 import { createBreaker } from '../../src/llm/breaker.ts';
-import { type DialectChoice, fixedDialect } from '../../src/llm/detect.ts';
+import { createFixedDialect, type DialectChoice } from '../../src/llm/detect.ts';
 import { type AttemptRecord, createFailover, createUpstream } from '../../src/llm/failover.ts';
 import { type BackendKey, createKeyPool, type KeyChange } from '../../src/llm/key-pool.ts';
 import { ollama } from '../../src/llm/ollama.ts';
@@ -37,7 +37,7 @@ export type WorldNeeds = {
 };
 
 /** Keys, failover, breaker and upstream over a scripted backend and a clock that stands still. */
-export const createBackendWorld = ({ keys = 'a', script, dialect = fixedDialect(ollama) }: WorldNeeds) => {
+export const createBackendWorld = ({ keys = 'a', script, dialect = createFixedDialect(ollama) }: WorldNeeds) => {
   const clock = createFakeClock();
   const { httpClient, calls } = createScriptedExchange(script);
   const facts: AttemptRecord[] = [];
@@ -46,7 +46,7 @@ export const createBackendWorld = ({ keys = 'a', script, dialect = fixedDialect(
   const pool = createKeyPool(owned, clock.now, (change) => changes.push(change));
   const attemptNeeds = { baseUrl: BASE_URL, dialect, httpClient, now: clock.now };
   const failover = createFailover({ ...attemptNeeds, clock, pool, onAttempt: (fact) => facts.push(fact) });
-  const breaker = createBreaker(clock.now, { failures: 5, restMs: 2_000, longestRestMs: 30_000 });
+  const breaker = createBreaker(clock.now, { failures: 5, coolDownMs: 2_000, maxCoolDownMs: 30_000 });
   const upstream = createUpstream(failover, breaker, clock);
   const within =
     <Result>(question: typeof failover | typeof upstream) =>

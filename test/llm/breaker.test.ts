@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { type Admission, type Breaker, type BreakerStatus, createBreaker } from '../../src/llm/breaker.ts';
 import { describe } from '../check.ts';
 
-const LIMITS = { failures: 5, restMs: 2_000, longestRestMs: 30_000 };
+const LIMITS = { failures: 5, coolDownMs: 2_000, maxCoolDownMs: 30_000 };
 
 const breakerOf = () => {
   const time = { ms: 1_000_000 };
@@ -37,10 +37,10 @@ describe('a breaker', (check) => {
   check('opens after five failed requests in a row, not after four', () => {
     const { breaker } = breakerOf();
     fail(breaker, 4);
-    assert.equal(breaker.status(), { state: 'closed', restMs: 0 });
+    assert.equal(breaker.status(), { state: 'closed', coolDownMs: 0 });
     assert.is(breaker.waitMs(), 0);
     fail(breaker, 1);
-    assert.equal(breaker.status(), { state: 'open', restMs: 2_000 });
+    assert.equal(breaker.status(), { state: 'open', coolDownMs: 2_000 });
     assert.is(breaker.admit(), undefined);
     assert.is(breaker.waitMs(), 2_000);
   });
@@ -69,12 +69,12 @@ describe('a breaker', (check) => {
     assert.is(breaker.admit(), undefined);
     assert.is(breaker.waitMs(), 1);
     time.ms += 1;
-    assert.equal(breaker.status(), { state: 'half-open', restMs: 0 });
+    assert.equal(breaker.status(), { state: 'half-open', coolDownMs: 0 });
     assert.is(breaker.waitMs(), 0);
     admit(breaker);
     assert.is(breaker.admit(), undefined);
     assert.is(breaker.waitMs(), 1_000, 'no one knows, so a second');
-    assert.equal(breaker.status(), { state: 'half-open', restMs: 0 });
+    assert.equal(breaker.status(), { state: 'half-open', coolDownMs: 0 });
   });
 
   check('closes when the trial succeeds', () => {
@@ -91,9 +91,9 @@ describe('a breaker', (check) => {
     const { breaker, time } = halfOpen();
     const rests = Array.from({ length: 6 }, () => {
       admit(breaker).fail();
-      const restMs = breaker.waitMs();
-      time.ms += restMs;
-      return restMs;
+      const coolDownMs = breaker.waitMs();
+      time.ms += coolDownMs;
+      return coolDownMs;
     });
     assert.equal(rests, [4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   });
@@ -141,9 +141,9 @@ describe('a breaker', (check) => {
     admit(breaker).succeed();
     admit(breaker).succeed();
     assert.equal(changes, [
-      { state: 'open', restMs: 2_000 },
-      { state: 'open', restMs: 4_000 },
-      { state: 'closed', restMs: 0 },
+      { state: 'open', coolDownMs: 2_000 },
+      { state: 'open', coolDownMs: 4_000 },
+      { state: 'closed', coolDownMs: 0 },
     ]);
   });
 

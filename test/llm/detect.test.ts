@@ -1,6 +1,11 @@
 import * as assert from 'uvu/assert';
 import { HttpClientError } from '../../src/core/http/client.ts';
-import { type Detected, detectDialect, detectedDialect, fixedDialect } from '../../src/llm/detect.ts';
+import {
+  createDetectedDialect,
+  createFixedDialect,
+  type DetectedDialect,
+  detectDialect,
+} from '../../src/llm/detect.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
 import type { Dialect } from '../../src/llm/types.ts';
@@ -106,9 +111,9 @@ describe('the dialect of a self-hosted server', (check) => {
 
 /** A choice whose questions are answered by hand. */
 const asking = () => {
-  const questions: PromiseWithResolvers<Detected | undefined>[] = [];
-  const choice = detectedDialect(() => {
-    const question = Promise.withResolvers<Detected | undefined>();
+  const questions: PromiseWithResolvers<DetectedDialect | undefined>[] = [];
+  const choice = createDetectedDialect(() => {
+    const question = Promise.withResolvers<DetectedDialect | undefined>();
     questions.push(question);
     return question.promise;
   });
@@ -119,7 +124,7 @@ const asking = () => {
 
 describe('the dialect in force', (check) => {
   check('is the configured one, whatever happens', async () => {
-    const choice = fixedDialect(openai);
+    const choice = createFixedDialect(openai);
     choice.forget();
     assert.is(await choice.current(), openai);
   });

@@ -39,7 +39,7 @@ const answerOf = (result: ChatAnswer | AllKeysFailed): ChatAnswer => {
   return result;
 };
 const surrenderOf = (result: ChatAnswer | AllKeysFailed): AllKeysFailed => {
-  if (result.kind !== 'gave-up') throw new Error(`Answered: ${JSON.stringify(result)}`);
+  if (result.kind !== 'all-keys-failed') throw new Error(`Answered: ${JSON.stringify(result)}`);
   return result;
 };
 const saysVerdict = (result: ChatAnswer | AllKeysFailed): boolean => {
@@ -56,7 +56,7 @@ describe('a question over several keys', (check) => {
     assert.is(world.clock.pending(), 0);
   });
 
-  for (const [name, step, restMs] of REFUSALS) {
+  for (const [name, step, coolDownMs] of REFUSALS) {
     check(`moves on and rests the key after ${name}`, async () => {
       const world = createBackendWorld({ keys: 'abc', script: [step, step, GOOD, GOOD] });
       const result = answerOf(await world.ask());
@@ -71,11 +71,11 @@ describe('a question over several keys', (check) => {
       for (const keys of ['a', 'abc']) {
         const world = createBackendWorld({ keys, script: fails(step) });
         const { fault, isHostFailure } = surrenderOf(await world.ask());
-        assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: restMs });
+        assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: coolDownMs });
         assert.is(isHostFailure, false);
         assert.is(world.order(), keys);
         assert.ok(world.states().every((state) => state === 'cooling'));
-        await world.clock.advance(restMs - 1);
+        await world.clock.advance(coolDownMs - 1);
         assert.equal(surrenderOf(await world.ask()).fault.detail, { kind: 'no-backend-key', retryAfterMs: 1 });
         assert.is(world.order(), keys);
       }
@@ -189,10 +189,10 @@ describe('a key that was refused', (check) => {
 
   check('rests longer when it is refused again', async () => {
     const world = createBackendWorld({ script: fails(failing(429)) });
-    for (const restMs of [5_000, 10_000, 20_000]) {
+    for (const coolDownMs of [5_000, 10_000, 20_000]) {
       const { fault } = surrenderOf(await world.ask());
-      assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: restMs });
-      await world.clock.advance(restMs);
+      assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: coolDownMs });
+      await world.clock.advance(coolDownMs);
     }
   });
 
@@ -430,7 +430,7 @@ describe('what is told of each call', (check) => {
     for (const step of steps) {
       const world = createBackendWorld({ keys: 'ab', script: fails(step) });
       const result = await world.ask();
-      const { fault, ...rest } = result.kind === 'gave-up' ? result : { ...result, key: '', fault: undefined };
+      const { fault, ...rest } = result.kind === 'all-keys-failed' ? result : { ...result, key: '', fault: undefined };
       const said = JSON.stringify([rest, fault?.detail, fault?.message, fault?.cause]) + world.traces();
       assert.not.match(said, CANARY);
       assert.not.match(said, 'secret-');

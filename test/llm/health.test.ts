@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { HttpClientError } from '../../src/core/http/client.ts';
-import { type DialectChoice, detectedDialect, fixedDialect } from '../../src/llm/detect.ts';
+import { createDetectedDialect, createFixedDialect, type DialectChoice } from '../../src/llm/detect.ts';
 import { type BackendHealth, checkBackendHealth } from '../../src/llm/health.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 import { openai } from '../../src/llm/openai.ts';
@@ -12,7 +12,12 @@ const TAGS = { text: '{"models":[{"name":"gpt-oss:20b"},{"name":"gemma4:31b"}]}'
 const LIST = { text: '{"object":"list","data":[{"id":"gpt-oss-20b"}]}' };
 const never = new AbortController().signal;
 
-const health = async (step: Step, dialect: DialectChoice = fixedDialect(ollama), signal = never, key = keyOf('a')) => {
+const health = async (
+  step: Step,
+  dialect: DialectChoice = createFixedDialect(ollama),
+  signal = never,
+  key = keyOf('a'),
+) => {
   const { httpClient, calls } = createScriptedExchange([step]);
   const answer = await checkBackendHealth({ baseUrl: BASE_URL, dialect, httpClient }, key, signal);
   assert.not.match(JSON.stringify(answer), CANARY);
@@ -30,7 +35,7 @@ describe('the health of a backend', (check) => {
     assert.is(calls[0]?.sent.method, 'GET');
     assert.is(calls[0]?.sent.body, undefined);
     assert.is(calls[0]?.key, 'secret-a');
-    const other = await health(LIST, fixedDialect(openai));
+    const other = await health(LIST, createFixedDialect(openai));
     assert.equal(other.answer, { kind: 'up', models: ['gpt-oss-20b'] });
     assert.is(other.calls[0]?.path, '/v1/models');
   });
@@ -87,7 +92,7 @@ describe('the health of a backend', (check) => {
       [TAGS, 1],
     ] as const) {
       let questions = 0;
-      const dialect = detectedDialect(async () => {
+      const dialect = createDetectedDialect(async () => {
         questions += 1;
         return { dialect: ollama, isCertain: true };
       });

@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import {
   type BackendKey,
   createKeyPool,
+  type KeyLease,
   type KeyPool,
-  type Lease,
   type RefusalReason,
 } from '../../src/llm/key-pool.ts';
 import { describe } from '../check.ts';
@@ -26,7 +26,7 @@ type Step =
   | { readonly kind: 'advance'; readonly ms: number }
   | { readonly kind: 'lapse'; readonly index: number }
   | { readonly kind: 'wait' }
-  | { readonly kind: 'adopt'; readonly index: number; readonly restMs: number; readonly strikes: number };
+  | { readonly kind: 'adopt'; readonly index: number; readonly coolDownMs: number; readonly strikes: number };
 
 /** What the rules say of one key, kept in absolute times. */
 type Expected = {
@@ -35,10 +35,10 @@ type Expected = {
   reason: RefusalReason;
   strikes: number;
   beganAtStep: number;
-  probe: Lease | undefined;
+  probe: KeyLease | undefined;
 };
 type Open = {
-  readonly lease: Lease;
+  readonly lease: KeyLease;
   readonly expected: Expected;
   readonly takenAtStep: number;
 };
@@ -68,7 +68,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('adopt' as const),
       index: fc.nat(5),
-      restMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: HOUR_MS })),
+      coolDownMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: HOUR_MS })),
       strikes: fc.integer({ min: 1, max: 9 }),
     }),
   },
@@ -106,7 +106,7 @@ const play = (size: number, steps: readonly Step[]) => {
   };
   const isUsable = (expected: Expected) => ['active', 'half-open'].includes(stateOf(expected));
 
-  const take = (tried: ReadonlySet<BackendKey>): Lease | undefined => {
+  const take = (tried: ReadonlySet<BackendKey>): KeyLease | undefined => {
     const inOrder = all.map((_, offset) => all[(nextIndex + offset) % size]!);
     const due = inOrder.find((expected) => isUsable(expected) && !tried.has(expected.key));
     const lease = pool.take(tried);
@@ -159,13 +159,13 @@ const play = (size: number, steps: readonly Step[]) => {
     lease.release();
   };
 
-  const adopt = (index: number, restMs: number, strikes: number): void => {
+  const adopt = (index: number, coolDownMs: number, strikes: number): void => {
     const expected = all[index % size]!;
-    pool.adopt({ fingerprint: expected.key.fingerprint, restMs, reason: 'burst', strikes });
-    if (restMs === 0) Object.assign(expected, { endsAt: undefined, strikes: 0, probe: undefined });
-    else if (time + restMs > Math.max(time, expected.endsAt ?? 0)) {
+    pool.adopt({ fingerprint: expected.key.fingerprint, coolDownMs: coolDownMs, reason: 'burst', strikes });
+    if (coolDownMs === 0) Object.assign(expected, { endsAt: undefined, strikes: 0, probe: undefined });
+    else if (time + coolDownMs > Math.max(time, expected.endsAt ?? 0)) {
       Object.assign(expected, {
-        endsAt: time + restMs,
+        endsAt: time + coolDownMs,
         reason: 'burst',
         strikes,
         probe: undefined,
@@ -192,7 +192,7 @@ const play = (size: number, steps: readonly Step[]) => {
       const expected = all[index]!;
       const state = stateOf(expected);
       assert.is(status.state, state);
-      assert.is(status.restMs, state === 'cooling' ? expected.endsAt! - time : 0);
+      assert.is(status.coolDownMs, state === 'cooling' ? expected.endsAt! - time : 0);
       assert.is(status.reason, state === 'active' ? undefined : expected.reason);
     }
     assert.is(
@@ -208,7 +208,7 @@ const play = (size: number, steps: readonly Step[]) => {
     else if (next.kind === 'end') finish(next.index, next.end);
     else if (next.kind === 'advance') time += next.ms;
     else if (next.kind === 'lapse') time = Math.max(time, all[next.index % size]!.endsAt ?? time);
-    else if (next.kind === 'adopt') adopt(next.index, next.restMs, next.strikes);
+    else if (next.kind === 'adopt') adopt(next.index, next.coolDownMs, next.strikes);
     else wait();
     compare();
   }
@@ -281,7 +281,7 @@ describe('a key pool under any history', (check) => {
         assert.ok(pool.statuses().every(({ state }) => state === 'active'));
         for (let index = 0; index < size; index++) pool.take(NONE)?.refuse({ reason: 'burst' });
         assert.ok(
-          pool.statuses().every(({ restMs }) => restMs === 5_000),
+          pool.statuses().every(({ coolDownMs }) => coolDownMs === 5_000),
           'and no strike is left',
         );
       }),
@@ -304,10 +304,10 @@ describe('a key pool under any history', (check) => {
             time += pool.waitMs();
           }
           pool.take(NONE)?.refuse({ reason });
-          const restMs = pool.waitMs();
-          time += Math.floor((restMs * elapsedPercent) / 100) - jumpMs;
-          assert.ok(pool.waitMs() <= restMs);
-          time += restMs;
+          const coolDownMs = pool.waitMs();
+          time += Math.floor((coolDownMs * elapsedPercent) / 100) - jumpMs;
+          assert.ok(pool.waitMs() <= coolDownMs);
+          time += coolDownMs;
           assert.is(pool.waitMs(), 0);
           assert.ok(pool.take(NONE));
         },

@@ -3,9 +3,9 @@ import {
   type BackendKey,
   createKeyPool,
   type KeyChange,
+  type KeyLease,
   type KeyPool,
-  type Lease,
-  type Refusal,
+  type KeyRefusal,
   type RefusalReason,
 } from '../../src/llm/key-pool.ts';
 import { describe } from '../check.ts';
@@ -13,9 +13,9 @@ import { describe } from '../check.ts';
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const BURST: Refusal = { reason: 'burst' };
-const QUOTA: Refusal = { reason: 'quota' };
-const AUTH: Refusal = { reason: 'auth' };
+const BURST: KeyRefusal = { reason: 'burst' };
+const QUOTA: KeyRefusal = { reason: 'quota' };
+const AUTH: KeyRefusal = { reason: 'auth' };
 
 const poolOf = (names: string) => {
   const time = { ms: 1_000_000 };
@@ -29,7 +29,7 @@ const poolOf = (names: string) => {
   return { time, changes, keys, pool };
 };
 
-const take = (pool: KeyPool, tried: readonly BackendKey[] = []): Lease => {
+const take = (pool: KeyPool, tried: readonly BackendKey[] = []): KeyLease => {
   const lease = pool.take(new Set(tried));
   if (lease === undefined) throw new Error('No key to take');
   return lease;
@@ -45,13 +45,13 @@ const order = (pool: KeyPool, count: number): string =>
   }).join('');
 
 /** The rest that each of so many refusals in a row earns, every one from the probe after the rest before it. */
-const rests = (refusal: Refusal, count: number): number[] => {
+const rests = (refusal: KeyRefusal, count: number): number[] => {
   const { pool, time } = poolOf('a');
   return Array.from({ length: count }, () => {
     take(pool).refuse(refusal);
-    const restMs = pool.waitMs();
-    time.ms += restMs;
-    return restMs;
+    const coolDownMs = pool.waitMs();
+    time.ms += coolDownMs;
+    return coolDownMs;
   });
 };
 const states = (pool: KeyPool): string =>
@@ -110,15 +110,15 @@ describe('a key pool', (check) => {
 
   check('begins anew when the reason is another', () => {
     const { pool, time } = poolOf('a');
-    for (const [refusal, restMs] of [
+    for (const [refusal, coolDownMs] of [
       [BURST, 5 * SECOND_MS],
       [BURST, 10 * SECOND_MS],
       [AUTH, 10 * MINUTE_MS],
       [BURST, 5 * SECOND_MS],
     ] as const) {
       take(pool).refuse(refusal);
-      assert.is(pool.waitMs(), restMs);
-      time.ms += restMs;
+      assert.is(pool.waitMs(), coolDownMs);
+      time.ms += coolDownMs;
     }
   });
 
@@ -161,10 +161,10 @@ describe('a key pool', (check) => {
     take(pool, []);
     assert.is(take(pool).key.fingerprint, 'b');
     assert.equal(pool.statuses(), [
-      { fingerprint: 'a', state: 'cooling', restMs: 10 * MINUTE_MS - 5 * SECOND_MS, reason: 'auth' },
-      { fingerprint: 'b', state: 'probing', restMs: 0, reason: 'burst' },
-      { fingerprint: 'c', state: 'half-open', restMs: 0, reason: 'burst' },
-      { fingerprint: 'd', state: 'active', restMs: 0 },
+      { fingerprint: 'a', state: 'cooling', coolDownMs: 10 * MINUTE_MS - 5 * SECOND_MS, reason: 'auth' },
+      { fingerprint: 'b', state: 'probing', coolDownMs: 0, reason: 'burst' },
+      { fingerprint: 'c', state: 'half-open', coolDownMs: 0, reason: 'burst' },
+      { fingerprint: 'd', state: 'active', coolDownMs: 0 },
     ]);
     assert.not.match(JSON.stringify(pool.statuses()), 'secret');
   });
@@ -180,7 +180,7 @@ describe('a key pool', (check) => {
     take(pool).refuse(BURST);
     time.ms += 10 * SECOND_MS;
     take(pool).succeed();
-    const told = changes.map(({ state, restMs, reason, strikes }) => `${state} ${restMs} ${reason} ${strikes}`);
+    const told = changes.map(({ state, coolDownMs, reason, strikes }) => `${state} ${coolDownMs} ${reason} ${strikes}`);
     assert.equal(told, [
       'cooling 5000 burst 1',
       'probing 0 burst 1',
@@ -271,9 +271,9 @@ describe('a half-open key', (check) => {
 
   check('lets others wait for the end of its trial, however it ends', async () => {
     for (const end of [
-      (lease: Lease) => lease.succeed(),
-      (lease: Lease) => lease.refuse(BURST),
-      (lease: Lease) => lease.release(),
+      (lease: KeyLease) => lease.succeed(),
+      (lease: KeyLease) => lease.refuse(BURST),
+      (lease: KeyLease) => lease.release(),
     ]) {
       const { pool } = halfOpen();
       assert.is(pool.probeEnd(), undefined);
@@ -306,16 +306,16 @@ describe('an answer to a call from before the cool-down', (check) => {
     for (const reason of ['auth', 'quota', 'burst'] satisfies RefusalReason[]) {
       const { pool, time, changes } = poolOf('a');
       const leases = Array.from({ length: 10 }, () => take(pool));
-      const restMs = rests({ reason }, 2);
+      const coolDownMs = rests({ reason }, 2);
       for (const lease of leases) {
         lease.refuse({ reason });
         time.ms += 1;
       }
-      assert.is(pool.waitMs(), restMs[0]! - 10);
+      assert.is(pool.waitMs(), coolDownMs[0]! - 10);
       assert.is(changes.length, 1);
       time.ms += pool.waitMs();
       take(pool).refuse({ reason });
-      assert.is(pool.waitMs(), restMs[1]!, 'the next strike is the second');
+      assert.is(pool.waitMs(), coolDownMs[1]!, 'the next strike is the second');
     }
   });
 
@@ -334,7 +334,7 @@ describe('an answer to a call from before the cool-down', (check) => {
     late[1].refuse({ reason: 'burst', retryAfterMs: 20 * SECOND_MS });
     assert.is(pool.waitMs(), 20 * SECOND_MS);
     assert.equal(changes, [
-      { fingerprint: 'a', state: 'cooling', restMs: 20 * SECOND_MS, reason: 'burst', strikes: 1 },
+      { fingerprint: 'a', state: 'cooling', coolDownMs: 20 * SECOND_MS, reason: 'burst', strikes: 1 },
     ]);
     time.ms += 20 * SECOND_MS;
     take(pool).refuse(BURST);
@@ -386,9 +386,9 @@ describe('an answer to a call from before the cool-down', (check) => {
 });
 
 describe('a rest learnt from another replica', (check) => {
-  const shared = (restMs: number, strikes = 1, reason: RefusalReason = 'burst') => ({
+  const shared = (coolDownMs: number, strikes = 1, reason: RefusalReason = 'burst') => ({
     fingerprint: 'a',
-    restMs,
+    coolDownMs,
     reason,
     strikes,
   });
@@ -397,11 +397,16 @@ describe('a rest learnt from another replica', (check) => {
     const { pool, time, changes } = poolOf('ab');
     pool.adopt(shared(20 * SECOND_MS, 3));
     assert.is(order(pool, 2), 'bb');
-    assert.equal(pool.statuses()[0], { fingerprint: 'a', state: 'cooling', restMs: 20 * SECOND_MS, reason: 'burst' });
+    assert.equal(pool.statuses()[0], {
+      fingerprint: 'a',
+      state: 'cooling',
+      coolDownMs: 20 * SECOND_MS,
+      reason: 'burst',
+    });
     assert.equal(changes, []);
     time.ms += 20 * SECOND_MS;
     take(pool).refuse(BURST);
-    assert.is(pool.statuses()[0]?.restMs, 40 * SECOND_MS);
+    assert.is(pool.statuses()[0]?.coolDownMs, 40 * SECOND_MS);
   });
 
   check('never shortens a rest, and never lasts over an hour', () => {
@@ -435,15 +440,15 @@ describe('a rest learnt from another replica', (check) => {
   });
 
   check('ends the waiting for a probe, by its beginning as by its end', async () => {
-    for (const restMs of [0, 10 * SECOND_MS]) {
+    for (const coolDownMs of [0, 10 * SECOND_MS]) {
       const { pool } = halfOpen();
       const probe = take(pool);
       const ending = pool.probeEnd();
-      pool.adopt(shared(restMs));
+      pool.adopt(shared(coolDownMs));
       await ending;
       assert.is(pool.probeEnd(), undefined);
       probe.release();
-      assert.is(states(pool), restMs === 0 ? 'active' : 'cooling');
+      assert.is(states(pool), coolDownMs === 0 ? 'active' : 'cooling');
     }
   });
 

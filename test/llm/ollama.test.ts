@@ -4,8 +4,8 @@ import type { ChatReply } from '../../src/llm/types.ts';
 import { describe } from '../check.ts';
 import { CALL, CANARY, ollamaAnswer } from './scripted-client.ts';
 
-const bodyOf = (changes: object = {}) => JSON.parse(ollama.bodyOf({ ...CALL, ...changes }));
-const read = (text: string, model = CALL.model): ChatReply => ollama.replyFrom(text, model);
+const bodyOf = (changes: object = {}) => JSON.parse(ollama.createBody({ ...CALL, ...changes }));
+const read = (text: string, model = CALL.model): ChatReply => ollama.parseReply(text, model);
 const kindOf = (text: string, model?: string) => read(text, model).kind;
 
 describe('a call to Ollama', (check) => {
@@ -172,16 +172,16 @@ describe("Ollama's answer", (check) => {
 
 describe("Ollama's list of models", (check) => {
   check('is read by name', () => {
-    assert.equal(ollama.modelsFrom(JSON.stringify({ models: [{ name: 'a:1', size: 3 }, { name: 'b' }] })), [
+    assert.equal(ollama.parseModels(JSON.stringify({ models: [{ name: 'a:1', size: 3 }, { name: 'b' }] })), [
       'a:1',
       'b',
     ]);
-    assert.equal(ollama.modelsFrom('{"models":[]}'), []);
+    assert.equal(ollama.parseModels('{"models":[]}'), []);
   });
 
   check('is nothing when the text is no such list', () => {
     for (const text of ['', '{}', '{"models":null}', '{"models":[{"id":"a"}]}', '{"data":[{"id":"a"}]}', '<html>']) {
-      assert.is(ollama.modelsFrom(text), undefined, text);
+      assert.is(ollama.parseModels(text), undefined, text);
     }
   });
 });

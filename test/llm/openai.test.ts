@@ -4,8 +4,8 @@ import type { ChatReply } from '../../src/llm/types.ts';
 import { describe } from '../check.ts';
 import { CALL, CANARY, openaiAnswer } from './scripted-client.ts';
 
-const bodyOf = (changes: object = {}) => JSON.parse(openai.bodyOf({ ...CALL, ...changes }));
-const read = (text: string, model = CALL.model): ChatReply => openai.replyFrom(text, model);
+const bodyOf = (changes: object = {}) => JSON.parse(openai.createBody({ ...CALL, ...changes }));
+const read = (text: string, model = CALL.model): ChatReply => openai.parseReply(text, model);
 const kindOf = (text: string, model?: string) => read(text, model).kind;
 const saying = (message: object) =>
   openaiAnswer({ message: { role: 'assistant', content: 'the verdict', ...message } });
@@ -190,13 +190,13 @@ describe('the answer to a chat completion', (check) => {
 
 describe("OpenAI's list of models", (check) => {
   check('is read by id', () => {
-    assert.equal(openai.modelsFrom(JSON.stringify({ object: 'list', data: [{ id: 'a', owned_by: 'vllm' }] })), ['a']);
-    assert.equal(openai.modelsFrom('{"data":[]}'), []);
+    assert.equal(openai.parseModels(JSON.stringify({ object: 'list', data: [{ id: 'a', owned_by: 'vllm' }] })), ['a']);
+    assert.equal(openai.parseModels('{"data":[]}'), []);
   });
 
   check('is nothing when the text is no such list', () => {
     for (const text of ['', '{}', '{"data":null}', '{"data":[{"name":"a"}]}', '{"models":[{"name":"a"}]}', '<html>']) {
-      assert.is(openai.modelsFrom(text), undefined, text);
+      assert.is(openai.parseModels(text), undefined, text);
     }
   });
 });

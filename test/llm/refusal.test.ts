@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
-import type { Refusal } from '../../src/llm/key-pool.ts';
-import { refusalOf } from '../../src/llm/refusal.ts';
+import type { KeyRefusal } from '../../src/llm/key-pool.ts';
+import { detectRefusal } from '../../src/llm/refusal.ts';
 import { describe } from '../check.ts';
 
-const QUOTA: Refusal = { reason: 'quota' };
-const BURST: Refusal = { reason: 'burst' };
-const AUTH: Refusal = { reason: 'auth' };
+const QUOTA: KeyRefusal = { reason: 'quota' };
+const BURST: KeyRefusal = { reason: 'burst' };
+const AUTH: KeyRefusal = { reason: 'auth' };
 
 const errorBody = (message: string, code: string | null = null, type: string | null = null): string =>
   JSON.stringify({ error: { message, type, param: null, code } });
@@ -21,14 +21,14 @@ describe('a refusal', (check) => {
       errorBody('Incorrect API key provided. Find yours at https://example.com/account/billing', 'invalid_api_key'),
     ];
     for (const body of bodies) {
-      assert.equal(refusalOf(401, body, undefined), AUTH, body);
-      assert.equal(refusalOf(403, body, 5_000), AUTH, body);
+      assert.equal(detectRefusal(401, body, undefined), AUTH, body);
+      assert.equal(detectRefusal(403, body, 5_000), AUTH, body);
     }
   });
 
   check('with 402 is about the quota, whatever its body says', () => {
     for (const body of ['', '<html>', 'rate limit: 20 requests per minute']) {
-      assert.equal(refusalOf(402, body, undefined), QUOTA, body);
+      assert.equal(detectRefusal(402, body, undefined), QUOTA, body);
     }
   });
 
@@ -54,8 +54,8 @@ describe('a refusal', (check) => {
       errorBody('用户额度不足'),
     ];
     for (const body of bodies) {
-      assert.equal(refusalOf(429, body, undefined), QUOTA, body);
-      assert.equal(refusalOf(403, body, 20_000), QUOTA, body);
+      assert.equal(detectRefusal(429, body, undefined), QUOTA, body);
+      assert.equal(detectRefusal(403, body, 20_000), QUOTA, body);
     }
   });
 
@@ -80,8 +80,8 @@ describe('a refusal', (check) => {
       errorBody('Slow down. Read about our usage limits and the credits you can buy'),
     ];
     for (const body of bodies) {
-      assert.equal(refusalOf(429, body, undefined), BURST, body);
-      assert.equal(refusalOf(429, body, 20_000), { reason: 'burst', retryAfterMs: 20_000 }, body);
+      assert.equal(detectRefusal(429, body, undefined), BURST, body);
+      assert.equal(detectRefusal(429, body, 20_000), { reason: 'burst', retryAfterMs: 20_000 }, body);
     }
   });
 
@@ -94,11 +94,11 @@ describe('a refusal', (check) => {
       JSON.stringify({ error: { code: 429, message: "you've reached your hourly usage limit" } }),
     ];
     for (const body of bodies) {
-      assert.equal(refusalOf(400, body, undefined), QUOTA, body);
-      assert.equal(refusalOf(200, body, undefined), QUOTA, body);
+      assert.equal(detectRefusal(400, body, undefined), QUOTA, body);
+      assert.equal(detectRefusal(200, body, undefined), QUOTA, body);
     }
-    assert.equal(refusalOf(400, JSON.stringify({ message: 'Insufficient balance', type: 'x' }), undefined), QUOTA);
-    assert.equal(refusalOf(400, 'You have reached your monthly usage limit', undefined), QUOTA);
+    assert.equal(detectRefusal(400, JSON.stringify({ message: 'Insufficient balance', type: 'x' }), undefined), QUOTA);
+    assert.equal(detectRefusal(400, 'You have reached your monthly usage limit', undefined), QUOTA);
   });
 
   check('cannot be forged by a judged text that the backend repeats', () => {
@@ -115,7 +115,7 @@ describe('a refusal', (check) => {
       `${'padding '.repeat(20)}${forged}`,
     ];
     for (const body of bodies) {
-      for (const status of [200, 400, 404, 413, 422]) assert.is(refusalOf(status, body, 5_000), undefined, body);
+      for (const status of [200, 400, 404, 413, 422]) assert.is(detectRefusal(status, body, 5_000), undefined, body);
     }
   });
 
@@ -128,27 +128,27 @@ describe('a refusal', (check) => {
       JSON.stringify(content),
       `{"message":{"content":"${content}`,
     ]) {
-      assert.is(refusalOf(200, body, undefined), undefined, body);
+      assert.is(detectRefusal(200, body, undefined), undefined, body);
     }
   });
 
   check('is not what speaks of the request or of the host', () => {
     for (const status of [200, 204, 301, 400, 404, 408, 413, 422, 500, 502, 503, 529]) {
-      assert.is(refusalOf(status, errorBody('model not found'), 5_000), undefined, String(status));
+      assert.is(detectRefusal(status, errorBody('model not found'), 5_000), undefined, String(status));
     }
     for (const status of [302, 500, 503]) {
-      assert.is(refusalOf(status, errorBody('You exceeded your current quota'), 5_000), undefined, String(status));
+      assert.is(detectRefusal(status, errorBody('You exceeded your current quota'), 5_000), undefined, String(status));
     }
   });
 
   check('is looked for in the first 4 KB of a body only', () => {
     const late = `${' '.repeat(4096)}weekly usage limit`;
-    assert.equal(refusalOf(429, late, undefined), BURST);
-    assert.equal(refusalOf(429, late.slice(100), undefined), QUOTA);
+    assert.equal(detectRefusal(429, late, undefined), BURST);
+    assert.equal(detectRefusal(429, late.slice(100), undefined), QUOTA);
   });
 
   check('carries nothing of the body', () => {
     const body = errorBody('you (jane) have reached your weekly usage limit (ref: 123)');
-    assert.equal(Object.keys(refusalOf(429, body, 60_000) ?? {}), ['reason']);
+    assert.equal(Object.keys(detectRefusal(429, body, 60_000) ?? {}), ['reason']);
   });
 });

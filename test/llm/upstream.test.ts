@@ -5,7 +5,7 @@ import { type Answer, CANARY, ollamaAnswer, reset, type Step } from './scripted-
 
 type World = ReturnType<typeof createBackendWorld>;
 
-const LEFT_ALONE = 'it failed several times in a row and is left alone for a moment';
+const LEFT_ALONE = 'it failed several times in a row and is not called for a moment';
 
 const failuresOf = async (world: World, count: number): Promise<unknown[]> => {
   const thrown: unknown[] = [];
@@ -36,7 +36,7 @@ describe('the backend behind its breaker', (check) => {
       await failuresOf(world, 4);
       assert.ok(isClosed(world));
       await failuresOf(world, 1);
-      assert.equal(world.breaker.status(), { state: 'open', restMs: 2_000 });
+      assert.equal(world.breaker.status(), { state: 'open', coolDownMs: 2_000 });
       assert.is(world.calls.length, 10);
       const detail = detailOf(await rejection(world.askUpstream()));
       assert.equal(detail, { kind: 'backend-error', reason: LEFT_ALONE });
@@ -62,10 +62,10 @@ describe('the backend behind its breaker', (check) => {
   check('rests longer when the trial fails', async () => {
     const world = createBackendWorld({ script: () => failing(500) });
     await failuresOf(world, 5);
-    for (const restMs of [4_000, 8_000, 16_000, 30_000, 30_000]) {
-      await world.clock.advance(world.breaker.status().restMs);
+    for (const coolDownMs of [4_000, 8_000, 16_000, 30_000, 30_000]) {
+      await world.clock.advance(world.breaker.status().coolDownMs);
       await failuresOf(world, 1);
-      assert.equal(world.breaker.status(), { state: 'open', restMs });
+      assert.equal(world.breaker.status(), { state: 'open', coolDownMs });
     }
   });
 

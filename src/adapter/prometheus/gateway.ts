@@ -21,9 +21,9 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait for a place');
   const cached = gauge('cached_verdicts', 'Verdicts in the memory of this process');
   return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts }) => {
-    for (const { fingerprint, state, restMs } of keys) {
+    for (const { fingerprint, state, coolDownMs } of keys) {
       for (const name of KEY_STATES) keyState.set({ key: fingerprint, state: name }, name === state ? 1 : 0);
-      keyRest.set({ key: fingerprint }, secondsOf(restMs));
+      keyRest.set({ key: fingerprint }, secondsOf(coolDownMs));
     }
     breakerOpen.set(breaker.state === 'open' ? 1 : 0);
     running.set(callsRunning);

@@ -57,7 +57,7 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
 
   const tell = async (change: KeyChange): Promise<void> => {
     const { fingerprint, state, strikes, reason = 'burst' } = change;
-    const restMs = state === 'active' ? 0 : Math.ceil(change.restMs);
+    const restMs = state === 'active' ? 0 : Math.ceil(change.coolDownMs);
     const message: RestMessage = { from: replica, fingerprint, reason, restMs, strikes };
     const entry = { change, at: clock.now() };
     untold.set(fingerprint, entry);
@@ -69,8 +69,8 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
     if (told !== undefined && untold.get(fingerprint) === entry) untold.delete(fingerprint);
   };
 
-  const adopt = ({ fingerprint, reason, restMs, strikes }: SharedCoolDown): void => {
-    for (const take of adopters) take({ fingerprint, reason, restMs, strikes });
+  const adopt = ({ fingerprint, reason, restMs, strikes }: Omit<RestMessage, 'from'>): void => {
+    for (const take of adopters) take({ fingerprint, reason, coolDownMs: restMs, strikes });
   };
 
   const load = async (fingerprint: string, news: ReadonlySet<string>): Promise<void> => {
@@ -95,8 +95,8 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['c
   const tellUntold = async (): Promise<void> => {
     const now = clock.now();
     const still = [...untold.values()].flatMap(({ change, at }) => {
-      const restMs = change.restMs - Math.max(0, now - at);
-      return change.state === 'active' || restMs > 0 ? [{ ...change, restMs }] : [];
+      const coolDownMs = change.coolDownMs - Math.max(0, now - at);
+      return change.state === 'active' || coolDownMs > 0 ? [{ ...change, coolDownMs }] : [];
     });
     untold.clear();
     await Promise.all(still.map(tell));

@@ -5,10 +5,10 @@ import { describe } from '../../check.ts';
 
 const READINGS: GatewayReadings = {
   keys: [
-    { fingerprint: 'aaaa', state: 'active', restMs: 0 },
-    { fingerprint: 'bbbb', state: 'cooling', restMs: 90_500, reason: 'quota' },
+    { fingerprint: 'aaaa', state: 'active', coolDownMs: 0 },
+    { fingerprint: 'bbbb', state: 'cooling', coolDownMs: 90_500, reason: 'quota' },
   ],
-  breaker: { state: 'closed', restMs: 0 },
+  breaker: { state: 'closed', coolDownMs: 0 },
   callsRunning: 3,
   callsWaiting: 2,
   cachedVerdicts: 41,
@@ -108,7 +108,7 @@ describe('Prometheus meter', (check) => {
       'backend_key_rest_seconds{key="aaaa"} 0',
       'backend_key_rest_seconds{key="bbbb"} 90.5',
     ]);
-    readings = { ...READINGS, keys: [{ fingerprint: 'bbbb', state: 'half-open', restMs: 0 }] };
+    readings = { ...READINGS, keys: [{ fingerprint: 'bbbb', state: 'half-open', coolDownMs: 0 }] };
     assert.ok((await states()).includes('backend_key_state{key="bbbb",state="half-open"} 1'));
     assert.is((await states()).filter((line) => line.includes('bbbb')).length, 1);
   });
@@ -124,7 +124,7 @@ describe('Prometheus meter', (check) => {
       'backend_calls_waiting 2',
       'cached_verdicts 41',
     ]);
-    readings = { ...READINGS, breaker: { state: 'open', restMs: 4000 }, callsRunning: 0 };
+    readings = { ...READINGS, breaker: { state: 'open', coolDownMs: 4000 }, callsRunning: 0 };
     assert.equal((await all()).slice(0, 2), ['backend_breaker_open 1', 'backend_calls_running 0']);
   });
   check('tells of a shared state only where there is one', async () => {

@@ -14,8 +14,8 @@ import { createKeyPool, type KeyChange, type SharedCoolDown } from '../../../src
 import { describe } from '../../check.ts';
 
 const SCORES = [0, 0.01, 0.5, 1, 0, 0, 0, 0.25, 0, 0, 0, 0.99, 0.3];
-const REST: KeyChange = { fingerprint: 'key-1', state: 'cooling', restMs: 60_000, reason: 'quota', strikes: 2 };
-const END: KeyChange = { fingerprint: 'key-1', state: 'active', restMs: 0, strikes: 0 };
+const REST: KeyChange = { fingerprint: 'key-1', state: 'cooling', coolDownMs: 60_000, reason: 'quota', strikes: 2 };
+const END: KeyChange = { fingerprint: 'key-1', state: 'active', coolDownMs: 0, strikes: 0 };
 const missing = spawnSync('redis-server', ['--version']).error === undefined ? undefined : 'redis-server';
 
 const until = async (isSo: () => boolean | Promise<boolean>, what: string): Promise<void> => {
@@ -129,10 +129,10 @@ describe('shared cool-downs', (check) => {
       await there.verdicts(1).find('digest');
       here.coolDowns.publish(REST);
       await until(() => heard.length > 0, 'the rest');
-      assert.equal(heard, [{ fingerprint: 'key-1', restMs: 60_000, reason: 'quota', strikes: 2 }]);
+      assert.equal(heard, [{ fingerprint: 'key-1', coolDownMs: 60_000, reason: 'quota', strikes: 2 }]);
       here.coolDowns.publish(END);
       await until(() => heard.length > 1, 'its end');
-      assert.is(heard[1]?.restMs, 0);
+      assert.is(heard[1]?.coolDownMs, 0);
       assert.equal(own, []);
     }),
   );
@@ -177,7 +177,7 @@ describe('shared cool-downs', (check) => {
       assert.is(heard.length, 1);
       assert.is(heard[0]?.fingerprint, 'key-1');
       assert.is(heard[0]?.strikes, 2);
-      assert.ok((heard[0]?.restMs ?? 0) > 25_000 && (heard[0]?.restMs ?? 0) <= 30_000);
+      assert.ok((heard[0]?.coolDownMs ?? 0) > 25_000 && (heard[0]?.coolDownMs ?? 0) <= 30_000);
       const afterwards = heardBy(late);
       await until(() => afterwards.length > 0, 'the stored rest for who subscribes later');
     }),
@@ -190,13 +190,13 @@ describe('shared cool-downs', (check) => {
       const there = await connected();
       const heard = heardBy(there);
       await there.verdicts(1).find('digest');
-      here.coolDowns.publish({ ...REST, state: 'half-open', restMs: 0 });
-      here.coolDowns.publish({ ...REST, state: 'probing', restMs: 0 });
+      here.coolDowns.publish({ ...REST, state: 'half-open', coolDownMs: 0 });
+      here.coolDowns.publish({ ...REST, state: 'probing', coolDownMs: 0 });
       here.coolDowns.publish(REST);
-      here.coolDowns.publish({ ...REST, restMs: 1234.5, reason: 'burst' });
+      here.coolDowns.publish({ ...REST, coolDownMs: 1234.5, reason: 'burst' });
       await until(() => heard.length > 1, 'the rests');
       assert.equal(
-        heard.map(({ restMs }) => restMs),
+        heard.map(({ coolDownMs }) => coolDownMs),
         [60_000, 1235],
       );
       assert.ok((await redis.pttl(`${prefix}rest:key-1`)) > 50_000);
@@ -267,7 +267,7 @@ describe('loading the rests that run', (check) => {
     answer.resolve(JSON.stringify(stored));
     await new Promise(setImmediate);
     assert.equal(
-      heard.map(({ restMs }) => restMs),
+      heard.map(({ coolDownMs }) => coolDownMs),
       [0],
     );
   });
@@ -431,7 +431,7 @@ describe('a Redis that fails', (check) => {
       assert.ok((await limit('key')) > 0);
       const learntAt = Date.now();
       state.coolDowns.publish(REST);
-      state.coolDowns.publish({ ...REST, fingerprint: 'over', restMs: 1 });
+      state.coolDowns.publish({ ...REST, fingerprint: 'over', coolDownMs: 1 });
       state.coolDowns.publish({ ...REST, fingerprint: 'key-2' });
       state.coolDowns.publish({ ...END, fingerprint: 'key-2' });
       assert.equal(events(), ['shared-state-lost']);
