@@ -51,6 +51,7 @@ const DatabaseUrl = v.pipe(
 export const AgentVariables = v.object({
   HOST: v.optional(v.pipe(v.string(), v.trim())),
   PORT: v.optional(WholeNumber(0, 65_535), '4000'),
+  APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
   AGENT_CONFIG: v.optional(v.string(), DEFAULT_FILE),
   AGENT_CONFIG_CONTENT: v.optional(v.string()),
@@ -79,6 +80,7 @@ export type AgentServerSettings = {
   /** Nobody named a host, and without a password only this machine is let in. Whoever starts the server should be told. */
   readonly isLocalWithoutPassword: boolean;
   readonly port: number;
+  readonly appEnv: 'development' | 'production';
   readonly logLevel: v.InferOutput<typeof AgentVariables>['LOG_LEVEL'];
   /** None: everyone who reaches the server may do everything. */
   readonly credentials: Credentials | undefined;
@@ -119,6 +121,7 @@ export const readAgentSettings = (variables: Variables): AgentServerSettings => 
     host: HOST ?? (password === undefined ? LOCAL_HOST : EVERY_HOST),
     isLocalWithoutPassword: HOST === undefined && password === undefined,
     port: settings.PORT,
+    appEnv: settings.APP_ENV,
     logLevel: settings.LOG_LEVEL,
     credentials: password === undefined ? undefined : { username, password },
     database: settings.AGENT_DATABASE_URL,

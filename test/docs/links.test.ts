@@ -1,12 +1,27 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { brokenLinksIn, ROOT, read } from './pages.ts';
+import { brokenLinksIn, decisions, ROOT, read } from './pages.ts';
 
 const PAGES = readdirSync(join(ROOT, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
+
+const CODE_PAGES = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...PAGES, ...decisions()];
+/** Where a path in a text may begin: at the top, in src, or in one of the services. */
+const STARTS = ['', 'src', ...readdirSync(join(ROOT, 'src')).map((name) => join('src', name))];
+
+/** Files and folders of the code that a page names in backticks and that are not there. */
+const missingPathsIn = (page: string): readonly string[] =>
+  [...read(page).matchAll(/`([a-z][\w.-]*(?:\/[\w.-]+)+\.ts)`/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !STARTS.some((start) => existsSync(join(ROOT, start, path))));
+
+describe('the pages about the code', (check) => {
+  for (const page of CODE_PAGES)
+    check(`${page} names no file that is not there`, () => assert.equal(missingPathsIn(page), []));
+});
 
 describe('the pages in docs', (check) => {
   for (const page of PAGES) {

@@ -283,7 +283,7 @@ describe('settings by name', (check) => {
       ...['BACKEND_BASE_URL', 'MODERATION_MODELS', 'MODERATION_POLICY_FILE', 'REDIS_URL'],
     ],
     agent: [
-      ...['HOST', 'PORT', 'AGENT_CONFIG', 'AGENT_CONFIG_CONTENT', 'AGENT_SERVER_USERNAME'],
+      ...['HOST', 'PORT', 'APP_ENV', 'AGENT_CONFIG', 'AGENT_CONFIG_CONTENT', 'AGENT_SERVER_USERNAME'],
       ...['AGENT_SERVER_PASSWORD', 'AGENT_ALLOW_ANONYMOUS', 'AGENT_DATABASE_URL'],
     ],
     bridge: [
