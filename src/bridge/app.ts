@@ -88,7 +88,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     answersRunning: gate.running(),
     conversations: conversations.count(),
     isAgentConnected: feed.isOpen(),
-    agentServers: servers?.count() ?? { all: 1, well: feed.isOpen() ? 1 : 0 },
+    agentServers: servers?.count() ?? { total: 1, healthy: feed.isOpen() ? 1 : 0 },
   }));
 
   const table: RouteTable = {

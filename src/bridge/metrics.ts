@@ -5,7 +5,7 @@ export type BridgeReadings = {
   readonly answersRunning: number;
   readonly conversations: number;
   readonly isAgentConnected: boolean;
-  readonly agentServers: { readonly all: number; readonly well: number };
+  readonly agentServers: { readonly total: number; readonly healthy: number };
 };
 
 export type AnswerMeasurement = {

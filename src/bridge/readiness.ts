@@ -6,24 +6,24 @@ import type { ModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
 import type { AgentEventStream } from './agent/types.ts';
 
-export type ReadinessNeeds = {
-  readonly feed: AgentEventStream;
-  readonly catalog: ModelCatalog;
-  /** Nothing where there is only one. */
+type ReadinessOptions = {
+  readonly feed: Pick<AgentEventStream, 'isOpen'>;
+  readonly catalog: Pick<ModelCatalog, 'find'>;
+  /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly isStopping: () => boolean;
 };
 
-/** However many probes come, an agent server is asked at most once in this time. */
-const FRESH_MS = 5000;
-/** Of a single one everything is said otherwise. */
-const ONE = { all: 1, well: 1 };
+/** However many probes come, the agent server is called at most once in this time. */
+const CHECK_EVERY_MS = 5000;
+/** The reasons say all about a single server. */
+const SINGLE_SERVER = { total: 1, healthy: 1 };
 
 /**
- * `GET /ready`: whether the agent is there and has a model for who names none. Of several servers one is enough; how many
- * are not there is said with a 200 too, as found out for the question before.
+ * `GET /ready`: 200 if an agent server answers and has a default model, else 503 with the reasons. Of several servers one is
+ * enough; the answer still says how many were not ready at the last probe.
  */
 export const createReadiness = ({
   feed,
@@ -32,11 +32,11 @@ export const createReadiness = ({
   clock,
   log,
   isStopping,
-}: ReadinessNeeds): (() => Promise<Response>) => {
-  let asked: { readonly until: number; readonly reasons: Promise<readonly string[]> } | undefined;
-  let told: string | undefined;
+}: ReadinessOptions): (() => Promise<Response>) => {
+  let lastCheck: { readonly until: number; readonly reasons: Promise<readonly string[]> } | undefined;
+  let lastLogged: string | undefined;
 
-  const ask = async (): Promise<readonly string[]> => {
+  const checkAgent = async (): Promise<readonly string[]> => {
     try {
       await catalog.find(undefined);
       return [];
@@ -47,25 +47,25 @@ export const createReadiness = ({
         : ['the agent server does not answer, or not as one'];
     }
   };
-  const obstaclesNow = async (): Promise<readonly string[]> => {
+  const findReasons = async (): Promise<readonly string[]> => {
     if (isStopping()) return ['the service is stopping'];
     if (!feed.isOpen()) return ['the event stream of the agent server is not open'];
-    if (asked === undefined || clock.now() >= asked.until) {
-      asked = { until: clock.now() + FRESH_MS, reasons: ask() };
-      // Not waited for: the question would take as long as the slowest of them.
-      void servers?.look();
+    if (lastCheck === undefined || clock.now() >= lastCheck.until) {
+      lastCheck = { until: clock.now() + CHECK_EVERY_MS, reasons: checkAgent() };
+      // Not awaited: the probe takes as long as the slowest server.
+      void servers?.probe();
     }
-    return asked.reasons;
+    return lastCheck.reasons;
   };
   return async () => {
-    const obstacles = await obstaclesNow();
-    const { all, well } = servers?.count() ?? ONE;
-    const isReady = obstacles.length === 0 && well > 0;
+    const found = await findReasons();
+    const { total, healthy } = servers?.count() ?? SINGLE_SERVER;
+    const isReady = found.length === 0 && healthy > 0;
     const reasons =
-      well === all ? obstacles : [...obstacles, `agent servers that are not ready: ${all - well} of ${all}`];
+      healthy === total ? found : [...found, `agent servers that are not ready: ${total - healthy} of ${total}`];
     const reason = reasons.join('; ');
-    if (reason !== told) log(isReady ? 'info' : 'warn', isReady ? 'ready' : 'not-ready', { reason });
-    told = reason;
+    if (reason !== lastLogged) log(isReady ? 'info' : 'warn', isReady ? 'ready' : 'not-ready', { reason });
+    lastLogged = reason;
     if (!isReady) return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': '1' });
     return jsonResponse(200, { status: 'ready', ...(reasons.length === 0 ? {} : { reasons }) });
   };

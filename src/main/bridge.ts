@@ -8,7 +8,7 @@ import { createPrometheusBridgeMeter } from '../adapter/prometheus/bridge.ts';
 import { newId } from '../adapter/web/crypto.ts';
 import { createAgentClient } from '../bridge/agent/client.ts';
 import { createAgentEventStream } from '../bridge/agent/event-stream.ts';
-import { reachAgents } from '../bridge/agent/servers.ts';
+import { createAgentTransport } from '../bridge/agent/servers.ts';
 import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
 import { isLoopback } from '../core/http/auth.ts';
@@ -38,7 +38,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
   const limits = baseUrls.length > 1 ? { connectLimitMs: CONNECT_LIMIT_MS } : {};
   const { httpClient, close } = createNodeHttpClient(limits);
   const stream = createNodeHttpStream(limits);
-  const reach = reachAgents({ ...settings.agent, httpClient, stream, clock, log });
+  const reach = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
   const feed = createAgentEventStream({ ...reach, clock, log, chance: Math.random });
   const bridge = createBridge({
     settings,

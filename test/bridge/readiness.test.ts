@@ -54,22 +54,22 @@ describe('whether the bridge is ready', (check) => {
   });
 
   check('is said of several servers while one of them is there, with how many are not', async () => {
-    const count = { all: 3, well: 3 };
+    const count = { total: 3, healthy: 3 };
     let looks = 0;
     const look = async () => {
       looks += 1;
     };
-    const { clock, lines, state, told } = bridgeOf(undefined, { count: () => count, look });
+    const { clock, lines, state, told } = bridgeOf(undefined, { count: () => count, probe: look });
     assert.is(await told(), '200 ready');
-    count.well = 1;
+    count.healthy = 1;
     assert.is(await told(), '200 ready: agent servers that are not ready: 2 of 3');
     assert.is(looks, 1);
-    count.well = 0;
+    count.healthy = 0;
     assert.is(await told(), '503 not ready: agent servers that are not ready: 3 of 3');
     state.isOpen = false;
     assert.match(await told(), /^503 not ready: the event stream .* is not open: agent servers .*: 3 of 3$/);
     Object.assign(state, { isOpen: true });
-    count.well = 3;
+    count.healthy = 3;
     await clock.advance(5000);
     assert.is(await told(), '200 ready');
     assert.is(looks, 2);

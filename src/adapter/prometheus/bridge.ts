@@ -29,8 +29,8 @@ export const createPrometheusBridgeMeter = (version: string): BridgeMetrics => {
       running.set(now?.answersRunning ?? 0);
       conversations.set(now?.conversations ?? 0);
       connected.set(now?.isAgentConnected === true ? 1 : 0);
-      servers.set(now?.agentServers.all ?? 0);
-      well.set(now?.agentServers.well ?? 0);
+      servers.set(now?.agentServers.total ?? 0);
+      well.set(now?.agentServers.healthy ?? 0);
       return registry.metrics();
     },
   };

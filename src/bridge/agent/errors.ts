@@ -7,39 +7,41 @@ import { parseJson } from '../../core/json.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 
-const WORDS_CHARS = 200;
+const REASON_CHARS = 200;
 const DEFAULT_WAIT_MS = 1000;
 
-const Complaint = v.object({ data: v.object({ message: v.string() }) });
+const RefusalBody = v.object({ data: v.object({ message: v.string() }) });
 const NamedError = v.object({ name: v.pipe(v.string(), v.regex(/^\w{1,60}$/)), data: v.unknown() });
 
-/** Whether asking again would repeat something: a prompt may have begun, all else does no harm twice. */
-export type Asking = { readonly isPrompt: boolean };
+/** A prompt must not be sent again, as its turn may have started; every other call may. */
+export type AgentCall = { readonly isPrompt: boolean };
 
-const failed = (code: string, message: string, { isPrompt }: Asking): Fault =>
+const agentFailed = (code: string, message: string, { isPrompt }: AgentCall): Fault =>
   new Fault({ kind: 'agent-failed', status: 502, code, message, isRetryable: !isPrompt });
 
-/** The turn that a prompt has begun goes on without us. */
-const lost = (why: string): Fault =>
-  failed('agent_lost', `The agent server broke off (${why}), and may be at work on the answer`, { isPrompt: true });
+/** The turn that a prompt has started goes on at the agent. */
+const promptLost = (why: string): Fault =>
+  agentFailed('agent_lost', `The agent server broke off (${why}), and may be at work on the answer`, {
+    isPrompt: true,
+  });
 
-/** What was wrong with a request, in the agent's words, as one short line. */
-const complaintIn = (text: string): string => {
-  const words = parseJson(Complaint, text)?.data.message ?? '';
-  const line = words
-    .slice(0, 2 * WORDS_CHARS)
+/** What the agent says was wrong with a request, as one short line. */
+const refusalTextIn = (body: string): string => {
+  const text = parseJson(RefusalBody, body)?.data.message ?? '';
+  const line = text
+    .slice(0, 2 * REASON_CHARS)
     .replaceAll(INVISIBLE_CHARACTERS, ' ')
     .replace(/\s+/g, ' ')
     .trim();
-  return line === '' ? '' : `: ${line.slice(0, WORDS_CHARS).toWellFormed()}`;
+  return line === '' ? '' : `: ${line.slice(0, REASON_CHARS).toWellFormed()}`;
 };
 
-/** An answer with another status than the one of success, as the fault that it comes to. */
-export const toRefusalFault = ({ status, text, header }: HttpResponse, now: number, asking: Asking): Fault => {
+/** The fault for a response whose status is not one of success. */
+export const toRefusalFault = ({ status, text, header }: HttpResponse, now: number, call: AgentCall): Fault => {
   if (status === 401) {
     const message =
       "The agent server refused the bridge's credentials: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD";
-    return failed('agent_unauthorized', message, asking);
+    return agentFailed('agent_unauthorized', message, call);
   }
   if (status === 404) return new Fault({ kind: 'not-found', hint: 'The agent server knows no such thing' });
   if (status === 503) {
@@ -47,53 +49,53 @@ export const toRefusalFault = ({ status, text, header }: HttpResponse, now: numb
     const waitMs = retryAfterMs(header('retry-after'), now) ?? DEFAULT_WAIT_MS;
     return new Fault({ kind: 'unavailable', message, retryAfterMs: waitMs });
   }
-  // What a proxy says that has lost the agent.
-  if (asking.isPrompt && (status === 502 || status === 504)) return lost(`status ${status}`);
-  // Only there it is about the request itself; elsewhere it may tell of the agent's insides.
-  const complaint = status === 400 ? complaintIn(text) : '';
-  return failed('agent_refused', `The agent server refused with status ${status}${complaint}`, asking);
+  // The answer of a proxy that has lost its connection to the agent.
+  if (call.isPrompt && (status === 502 || status === 504)) return promptLost(`status ${status}`);
+  // With other statuses the text may reveal internals of the agent.
+  const reason = status === 400 ? refusalTextIn(text) : '';
+  return agentFailed('agent_refused', `The agent server refused with status ${status}${reason}`, call);
 };
 
-/** An answer of success that is none. OpenCode answers unknown paths with a web page. */
-export const toUnusableAnswerFault = (text: string, asking: Asking): Fault => {
+/** The fault for a body that is not what the call returns. OpenCode answers unknown paths with a web page. */
+export const toUnusableAnswerFault = (text: string, call: AgentCall): Fault => {
   const named = parseJson(NamedError, text);
-  if (named !== undefined) return failed('agent_failed', `The agent server failed (${named.name})`, asking);
+  if (named !== undefined) return agentFailed('agent_failed', `The agent server failed (${named.name})`, call);
   const message = 'The agent server answered in a form that is not OpenCode 1.x: check AGENT_BASE_URL';
-  return failed('agent_unusable', message, asking);
+  return agentFailed('agent_unusable', message, call);
 };
 
 const TOO_LARGE = 'agent_answer_too_large';
 
-/** Whether a call came to nothing because there was too much to tell: it was too large, or took too long. */
-export const isTooMuch = (error: unknown): boolean =>
+/** Whether a call failed because of the amount of data: the answer was too large, or took too long. */
+export const isTooMuchData = (error: unknown): boolean =>
   isTooSlow(error) ||
   (error instanceof Fault && error.detail.kind === 'agent-failed' && error.detail.code === TOO_LARGE);
 
-/** Whether a call took longer than it may. */
+/** Whether a call exceeded its time limit. */
 export const isTooSlow = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
 
-/** What went wrong below HTTP, as a fault; all else as it is. */
-export const toConnectionFault = (error: unknown, asking: Asking): unknown => {
+/** The fault for a failure below HTTP; any other error as it is. */
+export const toConnectionFault = (error: unknown, call: AgentCall): unknown => {
   if (!(error instanceof HttpClientError)) return error;
   const { code } = error;
-  if (code === 'ANSWER_TOO_LARGE') return failed(TOO_LARGE, 'The answer of the agent server is too large', asking);
+  if (code === 'ANSWER_TOO_LARGE') return agentFailed(TOO_LARGE, 'The answer of the agent server is too large', call);
   if (isNeverConnected(code))
     return new Fault({ kind: 'backend-error', reason: `the agent server is not reached (${code})` });
-  if (asking.isPrompt) return lost(code);
+  if (call.isPrompt) return promptLost(code);
   return new Fault({ kind: 'backend-error', reason: `the agent server broke off (${code})` });
 };
 
-/** The agent knows no such thing. */
+/** Whether the agent answered that what was named does not exist. */
 export const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
 
-/** An agent that cannot be reached for so long has lost what it was doing. */
+/** An agent that cannot be reached for so long has lost its turns. */
 export const GIVE_UP_AFTER_MS = 120_000;
 export const TRY_EVERY_MS = 1000;
 
-/** Whether the same call may go better in a moment: the agent is away, or cannot answer now. */
-const mayPass = (error: unknown): boolean => error instanceof Fault && error.detail.kind !== 'not-found';
+/** Whether the same call may succeed in a moment: the agent is not reachable, or cannot answer now. */
+const isTransient = (error: unknown): boolean => error instanceof Fault && error.detail.kind !== 'not-found';
 
-/** Calls the agent, again and again while it fails, and rejects with the last failure when that goes on for too long. */
+/** Repeats a call to the agent every second while it fails. Rejects with the last failure after two minutes. */
 export const withRetries = async <T>(
   call: () => Promise<T>,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -103,7 +105,7 @@ export const withRetries = async <T>(
     try {
       return await call();
     } catch (error) {
-      if (!mayPass(error) || clock.now() >= until) throw error;
+      if (!isTransient(error) || clock.now() >= until) throw error;
     }
     await pause(clock, TRY_EVERY_MS, signal);
   }

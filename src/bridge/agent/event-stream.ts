@@ -6,59 +6,59 @@ import type { OpenHttpStream } from '../../core/http/client.ts';
 import type { SseItem } from '../../core/http/sse-parser.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
-import { followLink, type LinkEnd, type LinkState } from './event-connection.ts';
+import { type ConnectionEnd, type ConnectionState, readEventConnection } from './event-connection.ts';
 import { AgentEventRecord } from './schema.ts';
-import { type AgentPlace, agentAddress } from './servers.ts';
+import { type AgentLocation, createAgentUrls } from './servers.ts';
 import type { AgentEventStream, AgentEventUpdate } from './types.ts';
 
-const TELL_EVERY_MS = 60_000;
+const LOG_EVERY_MS = 60_000;
 
-/** Counts events that were not understood, and logs the first at once, further ones together once a minute. */
-export const createSkipCount = (clock: Clock, log: Log) => {
+/** Counts events that were not understood. Logs the first at once, further ones together once a minute. */
+const createSkippedEventLog = (clock: Clock, log: Log) => {
   let count = 0;
   let cancel: (() => void) | undefined;
-  const tell = (): void => {
+  const report = (): void => {
     cancel = undefined;
     if (count === 0) return;
     log('warn', 'agent-events-skipped', { count });
     count = 0;
-    cancel = clock.after(TELL_EVERY_MS, tell);
+    cancel = clock.after(LOG_EVERY_MS, report);
   };
   return {
     add(): void {
       count += 1;
-      if (cancel === undefined) tell();
+      if (cancel === undefined) report();
     },
     stop: (): void => cancel?.(),
   };
 };
 
-export type AgentEventStreamOptions = AgentPlace & {
+export type AgentEventStreamOptions = AgentLocation & {
   readonly stream: OpenHttpStream;
   readonly clock: Clock;
   readonly log: Log;
-  /** 0 to 1, and shortens what is waited before the next attempt. */
+  /** 0 to 1; shortens the wait before the next attempt. */
   readonly chance: () => number;
 };
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 15_000;
 const JITTER = 0.5;
-/** A connection that lasted for so long was a good one: the next attempt comes soon. */
+/** After a connection that lasted so long the next attempt comes soon. */
 const STABLE_MS = 10_000;
 const OPENED_LIMIT_MS = 10_000;
 
 const STOPPED = new Fault({ kind: 'unavailable', message: 'The bridge is stopping', retryAfterMs: 1000 });
 const GAP: AgentEventUpdate = { kind: 'gap' };
 
-/** Types that are read at all: it costs little to pass over the others, of which OpenCode sends many. */
-const KNOWN: ReadonlySet<unknown> = new Set(
+/** Types that are parsed. OpenCode sends many others, which are skipped without being parsed. */
+const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
   AgentEventRecord.options.flatMap(({ entries: { type } }): readonly string[] =>
     type.type === 'literal' ? [type.literal] : type.options,
   ),
 );
 
-const parsed = (data: string): unknown => {
+const parseEvent = (data: string): unknown => {
   try {
     return JSON.parse(data);
   } catch {
@@ -67,36 +67,36 @@ const parsed = (data: string): unknown => {
 };
 
 /**
- * The agent's events over one connection, opened at once and again whenever it ends. Our own server sends what was missed
- * meanwhile; OpenCode gives its events no ids, so there every loss is a gap.
+ * The agent's events over one connection, opened at once and reopened whenever it ends. Our own server then sends the events
+ * that were missed; OpenCode gives its events no ids, so there every loss is a gap.
  */
 export const createAgentEventStream = ({
   stream,
   clock,
   log,
   chance,
-  ...place
+  ...location
 }: AgentEventStreamOptions): AgentEventStream => {
-  const { headers, urlOf } = agentAddress(place);
-  const listeners = new Set<(news: AgentEventUpdate) => void>();
+  const { headers, urlOf } = createAgentUrls(location);
+  const listeners = new Set<(update: AgentEventUpdate) => void>();
   const stopping = new AbortController();
-  const skipped = createSkipCount(clock, log);
+  const skipped = createSkippedEventLog(clock, log);
   let opening = Promise.withResolvers<void>();
-  let state: LinkState = 'opening';
+  let state: ConnectionState = 'opening';
   let openedAt: number | undefined;
   let hasBeenOpen = false;
   let lastID = '';
   let failures = 0;
-  let lostFor = '';
-  let restingSince = 0;
-  let endRest = (): void => {};
+  let lastLossReason = '';
+  let waitingSince = 0;
+  let endWait = (): void => {};
 
   const onBug = (error: unknown): void =>
     log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
-  const tell = (news: AgentEventUpdate): void => {
+  const publish = (update: AgentEventUpdate): void => {
     for (const listener of [...listeners]) {
       try {
-        if (listeners.has(listener)) listener(news);
+        if (listeners.has(listener)) listener(update);
       } catch (error) {
         onBug(error);
       }
@@ -106,73 +106,76 @@ export const createAgentEventStream = ({
     if (state !== 'opening') return;
     state = 'open';
     openedAt = clock.now();
-    lostFor = '';
+    lastLossReason = '';
     log('info', 'agent-connected');
-    // Before anybody who waited goes on, and before the first event.
-    if (hasBeenOpen && lastID === '') tell(GAP);
+    // Before those who wait for the stream continue, and before the first event.
+    if (hasBeenOpen && lastID === '') publish(GAP);
     hasBeenOpen = true;
     opening.resolve();
   };
-  const takeEvent = (data: string): void => {
-    const value = parsed(data);
+  const onEvent = (data: string): void => {
+    const value = parseEvent(data);
     const type = isRecord(value) ? value.type : undefined;
     if (type === 'server.connected') open();
-    else if (type === 'server.events.lost') tell(GAP);
+    else if (type === 'server.events.lost') publish(GAP);
     else if (type === 'server.instance.disposed') state = 'over';
-    else if (KNOWN.has(type)) {
+    else if (KNOWN_TYPES.has(type)) {
       const read = v.safeParse(AgentEventRecord, value);
-      if (read.success) tell({ kind: 'event', event: read.output });
+      if (read.success) publish({ kind: 'event', event: read.output });
       else skipped.add();
     } else if (typeof type !== 'string') skipped.add();
   };
-  const hear = (news: SseItem): LinkState => {
-    // A listener may have stopped it in the middle of what came together.
+  const onItem = (item: SseItem): ConnectionState => {
+    // A listener may have stopped the stream while one chunk with several events was read.
     if (stopping.signal.aborted) return 'over';
-    if (news.kind === 'event') takeEvent(news.data);
+    if (item.kind === 'event') onEvent(item.data);
     else {
       skipped.add();
-      tell(GAP);
+      publish(GAP);
     }
     return state;
   };
 
-  const delayAfter = ({ retryMs }: LinkEnd): number => {
+  const delayMsAfter = ({ retryMs }: ConnectionEnd): number => {
     const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures) * (1 - JITTER * chance());
     return Math.max(delayMs, Math.min(LONGEST_DELAY_MS, retryMs));
   };
-  const rest = (ms: number): Promise<void> =>
+  const wait = (ms: number): Promise<void> =>
     new Promise((resolve) => {
-      restingSince = clock.now();
+      waitingSince = clock.now();
       const cancel = clock.after(ms, resolve);
-      endRest = () => {
+      endWait = () => {
         cancel();
         resolve();
       };
     });
-  /** Somebody waits for the stream: what was a good pace while nobody did is too slow now. */
-  const hurry = (): void => {
-    if (clock.now() - restingSince < FIRST_DELAY_MS) return;
+  /** A request waits for the stream: the long delays that were fine while none did are too slow now. */
+  const retryNow = (): void => {
+    if (clock.now() - waitingSince < FIRST_DELAY_MS) return;
     failures = 0;
-    endRest();
+    endWait();
   };
-  /** Notes the loss, and says how long to stay away. */
-  const lose = (end: LinkEnd): number => {
+  /** Logs the loss. Returns how long to wait before the next attempt. */
+  const recordLoss = (end: ConnectionEnd): number => {
     const wasStable = openedAt !== undefined && clock.now() - openedAt >= STABLE_MS;
     if (state !== 'opening') opening = Promise.withResolvers();
     state = 'opening';
     openedAt = undefined;
     lastID = end.lastID;
     if (wasStable) failures = 0;
-    const delayMs = delayAfter(end);
+    const delayMs = delayMsAfter(end);
     failures += 1;
-    // While it stays away for the same reason there is nothing new to say.
-    if (end.reason !== lostFor) log('warn', 'agent-lost', { reason: end.reason, restMs: Math.round(delayMs) });
-    lostFor = end.reason;
+    // Logged once per reason.
+    if (end.reason !== lastLossReason) log('warn', 'agent-lost', { reason: end.reason, restMs: Math.round(delayMs) });
+    lastLossReason = end.reason;
     return delayMs;
   };
-  const follow = async (): Promise<LinkEnd> => {
+  const connect = async (): Promise<ConnectionEnd> => {
     try {
-      return await followLink({ stream, clock, url: urlOf('/event'), headers, lastID, hear }, stopping.signal);
+      return await readEventConnection(
+        { stream, clock, url: urlOf('/event'), headers, lastID, onItem },
+        stopping.signal,
+      );
     } catch (error) {
       onBug(error);
       return { reason: 'bug', lastID, retryMs: 0 };
@@ -180,8 +183,8 @@ export const createAgentEventStream = ({
   };
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      const end = await follow();
-      if (!stopping.signal.aborted) await rest(lose(end));
+      const end = await connect();
+      if (!stopping.signal.aborted) await wait(recordLoss(end));
     }
   };
   void run();
@@ -190,14 +193,14 @@ export const createAgentEventStream = ({
     async untilOpen(signal) {
       if (stopping.signal.aborted) throw STOPPED;
       if (state === 'open') return;
-      hurry();
+      retryNow();
       const deadline = createDeadline(clock, OPENED_LIMIT_MS, signal);
       try {
         await untilAborted(opening.promise, deadline.signal);
       } catch (error) {
         if (signal.aborted || error === STOPPED) throw error;
-        const why = lostFor === '' ? '' : ` (${lostFor})`;
-        throw new Fault({ kind: 'backend-error', reason: `the agent server tells no events${why}` });
+        const why = lastLossReason === '' ? '' : ` (${lastLossReason})`;
+        throw new Fault({ kind: 'backend-error', reason: `the agent server sends no events${why}` });
       } finally {
         deadline.clear();
       }
@@ -211,7 +214,7 @@ export const createAgentEventStream = ({
       listeners.clear();
       skipped.stop();
       stopping.abort();
-      endRest();
+      endWait();
       opening.promise.catch(() => {});
       opening.reject(STOPPED);
     },

@@ -1,145 +1,147 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 
-/** How one of several agent servers has done lately. */
-export type Standing = {
-  /** In a row; none while it is well. */
+/** What the last requests to one of several agent servers say of its health. */
+export type ServerHealth = {
+  /** In a row; none while it is healthy. */
   readonly failures: number;
-  /** Until then it is asked only if no other one answers. */
-  readonly outUntil: number;
-  /** The newest attempt at any server when the last failure was noted. */
-  readonly failedAfter: number;
+  /** Until then it gets a request only if no other server answers. */
+  readonly coolDownUntil: number;
+  /** The number of the newest request to any server when the last failure was recorded. */
+  readonly failedAtRequest: number;
 };
 
-export type Choice = {
-  /** Its place in the list of servers. */
-  readonly place: number;
-  /** It is left out, and asked because all others have been. */
+export type ServerChoice = {
+  /** In the list of servers. */
+  readonly index: number;
+  /** It cools down, and is chosen because all others have been tried. */
   readonly isLastResort: boolean;
 };
 
-/** One request to one server. */
-export type Attempt = Choice & {
-  /** Counts up over all servers. */
-  readonly number: number;
-};
+/** One request to one server. `number` counts up over all servers. */
+export type ServerRequest = ServerChoice & { readonly number: number };
 
-export type Choosing = {
-  readonly standings: readonly Standing[];
-  /** Whose turn it is. */
-  readonly from: number;
+type ServerSelection = {
+  readonly servers: readonly ServerHealth[];
+  /** Index of the server whose turn it is. */
+  readonly next: number;
   readonly tried: ReadonlySet<number>;
   readonly now: number;
 };
 
-export type FailureFacts = {
+type ServerFailure = {
   readonly now: number;
-  readonly newest: number;
-  /** How long the server itself wants to be left alone. */
-  readonly askedMs: number;
+  readonly lastRequest: number;
+  /** How long the server itself asks for. */
+  readonly retryAfterMs: number;
 };
 
-const FIRST_REST_MS = 500;
-const LONGEST_REST_MS = 10_000;
+const FIRST_COOL_DOWN_MS = 500;
+const LONGEST_COOL_DOWN_MS = 10_000;
 
-/** A server that nothing is known against. */
-export const WELL: Standing = { failures: 0, outUntil: 0, failedAfter: 0 };
+/** A server without a recorded failure. */
+export const HEALTHY: ServerHealth = { failures: 0, coolDownUntil: 0, failedAtRequest: 0 };
 
-export const isWell = ({ failures }: Standing): boolean => failures === 0;
+export const isHealthy = ({ failures }: ServerHealth): boolean => failures === 0;
 
-/** How long a server is left out after so many failures in a row. */
-export const restMsAfter = (failures: number, askedMs = 0): number =>
-  Math.min(LONGEST_REST_MS, Math.max(askedMs, FIRST_REST_MS * 2 ** (failures - 1)));
+/** How long a server gets no requests after so many failures in a row. */
+export const coolDownMsFor = (failures: number, retryAfterMs = 0): number =>
+  Math.min(LONGEST_COOL_DOWN_MS, Math.max(retryAfterMs, FIRST_COOL_DOWN_MS * 2 ** (failures - 1)));
 
-/** The server to ask next: the next one in turn that is not left out, else the one whose rest ends first. */
-export const choose = ({ standings, from, tried, now }: Choosing): Choice | undefined => {
-  const inTurn = standings.map((_, step) => (from + step) % standings.length).filter((place) => !tried.has(place));
-  const restEndOf = (place: number): number => standings[place]?.outUntil ?? 0;
-  const present = inTurn.find((place) => restEndOf(place) <= now);
-  if (present !== undefined) return { place: present, isLastResort: false };
-  const [first, ...others] = inTurn;
+/** Round robin: the next server that does not cool down, else the one whose cool-down ends first. */
+export const chooseServer = ({ servers, next, tried, now }: ServerSelection): ServerChoice | undefined => {
+  const candidates = servers.map((_, step) => (next + step) % servers.length).filter((index) => !tried.has(index));
+  const coolDownUntil = (index: number): number => servers[index]?.coolDownUntil ?? 0;
+  const available = candidates.find((index) => coolDownUntil(index) <= now);
+  if (available !== undefined) return { index: available, isLastResort: false };
+  const [first, ...others] = candidates;
   if (first === undefined) return undefined;
-  const place = others.reduce((soonest, other) => (restEndOf(other) < restEndOf(soonest) ? other : soonest), first);
-  return { place, isLastResort: true };
+  const index = others.reduce(
+    (soonest, other) => (coolDownUntil(other) < coolDownUntil(soonest) ? other : soonest),
+    first,
+  );
+  return { index, isLastResort: true };
 };
 
-/** A server that comes back is tried by one request at a time: the others stay away for one more rest, or until it answers. */
-export const asBegun = (standing: Standing, { isLastResort }: Choice, now: number): Standing =>
-  isWell(standing) || isLastResort ? standing : { ...standing, outUntil: now + restMsAfter(standing.failures) };
+/** A server that comes back is tried by one request at a time: it cools down for others until this one is answered. */
+export const afterStart = (health: ServerHealth, { isLastResort }: ServerChoice, now: number): ServerHealth =>
+  isHealthy(health) || isLastResort ? health : { ...health, coolDownUntil: now + coolDownMsFor(health.failures) };
 
-/** Requests that were under way when a server failed say nothing new of it, however they end. */
-export const isNews = (standing: Standing, { number }: Attempt): boolean => number > standing.failedAfter;
+/** Requests that were under way when a server failed say nothing new of its health, however they end. */
+export const isNewerThanFailure = (health: ServerHealth, { number }: ServerRequest): boolean =>
+  number > health.failedAtRequest;
 
-/** What a failure that is news makes of a standing. A last resort does not make the rest longer. */
-export const asFailed = (standing: Standing, attempt: Attempt, { now, newest, askedMs }: FailureFacts): Standing => {
-  if (attempt.isLastResort && !isWell(standing)) return standing;
-  const failures = standing.failures + 1;
-  return { failures, outUntil: now + restMsAfter(failures, askedMs), failedAfter: newest };
+/** The health after a failure that is newer than the last. A last resort does not make the cool-down longer. */
+export const afterFailure = (
+  health: ServerHealth,
+  request: ServerRequest,
+  { now, lastRequest, retryAfterMs }: ServerFailure,
+): ServerHealth => {
+  if (request.isLastResort && !isHealthy(health)) return health;
+  const failures = health.failures + 1;
+  return { failures, coolDownUntil: now + coolDownMsFor(failures, retryAfterMs), failedAtRequest: lastRequest };
 };
 
-/** What a server is asked for. Each has a turn of its own, so that prompts alone are spread evenly too. */
-export type Errand = 'prompt' | 'call' | 'feed';
+/** Each kind has a round robin of its own, so that prompts alone are spread evenly too. */
+export type RequestKind = 'prompt' | 'call' | 'events';
 
-export type ServerCount = { readonly all: number; readonly well: number };
+export type ServerCount = { readonly total: number; readonly healthy: number };
 
-/** Whose turn it is among several agent servers, and who is left out for a while. */
-export type ServerRota = {
-  /** The next server to ask, or nothing once each of them was tried. */
-  readonly begin: (errand: Errand, tried: ReadonlySet<number>) => Attempt | undefined;
-  /** A look at one server, out of turn. */
-  readonly beginAt: (place: number) => Attempt;
-  readonly answered: (attempt: Attempt) => void;
-  readonly failed: (attempt: Attempt, why: { readonly reason: string; readonly askedMs?: number }) => void;
+/** Chooses among several agent servers by round robin, and gives a server that failed a cool-down. */
+export type LoadBalancer = {
+  /** The next server, or nothing once each of them was tried. */
+  readonly startNext: (kind: RequestKind, tried: ReadonlySet<number>) => ServerRequest | undefined;
+  /** A probe of one server, outside the round robin. */
+  readonly startAt: (index: number) => ServerRequest;
+  readonly recordSuccess: (request: ServerRequest) => void;
+  readonly recordFailure: (
+    request: ServerRequest,
+    failure: { readonly reason: string; readonly retryAfterMs?: number },
+  ) => void;
   readonly count: () => ServerCount;
 };
 
-export type RotaNeeds = {
-  /** How many servers there are. */
-  readonly all: number;
-  readonly clock: Clock;
-  readonly log: Log;
-};
+/** `total`: how many servers there are. */
+export const createLoadBalancer = (total: number, clock: Clock, log: Log): LoadBalancer => {
+  const servers: ServerHealth[] = Array.from({ length: total }, () => HEALTHY);
+  const next: Record<RequestKind, number> = { prompt: 0, call: 0, events: 0 };
+  let lastRequest = 0;
 
-export const createServerRota = ({ all, clock, log }: RotaNeeds): ServerRota => {
-  const standings: Standing[] = Array.from({ length: all }, () => WELL);
-  const turns: Record<Errand, number> = { prompt: 0, call: 0, feed: 0 };
-  let newest = 0;
-
-  const standingOf = (place: number): Standing => standings[place] ?? WELL;
-  const nameOf = (place: number): string => `${place + 1} of ${all}`;
-  const next = (): number => {
-    newest += 1;
-    return newest;
+  const healthOf = (index: number): ServerHealth => servers[index] ?? HEALTHY;
+  const labelOf = (index: number): string => `${index + 1} of ${total}`;
+  const number = (choice: ServerChoice): ServerRequest => {
+    lastRequest += 1;
+    return { ...choice, number: lastRequest };
   };
   return {
-    begin(errand, tried) {
+    startNext(kind, tried) {
       const now = clock.now();
-      const choice = choose({ standings, from: turns[errand], tried, now });
+      const choice = chooseServer({ servers, next: next[kind], tried, now });
       if (choice === undefined) return undefined;
-      const { place } = choice;
-      turns[errand] = (place + 1) % all;
-      standings[place] = asBegun(standingOf(place), choice, now);
-      return { ...choice, number: next() };
+      const { index } = choice;
+      next[kind] = (index + 1) % total;
+      servers[index] = afterStart(healthOf(index), choice, now);
+      return number(choice);
     },
-    beginAt: (place) => ({ place, isLastResort: standingOf(place).outUntil > clock.now(), number: next() }),
-    answered(attempt) {
-      const { place } = attempt;
-      const standing = standingOf(place);
-      if (isWell(standing) || !isNews(standing, attempt)) return;
-      standings[place] = WELL;
-      log('info', 'agent-back', { backend: nameOf(place) });
+    startAt: (index) => number({ index, isLastResort: healthOf(index).coolDownUntil > clock.now() }),
+    recordSuccess(request) {
+      const { index } = request;
+      const health = healthOf(index);
+      if (isHealthy(health) || !isNewerThanFailure(health, request)) return;
+      servers[index] = HEALTHY;
+      log('info', 'agent-back', { backend: labelOf(index) });
     },
-    failed(attempt, { reason, askedMs = 0 }) {
-      const { place } = attempt;
-      const standing = standingOf(place);
-      if (!isNews(standing, attempt)) return;
+    recordFailure(request, { reason, retryAfterMs = 0 }) {
+      const { index } = request;
+      const health = healthOf(index);
+      if (!isNewerThanFailure(health, request)) return;
       const now = clock.now();
-      const failed = asFailed(standing, attempt, { now, newest, askedMs });
-      standings[place] = failed;
-      // While it stays away there is nothing new to say.
-      if (!isWell(standing)) return;
-      log('warn', 'agent-left-out', { backend: nameOf(place), reason, restMs: failed.outUntil - now });
+      const failed = afterFailure(health, request, { now, lastRequest, retryAfterMs });
+      servers[index] = failed;
+      // Logged once: further failures of the same server add nothing.
+      if (!isHealthy(health)) return;
+      log('warn', 'agent-left-out', { backend: labelOf(index), reason, restMs: failed.coolDownUntil - now });
     },
-    count: () => ({ all, well: standings.filter(isWell).length }),
+    count: () => ({ total, healthy: servers.filter(isHealthy).length }),
   };
 };

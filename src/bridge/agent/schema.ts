@@ -52,13 +52,13 @@ export const MessageInfo = v.variant('role', [
 export type MessageInfo = v.InferOutput<typeof MessageInfo>;
 export type AssistantInfo = Extract<MessageInfo, { readonly role: 'assistant' }>;
 
-const Placed = { id: Id, sessionID: Id, messageID: Id };
+const PART_ADDRESS = { id: Id, sessionID: Id, messageID: Id };
 const Input = v.fallback(v.record(v.string(), v.unknown()), {});
 
 /** The parts that a client of ours is shown something of; all others come as `other`. */
 export const PartRecord = v.union([
   v.object({
-    ...Placed,
+    ...PART_ADDRESS,
     type: v.picklist(['text', 'reasoning']),
     text: v.string(),
     synthetic: v.fallback(v.optional(v.boolean()), undefined),
@@ -66,7 +66,7 @@ export const PartRecord = v.union([
     time: v.fallback(v.optional(v.object({ end: v.optional(v.number()) })), undefined),
   }),
   v.object({
-    ...Placed,
+    ...PART_ADDRESS,
     type: v.literal('tool'),
     callID: Id,
     tool: v.string(),
@@ -83,7 +83,7 @@ export const PartRecord = v.union([
     ]),
   }),
   v.pipe(
-    v.object(Placed),
+    v.object(PART_ADDRESS),
     v.transform((placed) => ({ ...placed, type: 'other' as const })),
   ),
 ]);

@@ -12,67 +12,67 @@ import {
 import type { Log } from '../../core/log.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import { isTooSlow } from './errors.ts';
-import { type Attempt, createServerRota, type Errand, type ServerCount } from './load-balancer.ts';
+import { createLoadBalancer, type RequestKind, type ServerCount, type ServerRequest } from './load-balancer.ts';
 
-/** Where the agent is, as whom it is asked, and in which of its directories; its own one if there is none. */
-export type AgentPlace = {
+/** Where the agent server is, as whom it is called, and in which of its directories; its own one if there is none. */
+export type AgentLocation = {
   readonly baseUrl: string;
   readonly credentials?: Credentials | undefined;
   readonly directory?: string | undefined;
 };
 
-export type Query = Readonly<Record<string, string>>;
+export type QueryParameters = Readonly<Record<string, string>>;
 
-export type AgentAddress = {
+type AgentUrls = {
   readonly headers: Readonly<Record<string, string>>;
-  readonly urlOf: (path: string, query?: Query) => string;
+  readonly urlOf: (path: string, query?: QueryParameters) => string;
 };
 
-const basicOf = ({ username, password }: Credentials): string => {
+const basicAuthorization = ({ username, password }: Credentials): string => {
   const bytes = new TextEncoder().encode(`${username}:${password}`);
   return `Basic ${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}`;
 };
 
 /** What every request to the agent has in common. The directory is a query parameter, which all of its routes understand. */
-export const agentAddress = ({ baseUrl, credentials, directory }: AgentPlace): AgentAddress => {
+export const createAgentUrls = ({ baseUrl, credentials, directory }: AgentLocation): AgentUrls => {
   const base = baseUrl.replace(/\/+$/, '');
-  const place: Query = directory === undefined ? {} : { directory };
+  const inDirectory: QueryParameters = directory === undefined ? {} : { directory };
   return {
-    headers: credentials === undefined ? {} : { authorization: basicOf(credentials) },
+    headers: credentials === undefined ? {} : { authorization: basicAuthorization(credentials) },
     urlOf(path, query = {}) {
-      const wanted = new URLSearchParams({ ...query, ...place }).toString();
-      return `${base}${path}${wanted === '' ? '' : `?${wanted}`}`;
+      const parameters = new URLSearchParams({ ...query, ...inDirectory }).toString();
+      return `${base}${path}${parameters === '' ? '' : `?${parameters}`}`;
     },
   };
 };
 
-/** An exchange that may reach one of several servers, and another one if that does no harm. */
-export type AgentExchange = (
-  sent: HttpRequest & {
-    /** It begins a turn. */
+/** An HTTP client that may choose one of several servers, and try another one if that does no harm. */
+export type AgentHttpClient = (
+  request: HttpRequest & {
+    /** It starts a turn. */
     readonly isPrompt: boolean;
-    /** It may have been done already, and is then no different. */
+    /** To do it twice makes no difference. */
     readonly isRepeatable: boolean;
   },
 ) => Promise<HttpResponse>;
 
-/** What is known of several servers that a request may go to. */
+/** The health of several servers. */
 export type AgentServers = {
   readonly count: () => ServerCount;
-  /** Asks each of them how it is. Never rejects, and does nothing while it is still at it. */
-  readonly look: () => Promise<void>;
+  /** Calls each server once. Never rejects, and does nothing while an earlier probe is under way. */
+  readonly probe: () => Promise<void>;
 };
 
-/** How the agent is reached. */
-export type AgentReach = AgentPlace & {
-  readonly httpClient: AgentExchange;
+/** How the agent is called, over one server or several. */
+export type AgentTransport = AgentLocation & {
+  readonly httpClient: AgentHttpClient;
   readonly stream: OpenHttpStream;
-  /** Nothing where there is only one. */
+  /** Undefined where there is only one server. */
   readonly servers: AgentServers | undefined;
 };
 
-export type ReachNeeds = {
-  /** Of servers on one store: what one was told, every other one knows. */
+export type AgentTransportOptions = {
+  /** Of servers on one store: what one was sent, every other one knows. */
   readonly baseUrls: readonly string[];
   readonly credentials: Credentials | undefined;
   readonly httpClient: HttpClient;
@@ -81,112 +81,123 @@ export type ReachNeeds = {
   readonly log: Log;
 };
 
-type Head = Pick<HttpResponse, 'status' | 'header'>;
-type Passage = { readonly errand: Errand; readonly isRepeatable: boolean };
-/** Asks the server at an address. */
-type Ask<Answer> = (baseUrl: string) => Promise<Answer>;
+type ResponseHead = Pick<HttpResponse, 'status' | 'header'>;
+type RequestTraits = { readonly kind: RequestKind; readonly isRepeatable: boolean };
+type SendTo<Answer> = (baseUrl: string) => Promise<Answer>;
 
-const LOOK_LIMIT_MS = 3000;
-const LOOK_LIMIT_BYTES = 8 * 1024 * 1024;
+const PROBE_LIMIT_MS = 3000;
+const PROBE_LIMIT_BYTES = 8 * 1024 * 1024;
 
-/** A server that is starting, stopping or without its store has done nothing of what it was asked for. */
-const isTurnedAway = ({ status, header }: Head): boolean => status === 503 && header('retry-after') !== null;
+/** A server that is starting, stopping or without its store has done nothing with the request. */
+const isUnavailable = ({ status, header }: ResponseHead): boolean => status === 503 && header('retry-after') !== null;
 
-/** Whether another server may be asked the same: nothing was sent, or twice is no different. A long answer is one everywhere. */
-const mayPassOn = (error: unknown, { isRepeatable }: Passage): boolean =>
+/**
+ * Whether another server may get the same request: nothing was sent, or twice makes no difference. An answer that is too large
+ * is too large everywhere.
+ */
+const canTryNextServer = (error: unknown, { isRepeatable }: RequestTraits): boolean =>
   error instanceof HttpClientError &&
   (isNeverConnected(error.code) || (isRepeatable && error.code !== 'ANSWER_TOO_LARGE'));
 
-/** Why a failure is held against the server. One that broke off may have ended an old connection, and no more. */
-const reproachIn = (error: unknown): string | undefined => {
+/** Why a failure counts against the server's health. A broken connection does not: it may just have been an old one. */
+const serverFailureReason = (error: unknown): string | undefined => {
   if (isTooSlow(error)) return 'no answer in time';
   return error instanceof HttpClientError && isNeverConnected(error.code) ? error.code : undefined;
 };
 
-/** The ways to several servers as one: paths instead of addresses go in. */
-const spread = ({ baseUrls, credentials, httpClient, stream, clock, log }: ReachNeeds): AgentReach => {
-  const rota = createServerRota({ all: baseUrls.length, clock, log });
-  const { headers, urlOf } = agentAddress({ baseUrl: '', credentials });
-  let looking: Promise<void> | undefined;
+/** Several servers as one. Requests to it name a path instead of a URL. */
+const balanceServers = (options: AgentTransportOptions): AgentTransport => {
+  const { baseUrls, credentials, httpClient, stream, clock, log } = options;
+  const balancer = createLoadBalancer(baseUrls.length, clock, log);
+  const { headers, urlOf } = createAgentUrls({ baseUrl: '', credentials });
+  let probing: Promise<void> | undefined;
 
-  const askAt = async <Answer extends Head>(attempt: Attempt, ask: Ask<Answer>): Promise<Answer> => {
+  const sendOnce = async <Answer extends ResponseHead>(
+    request: ServerRequest,
+    send: SendTo<Answer>,
+  ): Promise<Answer> => {
     try {
-      const answer = await ask(baseUrls[attempt.place] ?? '');
-      if (isTurnedAway(answer)) {
-        const askedMs = retryAfterMs(answer.header('retry-after'), clock.now()) ?? 0;
-        rota.failed(attempt, { reason: `status ${answer.status}`, askedMs });
-      } else rota.answered(attempt);
+      const answer = await send(baseUrls[request.index] ?? '');
+      if (isUnavailable(answer)) {
+        const waitMs = retryAfterMs(answer.header('retry-after'), clock.now()) ?? 0;
+        balancer.recordFailure(request, { reason: `status ${answer.status}`, retryAfterMs: waitMs });
+      } else balancer.recordSuccess(request);
       return answer;
     } catch (error) {
-      const reason = reproachIn(error);
-      if (reason !== undefined) rota.failed(attempt, { reason });
+      const reason = serverFailureReason(error);
+      if (reason !== undefined) balancer.recordFailure(request, { reason });
       throw error;
     }
   };
-  const across = async <Answer extends Head>(passage: Passage, ask: Ask<Answer>): Promise<Answer> => {
+  const sendToAny = async <Answer extends ResponseHead>(
+    traits: RequestTraits,
+    send: SendTo<Answer>,
+  ): Promise<Answer> => {
     const tried = new Set<number>();
-    let refusal: Answer | undefined;
+    let unavailable: Answer | undefined;
     let failure: unknown;
     for (;;) {
-      const attempt = rota.begin(passage.errand, tried);
-      if (attempt === undefined) break;
-      tried.add(attempt.place);
+      const request = balancer.startNext(traits.kind, tried);
+      if (request === undefined) break;
+      tried.add(request.index);
       try {
-        const answer = await askAt(attempt, ask);
-        if (!isTurnedAway(answer)) return answer;
-        refusal = answer;
+        const answer = await sendOnce(request, send);
+        if (!isUnavailable(answer)) return answer;
+        unavailable = answer;
       } catch (error) {
-        if (!mayPassOn(error, passage)) throw error;
+        if (!canTryNextServer(error, traits)) throw error;
         failure = error;
       }
     }
-    // One that says when to come back tells more than one that is not there.
-    if (refusal !== undefined) return refusal;
+    // An answer that says when to come back is worth more than the error of a server that is not there.
+    if (unavailable !== undefined) return unavailable;
     throw failure;
   };
-  const lookAt = async (place: number): Promise<void> => {
-    const deadline = createDeadline(clock, LOOK_LIMIT_MS);
-    const { signal } = deadline;
-    const sent = { method: 'GET', headers, signal, limitBytes: LOOK_LIMIT_BYTES } as const;
-    const ask: Ask<HttpResponse> = (baseUrl) => httpClient({ ...sent, url: `${baseUrl}${urlOf('/session/status')}` });
-    // What comes of it is noted already.
-    await askAt(rota.beginAt(place), ask).catch(() => {});
+  const probeServer = async (index: number): Promise<void> => {
+    const deadline = createDeadline(clock, PROBE_LIMIT_MS);
+    const request = { method: 'GET', headers, signal: deadline.signal, limitBytes: PROBE_LIMIT_BYTES } as const;
+    const send: SendTo<HttpResponse> = (baseUrl) =>
+      httpClient({ ...request, url: `${baseUrl}${urlOf('/session/status')}` });
+    // The balancer has recorded the outcome already.
+    await sendOnce(balancer.startAt(index), send).catch(() => {});
     deadline.clear();
   };
 
   return {
     baseUrl: '',
     credentials,
-    httpClient({ isPrompt, isRepeatable, ...sent }) {
-      const errand = isPrompt ? 'prompt' : 'call';
-      return across({ errand, isRepeatable }, (baseUrl) => httpClient({ ...sent, url: `${baseUrl}${sent.url}` }));
+    httpClient({ isPrompt, isRepeatable, ...request }) {
+      const kind = isPrompt ? 'prompt' : 'call';
+      return sendToAny({ kind, isRepeatable }, (baseUrl) =>
+        httpClient({ ...request, url: `${baseUrl}${request.url}` }),
+      );
     },
-    stream({ url, headers: named, signal }) {
-      return across({ errand: 'feed', isRepeatable: true }, async (baseUrl) => {
-        const leaving = new AbortController();
-        const both = AbortSignal.any([signal, leaving.signal]);
-        const opened = await stream({ url: `${baseUrl}${url}`, headers: named, signal: both });
-        // Nobody reads what another server is asked instead of.
-        if (isTurnedAway(opened)) leaving.abort();
+    stream({ url, headers: sent, signal }) {
+      return sendToAny({ kind: 'events', isRepeatable: true }, async (baseUrl) => {
+        const controller = new AbortController();
+        const either = AbortSignal.any([signal, controller.signal]);
+        const opened = await stream({ url: `${baseUrl}${url}`, headers: sent, signal: either });
+        // Another server is called instead, so nobody reads this stream.
+        if (isUnavailable(opened)) controller.abort();
         return opened;
       });
     },
     servers: {
-      count: rota.count,
-      look() {
-        looking ??= Promise.all(baseUrls.map((_, place) => lookAt(place))).then(() => {
-          looking = undefined;
+      count: balancer.count,
+      probe() {
+        probing ??= Promise.all(baseUrls.map((_, index) => probeServer(index))).then(() => {
+          probing = undefined;
         });
-        return looking;
+        return probing;
       },
     },
   };
 };
 
-/** How the agent is reached: over the ways that are given if it has one address, else over any server that is well. */
-export const reachAgents = (needs: ReachNeeds): AgentReach => {
-  const { baseUrls, credentials, httpClient, stream } = needs;
+/** How the agent is called: directly if it has one address, else over any server that is healthy. */
+export const createAgentTransport = (options: AgentTransportOptions): AgentTransport => {
+  const { baseUrls, credentials, httpClient, stream } = options;
   const [only = '', ...others] = baseUrls;
-  if (others.length > 0) return spread(needs);
+  if (others.length > 0) return balanceServers(options);
   return { baseUrl: only, credentials, httpClient, stream, servers: undefined };
 };

@@ -12,13 +12,15 @@ export type AgentModel = {
   readonly contextTokens: number;
 };
 
+/** The agent's models, in its order. */
 export type AgentModels = {
   readonly models: readonly AgentModel[];
-  /** `provider/key` of the model that the agent itself would take, if it names one. */
+  /** `provider/key` of the agent's own default, if it names one. */
   readonly defaultModel: string | undefined;
   readonly smallModel: string | undefined;
 };
 
+/** A user message for the agent, with the settings of its turn. */
 export type Prompt = {
   readonly parts: readonly (PromptPart & { readonly synthetic?: boolean })[];
   readonly model: { readonly providerID: string; readonly modelID: string } | undefined;
@@ -29,12 +31,13 @@ export type Prompt = {
   readonly hasTools: boolean;
 };
 
+/** The answer to a permission request. */
 export type PermissionAnswer = { readonly reply: 'once' } | { readonly reply: 'reject'; readonly message?: string };
 
 /**
- * The agent server over HTTP, ours or another that speaks OpenCode 1.x. Every call may fault: `not-found` where the agent
+ * The agent server over HTTP, ours or another with the API of OpenCode 1.x. Every call may fault: `not-found` where the agent
  * knows no such thing, `agent-failed` for every other refusal, `backend-error` when it was not reached or broke off.
- * Nothing is ever sent twice to a server, and to another one only what the first has not begun, or what twice is no different.
+ * Nothing is ever sent twice to a server, and to another one only what the first has not started, or what may be repeated.
  */
 export type AgentClient = {
   readonly models: (signal: AbortSignal) => Promise<AgentModels>;
@@ -43,32 +46,32 @@ export type AgentClient = {
     signal: AbortSignal,
   ) => Promise<SessionRecord>;
   readonly session: (id: string, signal: AbortSignal) => Promise<SessionRecord>;
-  /** The latest first, none below another session. */
+  /** Newest first, without child sessions. */
   readonly sessions: (limit: number, signal: AbortSignal) => Promise<readonly SessionRecord[]>;
   readonly setMetadata: (id: string, metadata: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<void>;
   readonly deleteSession: (id: string, signal: AbortSignal) => Promise<void>;
-  /** Asks, and waits for the whole turn: the last message of it. */
+  /** Sends a prompt and waits for the whole turn. Resolves to its last message. */
   readonly prompt: (sessionID: string, prompt: Prompt, signal: AbortSignal) => Promise<MessageRecord>;
   /** All messages, in order. */
   readonly messages: (sessionID: string, signal: AbortSignal) => Promise<readonly MessageRecord[]>;
-  /** Ids of the sessions at work. */
+  /** Ids of the sessions that run a turn. */
   readonly busySessions: (signal: AbortSignal) => Promise<ReadonlySet<string>>;
   readonly abort: (sessionID: string, signal: AbortSignal) => Promise<void>;
   readonly permissionRequests: (signal: AbortSignal) => Promise<readonly PermissionRecord[]>;
   readonly answerPermission: (id: string, answer: PermissionAnswer, signal: AbortSignal) => Promise<void>;
-  /** Turns down a question that is no permission (`question.asked`): nobody here can answer it. */
+  /** Rejects a question that is no permission request (`question.asked`): no one can answer it here. */
   readonly rejectQuestion: (id: string, signal: AbortSignal) => Promise<void>;
 };
 
-/** What the event stream tells. `gap`: events were lost, so whoever listens has to look at the agent itself. */
+/** `gap`: events were lost, so listeners have to fetch the state from the agent. */
 export type AgentEventUpdate = { readonly kind: 'event'; readonly event: AgentEventRecord } | { readonly kind: 'gap' };
 
-/** The agent's events, one connection for everybody; it is opened again whenever it ends, without loss where the agent can. */
+/** The agent's events over one connection, which is reopened whenever it ends, without loss where the agent allows it. */
 export type AgentEventStream = {
   /** Resolves once the stream is open, at once if it is. Faults with `backend-error` when it does not open in time. */
   readonly untilOpen: (signal: AbortSignal) => Promise<void>;
   readonly isOpen: () => boolean;
-  /** Hears of every event from now on; the returned function ends that. A listener must not throw and must not wait. */
-  readonly subscribe: (listener: (news: AgentEventUpdate) => void) => () => void;
+  /** Calls the listener with every event until the returned function is called. A listener must not throw and must not wait. */
+  readonly subscribe: (listener: (update: AgentEventUpdate) => void) => () => void;
   readonly stop: () => void;
 };

@@ -2,7 +2,7 @@ import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
-import { isNotFound, isTooMuch, isTooSlow } from '../agent/errors.ts';
+import { isNotFound, isTooMuchData, isTooSlow } from '../agent/errors.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
@@ -77,7 +77,7 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
     try {
       return await agent.sessions(count, signal);
     } catch (error) {
-      if (signal.aborted || count <= FEWEST_LOADED || !isTooMuch(error)) throw error;
+      if (signal.aborted || count <= FEWEST_LOADED || !isTooMuchData(error)) throw error;
       const fewer = Math.floor(count / (isTooSlow(error) ? 10 : 2));
       return readLatestSessions(Math.max(FEWEST_LOADED, fewer), signal);
     }

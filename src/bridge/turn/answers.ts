@@ -78,7 +78,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   };
   const make = async ({ asked, owner }: AnswerRequest, fate: IdempotencyEntry, signal: AbortSignal): Promise<Begun> => {
     const found = await catalog.find(asked.model);
-    const model = asked.isBackgroundTask ? await catalog.small(found) : found;
+    const model = asked.isBackgroundTask ? await catalog.findSmall(found) : found;
     const { name, lock: hold } = await conversations.resolve(asked, owner, signal);
     const started = start({ asked, model, fate, signal }, hold);
     started.catch(fate.forget);

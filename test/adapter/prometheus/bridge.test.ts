@@ -65,7 +65,12 @@ describe("the bridge's meter for Prometheus", (check) => {
       ...['answers_running 0', 'conversations 0', 'agent_connected 0'],
       ...['agent_servers 0', 'agent_servers_well 0'],
     ]);
-    let readings = { answersRunning: 3, conversations: 41, isAgentConnected: true, agentServers: { all: 3, well: 2 } };
+    let readings = {
+      answersRunning: 3,
+      conversations: 41,
+      isAgentConnected: true,
+      agentServers: { total: 3, healthy: 2 },
+    };
     meter.watch(() => readings);
     assert.equal(await all(), [
       ...['answers_running 3', 'conversations 41', 'agent_connected 1'],

@@ -2,11 +2,11 @@ import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { readAgentConfig } from '../../../src/agent/config/load.ts';
 import { configProviders } from '../../../src/agent/config/views.ts';
-import { ConfigRecord, modelsFrom, ProvidersRecord } from '../../../src/bridge/agent/client.ts';
+import { ConfigRecord, ProvidersRecord, toAgentModels } from '../../../src/bridge/agent/client.ts';
 import { describe } from '../../check.ts';
 
 const modelsOf = (providers: unknown, config: unknown = {}) =>
-  modelsFrom(v.parse(ProvidersRecord, providers), v.parse(ConfigRecord, config));
+  toAgentModels(v.parse(ProvidersRecord, providers), v.parse(ConfigRecord, config));
 
 /** What OpenCode 1.18 shows of a model, shortened. */
 const opencodeModel = (id: string, changes: Readonly<Record<string, unknown>> = {}) => ({

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
-import type { AgentExchange } from '../../../src/bridge/agent/servers.ts';
+import type { AgentHttpClient } from '../../../src/bridge/agent/servers.ts';
 import type { AgentClient, Prompt } from '../../../src/bridge/agent/types.ts';
 import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
 import { HttpClientError, type HttpRequest, type HttpResponse } from '../../../src/core/http/client.ts';
@@ -57,9 +57,9 @@ const jsonAnswer = (value: unknown): Answered => ({ text: JSON.stringify(value) 
 
 /** The agent over an exchange that answers as it is told to, and what was sent over it. */
 const agentOver = (answerTo: (sent: HttpRequest) => Answered | Promise<Answered>, changes = {}) => {
-  const sent: Parameters<AgentExchange>[0][] = [];
+  const sent: Parameters<AgentHttpClient>[0][] = [];
   const clock = createFakeClock();
-  const httpClient: AgentExchange = async (one) => {
+  const httpClient: AgentHttpClient = async (one) => {
     sent.push(one);
     const left = new Promise<never>((_, reject) =>
       one.signal.addEventListener('abort', () => reject(one.signal.reason)),

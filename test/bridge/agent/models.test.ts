@@ -65,9 +65,9 @@ describe('the models', (check) => {
 
   check('have a small one for small work, or none', async () => {
     const otherwise = model('a', 'b');
-    assert.is(modelNameOf(await catalogOf().catalog.small(otherwise)), 'other/small');
+    assert.is(modelNameOf(await catalogOf().catalog.findSmall(otherwise)), 'other/small');
     for (const smallModel of [undefined, 'gone/model'])
-      assert.is(modelNameOf(await catalogOf(undefined, { smallModel }).catalog.small(otherwise)), 'a/b');
+      assert.is(modelNameOf(await catalogOf(undefined, { smallModel }).catalog.findSmall(otherwise)), 'a/b');
   });
 
   check('are asked for once in half a minute, however many want to know', async () => {
@@ -111,7 +111,7 @@ describe('the models', (check) => {
 
   check('are named twenty at a time when one is not found', async () => {
     const models = Array.from({ length: 30 }, (_, place) => model('many', `m${place}`));
-    assert.is((await catalogOf(undefined, { models }).found('x')).split(' ').length, 22);
+    assert.is((await catalogOf(undefined, { models: models }).found('x')).split(' ').length, 22);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type AgentReach, reachAgents } from '../../../src/bridge/agent/servers.ts';
+import { type AgentTransport, createAgentTransport } from '../../../src/bridge/agent/servers.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import {
   HttpClientError,
@@ -13,7 +13,7 @@ import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 export type Manner = number | string;
 
 export type Ways = {
-  readonly reach: AgentReach;
+  readonly reach: AgentTransport;
   readonly clock: FakeClock;
   /** What each server does from now on, by its place. */
   readonly manners: Manner[];
@@ -72,7 +72,7 @@ export const waysTo = (...given: readonly Manner[]): Ways => {
   };
   const log = createLog({ level: 'debug', service: 'bridge', clock, write });
   const credentials = { username: 'opencode', password: 'secret' };
-  const reach = reachAgents({ baseUrls, credentials, httpClient: meet, stream, clock, log });
+  const reach = createAgentTransport({ baseUrls, credentials, httpClient: meet, stream, clock, log });
   const placesFrom = (first: number): string =>
     asked
       .slice(first)

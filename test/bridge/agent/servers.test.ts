@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { reachAgents } from '../../../src/bridge/agent/servers.ts';
+import { createAgentTransport } from '../../../src/bridge/agent/servers.ts';
 import { createDeadline } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { HttpClientError } from '../../../src/core/http/client.ts';
@@ -26,7 +26,7 @@ describe('one agent server', (check) => {
     };
     const stream = httpClient;
     const given = { credentials: undefined, httpClient, stream, clock: createFakeClock(), log: () => {} };
-    const reach = reachAgents({ baseUrls: ['http://agent.test'], ...given });
+    const reach = createAgentTransport({ baseUrls: ['http://agent.test'], ...given });
     assert.is(reach.baseUrl, 'http://agent.test');
     assert.is(reach.httpClient, httpClient);
     assert.is(reach.stream, stream);
@@ -149,7 +149,7 @@ describe('several agent servers', (check) => {
     const slow = ways.call('prompt');
     ways.manners[0] = 'ECONNREFUSED';
     await calls(ways, 2, 'prompt');
-    assert.is(ways.reach.servers?.count().well, 1);
+    assert.is(ways.reach.servers?.count().healthy, 1);
     await ways.clock.advance(60_000);
     assert.is((await slow).result, '200');
     assert.equal(ways.told, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
@@ -185,7 +185,7 @@ describe('several agent servers', (check) => {
 
   check('can be looked at, each with the credentials and none twice at once', async () => {
     const ways = waysTo(200, 'silent', 503, 'ECONNREFUSED');
-    const looks = [ways.reach.servers?.look(), ways.reach.servers?.look()];
+    const looks = [ways.reach.servers?.probe(), ways.reach.servers?.probe()];
     await ways.clock.advance(3000);
     await Promise.all(looks);
     assert.equal(
@@ -200,7 +200,7 @@ describe('several agent servers', (check) => {
     ]);
     assert.is(ways.clock.pending(), 0);
     ways.manners.fill(200);
-    await ways.reach.servers?.look();
+    await ways.reach.servers?.probe();
     assert.is(ways.clock.pending(), 0);
     assert.equal(ways.reach.servers?.count(), { all: 4, well: 4 });
   });

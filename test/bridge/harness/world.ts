@@ -4,7 +4,7 @@ import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
-import { type ReachNeeds, reachAgents } from '../../../src/bridge/agent/servers.ts';
+import { type AgentTransportOptions, createAgentTransport } from '../../../src/bridge/agent/servers.ts';
 import { type Bridge, type BridgeNeeds, createBridge } from '../../../src/bridge/app.ts';
 import { type AnswerMeasurement, type BridgeReadings, NO_BRIDGE_METRICS } from '../../../src/bridge/metrics.ts';
 import type { Clock } from '../../../src/core/clock.ts';
@@ -66,7 +66,7 @@ export type BridgeGiven = WorldGiven & {
   readonly over?: AgentWorld;
   readonly feed?: FeedFaults;
   /** Other ways than the world's own link, to several servers. */
-  readonly ways?: Pick<ReachNeeds, 'baseUrls' | 'httpClient' | 'stream'>;
+  readonly ways?: Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stream'>;
   /** The bridge's time; the agent always keeps the machine's. */
   readonly clock?: Clock;
 };
@@ -161,11 +161,11 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     answersRunning: 0,
     conversations: 0,
     isAgentConnected: false,
-    agentServers: { all: 0, well: 0 },
+    agentServers: { total: 0, healthy: 0 },
   });
   const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
   const { baseUrls, httpClient, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
-  const reach = reachAgents({ baseUrls, credentials: undefined, httpClient, stream, clock, log });
+  const reach = createAgentTransport({ baseUrls, credentials: undefined, httpClient, stream, clock, log });
   const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
   const bridge = createBridge({
     settings: { ...SETTINGS, ...settings },
