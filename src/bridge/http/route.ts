@@ -167,7 +167,7 @@ export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNee
     const counting = { clock, startedAt, endpoint: face.endpoint, isStreamed: asked.isStreamed, meter };
     let isOpen = false;
     try {
-      const answer = await answers.start({ asked, owner, identity: mark, signal });
+      const answer = await answers.start({ request: asked, owner, identity: mark, signal });
       if (!asked.isStreamed) return await whole(answer, asked, counting);
       const response = streamed(answer, asked, { counting, leave, end });
       isOpen = true;

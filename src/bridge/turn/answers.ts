@@ -38,7 +38,7 @@ export type ClientAnswer = {
 };
 
 export type AnswerRequest = {
-  readonly asked: BridgeRequest;
+  readonly request: BridgeRequest;
   readonly owner: Owner;
   readonly identity: RequestIdentity;
   /** Aborts when the client leaves. */
@@ -76,24 +76,28 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       throw error;
     }
   };
-  const make = async ({ asked, owner }: AnswerRequest, fate: IdempotencyEntry, signal: AbortSignal): Promise<Begun> => {
+  const make = async (
+    { request: asked, owner }: AnswerRequest,
+    fate: IdempotencyEntry,
+    signal: AbortSignal,
+  ): Promise<Begun> => {
     const found = await catalog.find(asked.model);
     const model = asked.isBackgroundTask ? await catalog.findSmall(found) : found;
     const { name, lock: hold } = await conversations.resolve(asked, owner, signal);
-    const started = start({ asked, model, fate, signal }, hold);
-    started.catch(fate.forget);
+    const started = start({ request: asked, model, idempotency: fate, signal }, hold);
+    started.catch(fate.remove);
     return { name, model, started };
   };
   /** What the request leads to, or has led to already. Kept before anything is waited for: its like may come meanwhile. */
   const undertaking = (request: AnswerRequest): Undertaking => {
     const { owner, identity: mark } = request;
-    const earlier = retries.earlier(owner, mark);
+    const earlier = retries.find(owner, mark);
     if (earlier !== undefined) return earlier;
     const audience = createListeners();
-    const fate: IdempotencyEntry = { forget: () => retries.drop(made), settled: (how) => retries.settle(made, how) };
+    const fate: IdempotencyEntry = { remove: () => retries.remove(made), settle: (how) => retries.settle(made, how) };
     const made: Undertaking = { audience, begun: Promise.resolve().then(() => make(request, fate, audience.signal)) };
-    retries.keep(owner, mark, made);
-    made.begun.catch(fate.forget);
+    retries.add(owner, mark, made);
+    made.begun.catch(fate.remove);
     return made;
   };
   /** Counts a reader in as soon as there is something to read, for it may leave before it has read anything. */
@@ -107,7 +111,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     signal.addEventListener('abort', leave, { once: true });
     started.then(
       ({ readers }) => {
-        out = readers.enter();
+        out = readers.add();
         // Counted out only once everyone who waited beside it has been counted in.
         if (hasLeft) void Promise.resolve().then(out);
       },
@@ -120,7 +124,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   };
   async function* reading({ started }: Begun, signal: AbortSignal, leave: () => void): AsyncGenerator<OutputEvent> {
     try {
-      const { log: turnLog, from, kept } = await untilAborted(started, signal);
+      const { log: turnLog, from, outcome: kept } = await untilAborted(started, signal);
       yield* readOutput(turnLog, { from, outcome: kept, signal });
     } catch (error) {
       if (!(error instanceof Fault) || error.detail.kind === 'client-left') throw error;
@@ -139,7 +143,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       let made: Begun;
       try {
         const { audience, begun } = undertaking(request);
-        audience.join(request.signal);
+        audience.add(request.signal);
         made = await begun;
         leave = attend(made, request.signal);
         await Promise.race([made.started, pause(clock, STATUS_WITHIN_MS, waiting.signal)]);

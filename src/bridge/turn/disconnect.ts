@@ -7,17 +7,17 @@ export type DisconnectPolicy =
   | { readonly kind: 'grace'; readonly ms: number }
   | { readonly kind: 'detach' };
 
-export type Readers = {
+export type AnswerReaders = {
   /** Counts one in; the returned function counts it out, once. */
-  readonly enter: () => () => void;
+  readonly add: () => () => void;
 };
 
 /** Counts who reads an answer, and has it ended once the last one has left before its end. */
-export const createReaders = (
+export const createAnswerReaders = (
   clock: Clock,
   policy: DisconnectPolicy,
   { isOver, end }: { readonly isOver: () => boolean; readonly end: () => void },
-): Readers => {
+): AnswerReaders => {
   let present = 0;
   let cancel = (): void => {};
   const leave = (): void => {
@@ -31,7 +31,7 @@ export const createReaders = (
       });
   };
   return {
-    enter() {
+    add() {
       present += 1;
       cancel();
       let hasLeft = false;
@@ -49,7 +49,7 @@ export type Listeners = {
   /** Aborts when the last one has left. */
   readonly signal: AbortSignal;
   /** Counts one in, until its own signal aborts. */
-  readonly join: (signal: AbortSignal) => void;
+  readonly add: (signal: AbortSignal) => void;
 };
 
 export const createListeners = (): Listeners => {
@@ -57,7 +57,7 @@ export const createListeners = (): Listeners => {
   let present = 0;
   return {
     signal: controller.signal,
-    join(signal) {
+    add(signal) {
       present += 1;
       const leave = (): void => {
         present -= 1;

@@ -14,14 +14,14 @@ export type RequestIdentity = {
 /** Remembers what requests have led to, so that one that is sent again gets the same and nothing is run twice. */
 export type IdempotencyStore<T> = {
   /** Faults with `bad-input` (`idempotency_key_reused`) when the key came with another request. */
-  readonly earlier: (owner: string, mark: RequestIdentity) => T | undefined;
-  readonly keep: (owner: string, mark: RequestIdentity, value: T) => void;
+  readonly find: (owner: string, mark: RequestIdentity) => T | undefined;
+  readonly add: (owner: string, mark: RequestIdentity, value: T) => void;
   /**
    * It has ended. From here on its time runs. Whoever sends the same at once after a failure, without saying that it does,
    * gets the failure too.
    */
   readonly settle: (value: T, how: 'answered' | 'failed') => void;
-  readonly drop: (value: T) => void;
+  readonly remove: (value: T) => void;
 };
 
 type Entry<T> = {
@@ -84,7 +84,7 @@ export const createIdempotencyStore = <T>(clock: Clock): IdempotencyStore<T> => 
     for (const entries of owners.values()) for (const entry of entries.values()) if (entry.value === value) yield entry;
   };
   return {
-    earlier(owner, { key, digest, isRetry }) {
+    find(owner, { key, digest, isRetry }) {
       const byKey = key === undefined ? undefined : live(owner, `key ${key}`);
       if (byKey !== undefined && byKey.digest !== digest) throw REUSED;
       // A key that is new says that this is meant anew, whatever else was asked in the same words.
@@ -95,7 +95,7 @@ export const createIdempotencyStore = <T>(clock: Clock): IdempotencyStore<T> => 
       same.repeatedAt = clock.now();
       return same.value;
     },
-    keep(owner, { key, digest }, value) {
+    add(owner, { key, digest }, value) {
       const entries = entriesOf(owner);
       const put = (place: string, keptMs: number): void => {
         entries.delete(place);
@@ -113,7 +113,7 @@ export const createIdempotencyStore = <T>(clock: Clock): IdempotencyStore<T> => 
       }
       for (const entries of owners.values()) sweep(entries);
     },
-    drop(value) {
+    remove(value) {
       for (const entries of owners.values())
         for (const [place, entry] of entries) if (entry.value === value) entries.delete(place);
     },

@@ -8,7 +8,7 @@ export type AppendOnlyText = {
   /** More of it. */
   readonly add: (more: string) => string;
   /** It reads so now: the same, grown, or begun anew. */
-  readonly become: (wanted: string) => string;
+  readonly replace: (wanted: string) => string;
 };
 
 /**
@@ -40,7 +40,7 @@ export const createAppendOnlyText = (): AppendOnlyText => {
   return {
     hasSent: () => before !== '' || chars > 0,
     add,
-    become(wanted) {
+    replace(wanted) {
       const known = pieces.join('');
       if (wanted.startsWith(known)) return wanted === known ? '' : add(wanted.slice(known.length));
       if (!isAgain) before += known;
@@ -146,7 +146,7 @@ export const createLogTexts = (put: (item: OpenText) => void): LogTexts => {
       const { line } = text;
       if (line === undefined) return;
       const isEmptied = now.text === '' && line.teller.hasSent();
-      tell(now.id, line, line.teller.become(now.text));
+      tell(now.id, line, line.teller.replace(now.text));
       text.isOver = now.isOver;
       line.state = now.isOver ? (isEmptied ? 'withdrawn' : 'over') : 'spoken';
     },

@@ -8,7 +8,7 @@ import type { TurnLogWriter } from './log.ts';
 /** Which session an agent's work belongs to at the top: what is handed on runs in sessions below it. */
 export type SessionFamilies = {
   /** The session itself, where nothing is above it. */
-  readonly rootOf: (sessionID: string, signal: AbortSignal) => Promise<string>;
+  readonly findRoot: (sessionID: string, signal: AbortSignal) => Promise<string>;
   readonly stop: () => void;
 };
 
@@ -45,7 +45,7 @@ export const createSessionFamilies = (agent: AgentClient, feed: AgentEventStream
   const parentOf = (id: string, signal: AbortSignal): Promise<string | undefined> =>
     parents.has(id) ? Promise.resolve(parents.get(id)) : untilAborted(look(id), signal);
   return {
-    async rootOf(sessionID, signal) {
+    async findRoot(sessionID, signal) {
       let root = sessionID;
       for (let depth = 0; depth < DEEPEST; depth += 1) {
         const parent = await parentOf(root, signal);
@@ -89,7 +89,7 @@ export const createTurnPermissions = (needs: TurnAsksNeeds): TurnPermissions => 
   const isOfTurn = async (sessionID: string): Promise<boolean> => {
     if (sessionID === needs.sessionID()) return true;
     try {
-      return (await patiently(() => sessionFamilies.rootOf(sessionID, signal))) === needs.sessionID();
+      return (await patiently(() => sessionFamilies.findRoot(sessionID, signal))) === needs.sessionID();
     } catch (error) {
       // The agent keeps questions of sessions that were deleted.
       if (isNotFound(error)) return false;

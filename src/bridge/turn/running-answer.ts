@@ -4,7 +4,7 @@ import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { Conversations, LockedConversation } from '../conversation/types.ts';
 import { type BridgeRequest, filesOfParts, textOfParts } from '../request.ts';
 import { withoutEcho } from '../stream/echo-filter.ts';
-import { createReaders, type DisconnectPolicy, type Readers } from './disconnect.ts';
+import { type AnswerReaders, createAnswerReaders, type DisconnectPolicy } from './disconnect.ts';
 import type { TurnLog } from './log.ts';
 import {
   LOG_START,
@@ -36,18 +36,18 @@ export type RunningAnswer = {
   readonly from: LogPosition;
   readonly responseID: string;
   /** How it ended, once the conversation has been noted. */
-  readonly kept: Promise<TurnOutcome>;
-  readonly readers: Readers;
+  readonly outcome: Promise<TurnOutcome>;
+  readonly readers: AnswerReaders;
 };
 /** What is held, which another takes the place of when the agent has lost its session. */
 type Holding = { held: LockedConversation };
 /** What becomes of the memory of a request, for those who send the same again. */
-export type IdempotencyEntry = { readonly forget: () => void; readonly settled: (how: 'answered' | 'failed') => void };
+export type IdempotencyEntry = { readonly remove: () => void; readonly settle: (how: 'answered' | 'failed') => void };
 /** What an exchange begins with. */
 export type AnswerStart = {
-  readonly asked: BridgeRequest;
+  readonly request: BridgeRequest;
   readonly model: AgentModel;
-  readonly fate: IdempotencyEntry;
+  readonly idempotency: IdempotencyEntry;
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal;
 };
@@ -95,7 +95,7 @@ export const createAnswerRunner = (
           isStopped: turn?.isAborted() === true,
         });
       }
-      if (turn !== undefined && turnLog.end() === undefined) paused.keep(turn, outcome);
+      if (turn !== undefined && turnLog.end() === undefined) paused.add(turn, outcome);
       return outcome;
     } finally {
       holding.held.release();
@@ -109,40 +109,48 @@ export const createAnswerRunner = (
       return { sessionID: holding.held.session.sessionID, prompt: promptNow() };
     };
     const needsNow = isThrownAway(asked) ? { ...turnNeeds, autoRejection: REJECTION } : turnNeeds;
-    const turn = startTurn(sessionID, { kind: 'prompt', prompt: promptNow(), earlier, renew }, needsNow);
+    const turn = startTurn(
+      sessionID,
+      { kind: 'prompt', prompt: promptNow(), knownMessageIDs: earlier, renewSession: renew },
+      needsNow,
+    );
     return { turn, log: turn.log, from: LOG_START };
   };
-  const readersOf = (ofTurn: AgentTurn | undefined, kept: Promise<TurnOutcome>, fate: IdempotencyEntry): Readers => {
+  const readersOf = (
+    ofTurn: AgentTurn | undefined,
+    kept: Promise<TurnOutcome>,
+    fate: IdempotencyEntry,
+  ): AnswerReaders => {
     // Let go at the end: what is remembered for retries must not hold what the turn was asked.
     let turn = ofTurn;
     let isOver = false;
     kept
       .then(({ last }) => {
         // What was never begun may be tried again; what failed in the middle may not, by mistake.
-        if (turn?.refusal() !== undefined) fate.forget();
-        else fate.settled(last.kind === 'failure' ? 'failed' : 'answered');
-      }, fate.forget)
+        if (turn?.refusal() !== undefined) fate.remove();
+        else fate.settle(last.kind === 'failure' ? 'failed' : 'answered');
+      }, fate.remove)
       .finally(() => {
         isOver = true;
         turn = undefined;
       });
-    return createReaders(clock, needs.onDisconnect, {
+    return createAnswerReaders(clock, needs.onDisconnect, {
       isOver: () => isOver,
       end() {
         // Whoever comes back must not be given what its own leaving has cut off.
-        fate.forget();
+        fate.remove();
         void turn?.abort();
       },
     });
   };
-  return async (held, { asked, model, fate, signal }) => {
+  return async (held, { request: asked, model, idempotency: fate, signal }) => {
     const { session: conversation } = held;
     const holding: Holding = { held };
-    const on = asked.isBackgroundTask ? undefined : await paused.goOn(conversation, asked, signal);
+    const on = asked.isBackgroundTask ? undefined : await paused.resume(conversation, asked, signal);
     const going = on ?? newTurn(holding, asked, model);
     const responseID = conversations.newResponseID(conversation);
     const kept = keep(holding, going, asked, responseID);
     const readers = readersOf(going.turn, kept, fate);
-    return { log: going.log, from: going.from, responseID, kept, readers };
+    return { log: going.log, from: going.from, responseID, outcome: kept, readers };
   };
 };

@@ -16,14 +16,14 @@ export type AgentTurn = {
   /** The agent's id of the user message that it answers, once that is known. */
   readonly promptID: () => string | undefined;
   /** Faults with `not-found` when the question is not open any more. */
-  readonly answer: (askID: string, answer: PermissionAnswer) => Promise<void>;
+  readonly answerPermission: (askID: string, answer: PermissionAnswer) => Promise<void>;
   /** Ends it at the agent, once however often it is called. */
   readonly abort: () => Promise<void>;
   /** Resolves when it is over; never rejects. A prompt that the agent refused is a failed turn. */
-  readonly over: Promise<void>;
+  readonly ended: Promise<void>;
   readonly isAborted: () => boolean;
   /** Resolves once a turn that was found has been read from the agent; at once for others. */
-  readonly looked: Promise<void>;
+  readonly loaded: Promise<void>;
   /** The fault of a prompt that the agent never took, so that nothing has happened. */
   readonly refusal: () => Fault | undefined;
 };
@@ -35,13 +35,13 @@ export type TurnStart =
   | {
       readonly kind: 'prompt';
       readonly prompt: Prompt;
-      readonly earlier: ReadonlySet<string>;
+      readonly knownMessageIDs: ReadonlySet<string>;
       /** Another session, for an agent that knows the first one no more, and what is asked there. */
-      readonly renew: (signal: AbortSignal) => Promise<{ readonly sessionID: string; readonly prompt: Prompt }>;
+      readonly renewSession: (signal: AbortSignal) => Promise<{ readonly sessionID: string; readonly prompt: Prompt }>;
     }
-  | { readonly kind: 'found' };
+  | { readonly kind: 'existing' };
 
-type Renew = Extract<TurnStart, { readonly kind: 'prompt' }>['renew'];
+type Renew = Extract<TurnStart, { readonly kind: 'prompt' }>['renewSession'];
 
 /** The event stream is a connection of its own, and may be this much behind the answer to the prompt. */
 const FEED_LAG_MS = 250;
@@ -78,7 +78,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   const writer = createTurnLog();
   const ending = new AbortController();
   const { signal } = ending;
-  const earlier: ReadonlySet<string> = start.kind === 'prompt' ? start.earlier : new Set();
+  const earlier: ReadonlySet<string> = start.kind === 'prompt' ? start.knownMessageIDs : new Set();
   const watch = watchTurn(needs, { writer, earlier, sessionID: () => sessionID, signal });
   const { transcript, unheard } = watch;
   const looked = Promise.withResolvers<void>();
@@ -156,7 +156,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   };
   const run = async (): Promise<void> => {
     try {
-      writer.finish(await (start.kind === 'prompt' ? ask(start.prompt, start.renew) : found()));
+      writer.finish(await (start.kind === 'prompt' ? ask(start.prompt, start.renewSession) : found()));
     } catch (error) {
       if (!signal.aborted) unheard('turn-lost')(error);
       writer.finish(signal.aborted ? { kind: 'answered', finish: 'stop' } : INTERRUPTED);
@@ -182,14 +182,14 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     sessionID: () => sessionID,
     log: writer.log,
     promptID: transcript.promptID,
-    answer: watch.answer,
+    answerPermission: watch.answer,
     abort() {
       aborting ??= stop();
       return aborting;
     },
-    over: running,
+    ended: running,
     isAborted: () => aborting !== undefined,
-    looked: looked.promise,
+    loaded: looked.promise,
     refusal: () => refusal,
   };
 };

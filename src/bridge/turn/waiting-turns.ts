@@ -41,9 +41,9 @@ export type AnswerSource = {
 /** Turns whose agent waits for an answer of the user, by session. */
 export type WaitingTurns = {
   /** `from` is how an answer has ended before its turn has. */
-  readonly keep: (turn: AgentTurn, from: LogPosition & Partial<Pick<TurnOutcome, 'last'>>) => void;
+  readonly add: (turn: AgentTurn, from: LogPosition & Partial<Pick<TurnOutcome, 'last'>>) => void;
   /** What goes on in a session with this request, or nothing when it is a new prompt. An ignored question ends its turn. */
-  readonly goOn: (
+  readonly resume: (
     conversation: ConversationSession,
     asked: BridgeRequest,
     signal: AbortSignal,
@@ -66,7 +66,7 @@ const answerFor = ({ isApproved, message }: ApprovalDecision): PermissionAnswer 
 };
 
 /** Takes all questions that a verdict names, or none if one of them is not there. Says whether any was still open. */
-const answerAll = async ({ log, answer }: AgentTurn, verdict: ApprovalDecision): Promise<boolean> => {
+const answerAll = async ({ log, answerPermission: answer }: AgentTurn, verdict: ApprovalDecision): Promise<boolean> => {
   const asks = log.approvalRequests();
   const named = new Set(verdict.ids.map((id) => findRequestID(id, asks)));
   if (named.has(undefined)) return false;
@@ -96,7 +96,7 @@ export const createWaitingTurns = (agent: AgentClient, turnNeeds: AgentTurnNeeds
   /** Sessions of which it is known what they do: what a process before this one left may still wait. */
   const seen = new Map<string, true>();
 
-  const keep: WaitingTurns['keep'] = (turn, from) => {
+  const keep: WaitingTurns['add'] = (turn, from) => {
     const sessionID = turn.sessionID();
     paused.delete(sessionID);
     paused.set(sessionID, { turn, from });
@@ -114,16 +114,16 @@ export const createWaitingTurns = (agent: AgentClient, turnNeeds: AgentTurnNeeds
     // A session in which nothing was said before waits for nobody.
     if (seen.has(sessionID) || paused.has(sessionID) || earlier.size === 0) return;
     if ((await agent.busySessions(signal)).has(sessionID)) {
-      const turn = startTurn(sessionID, { kind: 'found' }, turnNeeds);
-      await turn.looked;
+      const turn = startTurn(sessionID, { kind: 'existing' }, turnNeeds);
+      await turn.loaded;
       keep(turn, { items: turn.log.closeTexts(), usage: turn.log.usage() });
     }
     seen.set(sessionID, true);
     withoutOldest(seen, KNOWN);
   };
   return {
-    keep,
-    async goOn(conversation, asked, signal) {
+    add: keep,
+    async resume(conversation, asked, signal) {
       await find(conversation, signal);
       const { sessionID } = conversation;
       const words = textOfParts(asked.prompt);

@@ -30,7 +30,7 @@ export type Watched = {
 
 /** Keeps a turn's log in step with what the agent tells, from now on. */
 export type TurnWatch = {
-  readonly transcript: Omit<TurnReducer, 'take' | 'doubt'>;
+  readonly transcript: Omit<TurnReducer, 'applyEvent' | 'noteGap'>;
   /** Reads all messages of the session, patiently. */
   readonly look: () => Promise<void>;
   /** The same, and the questions, after something was lost. Never rejects. */

@@ -137,7 +137,11 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
     const renew = async (): Promise<never> => {
       throw new Error('This turn needs no other session');
     };
-    return startTurn(SESSION, { kind: 'prompt', prompt: PROMPT, earlier: new Set(), renew, ...more }, needs);
+    return startTurn(
+      SESSION,
+      { kind: 'prompt', prompt: PROMPT, knownMessageIDs: new Set(), renewSession: renew, ...more },
+      needs,
+    );
   };
   return {
     agent,
@@ -153,7 +157,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
     parents,
     state,
     start,
-    find: (): AgentTurn => startTurn(SESSION, { kind: 'found' }, needs),
+    find: (): AgentTurn => startTurn(SESSION, { kind: 'existing' }, needs),
     callsTo: (method: keyof AgentClient) => calls.filter((call) => call.split(' ')[0] === method).length,
     /** Makes the next calls of a method fail. */
     fail(method: keyof AgentClient, detail: FaultDetail, times = 1): void {

@@ -1,12 +1,12 @@
 import * as assert from 'uvu/assert';
-import { createReaders, type DisconnectPolicy } from '../../../src/bridge/turn/disconnect.ts';
+import { createAnswerReaders, type DisconnectPolicy } from '../../../src/bridge/turn/disconnect.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
 const readersWith = (policy: DisconnectPolicy) => {
   const clock = createFakeClock();
   const state = { isOver: false, ends: 0 };
-  const { enter } = createReaders(clock, policy, {
+  const { add: enter } = createAnswerReaders(clock, policy, {
     isOver: () => state.isOver,
     end: () => {
       state.ends += 1;

@@ -16,7 +16,7 @@ const retriesOf = () => {
 
 describe('a request that is sent again', (check) => {
   check('under the same key leads to the same, for its owner alone', () => {
-    const { earlier, keep } = retriesOf();
+    const { find: earlier, add: keep } = retriesOf();
     assert.is(earlier('me', marked('k')), undefined);
     keep('me', marked('k'), 'first');
     assert.is(earlier('me', marked('k')), 'first');
@@ -26,7 +26,7 @@ describe('a request that is sent again', (check) => {
   });
 
   check('under the same key with another request is refused', () => {
-    const { earlier, keep } = retriesOf();
+    const { find: earlier, add: keep } = retriesOf();
     keep('me', marked('k'), 'first');
     assert.is(
       refusalOf(() => earlier('me', marked('k', 'other'))),
@@ -36,13 +36,13 @@ describe('a request that is sent again', (check) => {
   });
 
   check('under a new key is a new one, also when the words were asked before', () => {
-    const { earlier, keep } = retriesOf();
+    const { find: earlier, add: keep } = retriesOf();
     keep('me', marked('k'), 'first');
     assert.is(earlier('me', marked('k2', 'this', true)), undefined);
   });
 
   check('by a client that says so leads to the same by what it asks, for its owner alone', () => {
-    const { earlier, keep } = retriesOf();
+    const { find: earlier, add: keep } = retriesOf();
     keep('me', marked(), 'first');
     assert.is(earlier('me', again()), 'first');
     assert.is(earlier('me', marked()), undefined);
@@ -53,7 +53,7 @@ describe('a request that is sent again', (check) => {
   });
 
   check('leads to the same however long it is under way, and ten minutes from its end with a key', async () => {
-    const { clock, earlier, keep, settle } = retriesOf();
+    const { clock, find: earlier, add: keep, settle } = retriesOf();
     keep('me', marked('k'), 'first');
     await clock.advance(3_600_000);
     assert.is(earlier('me', marked('k')), 'first');
@@ -65,7 +65,7 @@ describe('a request that is sent again', (check) => {
   });
 
   check('without a key leads to the same for seconds from its end: later the words are meant anew', async () => {
-    const { clock, earlier, keep, settle } = retriesOf();
+    const { clock, find: earlier, add: keep, settle } = retriesOf();
     keep('me', marked(), 'first');
     await clock.advance(3_600_000);
     assert.is(earlier('me', again()), 'first');
@@ -77,7 +77,7 @@ describe('a request that is sent again', (check) => {
   });
 
   check('leads to nothing that was dropped', () => {
-    const { earlier, keep, drop } = retriesOf();
+    const { find: earlier, add: keep, remove: drop } = retriesOf();
     keep('me', marked('k'), 'first');
     keep('me', marked('other', 'other'), 'second');
     drop('first');
@@ -86,7 +86,7 @@ describe('a request that is sent again', (check) => {
   });
 
   check('is found among the last 256 that have ended of its owner, and among all that are under way', () => {
-    const { earlier, keep, settle } = retriesOf();
+    const { find: earlier, add: keep, settle } = retriesOf();
     keep('me', marked('slow', 'slow'), 'slow');
     for (let count = 0; count < 1000; count++) {
       keep('me', marked(undefined, `ended ${count}`), `${count}`);
@@ -100,7 +100,7 @@ describe('a request that is sent again', (check) => {
 
   check('keeps nothing alive whose time is over', async () => {
     const clock = createFakeClock();
-    const { keep, settle } = createIdempotencyStore<object>(clock);
+    const { add: keep, settle } = createIdempotencyStore<object>(clock);
     let value: object | undefined = { a: 'large answer' };
     const held = new WeakRef(value);
     keep('me', marked('k'), value);
@@ -116,7 +116,7 @@ describe('a request that is sent again', (check) => {
   });
 
   check('and that failed is told its failure for a few seconds, also by a client that does not say so', async () => {
-    const { clock, earlier, keep, settle } = retriesOf();
+    const { clock, find: earlier, add: keep, settle } = retriesOf();
     keep('me', marked(), 'first');
     settle('other', 'failed');
     assert.is(earlier('me', marked()), undefined);
@@ -133,7 +133,7 @@ describe('a request that is sent again', (check) => {
   });
 
   check('is tried again in the end, however many ask', async () => {
-    const { clock, earlier, keep, settle } = retriesOf();
+    const { clock, find: earlier, add: keep, settle } = retriesOf();
     keep('me', marked(), 'first');
     settle('first', 'failed');
     let told = 0;

@@ -6,7 +6,7 @@ import { describe } from '../../check.ts';
 /** What is told because of each: a text to add, or one that it reads now. */
 const toldOf = (...steps: readonly (string | { readonly now: string })[]): readonly string[] => {
   const teller = createAppendOnlyText();
-  return steps.map((step) => (typeof step === 'string' ? teller.add(step) : teller.become(step.now)));
+  return steps.map((step) => (typeof step === 'string' ? teller.add(step) : teller.replace(step.now)));
 };
 
 describe('a text that is told', (check) => {
@@ -57,11 +57,11 @@ describe('a text that is told', (check) => {
 
   check('knows whether anything was told of it', () => {
     const teller = createAppendOnlyText();
-    teller.become('');
+    teller.replace('');
     assert.not.ok(teller.hasSent());
     teller.add('Hello');
     assert.ok(teller.hasSent());
-    teller.become('');
+    teller.replace('');
     assert.ok(teller.hasSent());
   });
 
@@ -77,7 +77,7 @@ describe('a text that is told', (check) => {
         for (const [{ text }, isWhole] of given) {
           hasBegunAnew ||= isWhole && !text.startsWith(now);
           now = isWhole ? text : now + text;
-          told += isWhole ? teller.become(text) : teller.add(text);
+          told += isWhole ? teller.replace(text) : teller.add(text);
           // Either its last words are what it says now, or it has said nothing yet that was not told before.
           assert.ok(told.endsWith(now) || told.includes(now));
           if (!hasBegunAnew) assert.is(told, now);

@@ -31,7 +31,7 @@ describe('questions of a turn', (check) => {
     assert.equal(asks(), ['per_1', 'per_2']);
     world.tell(replied('per_1'));
     assert.equal(asks(), ['per_2']);
-    await turn.answer('per_2', { reply: 'once' });
+    await turn.answerPermission('per_2', { reply: 'once' });
     assert.equal([asks(), world.answers], [[], [{ id: 'per_2', answer: { reply: 'once' } }]]);
     assert.is(world.callsTo('session'), 0);
     world.tell(replied('per_2'));
@@ -44,7 +44,7 @@ describe('questions of a turn', (check) => {
     world.tell(asked(ask('per_1')));
     await world.clock.advance(0);
     world.fail('answerPermission', UNREACHED);
-    const thrown = await rejection(turn.answer('per_1', { reply: 'once' }));
+    const thrown = await rejection(turn.answerPermission('per_1', { reply: 'once' }));
     assert.equal([(thrown as Fault).detail, asks()], [UNREACHED, ['per_1']]);
   });
 
@@ -54,7 +54,7 @@ describe('questions of a turn', (check) => {
     world.tell(asked(ask('per_1')));
     await world.clock.advance(0);
     world.fail('answerPermission', NOT_FOUND);
-    const thrown = await rejection(turn.answer('per_1', { reply: 'once' }));
+    const thrown = await rejection(turn.answerPermission('per_1', { reply: 'once' }));
     assert.equal([(thrown as Fault).detail.kind, asks()], ['not-found', []]);
   });
 
@@ -64,7 +64,7 @@ describe('questions of a turn', (check) => {
     world.tell(asked(ask('per_1')));
     await world.clock.advance(0);
     const release = world.hold('answerPermission');
-    const answered = turn.answer('per_1', { reply: 'reject', message: 'no' });
+    const answered = turn.answerPermission('per_1', { reply: 'reject', message: 'no' });
     void turn.abort();
     await world.clock.advance(2000);
     assert.is(cameTo(turn), 'stop');

@@ -9,7 +9,7 @@ const familiesOf = () => {
   const { agent, calls, parents } = createTurnWorld();
   const { feed, tell, listening } = createTestFeed();
   const families = createSessionFamilies(agent, feed);
-  return { ...families, calls, parents, tell, listening, rootOf: (id: string) => families.rootOf(id, NEVER) };
+  return { ...families, calls, parents, tell, listening, rootOf: (id: string) => families.findRoot(id, NEVER) };
 };
 
 describe('the families of sessions', (check) => {

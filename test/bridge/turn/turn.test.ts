@@ -45,7 +45,7 @@ describe('a turn', (check) => {
   check('asks the agent once, and is what its events tell', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    await turn.looked;
+    await turn.loaded;
     assert.equal([world.prompts[0]?.sessionID, world.prompts[0]?.prompt], [SESSION, PROMPT]);
     world.tell(SAID);
     assert.is(cameTo(turn), 'text: Paid five. | under way');
@@ -55,7 +55,7 @@ describe('a turn', (check) => {
     assert.is(cameTo(turn), 'text: Paid five. | stop');
     assert.equal([turn.promptID(), turn.sessionID(), turn.isAborted()], ['u1', SESSION, false]);
     assert.equal(world.calls, [`prompt ${SESSION}`]);
-    await turn.over;
+    await turn.ended;
     assert.equal([world.listening(), world.clock.pending(), world.logged], [1, 0, []]);
   });
 
@@ -73,7 +73,7 @@ describe('a turn', (check) => {
       const info = completed('a1', 'u1', more);
       world.tell(BEGUN, told(info));
       world.prompts[0]?.answer(record(info));
-      await turn.over;
+      await turn.ended;
       assert.is(cameTo(turn), code);
     }
   });
@@ -179,7 +179,7 @@ describe('a prompt that the agent does not take', (check) => {
       const world = createTurnWorld();
       const turn = await prompted(world);
       world.prompts[0]?.fail(detail);
-      await turn.over;
+      await turn.ended;
       assert.is(cameTo(turn), code);
       assert.equal(turn.refusal()?.detail, detail);
       assert.equal([world.calls.length, world.listening(), world.clock.pending()], [1, 1, 0]);
@@ -189,7 +189,7 @@ describe('a prompt that the agent does not take', (check) => {
   check('because it has lost the session is asked once more, in another one', async () => {
     const world = createTurnWorld();
     const other = { ...PROMPT, system: 'what was said before' };
-    const turn = world.start({ renew: async () => ({ sessionID: 'ses_2', prompt: other }) });
+    const turn = world.start({ renewSession: async () => ({ sessionID: 'ses_2', prompt: other }) });
     await world.clock.advance(0);
     world.prompts[0]?.fail(NOT_FOUND);
     await world.clock.advance(0);
@@ -201,20 +201,20 @@ describe('a prompt that the agent does not take', (check) => {
     );
     assert.is(turn.promptID(), 'u1');
     world.prompts[1]?.fail(NOT_FOUND);
-    await turn.over;
+    await turn.ended;
     assert.equal([cameTo(turn), turn.refusal()?.detail.kind, world.prompts.length], ['not_found', 'not-found', 2]);
   });
 
   check('and for which there is no other session is told why', async () => {
     const world = createTurnWorld();
     const turn = world.start({
-      renew: async () => {
+      renewSession: async () => {
         throw new Fault(UNREACHED);
       },
     });
     await world.clock.advance(0);
     world.prompts[0]?.fail(NOT_FOUND);
-    await turn.over;
+    await turn.ended;
     assert.equal([cameTo(turn), turn.refusal()?.detail], ['agent_unreachable', UNREACHED]);
   });
 });
@@ -235,7 +235,7 @@ describe('a turn of which events were lost', (check) => {
     assert.is(cameTo(turn), 'text: Paid five. | text: And more. | under way');
     world.tell(told(completed('a2', 'u1')));
     world.prompts[0]?.answer(record(completed('a2', 'u1'), textPart('t2', 'a2', 'And more.')));
-    await turn.over;
+    await turn.ended;
     assert.is(cameTo(turn), 'text: Paid five. | text: And more. | stop');
     assert.is(world.callsTo('messages'), 2);
   });
@@ -262,7 +262,7 @@ describe('a turn of which events were lost', (check) => {
     world.state.messages = [ASKED, ANSWER];
     world.lose();
     world.prompts[0]?.answer(ANSWER);
-    await turn.over;
+    await turn.ended;
     await world.clock.advance(0);
     assert.equal([cameTo(turn), world.clock.pending(), world.logged], ['text: Paid five. | stop', 0, []]);
   });
@@ -277,7 +277,7 @@ describe('a turn of which events were lost', (check) => {
     assert.equal([...world.logged].sort(), ['agent-not-read backend-error', 'asks-not-read backend-error']);
     world.state.messages = [ASKED, ANSWER];
     world.prompts[0]?.answer(ANSWER);
-    await turn.over;
+    await turn.ended;
     assert.is(cameTo(turn), 'text: Paid five. | stop');
   });
 
@@ -305,7 +305,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     const info = completed('a1', 'u1', { error: { name: 'MessageAbortedError', data: {} } });
     world.tell(told(info));
     world.prompts[0]?.answer(record(info));
-    await Promise.all([...ends, turn.over]);
+    await Promise.all([...ends, turn.ended]);
     await turn.abort();
     assert.is(cameTo(turn), 'text: Paid five. | stop');
     assert.equal([world.callsTo('abort'), world.clock.pending(), world.logged], [1, 0, []]);
@@ -320,7 +320,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     assert.is(cameTo(turn), 'text: Paid five. | under way');
     await world.clock.advance(1);
     await ended;
-    await turn.over;
+    await turn.ended;
     assert.is(cameTo(turn), 'text: Paid five. | stop');
     assert.equal([world.listening(), world.clock.pending()], [1, 0]);
   });
@@ -367,7 +367,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     const turn = await prompted(world);
     void turn.abort();
     world.prompts[0]?.fail(REFUSED);
-    await turn.over;
+    await turn.ended;
     await world.clock.advance(0);
     await turn.abort();
     assert.equal([world.callsTo('abort'), world.clock.pending()], [0, 0]);
@@ -391,7 +391,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     await world.clock.advance(0);
     void turn.abort();
     await world.clock.advance(2000);
-    await turn.over;
+    await turn.ended;
     const [signal] = signals;
     assert.ok(signal?.aborted);
     assert.is(signal === undefined ? -1 : getEventListeners(signal, 'abort').length, 0);

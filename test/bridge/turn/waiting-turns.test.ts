@@ -35,19 +35,19 @@ const pausing = () => {
   const outcomeAt = (going: Pick<AnswerSource, 'log' | 'from'>) =>
     waitForOutcome(going.log, going.from, { clock: world.clock, signal: NEVER });
   const goOn = (words: string, verdict?: ApprovalDecision, sessionID = SESSION) =>
-    paused.goOn({ ...conversation, sessionID }, asking({ words, approval: verdict }), NEVER);
+    paused.resume({ ...conversation, sessionID }, asking({ words, approval: verdict }), NEVER);
   return {
     ...world,
     goOn,
     /** Begins a turn whose answer ends with questions, as the bridge does. */
     async pause(...ids: readonly string[]) {
-      const turn = world.start({ earlier: conversation.knownMessageIDs });
+      const turn = world.start({ knownMessageIDs: conversation.knownMessageIDs });
       const outcome = outcomeAt({ log: turn.log, from: LOG_START });
       await world.clock.advance(0);
       world.tell(told(userInfo('u1')), told(assistantInfo('a1', 'u1')), spokenIn('t1', 'a1', 'I pay.'));
       world.tell(ids.map((id) => asked(ask(id))));
       await world.clock.advance(100);
-      paused.keep(turn, await outcome);
+      paused.add(turn, await outcome);
       return turn;
     },
     /** What is told where the bridge answers by itself. */
@@ -61,7 +61,7 @@ const pausing = () => {
       return readSentText(going.log, going.from, await outcome);
     },
     outcomeAt,
-    keep: (...given: Parameters<typeof paused.keep>) => paused.keep(...given),
+    keep: (...given: Parameters<typeof paused.add>) => paused.add(...given),
     restart() {
       paused = createWaitingTurns(world.agent, world.needs);
     },
@@ -152,7 +152,7 @@ describe('a turn that waits for an answer', (check) => {
     await world.clock.advance(2000);
     assert.is(await going, 'a new prompt');
     assert.equal([world.callsTo('abort'), world.answers], [1, []]);
-    await turn.over;
+    await turn.ended;
     assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question/);
     assert.is(await world.wordsFor('tell me another'), 'a new prompt');
     assert.is(world.callsTo('abort'), 1);
@@ -163,7 +163,7 @@ describe('a turn that waits for an answer', (check) => {
     const turn = await world.pause(PAY);
     world.tell(replied(PAY), told(completed('a1', 'u1')));
     world.prompts[0]?.answer(ANSWERED);
-    await turn.over;
+    await turn.ended;
     assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question/);
     assert.match(await world.wordsFor(`approve ${PAY}`), /^There is no open question/);
     assert.equal([world.answers, world.callsTo('abort')], [[], 0]);
@@ -182,7 +182,7 @@ describe('a turn that waits for an answer', (check) => {
         textPart('t2', 'a1', 'Nobody answered, so I have not paid.', { isOver: true }),
       ),
     );
-    await turn.over;
+    await turn.ended;
     assert.match(
       await world.wordsFor('approve k3F9xQ'),
       /Nothing was approved\.\n\nNobody answered, so I have not paid\.$/,
@@ -251,7 +251,7 @@ describe('a session in which nothing waits', (check) => {
     await world.goOn('hello');
     await world.goOn('hello');
     assert.is(world.callsTo('busySessions'), 1);
-    await createWaitingTurns(world.agent, world.needs).goOn(
+    await createWaitingTurns(world.agent, world.needs).resume(
       { sessionID: SESSION, knownMessageIDs: new Set() },
       asking(),
       NEVER,

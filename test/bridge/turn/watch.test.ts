@@ -48,7 +48,7 @@ describe('a turn whose answer breaks off', (check) => {
     world.state.messages = [...EARLIER, ASKED, WHOLE];
     world.state.busy.clear();
     await world.clock.advance(1000);
-    await turn.over;
+    await turn.ended;
     assert.is(cameTo(turn), 'text: Paid five. | stop');
     assert.equal([world.callsTo('prompt'), turn.refusal(), world.clock.pending()], [1, undefined, 0]);
     assert.ok(world.callsTo('busySessions') <= 62);
@@ -70,7 +70,7 @@ describe('a turn whose answer breaks off', (check) => {
 
   check('before anything was said is interrupted, whatever was said before it', async () => {
     const world = createTurnWorld();
-    const turn = world.start({ earlier: new Set(['u0']) });
+    const turn = world.start({ knownMessageIDs: new Set(['u0']) });
     await world.clock.advance(0);
     world.state.messages = [...EARLIER];
     world.prompts[0]?.fail(LOST);
@@ -166,7 +166,7 @@ describe('a turn that was found under way', (check) => {
       record(completed('a1', 'u1', { tokens: tokensOf(10, 1) }), textPart('t1', 'a1', 'I pay.', { isOver: true })),
     ];
     const turn = world.find();
-    await turn.looked;
+    await turn.loaded;
     return turn;
   };
 
@@ -185,7 +185,7 @@ describe('a turn that was found under way', (check) => {
     world.state.messages.push(record(completed('a2', 'u1'), textPart('t2', 'a2', 'Paid.', { isOver: true })));
     world.state.busy.clear();
     await world.clock.advance(1000);
-    await turn.over;
+    await turn.ended;
     assert.is(cameTo(turn), 'text: I pay. | text: Paid. | stop');
     assert.is(world.callsTo('prompt'), 0);
   });
@@ -197,13 +197,13 @@ describe('a turn that was found under way', (check) => {
     const release = world.hold('session');
     let hasLooked = false;
     const turn = world.find();
-    void turn.looked.then(() => {
+    void turn.loaded.then(() => {
       hasLooked = true;
     });
     await world.clock.advance(0);
     assert.not.ok(hasLooked);
     release();
-    await turn.looked;
+    await turn.loaded;
     assert.is(turn.log.approvalRequests().length, 1);
   });
 
@@ -215,7 +215,7 @@ describe('a turn that was found under way', (check) => {
     const turn = world.find();
     world.tell(told(userInfo('u0')), told(completed('a0', 'u0')), spokenIn('t0', 'a0', 'Hi'));
     release();
-    await turn.looked;
+    await turn.loaded;
     assert.is(cameTo(turn), 'text: Paid | under way');
   });
 
@@ -237,8 +237,8 @@ describe('a turn that was found under way', (check) => {
     world.fail('permissionRequests', UNREACHED, 1000);
     const turn = world.find();
     await world.clock.advance(300_000);
-    await turn.looked;
-    await turn.over;
+    await turn.loaded;
+    await turn.ended;
     assert.is(cameTo(turn), 'agent_interrupted');
     assert.equal([world.listening(), world.clock.pending()], [1, 0]);
   });
