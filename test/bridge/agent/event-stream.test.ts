@@ -575,7 +575,7 @@ describe('whoever waits for the feed', (check) => {
       const error = await outcome;
       assert.equal(error instanceof Fault && error.detail, {
         kind: 'backend-error',
-        reason: 'the agent server tells no events (ECONNREFUSED)',
+        reason: 'the agent server sends no events (ECONNREFUSED)',
       });
     }),
   );

@@ -49,7 +49,7 @@ describe('several agent servers', (check) => {
       const ways = waysTo('ECONNREFUSED', 200);
       assert.equal(await calls(ways, 4, kind), ['200 by 0 1', '200 by 1', '200 by 1', '200 by 1']);
       assert.equal(ways.told, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
-      assert.equal(ways.reach.servers?.count(), { all: 2, well: 1 });
+      assert.equal(ways.reach.servers?.count(), { total: 2, healthy: 1 });
     });
 
     check(`hand on a ${kind} that one of them cannot take now`, async () => {
@@ -141,7 +141,7 @@ describe('several agent servers', (check) => {
     await ways.clock.advance(500);
     assert.equal(await calls(ways, 3), ['200 by 0', '200 by 1', '200 by 0']);
     assert.equal(ways.told, ['agent-left-out 1 of 2 ECONNREFUSED 500', 'agent-back 1 of 2']);
-    assert.equal(ways.reach.servers?.count(), { all: 2, well: 2 });
+    assert.equal(ways.reach.servers?.count(), { total: 2, healthy: 2 });
   });
 
   check('do not take one back for what it was asked before it failed', async () => {
@@ -202,7 +202,7 @@ describe('several agent servers', (check) => {
     ways.manners.fill(200);
     await ways.reach.servers?.probe();
     assert.is(ways.clock.pending(), 0);
-    assert.equal(ways.reach.servers?.count(), { all: 4, well: 4 });
+    assert.equal(ways.reach.servers?.count(), { total: 4, healthy: 4 });
   });
 
   check('say nothing of where they are', async () => {

@@ -34,7 +34,7 @@ describe('a bridge before two agent servers', (check) => {
     withServers(given, async (all) => {
       for (const words of ['one', 'two', 'three', 'four']) assert.is((await chat(all, words)).text, `re ${words}`);
       assert.equal(promptsAt(all.servers), [2, 2]);
-      assert.equal(all.world.readings().agentServers, { all: 2, well: 2 });
+      assert.equal(all.world.readings().agentServers, { total: 2, healthy: 2 });
       assert.is(await readyOf(all), '200');
     }),
   );
@@ -57,7 +57,7 @@ describe('a bridge before two agent servers', (check) => {
         for (const words of ['one', 'two']) assert.is((await chat(all, words)).text, `re ${words}`);
         assert.equal(promptsAt([all.servers[1]]), [2]);
         assert.is(await readyOf(all), '200 agent servers that are not ready: 1 of 2');
-        assert.equal(all.world.readings().agentServers, { all: 2, well: 1 });
+        assert.equal(all.world.readings().agentServers, { total: 2, healthy: 1 });
         assert.is(logsIn(all, 'agent-left-out'), 1);
       },
       ([first]) => first.goAway(),
@@ -79,7 +79,7 @@ describe('a bridge before two agent servers', (check) => {
         return all.servers[0].agent.asked.length > before;
       });
       assert.is(logsIn(all, 'agent-back'), 1);
-      assert.equal(all.world.readings().agentServers, { all: 2, well: 2 });
+      assert.equal(all.world.readings().agentServers, { total: 2, healthy: 2 });
     }),
   );
 
