@@ -1,3 +1,5 @@
+// Our own, beside eventsource-parser: an event that is too long is dropped and the stream goes on. See
+// docs/decisions/2026-11-22-three-parts-stay-our-own.md.
 /** What a stream of events has brought: an event, or word that one was longer than the limit and was dropped. */
 export type SseItem =
   | { readonly kind: 'event'; readonly name: string; readonly data: string }

@@ -1,3 +1,5 @@
+// Our own, beside tables of confusable letters: those rewrite ordinary French or Turkish as well. See
+// docs/decisions/2026-11-22-three-parts-stay-our-own.md.
 // Letters that look like the Latin one at the start of their group: Cyrillic, Greek, Armenian, Cherokee, Canadian syllabics,
 // phonetic small capitals, currency signs.
 const GROUPS =
