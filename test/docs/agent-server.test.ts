@@ -265,7 +265,10 @@ describe('the page of the agent server', (check) => {
     assert.equal(unique(firstCells(table)), unique([...codes, ...named]));
   });
   check('has the failures of a turn that there are', () => {
-    const names = wordsIn([read('src/agent/turn/errors.ts')], /\bname: '(\w+)'/g);
+    const names = wordsIn(
+      [read('src/agent/turn/errors.ts'), read('src/agent/session/run-queue.ts')],
+      /\bname: '(\w+)'/g,
+    );
     assert.ok(names.length > 5);
     assert.equal(unique(firstCells(sectionOf('### Failures of a turn'))), unique(names));
   });

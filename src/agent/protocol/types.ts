@@ -62,9 +62,6 @@ export type MessageError =
       readonly data: { readonly message: string; readonly statusCode?: number; readonly isRetryable: boolean };
     };
 
-/** The error of an answer that was aborted: by a client, or because its server stopped. */
-export const ABORTED_ERROR: MessageError = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
-
 /** Why a model stopped. */
 export type Finish = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'other' | 'unknown';
 

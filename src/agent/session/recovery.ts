@@ -3,9 +3,10 @@ import { joinPublications, type Publication, type Publisher } from '../events/pu
 import { partUpdatedEvent, statusPublication } from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import { timeDigitsAt } from '../protocol/ids.ts';
-import { ABORTED_ERROR, type AssistantMessage, type Part, type ToolState } from '../protocol/types.ts';
+import type { AssistantMessage, Part, ToolState } from '../protocol/types.ts';
 import type { Leases } from '../store/cluster.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
+import { ABORTED_ERROR } from './run-queue.ts';
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
 const CALL_OUTCOME_UNKNOWN =

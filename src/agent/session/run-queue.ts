@@ -1,6 +1,6 @@
 import type { Publication } from '../events/publisher.ts';
 import { statusPublication } from '../events/records.ts';
-import type { AssistantMessage, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
+import type { AssistantMessage, MessageError, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
 import type { Leases, SessionLease } from '../store/cluster.ts';
 import { LeaseLostError } from '../store/errors.ts';
 
@@ -12,6 +12,9 @@ export class RunAborted extends Error {
     super('Aborted');
   }
 }
+
+/** The error of an answer that was aborted: by a client, or because its server stopped. */
+export const ABORTED_ERROR: MessageError = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
 
 /** A prompt whose turn it is. */
 export type QueuedPrompt = {

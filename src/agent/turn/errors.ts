@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { ModelError } from '../model/types.ts';
-import { ABORTED_ERROR, type MessageError } from '../protocol/types.ts';
-import { RunAborted } from '../session/run-queue.ts';
+import type { MessageError } from '../protocol/types.ts';
+import { ABORTED_ERROR, RunAborted } from '../session/run-queue.ts';
 import { LeaseLostError } from '../store/errors.ts';
 
 /** Ends a turn that took too long. */
