@@ -2,6 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
+import { notConfiguredText, notFoundText } from '../../core/identifier.ts';
 import type { RouteContext } from '../context.ts';
 import {
   type EventSubscription,
@@ -44,8 +45,8 @@ export const streamEventToSse = (event: StreamEvent, isGlobal: boolean): SseEven
 
 const HEARTBEAT_MS = 10_000;
 
-const permissionNotFound = () =>
-  new Fault({ kind: 'not-found', hint: 'Permission request not found, or no longer open' });
+const permissionNotFound = (id: string) =>
+  new Fault({ kind: 'not-found', hint: `${notFoundText('permission request', id)}, or is no longer open` });
 
 const eventRoutes = (needs: RouteContext): RouteTable => {
   async function* told(wanted: EventSubscription, isGlobal: boolean): AsyncGenerator<SseEvent> {
@@ -83,7 +84,7 @@ const permissionRoutes = ({ approvals, sessions }: RouteContext): RouteTable => 
         given.reply === 'reject'
           ? { reply: given.reply, ...(given.message === undefined ? {} : { message: given.message }) }
           : given;
-      if (!(await approvals.reply(id, reply))) throw permissionNotFound();
+      if (!(await approvals.reply(id, reply))) throw permissionNotFound(id);
       return jsonResponse(200, true);
     },
   },
@@ -92,23 +93,27 @@ const permissionRoutes = ({ approvals, sessions }: RouteContext): RouteTable => 
       await sessions.get(id);
       const { response } = await readBody(request, PermissionResponseBody);
       const isOfSession = (await approvals.open()).some((asked) => asked.id === permissionID && asked.sessionID === id);
-      if (!isOfSession || !(await approvals.reply(permissionID, { reply: response }))) throw permissionNotFound();
+      if (!isOfSession || !(await approvals.reply(permissionID, { reply: response })))
+        throw permissionNotFound(permissionID);
       return jsonResponse(200, true);
     },
   },
 });
 
 const mcpRoutes = ({ mcp }: RouteContext): RouteTable => {
-  const switched = (what: McpStatus | 'not-found'): Response => {
-    if (what !== 'not-found') return jsonResponse(200, true);
-    throw new Fault({ kind: 'not-found', hint: 'No tool server of this name is configured' });
+  const requireServer = (name: string, result: McpStatus | 'not-found'): Response => {
+    if (result !== 'not-found') return jsonResponse(200, true);
+    const hint = notConfiguredText('tool server', name, Object.keys(mcp.statuses()));
+    throw new Fault({ kind: 'not-found', hint });
   };
   return {
     '/mcp': { GET: () => jsonResponse(200, mcp.statuses()) },
     '/mcp/:name/connect': {
-      POST: async (request, { name = '' }) => switched(await mcp.connect(name, request.signal)),
+      POST: async (request, { name = '' }) => requireServer(name, await mcp.connect(name, request.signal)),
     },
-    '/mcp/:name/disconnect': { POST: async (_request, { name = '' }) => switched(await mcp.disconnect(name)) },
+    '/mcp/:name/disconnect': {
+      POST: async (_request, { name = '' }) => requireServer(name, await mcp.disconnect(name)),
+    },
   };
 };
 

@@ -14,12 +14,11 @@ import {
 } from '../protocol/request-schemas.ts';
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
+import { notFound } from '../session/sessions.ts';
 import { requestSummary } from '../turn/compaction.ts';
 import { toMessageError } from '../turn/errors.ts';
 import { jsonResponseWhenReady } from './messages.ts';
 import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
-
-const noSuch = (what: string) => new Fault({ kind: 'not-found', hint: `${what} not found` });
 
 const unknownParent = () =>
   new Fault({
@@ -122,10 +121,10 @@ export const sessionRoutes = (needs: RouteContext): RouteTable => {
       async GET(_request, { id = '', messageID = '', partID = '' }) {
         await sessions.get(id);
         const told = await store.message(id, messageID);
-        if (told === undefined) throw noSuch('Message');
+        if (told === undefined) throw notFound('message', messageID);
         const isInMessage = told.parts.some((part) => part.id === partID);
         const output = isInMessage ? await store.output(id, partID) : undefined;
-        if (output === undefined) throw noSuch('Output');
+        if (output === undefined) throw notFound('output of part', partID);
         return new Response(output, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
       },
     },
@@ -173,14 +172,13 @@ export const conversationRoutes = (needs: RouteContext): RouteTable => {
       async GET(_request, { id = '', messageID = '' }) {
         await sessions.get(id);
         const told = await store.message(id, messageID);
-        if (told === undefined) throw new Fault({ kind: 'not-found', hint: 'Message not found' });
+        if (told === undefined) throw notFound('message', messageID);
         return jsonResponse(200, told);
       },
       async DELETE(_request, { id = '', messageID = '' }) {
         const { directory } = await sessions.get(id);
         await requireIdle(runs, id);
-        if ((await store.message(id, messageID)) === undefined)
-          throw new Fault({ kind: 'not-found', hint: 'Message not found' });
+        if ((await store.message(id, messageID)) === undefined) throw notFound('message', messageID);
         await publisher.publish(directory, messagesRemoval(id, [messageID]));
         return jsonResponse(200, true);
       },

@@ -1,5 +1,4 @@
 import type { Clock } from '../../core/clock.ts';
-import { Fault } from '../../core/fault.ts';
 import type { Publisher } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { type Message, NO_TOKENS, type Session } from '../protocol/types.ts';
@@ -8,7 +7,7 @@ import type { DocumentRecord } from './document.ts';
 import { createIDReplacement } from './new-ids.ts';
 import { findRevertedContent, messagesBefore } from './revert.ts';
 import type { RunQueue } from './run-queue.ts';
-import { createSlug, type Sessions } from './sessions.ts';
+import { createSlug, notFound, type Sessions } from './sessions.ts';
 
 /** `Plan` becomes `Plan (fork #1)`, and that `Plan (fork #2)`. */
 export const toForkTitle = (title: string): string => {
@@ -124,8 +123,7 @@ export const forkSession = async (
   const original = await sessions.get(sessionID);
   const isBusy = Object.hasOwn(await runs.statuses(), sessionID);
   const said = await store.messages(sessionID);
-  if (before !== undefined && !said.some(({ info }) => info.id === before))
-    throw new Fault({ kind: 'not-found', hint: 'Message not found' });
+  if (before !== undefined && !said.some(({ info }) => info.id === before)) throw notFound('message', before);
   const kept = messagesToFork(original, said, { before, isBusy });
   const messages = kept.map(({ info }) => info.id);
   const renamed = createIDReplacement({ sessions: [{ id: sessionID, messages }] }, ids);

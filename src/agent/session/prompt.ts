@@ -8,7 +8,7 @@ import type { FilePart, ModelRef, Session, TextPart, UserMessage } from '../prot
 import type { MessageWithParts, Store } from '../store/store.ts';
 import { createClientMessageIDs, createMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
-import { requireCapacity, type Sessions, sessionNotFound, toSessionModel } from './sessions.ts';
+import { notFound, requireCapacity, type Sessions, toSessionModel } from './sessions.ts';
 
 export type PromptAcceptanceNeeds = {
   readonly store: Store;
@@ -69,7 +69,7 @@ export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, i
   const chosen = createClientMessageIDs({ store, clock });
   const nextID = createMessageIDs({ store, ids });
   const refuseClosing = (sessionID: string): void => {
-    if (isClosing(sessionID)) throw sessionNotFound();
+    if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
   return async (sessionID: string, prompt: PromptBody): Promise<AcceptedPrompt> => {
     const before = await sessions.get(sessionID);

@@ -4,7 +4,7 @@ import type { EventDraft } from '../protocol/events.ts';
 import type { Message, Revert, Session } from '../protocol/types.ts';
 import type { MessageWithParts, Store, StoreChange } from '../store/store.ts';
 import type { RunQueue } from './run-queue.ts';
-import type { Sessions } from './sessions.ts';
+import { notFound, type Sessions } from './sessions.ts';
 
 /** The prompt that a message is or answers. */
 const promptIDOf = (info: Message): string => (info.role === 'user' ? info.id : info.parentID);
@@ -78,10 +78,11 @@ export type RevertNeeds = {
 /** Refuses what would change what is said in a session while an answer is under way there. */
 export const requireIdle = async (runs: Pick<RunQueue, 'statuses'>, sessionID: string): Promise<void> => {
   if (!Object.hasOwn(await runs.statuses(), sessionID)) return;
-  throw new Fault({ kind: 'conflict', message: 'The session is busy. Abort it first, or wait until it is idle' });
+  throw new Fault({
+    kind: 'conflict',
+    message: `session "${sessionID}" is busy. Abort it first, or wait until it is idle`,
+  });
 };
-
-const noSuch = (what: string) => new Fault({ kind: 'not-found', hint: `${what} not found` });
 
 /** Turns a session back to a message, until the next prompt or until that is taken back. Nothing is removed yet. */
 export const revertSession = async (
@@ -92,7 +93,10 @@ export const revertSession = async (
   await sessions.get(sessionID);
   await requireIdle(runs, sessionID);
   const revert = resolveRevert(await store.messages(sessionID), asked);
-  if (revert === undefined) throw noSuch(asked.partID === undefined ? 'Message' : 'Part');
+  if (revert === undefined) {
+    const { messageID, partID } = asked;
+    throw partID === undefined ? notFound('message', messageID) : notFound('part', partID);
+  }
   return sessions.update(sessionID, (session) => ({ ...session, revert }));
 };
 

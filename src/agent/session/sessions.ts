@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import { notFoundText } from '../../core/identifier.ts';
 import type { Publication, Publisher } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
@@ -80,8 +81,9 @@ export const createSlug = (id: string): string => {
   return `${ADJECTIVES[first % ADJECTIVES.length]}-${NOUNS[second % NOUNS.length]}`;
 };
 
-/** There is no such session, or none any more. */
-export const sessionNotFound = (): Fault => new Fault({ kind: 'not-found', hint: 'Session not found' });
+/** The fault for something that is not stored, or not any more: `session "ses_1" was not found`. */
+export const notFound = (kind: 'session' | 'message' | 'part' | 'output of part', id: string): Fault =>
+  new Fault({ kind: 'not-found', hint: notFoundText(kind, id) });
 
 /** Servers that change one session at the same time take turns soon. */
 const TRIES = 20;
@@ -89,7 +91,7 @@ const TRIES = 20;
 export const createSessions = ({ store, publisher, ids, clock, version }: SessionsNeeds): Sessions => {
   const get = async (id: string): Promise<Session> => {
     const session = await store.session(id);
-    if (session === undefined) throw sessionNotFound();
+    if (session === undefined) throw notFound('session', id);
     return session;
   };
   const changing = new Map<string, Promise<unknown>>();

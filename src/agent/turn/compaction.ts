@@ -17,7 +17,7 @@ import type { AssistantMessage, CompactionPart, ModelRef, Session, UserMessage }
 import { createMessageIDs } from '../session/message-ids.ts';
 import { agentFor } from '../session/prompt.ts';
 import { revertedRemoval, withoutRevert } from '../session/revert.ts';
-import { type Sessions, sessionNotFound } from '../session/sessions.ts';
+import { notFound, type Sessions } from '../session/sessions.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
 import { isExpectedEnd, toMessageError } from './errors.ts';
 import { toModelHistory, truncateMessages } from './history.ts';
@@ -181,7 +181,7 @@ export const requestSummary = async (
   let dropped: Publication = {};
   const goOn = async (session: Session): Promise<Session> => {
     dropped = await revertedRemoval(store, session);
-    if (isClosing(sessionID)) throw sessionNotFound();
+    if (isClosing(sessionID)) throw notFound('session', sessionID);
     return withoutRevert(session);
   };
   const request = joinPublications(messagePublication(user), partPublication(part, now));

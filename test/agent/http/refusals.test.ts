@@ -16,18 +16,18 @@ describe('a request that goes wrong', (check) => {
     const none = 'msg_000000000000aaaaaaaaaaaaaa';
     for (const [method, path, message] of [
       ['GET', '/nowhere', 'No such path. GET /doc lists all'],
-      ['GET', '/session/nope', 'Session not found'],
-      ['PATCH', '/session/nope', 'Session not found'],
-      ['DELETE', '/session/nope', 'Session not found'],
-      ['GET', '/session/nope/children', 'Session not found'],
-      ['POST', '/session/nope/abort', 'Session not found'],
-      ['GET', '/session/nope/message', 'Session not found'],
-      ['GET', `/session/nope/message/${none}`, 'Session not found'],
-      ['GET', `/session/${id}/message/${none}`, 'Message not found'],
-      ['GET', `/session/nope/message/${none}/part/prt_x/output`, 'Session not found'],
-      ['GET', `/session/${id}/message/${none}/part/prt_x/output`, 'Message not found'],
-      ['POST', '/mcp/nobody/connect', 'No tool server of this name is configured'],
-      ['POST', '/mcp/nobody/disconnect', 'No tool server of this name is configured'],
+      ['GET', '/session/nope', 'session "nope" was not found'],
+      ['PATCH', '/session/nope', 'session "nope" was not found'],
+      ['DELETE', '/session/nope', 'session "nope" was not found'],
+      ['GET', '/session/nope/children', 'session "nope" was not found'],
+      ['POST', '/session/nope/abort', 'session "nope" was not found'],
+      ['GET', '/session/nope/message', 'session "nope" was not found'],
+      ['GET', `/session/nope/message/${none}`, 'session "nope" was not found'],
+      ['GET', `/session/${id}/message/${none}`, `message "${none}" was not found`],
+      ['GET', `/session/nope/message/${none}/part/prt_x/output`, 'session "nope" was not found'],
+      ['GET', `/session/${id}/message/${none}/part/prt_x/output`, `message "${none}" was not found`],
+      ['POST', '/mcp/nobody/connect', 'tool server "nobody" is not configured'],
+      ['POST', '/mcp/nobody/disconnect', 'tool server "nobody" is not configured'],
     ] as const) {
       const response = await world.call(method, path, method === 'PATCH' ? {} : undefined);
       assert.is(response.status, 404, `${method} ${path}`);

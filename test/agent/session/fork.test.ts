@@ -118,7 +118,10 @@ describe('a fork', (check) => {
     const missing = 'msg_000000000000AAAAAAAAAAAAAA';
     const refused = await world.call('POST', `/session/${id}/fork`, { messageID: missing });
     assert.is(refused.status, 404);
-    assert.equal(await refused.json(), { name: 'NotFoundError', data: { message: 'Message not found' } });
+    assert.equal(await refused.json(), {
+      name: 'NotFoundError',
+      data: { message: `message "${missing}" was not found` },
+    });
     assert.is((await world.call('POST', '/session/ses_0/fork')).status, 404);
     const odd: unknown = await (await world.call('POST', `/session/${id}/fork`, { messageId: missing })).json();
     assert.ok(isRecord(odd) && odd.name === 'BadRequest', 'a slip in the name is not taken for a whole fork');

@@ -125,7 +125,8 @@ describe('a prompt that cannot be answered', (check) => {
       for (const route of ['message', 'prompt_async']) {
         const { status, name, data } = await refused(world, ['POST', `/session/${id}/${route}`, prompt('x')]);
         if (id === '..') continue;
-        assert.equal([status, name, data], [404, 'NotFoundError', { message: 'Session not found' }]);
+        const message = id === '%00' ? 'this session was not found' : `session "${id}" was not found`;
+        assert.equal([status, name, data], [404, 'NotFoundError', { message }]);
       }
     }
   });

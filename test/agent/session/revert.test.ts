@@ -106,7 +106,7 @@ describe('a session that is turned back', (check) => {
     await until(world, () => world.asked.length === 3);
     const refused = await world.call('POST', `/session/${id}/revert`, { messageID });
     assert.is(refused.status, 409);
-    const message = 'The session is busy. Abort it first, or wait until it is idle';
+    const message = `session "${id}" is busy. Abort it first, or wait until it is idle`;
     assert.equal(await refused.json(), { name: 'SessionBusyError', data: { message } });
     const kept = await world.call('DELETE', `/session/${id}/message/${messageID}`);
     assert.is(kept.status, 409);

@@ -73,7 +73,7 @@ describe('the first client of the SDK', (check) => {
       assert.is(await dataOf(first.session.delete({ path: { id: parent.id } })), true);
       const { error, response } = await first.session.get({ path: { id: parent.id } });
       assert.is(response?.status, 404);
-      assert.equal(error, { name: 'NotFoundError', data: { message: 'Session not found' } });
+      assert.equal(error, { name: 'NotFoundError', data: { message: `session "${parent.id}" was not found` } });
     }),
   );
 
@@ -228,10 +228,9 @@ describe('the first client of the SDK', (check) => {
       const nobody = await first.session.prompt({ path: { id }, body: { agent: 'nobody', parts: PARTS } });
       assert.is(nobody.response?.status, 400);
       assert.equal(await messagesOf(agent, id), [], 'nothing was stored');
-      const thrown = await rejection(
-        first.session.get({ path: { id: 'ses_000000000000AAAAAAAAAAAAAA' }, throwOnError: true }),
-      );
-      assert.ok(thrown instanceof Error && thrown.message === 'Session not found', String(thrown));
+      const missing = 'ses_000000000000AAAAAAAAAAAAAA';
+      const thrown = await rejection(first.session.get({ path: { id: missing }, throwOnError: true }));
+      assert.ok(thrown instanceof Error && thrown.message === `session "${missing}" was not found`, String(thrown));
       const { response } = await clientsOf(agent, 'wrong').first.session.list();
       assert.is(response?.status, 401);
       model.say(refusal(401, 'invalid_api_key'), isNoTitle);
