@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemClock } from '../adapter/node/clock.ts';
-import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
+import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 import { newId, randomBytes } from '../adapter/web/crypto.ts';
 import { createAgentCatalog } from '../agent/agents/from-config.ts';
 import { createAgentServer } from '../agent/app.ts';
@@ -37,7 +37,7 @@ const MODELS_AFTER_MS = 1000;
 /** Of the ten seconds that a process has for its end: the rest is for aborting what does not end, and for the streams. */
 const DRAIN_MS = 5000;
 
-const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> => {
+const build = async ({ variables, writeLine }: ProcessContext): Promise<Service> => {
   const problems: string[] = [];
   const settings = collectProblems(() => readAgentSettings(variables), problems);
   const config = collectProblems(() => readAgentConfig(variables, readIfThere), problems);
@@ -64,13 +64,13 @@ const build = async ({ variables, writeLine }: ProcessSide): Promise<Service> =>
   });
   const { metrics, load: loadMeter } = createLateMeter(
     late(async () => {
-      const { createPrometheusAgentMeter } = await import('../adapter/prometheus/agent.ts');
-      return createPrometheusAgentMeter(VERSION);
+      const { createPrometheusAgentMetrics } = await import('../adapter/prometheus/agent.ts');
+      return createPrometheusAgentMetrics(VERSION);
     }),
   );
   const transports = late(async () => {
-    const { createTransports } = await import('../adapter/mcp/transports.ts');
-    return createTransports({ ask: outward.tools, programs: programsFor(variables) });
+    const { createMcpTransports } = await import('../adapter/mcp/transports.ts');
+    return createMcpTransports({ httpFetch: outward.tools, commandLookup: programsFor(variables) });
   });
   const server = createAgentServer({
     clock,

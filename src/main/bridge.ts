@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
-import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
+import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 
-import { createPrometheusBridgeMeter } from '../adapter/prometheus/bridge.ts';
+import { createPrometheusBridgeMetrics } from '../adapter/prometheus/bridge.ts';
 import { newId } from '../adapter/web/crypto.ts';
 import { createAgentClient } from '../bridge/agent/client.ts';
 import { createAgentEventStream } from '../bridge/agent/event-stream.ts';
@@ -30,7 +30,7 @@ const readIfThere = (path: string): string | undefined => {
   }
 };
 
-const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise<Service> => {
+const build = async ({ variables, writeLine, isStopping }: ProcessContext): Promise<Service> => {
   const settings = readBridgeSettings(variables, readIfThere);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'bridge', clock, write: writeLine });
@@ -48,7 +48,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise
     servers: reach.servers,
     clock,
     log,
-    meter: createPrometheusBridgeMeter(VERSION),
+    meter: createPrometheusBridgeMetrics(VERSION),
     digest: nodeDigest,
     newRequestId: () => `req-${newId()}`,
     newToken: () => newId().replaceAll('-', '').slice(0, 20),

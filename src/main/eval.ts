@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import {
-  createBar,
-  createLines,
-  FileProblem,
+  createProgressBar,
+  createProgressLines,
+  FileError,
   openResultsFile,
-  readIfThere,
+  readIfExists,
   readTable,
   readText,
 } from '../adapter/files/eval.ts';
@@ -33,7 +33,7 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
   const { file, url, out, labels, textField, idField, isFresh } = options;
   const { stderr } = process;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
-  const found = earlierFrom((await readIfThere(out)) ?? '', out, url);
+  const found = earlierFrom((await readIfExists(out)) ?? '', out, url);
   const earlier = isFresh ? earlierFrom('', out, url) : found;
   if (earlier.unused > 0) {
     stderr.write(`${counted(earlier.unused, 'result')} in ${out} not used: of another --url, or of an older version\n`);
@@ -47,7 +47,7 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
     ask: createAsk({ ...options, fetcher: fetch, clock }),
     clock,
     signal,
-    progress: stderr.isTTY ? createBar(stderr) : createLines((line) => stderr.write(line), clock),
+    progress: stderr.isTTY ? createProgressBar(stderr) : createProgressLines((line) => stderr.write(line), clock),
   });
 };
 
@@ -88,7 +88,7 @@ export const runEval = async (words: readonly string[]): Promise<number> => {
     }
     return await report(optionsFrom({ '--key': process.env.MODERATION_API_KEY, ...given }));
   } catch (error) {
-    if (!(error instanceof EvalProblem || error instanceof ConfigError || error instanceof FileProblem)) throw error;
+    if (!(error instanceof EvalProblem || error instanceof ConfigError || error instanceof FileError)) throw error;
     for (const problem of error instanceof ConfigError ? error.problems : [error.message]) {
       process.stderr.write(`gatehouse eval: ${problem}\n`);
     }

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
-import { isMain, type ProcessSide, runService, type Service } from '../adapter/node/service.ts';
-import { createUndiciClient, proxiesFrom } from '../adapter/node/undici-client.ts';
-import { createPrometheusMeter } from '../adapter/prometheus/gateway.ts';
-import { backendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
+import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
+import { createUndiciClient, readProxySettings } from '../adapter/node/undici-client.ts';
+import { createPrometheusGatewayMetrics } from '../adapter/prometheus/gateway.ts';
+import { createBackendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
 import { ConfigError } from '../core/config.ts';
 import { createLog, type Log } from '../core/log.ts';
@@ -37,19 +37,19 @@ const sharedStateAt = async (url: string | undefined, log: Log) => {
   return createRedisState({ url, log });
 };
 
-const build = async ({ variables, writeLine, isStopping }: ProcessSide): Promise<Service> => {
+const build = async ({ variables, writeLine, isStopping }: ProcessContext): Promise<Service> => {
   const config = readGatewayConfig(variables);
   const { settings, models } = config;
   const policy = await readPolicy(settings.MODERATION_POLICY_FILE);
-  const { httpClient, close } = createUndiciClient(proxiesFrom(variables));
+  const { httpClient, close } = createUndiciClient(readProxySettings(variables));
   const backend = await findBackend(config, httpClient);
   const log = createLog({ level: settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: writeLine });
   const shared = await sharedStateAt(settings.REDIS_URL, log);
-  const meter = createPrometheusMeter({ version: VERSION, isSharedStateUp: shared?.isUp });
+  const meter = createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: shared?.isUp });
   const handler = createGateway({
     settings,
     gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [keyForThisRun()],
-    backend: { ...backend, keys: await backendKeys(backend.keys) },
+    backend: { ...backend, keys: await createBackendKeys(backend.keys) },
     models,
     policy,
     httpClient,

@@ -1,7 +1,7 @@
 import { systemClock } from '../adapter/node/clock.ts';
-import { backendKeys, newId, newNonce, webDigest } from '../adapter/web/crypto.ts';
+import { createBackendKeys, newId, newNonce, webDigest } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
-import { workerModule } from '../adapter/web/worker.ts';
+import { createWorkerModule } from '../adapter/web/worker.ts';
 import { ConfigError, type Variables } from '../core/config.ts';
 import { httpClientOverFetch } from '../core/http/client.ts';
 import type { Handler } from '../core/http/handler.ts';
@@ -25,7 +25,7 @@ const build = async (variables: Variables): Promise<Handler> => {
   const backend = await findBackend(config, httpClient);
   return createGateway({
     ...config,
-    backend: { ...backend, keys: await backendKeys(backend.keys) },
+    backend: { ...backend, keys: await createBackendKeys(backend.keys) },
     policy: DEFAULT_POLICY,
     httpClient,
     clock: systemClock,
@@ -39,4 +39,4 @@ const build = async (variables: Variables): Promise<Handler> => {
   });
 };
 
-export default workerModule(build);
+export default createWorkerModule(build);

@@ -2,7 +2,7 @@ import { createJournalFile } from '../adapter/files/journal.ts';
 import { systemClock } from '../adapter/node/clock.ts';
 import { createNodeHttpClient } from '../adapter/node/http-client.ts';
 import { isMain } from '../adapter/node/service.ts';
-import { favourMemory, runStdio, type StdioService, type StdioSide } from '../adapter/node/stdio.ts';
+import { preferLowMemory, runStdio, type StdioContext, type StdioService } from '../adapter/node/stdio.ts';
 
 import { newId, webDigest, webMac } from '../adapter/web/crypto.ts';
 
@@ -12,7 +12,7 @@ import { createMcpServer } from '../relay-admin/server.ts';
 import { readRelayConfig, unknownRelaySettings } from '../relay-admin/settings.ts';
 import { VERSION } from './version.ts';
 
-const build = ({ variables, writeLine }: StdioSide): StdioService => {
+const build = ({ variables, writeLine }: StdioContext): StdioService => {
   const config = readRelayConfig(variables);
   const log = createLog({ level: config.logLevel, service: 'relay-admin', clock: systemClock, write: writeLine });
   const admin = createRelayAdmin({
@@ -37,7 +37,7 @@ const build = ({ variables, writeLine }: StdioSide): StdioService => {
 
 /** Serves the relay admin tools over standard input and output. */
 export const main = (): Promise<void> => {
-  favourMemory();
+  preferLowMemory();
   return runStdio({ name: 'relay-admin', secrets: ['RELAY_ADMIN_API_KEY'] }, build);
 };
 

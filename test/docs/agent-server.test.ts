@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import type * as v from 'valibot';
-import { createPrometheusAgentMeter } from '../../src/adapter/prometheus/agent.ts';
+import { createPrometheusAgentMetrics } from '../../src/adapter/prometheus/agent.ts';
 import { readAgentConfig } from '../../src/agent/config/load.ts';
 import { ConfigFile } from '../../src/agent/config/schema.ts';
 import { inertBecause } from '../../src/agent/config/schema-values.ts';
@@ -298,7 +298,7 @@ describe('the page of the agent server', (check) => {
     assert.equal(unique(firstCells(sectionOf('## Logs'))), unique(events));
   });
   check('has the metrics that there are', async () => {
-    const text = (await createPrometheusAgentMeter('0').text()) ?? '';
+    const text = (await createPrometheusAgentMetrics('0').text()) ?? '';
     const names = wordsIn([text], /^# TYPE (gatehouse_\w+)/gm);
     assert.ok(names.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Metrics'))), unique(names));

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusBridgeMeter } from '../../src/adapter/prometheus/bridge.ts';
+import { createPrometheusBridgeMetrics } from '../../src/adapter/prometheus/bridge.ts';
 import { BRIDGE_REPLIES } from '../../src/bridge/http/errors.ts';
 import { createBridgeOpenApi } from '../../src/bridge/openapi.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
@@ -61,7 +61,7 @@ describe('the page of the bridge', (check) => {
   });
 
   check('has the metrics that the bridge gives', async () => {
-    const text = (await createPrometheusBridgeMeter('0').text()) ?? '';
+    const text = (await createPrometheusBridgeMetrics('0').text()) ?? '';
     const ours = unique(wordsIn(text, /^# TYPE (gatehouse_\w+) /gm));
     assert.equal(unique(wordsIn(sectionOf('Metrics'), /`(gatehouse_\w+)`/g)), ours);
   });

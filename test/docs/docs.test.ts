@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { proxiesFrom } from '../../src/adapter/node/undici-client.ts';
-import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
+import { readProxySettings } from '../../src/adapter/node/undici-client.ts';
+import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
 import type { FaultDetail } from '../../src/core/fault.ts';
 import { errorResponse, internalErrorResponse } from '../../src/core/http/response.ts';
 import { contextTokensFor } from '../../src/gateway/judge/prompt.ts';
@@ -81,7 +81,7 @@ describe('the settings in the docs', (check) => {
   });
   check('hold every proxy variable that is obeyed', () => {
     const proxy = 'http://proxy.test:3128';
-    for (const name of PROXIES) assert.equal(Object.values(proxiesFrom({ [name]: proxy })), [proxy]);
+    for (const name of PROXIES) assert.equal(Object.values(readProxySettings({ [name]: proxy })), [proxy]);
   });
   check('tell the context that Ollama is asked for, and the calls of a long text', () => {
     const rows = [...PAGE.matchAll(/^\| (\d+) \| (\d+) \| (\d+) \|$/gm)].map((row) => row.slice(1).map(Number));
@@ -139,7 +139,7 @@ describe('the errors in the docs', (check) => {
 
 describe('the metrics in the docs', (check) => {
   check('are those that the gateway exports', async () => {
-    const meter = createPrometheusMeter({ version: '0', isSharedStateUp: () => true });
+    const meter = createPrometheusGatewayMetrics({ version: '0', isSharedStateUp: () => true });
     const exported = [...((await meter.text()) ?? '').matchAll(/^# TYPE (gatehouse_\w+)/gm)].map(
       ([, name = '']) => name,
     );

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusAgentMeter } from '../../src/adapter/prometheus/agent.ts';
-import { createPrometheusBridgeMeter } from '../../src/adapter/prometheus/bridge.ts';
-import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
+import { createPrometheusAgentMetrics } from '../../src/adapter/prometheus/agent.ts';
+import { createPrometheusBridgeMetrics } from '../../src/adapter/prometheus/bridge.ts';
+import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
 import { openApiDocument } from '../../src/agent/http/openapi.ts';
 import { describe } from '../check.ts';
 import { read, sourcesOf, unique } from './pages.ts';
@@ -40,8 +40,8 @@ const standsInSources = (word: string): boolean => {
 };
 
 const exported = async (): Promise<ReadonlySet<string>> => {
-  const gateway = createPrometheusMeter({ version: '0', isSharedStateUp: () => true });
-  const texts = [gateway, createPrometheusAgentMeter('0'), createPrometheusBridgeMeter('0')].map((meter) =>
+  const gateway = createPrometheusGatewayMetrics({ version: '0', isSharedStateUp: () => true });
+  const texts = [gateway, createPrometheusAgentMetrics('0'), createPrometheusBridgeMetrics('0')].map((meter) =>
     meter.text(),
   );
   return new Set(

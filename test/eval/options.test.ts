@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import * as assert from 'uvu/assert';
-import { createLines } from '../../src/adapter/files/eval.ts';
+import { createProgressLines } from '../../src/adapter/files/eval.ts';
 import type { ConfigError } from '../../src/core/config.ts';
 import { FLAGS, givenFrom, HELP, optionsFrom } from '../../src/eval/options.ts';
 
@@ -101,7 +101,7 @@ describe('progress without a terminal', (check) => {
   check('is a line every five seconds', () => {
     const clock = createManualClock();
     const lines: string[] = [];
-    const progress = createLines((line) => lines.push(line), clock);
+    const progress = createProgressLines((line) => lines.push(line), clock);
     progress.start(10, 2);
     progress.advance(3, 0);
     clock.advance(5000);

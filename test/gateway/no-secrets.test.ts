@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusMeter } from '../../src/adapter/prometheus/gateway.ts';
+import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
 import type { HttpRequest, HttpResponse } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { FAULTS } from './harness/faulty-answers.ts';
@@ -19,7 +19,7 @@ const withHeaders = ({ status, text, header }: HttpResponse): HttpResponse => ({
   header: (name) => header(name) ?? `${BACKEND_CANARY}-${name}`,
 });
 const watched = (answer: Answer, variables: Readonly<Record<string, string>> = {}) => {
-  const meter = createPrometheusMeter({ version: '0.1.0' });
+  const meter = createPrometheusGatewayMetrics({ version: '0.1.0' });
   const world = gatewayOver(async (sent) => withHeaders(await answer(sent)), {
     variables: {
       LOG_LEVEL: 'debug',

@@ -10,29 +10,29 @@ import { counted } from '../../eval/report.ts';
 import type { ResultsFile } from '../../eval/result.ts';
 import type { TableRecord } from '../../eval/row.ts';
 
-/** A file that cannot be read or written, or whose bytes are not what its name says. */
-export class FileProblem extends Error {
+/** A file that cannot be read or written, or has invalid content. */
+export class FileError extends Error {
   override readonly name = 'FileProblem';
 }
 
-/** An error code of the system, never its message: that holds nothing more than code and path. */
+/** The error code of the system, without its message, which adds only the path. */
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
 
-/** A file's text in pieces. UTF-8 must be valid, a byte order mark is dropped; anything else is a `FileProblem`. */
+/** A file's text in pieces, without a byte order mark. Throws a `FileError` for invalid UTF-8 and for a read error. */
 export async function* readText(file: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (bytes?: Uint8Array): string => {
     try {
       return decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
-      throw new FileProblem(`${file}: expected text in UTF-8`);
+      throw new FileError(`${file}: expected text in UTF-8`);
     }
   };
   const stream: AsyncIterable<Uint8Array> = createReadStream(file);
   try {
     for await (const bytes of stream) yield decode(bytes);
   } catch (error) {
-    throw error instanceof FileProblem ? error : new FileProblem(`Cannot read ${file}: ${codeOf(error)}`);
+    throw error instanceof FileError ? error : new FileError(`Cannot read ${file}: ${codeOf(error)}`);
   }
   const rest = decode();
   if (rest !== '') yield rest;
@@ -40,54 +40,54 @@ export async function* readText(file: string): AsyncGenerator<string> {
 
 const OPTIONS = { raw: true, relax_column_count: true, record_delimiter: ['\r\n', '\n', '\r'] };
 
-const breaksIn = (parsed: object): number =>
+const countLineBreaks = (parsed: object): number =>
   'raw' in parsed && typeof parsed.raw === 'string' ? (parsed.raw.match(/\r\n|\n|\r/g)?.length ?? 0) : 0;
 
-/** The records of a CSV file, its header included, each with the line where it begins; cells may hold line breaks. */
+/** The records of a CSV file, including its header, each with the line number of its beginning. Cells may hold line breaks. */
 export async function* readTable(file: string): AsyncGenerator<TableRecord> {
   const begins: number[] = [];
   let line = 1;
-  // Counted here, as the parser takes a CRLF within quotes for two lines; and counted while it parses, as it drops the
-  // records it has ready when it fails.
+  // Lines are counted here because the parser counts a CRLF within quotes twice, and while it parses because it drops its
+  // parsed records when it fails.
   const parser = parse({
     ...OPTIONS,
     on_record(parsed) {
       begins.push(line);
-      line += breaksIn(parsed);
+      line += countLineBreaks(parsed);
       return parsed;
     },
   });
-  // A failing source destroys the parser, so the loop below is what hears of it.
+  // A failing source destroys the parser, so the loop below gets the error.
   pipeline(Readable.from(readText(file)), parser, () => {});
   const records: AsyncIterable<{ readonly record: readonly string[] }> = parser;
   try {
     for await (const { record } of records) yield { line: begins.shift() ?? line, cells: record };
   } catch (error) {
     if (!codeOf(error).includes('QUOTE')) throw error;
-    throw new FileProblem(`${file} line ${line}: expected CSV, with quotes around a whole cell and doubled within it`);
+    throw new FileError(`${file} line ${line}: expected CSV, with quotes around a whole cell and doubled within it`);
   }
 }
 
-/** The text of a file, or nothing when there is no such file. */
-export const readIfThere = async (file: string): Promise<string | undefined> => {
+/** The text of a file, or undefined when it does not exist. Throws a `FileError` when it cannot be read. */
+export const readIfExists = async (file: string): Promise<string | undefined> => {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw new FileProblem(`Cannot read ${file}: ${codeOf(error)}`);
+    throw new FileError(`Cannot read ${file}: ${codeOf(error)}`);
   }
 };
 
 /**
- * Opens a file for appending after its first `keepBytes`; what follows them is cut off. `append` returns once the system
- * has the text, so that a killed run loses at most the line it was writing.
+ * Opens a file for appending, and truncates it to its first `keepBytes`. `append` is synchronous, so that a killed run loses
+ * at most the line that it was writing.
  */
 export const openResultsFile = (file: string, keepBytes: number): ResultsFile => {
   const attempt = <T>(action: () => T): T => {
     try {
       return action();
     } catch (error) {
-      throw new FileProblem(`Cannot write ${file}: ${codeOf(error)}`);
+      throw new FileError(`Cannot write ${file}: ${codeOf(error)}`);
     }
   };
   const descriptor = attempt(() => openSync(file, 'a'));
@@ -100,8 +100,8 @@ export const openResultsFile = (file: string, keepBytes: number): ResultsFile =>
 
 const LINE_EVERY_MS = 5000;
 
-/** A bar that redraws itself, for a terminal only. */
-export const createBar = (stream: WriteStream): Progress => {
+/** A progress bar for terminals. */
+export const createProgressBar = (stream: WriteStream): Progress => {
   const bar = new SingleBar({
     format: '{bar} {value}/{total}, errors: {errors}, {eta_formatted} to go',
     stream,
@@ -116,8 +116,8 @@ export const createBar = (stream: WriteStream): Progress => {
   };
 };
 
-/** A plain line every few seconds, for logs. */
-export const createLines = (write: (line: string) => void, clock: Clock): Progress => {
+/** Progress as a plain line every few seconds, for logs. */
+export const createProgressLines = (write: (line: string) => void, clock: Clock): Progress => {
   let total = 0;
   let writtenAt = clock.now();
   return {

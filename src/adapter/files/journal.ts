@@ -9,14 +9,14 @@ const READ_BYTES = 1024 * 1024;
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** Not waiting for a pipe's other end, which may never come. */
-const READING = constants.O_RDONLY | constants.O_NONBLOCK;
-const APPENDING = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+/** Non-blocking: opening a pipe would wait for its other end, which may never come. */
+const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
+const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
-/** Our own word, not the system's, which has none for this: the journal is a pipe, a device or something else that is no file. */
+/** An error code of our own: the journal is a pipe, a device or something else that is no regular file. */
 const NOT_REGULAR = 'ENOTREG';
 
-/** A pipe or a device would take lines and keep none, or hang. */
+/** Refuses pipes and devices, which would discard the lines or hang. */
 const openRegular = async (path: string, flags: number): Promise<FileHandle> => {
   const file = await open(path, flags, 0o600);
   if ((await file.stat()).isFile()) return file;
@@ -24,19 +24,19 @@ const openRegular = async (path: string, flags: number): Promise<FileHandle> => 
   throw Object.assign(new Error('Not a regular file'), { code: NOT_REGULAR });
 };
 
-/** A new name in a directory is only safe once the directory is. */
-const settleDirectory = async (path: string): Promise<void> => {
+/** A new file survives a crash only once its directory is synced. */
+const syncDirectory = async (path: string): Promise<void> => {
   const directory = await open(dirname(path), 'r');
   await directory.sync().finally(() => directory.close());
 };
 
-const lastByte = async (file: FileHandle, size: number): Promise<number | undefined> => {
+const readLastByte = async (file: FileHandle, size: number): Promise<number | undefined> => {
   if (size === 0) return undefined;
   const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
   return buffer[0];
 };
 
-const bytesFrom = async (file: FileHandle, start: number, end: number): Promise<Buffer> => {
+const readBytes = async (file: FileHandle, start: number, end: number): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   for (let position = start; position < end; ) {
     const wanted = Math.min(READ_BYTES, end - position);
@@ -49,45 +49,45 @@ const bytesFrom = async (file: FileHandle, start: number, end: number): Promise<
 };
 
 /**
- * A journal in a file that only its owner may read. It is opened for each use: nothing is held while nothing happens, and
- * a file that was moved away is not written to any more. Several processes may share it on a local file system, where
- * appending is atomic and gives all of them the same order.
+ * A journal in a file that only its owner may read. The file is opened for each use, so that a file that was moved away is
+ * not written to any more. Several processes may share it on a local file system, where appending is atomic and all of them
+ * see the same order.
  */
 export const createJournalFile = (given: string): JournalFile => {
   const path = resolve(given);
-  /** How far the file was read, and which file it was. */
+  /** How far the file was read, and the identity of that file. */
   let offset = 0;
   let identity = '';
   return {
     async append(line) {
       makeDirectory(dirname(path));
-      const file = await openRegular(path, APPENDING);
+      const file = await openRegular(path, APPEND_FLAGS);
       try {
         const { size } = await file.stat();
-        // A line that a crash cut short must not swallow this one.
-        const start = size === 0 || (await lastByte(file, size)) === LINE_BREAK ? '' : '\n';
+        // A line that was cut short by a crash must not run into this one.
+        const start = size === 0 || (await readLastByte(file, size)) === LINE_BREAK ? '' : '\n';
         const bytes = Buffer.from(`${start}${line}\n`, 'utf8');
         const { bytesWritten } = await file.write(bytes);
         if (bytesWritten !== bytes.byteLength) throw new Error('The disk did not take the whole line');
         await file.datasync();
-        if (size === 0) await settleDirectory(path);
+        if (size === 0) await syncDirectory(path);
       } finally {
         await file.close();
       }
     },
     async readNew() {
-      const file = await openRegular(path, READING).catch((error: unknown) => {
+      const file = await openRegular(path, READ_FLAGS).catch((error: unknown) => {
         if (isMissing(error)) return undefined;
         throw error;
       });
       if (file === undefined) return [];
       try {
         const { size, dev, ino, birthtimeMs } = await file.stat();
-        // A file system gives a deleted file's number to the next one.
+        // The inode number alone is reused for new files.
         const found = `${dev}:${ino}:${birthtimeMs}`;
         const start = identity === found && size >= offset ? offset : 0;
-        const bytes = await bytesFrom(file, start, size);
-        // What has no line break yet is still being written, and is read once it has one.
+        const bytes = await readBytes(file, start, size);
+        // A line without a line break is still being written, and is read once it has one.
         const whole = bytes.lastIndexOf(LINE_BREAK) + 1;
         offset = start + whole;
         identity = found;

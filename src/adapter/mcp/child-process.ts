@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { McpProblem } from '../../agent/mcp/errors.ts';
+import { McpServerError } from '../../agent/mcp/errors.ts';
 
 const LINE_FEED = 0x0a;
 
-/** Takes bytes and tells whole lines, without their breaks. False once a line that has not ended is longer than it may be. */
-export const createLines = (limitBytes: number, onLine: (line: string) => void) => {
+/** Splits bytes into lines and passes on each without its line break. Returns false once an unfinished line is too long. */
+const createLineSplitter = (limitBytes: number, onLine: (line: string) => void) => {
   let parts: Buffer[] = [];
   let bytes = 0;
   return (chunk: Buffer): boolean => {
@@ -22,8 +22,8 @@ export const createLines = (limitBytes: number, onLine: (line: string) => void) 
   };
 };
 
-/** The last lines of what was written. Of one that is too long nothing is kept: half of a secret could not be known as one. */
-export const createLastLines = (limitBytes: number) => {
+/** Stores the last lines of an output. Drops a line that is cut off: half of a secret could not be recognized and redacted. */
+const createLastLines = (limitBytes: number) => {
   let kept = Buffer.alloc(0);
   let isCut = false;
   return {
@@ -39,61 +39,61 @@ export const createLastLines = (limitBytes: number) => {
   };
 };
 
-export type ChildNeeds = {
+type ChildOptions = {
   readonly command: readonly string[];
   readonly cwd: string | undefined;
   /** The whole environment of the child. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** A longer line ends the child, and so does as much that it leaves unread. */
+  /** A longer line ends the child, and so does as much input that it does not read. */
   readonly lineLimitBytes: number;
   readonly onLine: (line: string) => void;
-  /** Hears once that the child is of no more use, and why. It may take a moment until it is gone. */
-  readonly onEnd: (why: McpProblem) => void;
+  /** Called once when the child can no longer be used, with the reason. The process may end a moment later. */
+  readonly onEnd: (why: McpServerError) => void;
 };
 
-/** A program that is spoken to in lines. Of what it writes to standard error only the end is kept, and told if it fails. */
-export type ChildLines = {
-  /** Settles when it runs; rejects with a `McpProblem`. */
+/** A child process with line-based input and output. If it fails, its error holds the last lines of its standard error. */
+export type LineProcess = {
+  /** Settles when the process runs. Rejects with a `McpServerError`. */
   readonly started: Promise<void>;
   readonly write: (line: string) => void;
-  /** Ends the child and whatever it started, within some two seconds. Settles when it is gone. */
+  /** Ends the child and its own children, within some two seconds. Settles when it has ended. */
   readonly stop: () => Promise<void>;
 };
 
-/** Time to see the end of the input and leave in good order, before a signal says the same. */
-const LEAVE_MS = 500;
+/** How long a child may take to exit after the end of its input, before it gets SIGTERM. */
+const TERMINATE_AFTER_MS = 500;
 const KILL_AFTER_MS = 2000;
-/** What a child has written may still be on its way when it is gone; another that holds its output is not waited for. */
+/** How long the rest of the output is read after the exit. A grandchild may hold the output open for longer. */
 const DRAIN_MS = 200;
-const LAST_WORDS_BYTES = 4096;
+const LAST_LINES_BYTES = 4096;
 const HAS_GROUPS = process.platform !== 'win32';
 
-const startProblem = (error: unknown): McpProblem => {
+const toStartError = (error: unknown): McpServerError => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT')
-    return new McpProblem('unreachable', 'The program, or the directory it is to run in, was not found');
-  if (code === 'EACCES') return new McpProblem('unreachable', 'The program may not be run');
-  return new McpProblem('unreachable', 'The program could not be started');
+    return new McpServerError('unreachable', 'The program, or the directory it is to run in, was not found');
+  if (code === 'EACCES') return new McpServerError('unreachable', 'The program may not be run');
+  return new McpServerError('unreachable', 'The program could not be started');
 };
-const endProblem = (code: number | null, signal: string | null, lastWords: string): McpProblem => {
-  if (signal !== null) return new McpProblem('ended', `The program was ended by ${signal}`);
+const toEndError = (code: number | null, signal: string | null, lastWords: string): McpServerError => {
+  if (signal !== null) return new McpServerError('ended', `The program was ended by ${signal}`);
   const hasFailed = code !== 0 && lastWords.trim() !== '';
-  return new McpProblem('ended', `The program ended with exit code ${code}`, hasFailed ? { lastWords } : {});
+  return new McpServerError('ended', `The program ended with exit code ${code}`, hasFailed ? { lastWords } : {});
 };
 
-/** Ends a child, and on systems that know groups of processes all that it has started too. */
+/** Sends a signal to a child, and where the system has process groups to all processes that it started. */
 const kill = ({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void => {
   if (pid === undefined) return;
   try {
     if (HAS_GROUPS) process.kill(-pid, signal);
     else if (exitCode === null && signalCode === null) process.kill(pid, signal);
   } catch {
-    // It is gone already.
+    // It has ended already.
   }
 };
 
-const spawned = ({ command: [program = '', ...words], cwd, environment }: ChildNeeds): ChildProcess =>
-  spawn(program, words, {
+const spawnChild = ({ command: [program = '', ...args], cwd, environment }: ChildOptions): ChildProcess =>
+  spawn(program, args, {
     env: { ...environment },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -101,20 +101,20 @@ const spawned = ({ command: [program = '', ...words], cwd, environment }: ChildN
     windowsHide: true,
   });
 
-export type Children = {
-  /** Starts a program. Nothing is thrown: a program that cannot be started has ended. */
-  readonly start: (needs: ChildNeeds) => ChildLines;
+export type ChildProcesses = {
+  /** Starts a program. Never throws: a program that cannot be started has ended. */
+  readonly start: (options: ChildOptions) => LineProcess;
 };
 
-/** A parent that ends without stopping its children takes them along. When it is killed, they see their input end. */
-export const createChildren = (): Children => {
+/** Starts child processes. When this process exits, it kills them. When it is killed, their input ends. */
+export const createChildProcesses = (): ChildProcesses => {
   const alive = new Set<ChildProcess>();
   const killAll = (): void => {
     for (const child of alive) kill(child, 'SIGKILL');
   };
   return {
-    start: (needs) =>
-      startChild(needs, {
+    start: (options) =>
+      startChild(options, {
         add(child) {
           if (alive.size === 0) process.on('exit', killAll);
           alive.add(child);
@@ -126,28 +126,28 @@ export const createChildren = (): Children => {
   };
 };
 
-type Register = { readonly add: (child: ChildProcess) => void; readonly drop: (child: ChildProcess) => void };
+type ProcessRegister = { readonly add: (child: ChildProcess) => void; readonly drop: (child: ChildProcess) => void };
 
-const startChild = (needs: ChildNeeds, register: Register): ChildLines => {
-  const { onLine, lineLimitBytes } = needs;
+const startChild = (options: ChildOptions, register: ProcessRegister): LineProcess => {
+  const { onLine, lineLimitBytes } = options;
   const started = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
   let hasEnded = false;
-  const end = (why: McpProblem): void => {
+  const end = (why: McpServerError): void => {
     if (hasEnded) return;
     hasEnded = true;
     started.reject(why);
-    needs.onEnd(why);
+    options.onEnd(why);
   };
-  // Whoever asks hears of it; nobody has to ask.
+  // Callers need not await `started`.
   started.promise.catch(() => {});
   const fail = (error: unknown): void => {
     gone.resolve();
-    end(startProblem(error));
+    end(toStartError(error));
   };
   let child: ChildProcess;
   try {
-    child = spawned(needs);
+    child = spawnChild(options);
   } catch (error) {
     fail(error);
     return { started: started.promise, write: () => {}, stop: () => gone.promise };
@@ -155,10 +155,10 @@ const startChild = (needs: ChildNeeds, register: Register): ChildLines => {
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopping ??= (async () => {
-      end(new McpProblem('ended', 'The program was stopped'));
+      end(new McpServerError('ended', 'The program was stopped'));
       child.stdin?.end();
       const timers = [
-        setTimeout(() => kill(child, 'SIGTERM'), LEAVE_MS),
+        setTimeout(() => kill(child, 'SIGTERM'), TERMINATE_AFTER_MS),
         setTimeout(() => kill(child, 'SIGKILL'), KILL_AFTER_MS),
       ];
       await gone.promise;
@@ -166,19 +166,19 @@ const startChild = (needs: ChildNeeds, register: Register): ChildLines => {
     })();
     return stopping;
   };
-  const spoil = (message: string): void => {
-    end(new McpProblem('ended', message));
+  const failChild = (message: string): void => {
+    end(new McpServerError('ended', message));
     void stop();
   };
-  /** Most often the child is just about to be gone, and how it went says more. */
-  const suspect = (message: string): void => {
+  /** Waits a moment: most often the child is about to exit, and its exit code says more. */
+  const failSoon = (message: string): void => {
     setTimeout(() => {
-      if (!hasEnded) spoil(message);
+      if (!hasEnded) failChild(message);
     }, DRAIN_MS).unref();
   };
   if (child.pid !== undefined) register.add(child);
   child.on('spawn', started.resolve);
-  // Also told when a signal cannot be sent, and then it has been started.
+  // Also emitted when a signal cannot be sent. Then the child has been started.
   child.on('error', (error) => {
     if (child.pid === undefined) fail(error);
   });
@@ -193,26 +193,26 @@ const startChild = (needs: ChildNeeds, register: Register): ChildLines => {
     child.on('close', () => {
       clearTimeout(late);
       gone.resolve();
-      end(endProblem(code, signal, ending.text()));
+      end(toEndError(code, signal, lastLines.text()));
     });
   });
-  const ending = createLastLines(LAST_WORDS_BYTES);
-  child.stderr?.on('data', ending.take);
+  const lastLines = createLastLines(LAST_LINES_BYTES);
+  child.stderr?.on('data', lastLines.take);
   child.stderr?.on('error', () => {});
-  child.stdin?.on('error', () => suspect('The program no longer reads its input'));
-  const take = createLines(lineLimitBytes, (line) => {
+  child.stdin?.on('error', () => failSoon('The program no longer reads its input'));
+  const splitLines = createLineSplitter(lineLimitBytes, (line) => {
     if (!hasEnded) onLine(line);
   });
   child.stdout?.on('data', (chunk: Buffer) => {
-    if (!hasEnded && !take(chunk)) spoil('The program wrote a line that is too long');
+    if (!hasEnded && !splitLines(chunk)) failChild('The program wrote a line that is too long');
   });
-  child.stdout?.on('end', () => suspect('The program closed its output'));
-  child.stdout?.on('error', () => suspect('The output of the program broke'));
+  child.stdout?.on('end', () => failSoon('The program closed its output'));
+  child.stdout?.on('error', () => failSoon('The output of the program broke'));
   return {
     started: started.promise,
     write(line) {
       if (hasEnded) return;
-      if ((child.stdin?.writableLength ?? 0) > lineLimitBytes) spoil('The program does not read its input');
+      if ((child.stdin?.writableLength ?? 0) > lineLimitBytes) failChild('The program does not read its input');
       else child.stdin?.write(`${line}\n`);
     },
     stop,

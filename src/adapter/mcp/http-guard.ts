@@ -1,11 +1,11 @@
-import { McpProblem } from '../../agent/mcp/errors.ts';
+import { McpServerError } from '../../agent/mcp/errors.ts';
 import { isRecord } from '../../core/json.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Counts bytes since the last empty line, which ends an event; of what is no stream of events, all. */
-const createMeter = (isStream: boolean) => {
+/** Counts the bytes since the last empty line, which ends an event. Counts all bytes if the body is no event stream. */
+const createByteCounter = (isStream: boolean) => {
   let bytes = 0;
   let isAtLineStart = false;
   return (chunk: Uint8Array): number => {
@@ -20,23 +20,23 @@ const createMeter = (isStream: boolean) => {
   };
 };
 
-export type WatchedBodyNeeds = {
-  /** A stream of events, of which each is bounded for itself. */
+type GuardedBodyOptions = {
+  /** Whether the body is an event stream. The limit then applies to each event. */
   readonly isStream: boolean;
   readonly limitBytes: number;
-  readonly onBroken: (why: McpProblem) => void;
-  /** Hears that the body was read, broke, or is wanted no more. */
+  readonly onBroken: (why: McpServerError) => void;
+  /** Called when the body was read, failed, or was cancelled. */
   readonly onOver: () => void;
 };
 
-/** The same bytes, of which a message that is too long is the end. */
-export const watchedBody = (body: ReadableStream<Uint8Array>, needs: WatchedBodyNeeds): ReadableStream<Uint8Array> => {
+/** The same bytes. A message over the limit ends them with an error. */
+const guardBody = (body: ReadableStream<Uint8Array>, options: GuardedBodyOptions): ReadableStream<Uint8Array> => {
   const reader = body.getReader();
-  const measure = createMeter(needs.isStream);
-  let isLeft = false;
-  const breakOff = (controller: ReadableStreamDefaultController, why: McpProblem): void => {
-    needs.onBroken(why);
-    needs.onOver();
+  const measure = createByteCounter(options.isStream);
+  let isCancelled = false;
+  const breakOff = (controller: ReadableStreamDefaultController, why: McpServerError): void => {
+    options.onBroken(why);
+    options.onOver();
     controller.error(why);
   };
   return new ReadableStream<Uint8Array>({
@@ -44,19 +44,19 @@ export const watchedBody = (body: ReadableStream<Uint8Array>, needs: WatchedBody
       try {
         const { done, value } = await reader.read();
         if (done) {
-          needs.onOver();
+          options.onOver();
           controller.close();
-        } else if (measure(value) > needs.limitBytes) {
+        } else if (measure(value) > options.limitBytes) {
           await reader.cancel();
-          breakOff(controller, new McpProblem('ended', 'The server sent a message that is too long'));
+          breakOff(controller, new McpServerError('ended', 'The server sent a message that is too long'));
         } else controller.enqueue(value);
       } catch {
-        if (!isLeft) breakOff(controller, new McpProblem('ended', 'The connection broke'));
+        if (!isCancelled) breakOff(controller, new McpServerError('ended', 'The connection broke'));
       }
     },
     async cancel() {
-      isLeft = true;
-      needs.onOver();
+      isCancelled = true;
+      options.onOver();
       await reader.cancel();
     },
   });
@@ -64,55 +64,55 @@ export const watchedBody = (body: ReadableStream<Uint8Array>, needs: WatchedBody
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-export type WatchedFetchNeeds = {
-  readonly ask: Fetch;
-  /** Where everything goes. Nothing is asked of any other origin, whatever the server says. */
-  readonly origin: string;
-  /** For a whole answer, for one event of a stream, and for all of our own answers that are not taken yet. */
-  readonly limitBytes: number;
-  /** Whether the end of a stream that was opened by GET is the end of the connection. */
-  readonly livesByStream: boolean;
-  /** Hears that the server cannot be reached any more, or knows this connection no longer. */
-  readonly onGone: (why: McpProblem) => void;
-};
-
-/** HTTP for one connection, which notices when that is over: the client that uses it would wait for an answer. */
-export type WatchedFetch = {
+type GuardedFetchOptions = {
   readonly fetch: Fetch;
-  /** From now on a refusal means that the connection is over. */
-  readonly opened: () => void;
-  /** Breaks off the request that carries the message of this id, if it is still under way. */
-  readonly release: (id: unknown) => void;
+  /** The only origin that requests are sent to, whatever the server answers. */
+  readonly origin: string;
+  /** The limit for a whole response, for one event of a stream, and for all of our own responses that are still being sent. */
+  readonly limitBytes: number;
+  /** Whether the connection ends with the stream that was opened by GET. */
+  readonly endsWithStream: boolean;
+  /** Called when the server cannot be reached any more, or does not know this connection any more. */
+  readonly onGone: (why: McpServerError) => void;
 };
 
-/** What a server says that has been started anew, or whose session or credentials are over. */
-const GONE = new Set([400, 401, 404, 410, 502, 503, 504]);
+/** `fetch` for one MCP connection. Detects when the connection has ended: the SDK's client would wait for a response. */
+export type GuardedFetch = {
+  readonly fetch: Fetch;
+  /** From now on a refused request means that the connection has ended. */
+  readonly markOpen: () => void;
+  /** Aborts the request that carries the message of this id, if it is still running. */
+  readonly abort: (id: unknown) => void;
+};
 
-/** Of answers to what the server asks: one that asks faster than it listens would have us keep them all. */
-const ANSWERS_LIMIT = 100;
+/** The statuses of a server that was restarted, or whose session or credentials have expired. */
+const ENDED_STATUSES = new Set([400, 401, 404, 410, 502, 503, 504]);
 
-type Asked = { readonly isGet: boolean; readonly signal: AbortSignal; readonly onOver: () => void };
+/** The limit for unsent responses to requests of the server, which may send requests faster than it reads responses. */
+const RESPONSES_LIMIT = 100;
 
-type Sent = { readonly id: unknown; readonly isAnswer: boolean; readonly bytes: number };
-const sentIn = (body: unknown): Sent => {
-  if (typeof body !== 'string') return { id: undefined, isAnswer: false, bytes: 0 };
+type RequestState = { readonly isGet: boolean; readonly signal: AbortSignal; readonly onOver: () => void };
+
+type SentMessage = { readonly id: unknown; readonly isResponse: boolean; readonly bytes: number };
+const parseSentMessage = (body: unknown): SentMessage => {
+  if (typeof body !== 'string') return { id: undefined, isResponse: false, bytes: 0 };
   const message: unknown = JSON.parse(body);
-  if (!isRecord(message)) return { id: undefined, isAnswer: false, bytes: body.length };
-  return { id: message.id, isAnswer: message.method === undefined, bytes: body.length };
+  if (!isRecord(message)) return { id: undefined, isResponse: false, bytes: body.length };
+  return { id: message.id, isResponse: message.method === undefined, bytes: body.length };
 };
 
-export const createWatchedFetch = (needs: WatchedFetchNeeds): WatchedFetch => {
-  const { ask, origin, limitBytes, livesByStream, onGone } = needs;
-  const underWay = new Map<unknown, AbortController>();
-  const answers = { count: 0, bytes: 0 };
+export const createGuardedFetch = (options: GuardedFetchOptions): GuardedFetch => {
+  const { origin, limitBytes, endsWithStream, onGone } = options;
+  const openRequests = new Map<unknown, AbortController>();
+  const responses = { count: 0, bytes: 0 };
   let isOpen = false;
   let hasListened = false;
 
-  /** Some servers have nothing to listen to, and say so with any status. That it was there before is another matter. */
+  /** Servers without a GET stream refuse it with any status. A refusal counts only if the stream existed before. */
   const isOver = (method: string, status: number): boolean =>
-    isOpen && GONE.has(status) && (method !== 'GET' || hasListened);
+    isOpen && ENDED_STATUSES.has(status) && (method !== 'GET' || hasListened);
 
-  const watched = (response: Response, { isGet, signal, onOver }: Asked): Response => {
+  const guardResponse = (response: Response, { isGet, signal, onOver }: RequestState): Response => {
     const { body, ok, status, statusText, headers } = response;
     const type = headers.get('content-type') ?? '';
     if (body === null) {
@@ -120,73 +120,73 @@ export const createWatchedFetch = (needs: WatchedFetchNeeds): WatchedFetch => {
       return response;
     }
     if (isGet && ok) hasListened = true;
-    const onBroken = (why: McpProblem): void => {
-      // A stream to listen to may be opened again, unless the connection is made of it.
-      if (ok && !signal.aborted && (!isGet || livesByStream)) onGone(why);
+    const onBroken = (why: McpServerError): void => {
+      // The GET stream may be opened again, unless the connection ends with it.
+      if (ok && !signal.aborted && (!isGet || endsWithStream)) onGone(why);
     };
-    const over = (): void => {
+    const endBody = (): void => {
       onOver();
-      if (ok && isGet && livesByStream && !signal.aborted)
-        onGone(new McpProblem('ended', 'The server closed the connection'));
+      if (ok && isGet && endsWithStream && !signal.aborted)
+        onGone(new McpServerError('ended', 'The server closed the connection'));
     };
     const isStream = type.startsWith('text/event-stream');
-    return new Response(watchedBody(body, { isStream, limitBytes, onBroken, onOver: over }), {
+    return new Response(guardBody(body, { isStream, limitBytes, onBroken, onOver: endBody }), {
       status,
       statusText,
       headers,
     });
   };
 
-  /** Counts an answer until it is taken. */
-  const holdAnswer = ({ bytes }: Sent): (() => void) => {
-    answers.count += 1;
-    answers.bytes += bytes;
-    let isHeld = true;
+  /** Counts a response until it is sent. Call the result then. */
+  const countResponse = ({ bytes }: SentMessage): (() => void) => {
+    responses.count += 1;
+    responses.bytes += bytes;
+    let isCounted = true;
     return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      answers.count -= 1;
-      answers.bytes -= bytes;
+      if (!isCounted) return;
+      isCounted = false;
+      responses.count -= 1;
+      responses.bytes -= bytes;
     };
   };
-  const refuseAnswers = (): void => {
-    if (answers.count < ANSWERS_LIMIT && answers.bytes <= limitBytes) return;
-    const why = new McpProblem('ended', 'The server asks more than it takes answers to');
+  const refuseTooManyResponses = (): void => {
+    if (responses.count < RESPONSES_LIMIT && responses.bytes <= limitBytes) return;
+    const why = new McpServerError('ended', 'The server sends requests faster than it reads the responses');
     onGone(why);
     throw why;
   };
 
   return {
     async fetch(url, init = {}) {
-      if (new URL(url).origin !== origin) throw new McpProblem('refused', 'Answered with another place to ask');
+      if (new URL(url).origin !== origin) throw new McpServerError('refused', 'Answered with a URL of another origin');
       const own = new AbortController();
       const signal = init.signal == null ? own.signal : AbortSignal.any([init.signal, own.signal]);
       const method = init.method ?? 'GET';
-      const sent = sentIn(init.body);
-      const { id, isAnswer } = sent;
-      if (isAnswer) refuseAnswers();
-      const release = isAnswer ? holdAnswer(sent) : () => {};
-      // An answer has the id that the server chose, which may be one of ours, too.
-      if (id !== undefined && !isAnswer) underWay.set(id, own);
+      const sent = parseSentMessage(init.body);
+      const { id, isResponse } = sent;
+      if (isResponse) refuseTooManyResponses();
+      const release = isResponse ? countResponse(sent) : () => {};
+      // A response has the id that the server chose, which may equal one of ours.
+      if (id !== undefined && !isResponse) openRequests.set(id, own);
       const onOver = (): void => {
         release();
-        if (!isAnswer) underWay.delete(id);
+        if (!isResponse) openRequests.delete(id);
       };
       try {
-        const response = await ask(url, { ...init, redirect: 'manual', signal });
+        const response = await options.fetch(url, { ...init, redirect: 'manual', signal });
         if (isOver(method, response.status)) {
-          onGone(new McpProblem('ended', `The server ended the connection (HTTP ${response.status})`));
+          onGone(new McpServerError('ended', `The server ended the connection (HTTP ${response.status})`));
         }
-        return watched(response, { isGet: method === 'GET', signal, onOver });
+        return guardResponse(response, { isGet: method === 'GET', signal, onOver });
       } catch (error) {
         onOver();
-        if (isOpen && !signal.aborted) onGone(new McpProblem('ended', 'The server cannot be reached any more'));
+        if (isOpen && !signal.aborted) onGone(new McpServerError('ended', 'The server cannot be reached any more'));
         throw error;
       }
     },
-    opened() {
+    markOpen() {
       isOpen = true;
     },
-    release: (id) => underWay.get(id)?.abort(),
+    abort: (id) => openRequests.get(id)?.abort(),
   };
 };

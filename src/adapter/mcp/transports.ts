@@ -3,23 +3,23 @@ import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontex
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type JSONRPCMessage, JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { McpTransports } from '../../agent/mcp/client.ts';
-import { McpProblem } from '../../agent/mcp/errors.ts';
+import { McpServerError } from '../../agent/mcp/errors.ts';
 import type { Variables } from '../../core/config.ts';
-import { type ChildLines, type Children, createChildren } from './child-process.ts';
-import { type Programs, startableCommand, USUAL_PROGRAMS } from './command.ts';
-import { createWatchedFetch, type Fetch, type WatchedFetch } from './http-guard.ts';
+import { type ChildProcesses, createChildProcesses, type LineProcess } from './child-process.ts';
+import { type CommandLookup, DEFAULT_COMMAND_LOOKUP, resolveCommand } from './command.ts';
+import { createGuardedFetch, type Fetch, type GuardedFetch } from './http-guard.ts';
 
-type LocalNeeds = Parameters<McpTransports['local']>[0];
-type RemoteNeeds = Parameters<McpTransports['remote']>[0];
+type LocalOptions = Parameters<McpTransports['local']>[0];
+type RemoteOptions = Parameters<McpTransports['remote']>[0];
 
-/** Of a message that is longer nobody would read the rest. */
+/** The limit for one message. Nothing uses longer ones. */
 const MESSAGE_LIMIT_BYTES = 8_388_608;
-/** A server that is slow to hear that a session is over is not waited for. */
-const FAREWELL_MS = 1000;
-/** What every program may know of its surroundings. */
+/** How long closing waits for the server to end the session. */
+const TERMINATE_SESSION_MS = 1000;
+/** The environment variables that every program gets. */
 const SHARED_VARIABLES = ['PATH', 'HOME', 'LANG'] as const;
 
-const messageIn = (line: string): JSONRPCMessage | undefined => {
+const parseMessage = (line: string): JSONRPCMessage | undefined => {
   try {
     return JSONRPCMessageSchema.parse(JSON.parse(line));
   } catch {
@@ -27,8 +27,8 @@ const messageIn = (line: string): JSONRPCMessage | undefined => {
   }
 };
 
-/** Tells a transport's owner that it is over, once. */
-const closeOnce = (transport: Transport): ((why?: McpProblem) => void) => {
+/** Calls `onerror` and `onclose` of a transport, once. */
+const closeOnce = (transport: Transport): ((why?: McpServerError) => void) => {
   let isClosed = false;
   return (why) => {
     if (isClosed) return;
@@ -38,25 +38,29 @@ const closeOnce = (transport: Transport): ((why?: McpProblem) => void) => {
   };
 };
 
-type LocalWays = { readonly children: Children; readonly variables: Variables; readonly programs: Programs };
+type LocalParts = {
+  readonly children: ChildProcesses;
+  readonly variables: Variables;
+  readonly commandLookup: CommandLookup;
+};
 
-const localTransport = (
-  { command, cwd, environment }: LocalNeeds,
-  { children, variables, programs }: LocalWays,
+const createLocalTransport = (
+  { command, cwd, environment }: LocalOptions,
+  { children, variables, commandLookup }: LocalParts,
 ): Transport => {
   const shared = Object.fromEntries(SHARED_VARIABLES.map((name) => [name, variables[name]]));
-  let child: ChildLines | undefined;
+  let child: LineProcess | undefined;
   let isClosed = false;
   const transport: Transport = {
     async start() {
-      if (isClosed) throw new McpProblem('ended', 'The connection was closed');
+      if (isClosed) throw new McpServerError('ended', 'The connection was closed');
       child = children.start({
-        command: startableCommand(command, programs, cwd),
+        command: resolveCommand(command, commandLookup, cwd),
         cwd,
         environment: { ...shared, ...environment },
         lineLimitBytes: MESSAGE_LIMIT_BYTES,
         onLine(line) {
-          const message = messageIn(line);
+          const message = parseMessage(line);
           if (message !== undefined) transport.onmessage?.(message);
         },
         onEnd: closed,
@@ -76,19 +80,20 @@ const localTransport = (
   return transport;
 };
 
-const refused = (status: number): McpProblem => {
-  if (status === 401) return new McpProblem('needs-auth', 'The server asks for credentials (HTTP 401)');
+const toStatusError = (status: number): McpServerError => {
+  if (status === 401) return new McpServerError('needs-auth', 'The server asks for credentials (HTTP 401)');
   const isRedirect = status >= 300 && status < 400;
-  return new McpProblem('refused', `Answered with HTTP ${status}${isRedirect ? ', which is not followed' : ''}`);
+  return new McpServerError('refused', `Answered with HTTP ${status}${isRedirect ? ', which is not followed' : ''}`);
 };
-const problemOf = (error: unknown): McpProblem => {
-  if (error instanceof McpProblem) return error;
+const toMcpError = (error: unknown): McpServerError => {
+  if (error instanceof McpServerError) return error;
   const status = error instanceof StreamableHTTPError || error instanceof SseError ? error.code : undefined;
-  if (status !== undefined && status > 0) return refused(status);
-  if (error instanceof StreamableHTTPError) return new McpProblem('unusable', 'Answered with neither JSON nor events');
-  return new McpProblem('unreachable', 'The server cannot be reached');
+  if (status !== undefined && status > 0) return toStatusError(status);
+  if (error instanceof StreamableHTTPError)
+    return new McpServerError('unusable', 'Answered with neither JSON nor events');
+  return new McpServerError('unreachable', 'The server cannot be reached');
 };
-/** Whether an answer to the very first message says that this server speaks the older way. */
+/** Whether the response to the first message says that the server only speaks the older HTTP+SSE transport. */
 const isOlderServer = (error: unknown): boolean =>
   error instanceof StreamableHTTPError &&
   error.code !== undefined &&
@@ -96,115 +101,121 @@ const isOlderServer = (error: unknown): boolean =>
   error.code < 500 &&
   ![401, 403, 408, 429].includes(error.code);
 
-/** One of the two ways to speak over HTTP. */
-type Way = {
+/** One of the two HTTP transports of MCP: Streamable HTTP, or the older HTTP+SSE. */
+type HttpTransport = {
   readonly inner: Pick<Transport, 'start' | 'send'> & { readonly setProtocolVersion: (version: string) => void };
-  readonly watched: WatchedFetch;
+  readonly guarded: GuardedFetch;
   readonly close: () => Promise<void>;
 };
-type WayNeeds = RemoteNeeds & {
-  readonly ask: Fetch;
+type HttpTransportOptions = RemoteOptions & {
+  readonly httpFetch: Fetch;
   readonly onMessage: (message: JSONRPCMessage) => void;
-  readonly onGone: (why: McpProblem) => void;
+  readonly onGone: (why: McpServerError) => void;
 };
 
-const newerWay = ({ url, headers, ask, onMessage, onGone }: WayNeeds): Way => {
+const createStreamableTransport = ({
+  url,
+  headers,
+  httpFetch,
+  onMessage,
+  onGone,
+}: HttpTransportOptions): HttpTransport => {
   const address = new URL(url);
   const { origin } = address;
   const limitBytes = MESSAGE_LIMIT_BYTES;
-  const watched = createWatchedFetch({ ask, origin, limitBytes, livesByStream: false, onGone });
+  const guarded = createGuardedFetch({ fetch: httpFetch, origin, limitBytes, endsWithStream: false, onGone });
   const inner = new StreamableHTTPClientTransport(address, {
     requestInit: { headers: { ...headers } },
-    fetch: watched.fetch,
+    fetch: guarded.fetch,
   });
   inner.onmessage = onMessage;
   const close = async (): Promise<void> => {
     const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, FAREWELL_MS);
+    const timer = setTimeout(late.resolve, TERMINATE_SESSION_MS);
     await Promise.race([inner.terminateSession().catch(() => {}), late.promise]);
     clearTimeout(timer);
     await inner.close();
   };
-  return { inner, watched, close };
+  return { inner, guarded, close };
 };
 
-const olderWay = ({ url, headers, ask, onMessage, onGone }: WayNeeds): Way => {
+const createSseTransport = ({ url, headers, httpFetch, onMessage, onGone }: HttpTransportOptions): HttpTransport => {
   const address = new URL(url);
   const { origin } = address;
   const limitBytes = MESSAGE_LIMIT_BYTES;
-  const watched = createWatchedFetch({ ask, origin, limitBytes, livesByStream: true, onGone });
-  const inner = new SSEClientTransport(address, { requestInit: { headers: { ...headers } }, fetch: watched.fetch });
+  const guarded = createGuardedFetch({ fetch: httpFetch, origin, limitBytes, endsWithStream: true, onGone });
+  const inner = new SSEClientTransport(address, { requestInit: { headers: { ...headers } }, fetch: guarded.fetch });
   inner.onmessage = onMessage;
-  return { inner, watched, close: () => inner.close() };
+  return { inner, guarded, close: () => inner.close() };
 };
 
-const remoteTransport = ({ url, headers }: RemoteNeeds, ask: Fetch): Transport => {
+const createRemoteTransport = ({ url, headers }: RemoteOptions, httpFetch: Fetch): Transport => {
   let isClosed = false;
-  const needs: WayNeeds = {
+  const options: HttpTransportOptions = {
     url,
     headers,
-    ask,
+    httpFetch,
     onMessage(message) {
-      way.watched.opened();
+      current.guarded.markOpen();
       transport.onmessage?.(message);
     },
     onGone: (why) => closed(why),
   };
-  let way = newerWay(needs);
+  let current = createStreamableTransport(options);
   let closing: Promise<void> | undefined;
 
-  /** The older way. What the newer one was answered with is told when this one does not lead anywhere either. */
-  const goOlder = async (message: JSONRPCMessage, first: unknown): Promise<void> => {
-    const newer = way;
-    way = olderWay(needs);
-    await newer.close();
+  /** Switches to HTTP+SSE. If that fails too, the error of Streamable HTTP is reported. */
+  const switchToSse = async (message: JSONRPCMessage, first: unknown): Promise<void> => {
+    const previous = current;
+    current = createSseTransport(options);
+    await previous.close();
     try {
       if (isClosed) throw first;
-      await way.inner.start();
-      await way.inner.send(message);
+      await current.inner.start();
+      await current.inner.send(message);
     } catch (error) {
-      const problem = problemOf(error);
-      throw problem.kind === 'needs-auth' ? problem : problemOf(first);
+      const why = toMcpError(error);
+      throw why.kind === 'needs-auth' ? why : toMcpError(first);
     }
   };
   const transport: Transport = {
-    start: () => way.inner.start(),
+    start: () => current.inner.start(),
     async send(message) {
       const isFirst = 'method' in message && message.method === 'initialize';
       try {
-        await way.inner.send(message);
+        await current.inner.send(message);
       } catch (error) {
-        if (!isFirst || !isOlderServer(error)) throw problemOf(error);
-        await goOlder(message, error);
+        if (!isFirst || !isOlderServer(error)) throw toMcpError(error);
+        await switchToSse(message, error);
       }
       const isCancel = 'method' in message && message.method === 'notifications/cancelled';
-      if (isCancel) way.watched.release(message.params?.requestId);
+      if (isCancel) current.guarded.abort(message.params?.requestId);
     },
     close() {
       isClosed = true;
       closed();
-      closing ??= way.close();
+      closing ??= current.close();
       return closing;
     },
-    setProtocolVersion: (version) => way.inner.setProtocolVersion(version),
+    setProtocolVersion: (version) => current.inner.setProtocolVersion(version),
   };
   const closed = closeOnce(transport);
   return transport;
 };
 
-/** The ways to tool servers: programs that are started here, and addresses. Credentials are the headers alone. */
-export const createTransports = ({
+/** Creates transports to tool servers: to programs that are started here, and to URLs. Only the headers hold credentials. */
+export const createMcpTransports = ({
   variables = process.env,
-  ask = fetch,
-  programs = USUAL_PROGRAMS,
+  httpFetch = fetch,
+  commandLookup = DEFAULT_COMMAND_LOOKUP,
 }: {
   readonly variables?: Variables;
-  readonly ask?: Fetch;
-  readonly programs?: Programs;
+  readonly httpFetch?: Fetch;
+  readonly commandLookup?: CommandLookup;
 } = {}): McpTransports => {
-  const children = createChildren();
+  const children = createChildProcesses();
   return {
-    local: (server) => localTransport(server, { children, variables, programs }),
-    remote: (server) => remoteTransport(server, ask),
+    local: (server) => createLocalTransport(server, { children, variables, commandLookup }),
+    remote: (server) => createRemoteTransport(server, httpFetch),
   };
 };

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** The machine's own time. */
+/** The system's time and timers. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, task) {
-    // What is due already is due now; of a negative time Node would warn.
+    // Node warns of a negative delay.
     const timer = setTimeout(task, Math.max(0, delayMs));
     return () => clearTimeout(timer);
   },

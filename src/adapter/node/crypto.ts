@@ -1,7 +1,7 @@
 import nodeCrypto from 'node:crypto';
 
 /**
- * SHA-256 at once, without the detour over a promise that Web Crypto takes. Not imported by its name, which older Nodes
- * do not know: they would fail on it before they can be told that they are too old.
+ * SHA-256 in base64url, synchronous unlike Web Crypto. `hash` is not imported by name: older versions of Node lack it, and
+ * would fail at the import before the error about their version.
  */
 export const nodeDigest = (text: string): string => nodeCrypto.hash('sha256', text, 'base64url');

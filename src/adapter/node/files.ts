@@ -2,13 +2,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SessionDocumentError } from '../../agent/session/document.ts';
 
-/** Whether the system says that what was to be made is there already. */
+/** Whether a file could not be created because it exists. */
 export const isThere = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EEXIST';
 
 /**
- * Makes a directory for its owner alone, and those above it. Node's own way to do so never ends where the system says that
- * there is none above, as /proc does.
+ * Creates a directory and its parents, with access for the owner only. Not with Node's `recursive`, which never ends where
+ * the system reports a missing parent, as /proc does.
  */
 export const makeDirectory = (path: string): void => {
   const parent = dirname(path);
@@ -26,7 +26,7 @@ const LINE_FEED = 0x0a;
 const isNoUtf8 = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
 
-const textOf = (pieces: readonly Uint8Array[]): string => {
+const decodeUtf8 = (pieces: readonly Uint8Array[]): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
   } catch (error) {
@@ -35,8 +35,8 @@ const textOf = (pieces: readonly Uint8Array[]): string => {
 };
 
 /**
- * The lines of a document, without their breaks, each whole; the last one needs none. A line that is longer than it may be,
- * or no UTF-8, is a `SessionProblem`.
+ * The lines of a document, without their line breaks. The last line needs no line break. Throws a `SessionProblem` for a line
+ * over the limit, and for invalid UTF-8.
  */
 export async function* documentLines(chunks: AsyncIterable<Uint8Array>, limitBytes: number): AsyncGenerator<string> {
   let pieces: Uint8Array[] = [];
@@ -50,7 +50,7 @@ export async function* documentLines(chunks: AsyncIterable<Uint8Array>, limitByt
     let rest = chunk;
     for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED)) {
       add(rest.subarray(0, end));
-      const line = textOf(pieces);
+      const line = decodeUtf8(pieces);
       pieces = [];
       bytes = 0;
       rest = rest.subarray(end + 1);
@@ -58,5 +58,5 @@ export async function* documentLines(chunks: AsyncIterable<Uint8Array>, limitByt
     }
     add(rest);
   }
-  if (pieces.length > 0) yield textOf(pieces);
+  if (pieces.length > 0) yield decodeUtf8(pieces);
 }

@@ -1,20 +1,24 @@
+// HTTP on Node's own client, not on undici (undici-client.ts). The bundles of the relay admin and the bridge contain no undici:
+// they start faster and take 70 MB less memory. This client never sends a POST twice, and limits the bytes of a body.
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { type HttpClient, HttpClientError, type HttpResponse, type OpenHttpStream } from '../../core/http/client.ts';
-import type { NodeHttpClient } from './undici-client.ts';
 
-export type ConnectLimit = { readonly connectLimitMs?: number };
+/** An HTTP client with its connections. */
+export type NodeHttpClient = { readonly httpClient: HttpClient; readonly close: () => Promise<void> };
+
+type ConnectOptions = { readonly connectLimitMs?: number };
 
 export const CONNECT_LIMIT_MS = 10_000;
-const KEPT_SOCKETS = 8;
+const IDLE_SOCKETS = 8;
 
-/** Node's own word for a failure. */
+/** The error code of Node. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^\w{1,64}$/.test(error.code)
     ? error.code
     : 'CONNECTION_FAILED';
 
-/** The whole text of an answer, or nothing once it has grown over the limit. */
+/** The whole text of a response. Throws `ANSWER_TOO_LARGE` over the limit. */
 const readText = async (answer: IncomingMessage, limitBytes: number): Promise<string> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -26,14 +30,14 @@ const readText = async (answer: IncomingMessage, limitBytes: number): Promise<st
   return Buffer.concat(chunks).toString('utf8');
 };
 
-/** Looks up headers of an answer by their lower-case names. */
-export const headerFrom = (answer: IncomingMessage) => (name: string) => {
-  const value = answer.headers[name];
+/** Looks up headers of a response by their lower-case names. */
+export const headerFrom = (headers: Readonly<Record<string, string | string[] | undefined>>) => (name: string) => {
+  const value = headers[name];
   return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
 };
 
-/** Gives up a connection that is not made in time, while nothing can have been sent. */
-export const limitConnecting = (sending: ClientRequest, limitMs: number): void => {
+/** Fails with `CONNECT_TIMEOUT` when connecting takes too long. Nothing has been sent then. */
+const limitConnecting = (sending: ClientRequest, limitMs: number): void => {
   sending.once('socket', (socket) => {
     if (!socket.connecting) return;
     const timer = setTimeout(() => sending.destroy(new HttpClientError('CONNECT_TIMEOUT')), limitMs);
@@ -41,19 +45,19 @@ export const limitConnecting = (sending: ClientRequest, limitMs: number): void =
   });
 };
 
-/** The head of the answer, or the failure that came first. Failures that come later are heard, and told to nobody. */
-export const answerTo = (sending: ClientRequest): Promise<IncomingMessage> =>
+/** The head of the response, or the first error. Later errors are ignored. */
+const awaitResponse = (sending: ClientRequest): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     sending.once('response', resolve);
     sending.on('error', reject);
   });
 
 /**
- * An exchange over Node's own client: nothing to load, and nothing is ever sent again by itself. Whatever changes
- * something gets a connection of its own, so that no stale one can leave its fate in doubt. No proxies.
+ * An HTTP client on Node's own. Requests other than GET get a connection of their own: on a kept one that the server has
+ * just closed, it would be unknown whether they were received. No proxies, no redirects.
  */
-export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): NodeHttpClient => {
-  const kept = { keepAlive: true, maxFreeSockets: KEPT_SOCKETS };
+export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectOptions = {}): NodeHttpClient => {
+  const kept = { keepAlive: true, maxFreeSockets: IDLE_SOCKETS };
   const agents = { 'http:': new HttpAgent(kept), 'https:': new HttpsAgent(kept) };
   const open = (url: URL, method: string, headers: Readonly<Record<string, string>>): ClientRequest => {
     const isSecure = url.protocol === 'https:';
@@ -64,20 +68,20 @@ export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: Conn
     signal.throwIfAborted();
     let sending: ClientRequest | undefined;
     const gone = Promise.withResolvers<never>();
-    // Told at once: a lookup or a handshake that is under way ends when it likes.
-    const leave = () => {
+    // Rejects at once: a DNS lookup or a handshake cannot be aborted.
+    const onAbort = () => {
       gone.reject(signal.reason);
       sending?.destroy();
     };
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
     const send = async (): Promise<HttpResponse> => {
       sending = open(new URL(url), method, headers);
       limitConnecting(sending, connectLimitMs);
-      const answered = answerTo(sending);
+      const answered = awaitResponse(sending);
       sending.end(body);
       const answer = await answered;
       const text = await readText(answer, limitBytes);
-      return { status: answer.statusCode ?? 0, header: headerFrom(answer), text };
+      return { status: answer.statusCode ?? 0, header: headerFrom(answer.headers), text };
     };
     try {
       return await Promise.race([send(), gone.promise]);
@@ -86,7 +90,7 @@ export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: Conn
       if (signal.aborted) throw signal.reason;
       throw error instanceof HttpClientError ? error : new HttpClientError(codeOf(error));
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', onAbort);
     }
   };
   return {
@@ -98,17 +102,17 @@ export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: Conn
 };
 
 /**
- * A stream over Node's own client, each on a connection of its own. Only connecting has a limit: the caller's signal ends
- * the rest. No redirects, no proxies, nothing is asked twice.
+ * Opens a response stream with Node's own client, each on a connection of its own. Only connecting has a time limit: the
+ * caller's signal ends the rest. No redirects, no proxies, no retries.
  */
 export const createNodeHttpStream =
-  ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectLimit = {}): OpenHttpStream =>
+  ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectOptions = {}): OpenHttpStream =>
   async ({ url, headers, signal }) => {
     signal.throwIfAborted();
     let sending: ClientRequest | undefined;
-    const leave = () => void sending?.destroy();
+    const onAbort = () => void sending?.destroy();
     const reasonOf = (error: unknown): unknown => {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', onAbort);
       if (signal.aborted) return signal.reason;
       return error instanceof HttpClientError ? error : new HttpClientError(codeOf(error));
     };
@@ -118,19 +122,19 @@ export const createNodeHttpStream =
       } catch (error) {
         throw reasonOf(error);
       } finally {
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', onAbort);
       }
     }
     try {
       const target = new URL(url);
       const request = target.protocol === 'https:' ? requestHttps : requestHttp;
       sending = request(target, { method: 'GET', headers: { ...headers }, agent: false });
-      signal.addEventListener('abort', leave, { once: true });
+      signal.addEventListener('abort', onAbort, { once: true });
       limitConnecting(sending, connectLimitMs);
-      const answered = answerTo(sending);
+      const answered = awaitResponse(sending);
       sending.end();
       const answer = await answered;
-      return { status: answer.statusCode ?? 0, header: headerFrom(answer), chunks: chunksOf(answer) };
+      return { status: answer.statusCode ?? 0, header: headerFrom(answer.headers), chunks: chunksOf(answer) };
     } catch (error) {
       throw reasonOf(error);
     }

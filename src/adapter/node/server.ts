@@ -4,28 +4,28 @@ import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from './clock.ts';
 
-export type ServeNeeds = { readonly host: string; readonly port: number };
+type ListenOptions = { readonly host: string; readonly port: number };
 
 export type RunningServer = {
   readonly address: string;
-  /** Takes no new connections, lets what runs finish within `limitMs`, then closes what is left. */
+  /** Stops accepting connections, lets running requests finish within `limitMs`, then closes all connections. */
   readonly stop: (limitMs: number) => Promise<void>;
 };
 
-/** Connections that are kept alive get this long to send one more request and learn that they are closed after it. */
+/** How long kept-alive connections may send one more request, whose response tells them that the connection closes. */
 const LAME_DUCK_MS = 500;
 
-/** What the adapter hands on beside the request, under names of its own. */
-type NodeSide = { readonly req: IncomingMessage; readonly res: ServerResponse };
+/** What `@whatwg-node/server` passes beside the request. The names are its own. */
+type NodeContext = { readonly req: IncomingMessage; readonly res: ServerResponse };
 
-/** How long the rest of a body that was refused may take to arrive on a connection that is closed after it. */
+/** How long the rest of a refused body may take to arrive on a connection that closes after it. */
 const ARRIVAL_LIMIT_MS = 2000;
 
 /**
- * Closing a connection whose body is unread resets it, and the sender loses the answer. Where the connection is kept,
- * Node itself reads on after the answer.
+ * Closing a connection with an unread body resets it, and the client loses the response. On kept-alive connections Node
+ * itself reads the body.
  */
-const arrivalOf = async (message: IncomingMessage, reply: ServerResponse): Promise<void> => {
+const awaitBodyArrival = async (message: IncomingMessage, reply: ServerResponse): Promise<void> => {
   if (message.complete || message.destroyed || reply.shouldKeepAlive) return;
   await new Promise<void>((resolve) => {
     const cancel = systemClock.after(ARRIVAL_LIMIT_MS, resolve);
@@ -37,12 +37,12 @@ const arrivalOf = async (message: IncomingMessage, reply: ServerResponse): Promi
   });
 };
 
-const addressOf = ({ address, port, family }: AddressInfo): string =>
+const formatAddress = ({ address, port, family }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
 /**
- * Takes no new connections, and tells when the last one is closed. http's own close() resets connections that are kept
- * alive and idle for just this instant, so that of its parent is taken. On Bun it has none, and its own has to do.
+ * Stops accepting connections, and calls `closed` once the last one is closed. Not with http's close(), which resets
+ * kept-alive connections that are idle at this instant, but with that of its base class. Bun has no such base class.
  */
 const closePort = (server: Server, closed: () => void): void => {
   const isNetServer: boolean = server instanceof NetServer;
@@ -51,18 +51,18 @@ const closePort = (server: Server, closed: () => void): void => {
 };
 
 /**
- * Serves a handler over Node's HTTP. The handler must not reject: what it throws would be shown with its stack.
- * Rejects with Node's own error when the port cannot be had.
+ * Serves a handler over Node's HTTP server. The handler must not reject: its error would be sent with the stack. Rejects
+ * with Node's own error when the port cannot be opened.
  */
-export const serveNode = (handler: Handler, { host, port }: ServeNeeds): Promise<RunningServer> => {
-  // No `fetchAPI`: the adapter's own Request is lazy and several times cheaper than the global one.
-  const adapter = createServerAdapter<NodeSide>(async (request, { req, res }) => {
+export const serveNode = (handler: Handler, { host, port }: ListenOptions): Promise<RunningServer> => {
+  // No `fetchAPI`: the library's own Request is lazy and several times cheaper than the global one.
+  const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
     const answer = await handler(request);
-    await arrivalOf(req, res);
+    await awaitBodyArrival(req, res);
     return answer;
   });
   let isStopping = false;
-  /** Every connection, with the last answer that was begun on it. */
+  /** Every open connection, with the last response that was begun on it. */
   const connections = new Map<Socket, ServerResponse | undefined>();
   const server = createServer((message, reply) => {
     if (isStopping) reply.shouldKeepAlive = false;
@@ -75,7 +75,7 @@ export const serveNode = (handler: Handler, { host, port }: ServeNeeds): Promise
   });
   const closeUnused = (): void => {
     server.closeIdleConnections();
-    // Those that were opened in advance count as busy until their first byte, which Bun does not count.
+    // Connections that were opened in advance count as busy until their first byte. Bun does not count bytes.
     for (const [socket, reply] of connections) if (reply === undefined && socket.bytesRead === 0) socket.destroy();
   };
   const stop = async (limitMs: number): Promise<void> => {
@@ -90,7 +90,7 @@ export const serveNode = (handler: Handler, { host, port }: ServeNeeds): Promise
     server.listen(port, host, () => {
       const address = server.address();
       if (address === null || typeof address === 'string') return reject(new Error('No TCP address'));
-      resolve({ address: addressOf(address), stop });
+      resolve({ address: formatAddress(address), stop });
     });
   });
 };

@@ -5,12 +5,12 @@ import type { Handler } from '../../core/http/handler.ts';
 import type { Log } from '../../core/log.ts';
 import { type RunningServer, serveNode } from './server.ts';
 
-/** Log lines on stderr, gathered for one turn of the loop: one write for many lines under load. */
-export type LineWriter = { readonly write: (line: string) => void; readonly flush: () => void };
+/** Writes log lines to stderr, all of one turn of the event loop in one write. */
+type LineWriter = { readonly write: (line: string) => void; readonly flush: () => void };
 
 export const createLineWriter = (): LineWriter => {
   let lines: string[] = [];
-  // A closed pipe must not take the service down with it.
+  // A closed pipe must not end the service.
   process.stderr.on('error', () => {});
   const flush = (): void => {
     if (lines.length === 0) return;
@@ -34,14 +34,14 @@ export type Service = {
   readonly log: Log;
   /** Called once the port is open. */
   readonly onListening?: () => void;
-  /** Ends what would otherwise keep connections open, when the service is to stop. */
+  /** Called when the service stops: ends what would keep connections open. */
   readonly onStopping?: () => Promise<void>;
-  /** Lets go of what the service holds outside: pools, shared state. */
+  /** Closes connection pools and shared state. */
   readonly close: () => Promise<void>;
 };
 
-/** What a service is given by the process it runs in. */
-export type ProcessSide = {
+/** What the process gives to the service that it runs. */
+export type ProcessContext = {
   readonly variables: Variables;
   readonly writeLine: (line: string) => void;
   readonly isStopping: () => boolean;
@@ -49,21 +49,20 @@ export type ProcessSide = {
 
 const STOP_LIMIT_MS = 10_000;
 const CLOSE_LIMIT_MS = 1000;
-/** One Ctrl-C can arrive twice, from the terminal and from the program that started this one: within this time it counts once. */
-const ECHO_MS = 300;
+/** One Ctrl-C can arrive twice, from the terminal and from the parent process: within this time it counts once. */
+const SIGNAL_ECHO_MS = 300;
 
-/** Whether the file at `url` was started as the program, also through a link. */
+/** Whether the file at `url` is the program that was started, also through a symbolic link. */
 export const isMain = (url: string): boolean => {
   const [, started] = process.argv;
-  // What stands there need not be a file: it is any word when the program was given as a text.
+  // With `node --eval` this argument is no file.
   return started !== undefined && existsSync(started) && realpathSync(started) === fileURLToPath(url);
 };
 
-/** The lines that tell why a start failed: each names what is wrong and what is expected, none a value that may be secret. */
-const complaintsOf = (error: unknown): readonly string[] => {
+/** The lines that explain a failed start: what is wrong and what is expected, without values that may be secret. */
+const startErrors = (error: unknown): readonly string[] => {
   if (error instanceof ConfigError) return error.problems;
-  const { code, address, port } =
-    error instanceof Error ? (error as NodeJS.ErrnoException & Partial<Record<'address' | 'port', unknown>>) : {};
+  const { code, address, port }: Readonly<Record<string, unknown>> = error instanceof Error ? { ...error } : {};
   if (code === 'EADDRINUSE') return [`PORT: port ${port} on ${address} is in use; set PORT to a free one`];
   if (code === 'EACCES') return [`PORT: port ${port} may not be used by this user; set PORT to 1024 or above`];
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
@@ -71,20 +70,20 @@ const complaintsOf = (error: unknown): readonly string[] => {
   return [`start failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
 };
 
-/** Settles with the promise, or when the time is over. What it waits for goes on. */
+/** Settles with the promise, or after `limitMs`. Cancels nothing. */
 const within = (limitMs: number, promise: Promise<unknown> | undefined): Promise<unknown> =>
   Promise.race([promise, new Promise((resolve) => setTimeout(resolve, limitMs))]);
 
 const serve = ({ handler, host, port }: Service): Promise<RunningServer> => serveNode(handler, { host, port });
 
 /**
- * Runs a service until a signal ends it: SIGTERM or SIGINT stops accepting, lets what runs finish and exits 0; a second
- * one exits at once. A start that fails prints why, a line a problem, and exits 1.
+ * Runs a service until a signal ends it: SIGTERM or SIGINT stops accepting, lets running requests finish and exits 0; a
+ * second one exits at once with 1. A failed start prints its errors, one a line, and exits 1.
  */
-export const runService = async (name: string, build: (side: ProcessSide) => Promise<Service>): Promise<void> => {
+export const runService = async (name: string, build: (side: ProcessContext) => Promise<Service>): Promise<void> => {
   const lines = createLineWriter();
   let isStopping = false;
-  // A bug's own words may hold a user's text or a key, and Node would print them all. So only its kind is told.
+  // Node would print the whole error, whose message may hold a user's text or a key. So only its name is printed.
   process.on('uncaughtException', (bug: unknown) => {
     lines.flush();
     process.stderr.write(`gatehouse ${name}: stopped by a bug (${bug instanceof Error ? bug.name : typeof bug})\n`);
@@ -96,7 +95,7 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
     let stoppedAt = 0;
     const stop = async (signal: string): Promise<void> => {
       if (isStopping) {
-        if (performance.now() - stoppedAt > ECHO_MS) process.exit(1);
+        if (performance.now() - stoppedAt > SIGNAL_ECHO_MS) process.exit(1);
         return;
       }
       isStopping = true;
@@ -109,16 +108,16 @@ export const runService = async (name: string, build: (side: ProcessSide) => Pro
       process.exit(0);
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
-    // The program that started this one is gone, however it ended.
+    // The parent process has ended.
     process.on('disconnect', () => void stop('disconnect'));
-    // Only now: whoever reads it may send a signal at once.
+    // After the signal handlers: a reader of this line may send a signal at once.
     service.log('info', 'listening', { address: server.address });
     service.onListening?.();
-    // For a program that started this one with a channel to it, and waits.
+    // For a parent process that started this one with an IPC channel, and waits.
     process.send?.({ event: 'listening', address: server.address });
   } catch (error) {
     lines.flush();
-    for (const complaint of complaintsOf(error)) process.stderr.write(`gatehouse ${name}: ${complaint}\n`);
+    for (const line of startErrors(error)) process.stderr.write(`gatehouse ${name}: ${line}\n`);
     process.exit(1);
   }
 };

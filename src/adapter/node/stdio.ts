@@ -6,53 +6,53 @@ import { ConfigError, type Variables } from '../../core/config.ts';
 import type { Log } from '../../core/log.ts';
 import { createLineWriter } from './service.ts';
 
-/** A protocol server that can be served over a program's standard streams. */
+/** An MCP server that is served over standard input and output. */
 export type StdioService = {
   readonly server: Server;
   readonly log: Log;
-  /** Settles when nothing is under way that must be told to a journal. */
+  /** Settles when no operation runs that must still be written to a journal. */
   readonly settled: () => Promise<void>;
 };
 
-export type StdioSide = { readonly variables: Variables; readonly writeLine: (line: string) => void };
+export type StdioContext = { readonly variables: Variables; readonly writeLine: (line: string) => void };
 
-/** Who waits for this program to end waits two seconds at most. */
+/** MCP clients wait at most two seconds for a server to end. */
 const STOP_LIMIT_MS = 1500;
 
-/** Standard output for the protocol alone: whatever else is written there by anyone goes to standard error. */
-const takeOutput = (): Writable => {
+/** Reserves standard output for the protocol: everything else that is written there goes to standard error. */
+const reserveStdout = (): Writable => {
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
-  // That it broke is told by standard output itself: told here as well it would end the process before its time.
+  // Errors are not passed on: standard output emits them itself, and a second one would end the process too early.
   return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, () => done()) });
 };
 
-/** The variables, of which those in `secrets` are taken out of the process's environment. */
-const takeVariables = (secrets: readonly string[]): Variables => {
+/** Returns the environment variables, and removes those named in `secrets` from the environment. */
+const takeSecrets = (secrets: readonly string[]): Variables => {
   const variables = { ...process.env };
   for (const name of secrets) delete process.env[name];
   return variables;
 };
 
 /**
- * Runs a protocol server over standard input and output until the input ends, the output breaks or a signal comes, and
- * exits 0 within two seconds. A start that fails prints why, a line a problem, and exits 1.
+ * Runs an MCP server over standard input and output until the input ends, the output fails or a signal arrives. Then it
+ * exits 0 within two seconds. A failed start prints its errors, one a line, and exits 1.
  */
 export const runStdio = async (
   { name, secrets }: { readonly name: string; readonly secrets: readonly string[] },
-  build: (side: StdioSide) => StdioService,
+  build: (side: StdioContext) => StdioService,
 ): Promise<void> => {
-  const output = takeOutput();
+  const output = reserveStdout();
   const lines = createLineWriter();
-  const fail = (complaints: readonly string[]): never => {
+  const fail = (errors: readonly string[]): never => {
     lines.flush();
-    for (const complaint of complaints) process.stderr.write(`gatehouse ${name}: ${complaint}\n`);
+    for (const line of errors) process.stderr.write(`gatehouse ${name}: ${line}\n`);
     process.exit(1);
   };
-  // A bug's own words may hold anything, so only its kind is told.
+  // An error's message may hold anything, so only its name is printed.
   process.on('uncaughtException', (error) => fail([`stopped by a bug (${error.name})`]));
   try {
-    const { server, log, settled } = build({ variables: takeVariables(secrets), writeLine: lines.write });
+    const { server, log, settled } = build({ variables: takeSecrets(secrets), writeLine: lines.write });
     let isStopping = false;
     const stop = async (signal: string): Promise<void> => {
       if (isStopping) return;
@@ -77,18 +77,17 @@ export const runStdio = async (
   }
 };
 
-/** Small generations, and one optimising compiler instead of two. */
-const WISHES = ['--optimize-for-size', '--no-maglev'];
+/** A small heap, and one optimising compiler instead of two. */
+const MEMORY_FLAGS = ['--optimize-for-size', '--no-maglev'];
 
 /**
- * Has the engine favour memory over speed from now on. For programs that stand beside others and wait most of the time: the
- * young generation would otherwise grow to several times what they need and never shrink. Takes nothing away where an engine
- * knows no such wish.
+ * Has V8 prefer low memory over speed from now on. For programs that wait most of the time beside others: the young generation
+ * would otherwise grow to several times what they need and never shrink. Does nothing in another engine.
  */
-export const favourMemory = (): void => {
+export const preferLowMemory = (): void => {
   try {
-    for (const wish of WISHES) v8.setFlagsFromString(wish);
+    for (const flag of MEMORY_FLAGS) v8.setFlagsFromString(flag);
   } catch {
-    // Another engine, or one that takes no wishes.
+    // Another engine, or one without these flags.
   }
 };

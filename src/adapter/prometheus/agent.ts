@@ -1,16 +1,16 @@
 import type { AgentGauges, AgentMetrics } from '../../agent/metrics.ts';
-import { createMetrics } from './metrics.ts';
+import { createServiceMetrics } from './metrics.ts';
 
-/** The agent server's meter in Prometheus' text format, with the process's own metrics beside it. */
-export const createPrometheusAgentMeter = (version: string): AgentMetrics => {
-  const { registry, tally, longTimer, gauge, answered } = createMetrics(version);
-  const turns = tally('turns_total', 'Turns by their end', ['end']);
+/** The agent server's metrics in Prometheus' text format, with those of the process. */
+export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
+  const { registry, counter, longTimer, gauge, answered } = createServiceMetrics(version);
+  const turns = counter('turns_total', 'Turns by their end', ['end']);
   const turnTime = longTimer('turn_duration_seconds', 'Time from the beginning of a turn to its end', ['end']);
-  const modelCalls = tally('model_calls_total', 'Requests to models by their outcome', ['model', 'outcome']);
+  const modelCalls = counter('model_calls_total', 'Requests to models by their outcome', ['model', 'outcome']);
   const modelTime = longTimer('model_call_duration_seconds', 'Time from request to the end of the answer', ['model']);
-  const tokens = tally('tokens_total', 'Tokens that models have counted', ['model', 'kind']);
-  const toolCalls = tally('tool_calls_total', 'Tool calls by their outcome', ['server', 'outcome']);
-  const retired = tally('sessions_retired_total', 'Sessions that were removed because of their age or number', []);
+  const tokens = counter('tokens_total', 'Tokens that models have counted', ['model', 'kind']);
+  const toolCalls = counter('tool_calls_total', 'Tool calls by their outcome', ['server', 'outcome']);
+  const retired = counter('sessions_retired_total', 'Sessions that were removed because of their age or number', []);
   const runs = gauge('runs', 'Prompts that are being answered or wait for their turn', ['state']);
   const leases = gauge('leases', 'Sessions that this server works on, and prompts that wait for another server', [
     'state',

@@ -1,10 +1,10 @@
 import type { BridgeMetrics, BridgeReadings } from '../../bridge/metrics.ts';
-import { createMetrics } from './metrics.ts';
+import { createServiceMetrics } from './metrics.ts';
 
-/** The bridge's meter in Prometheus' text format, with the process's own metrics beside it. */
-export const createPrometheusBridgeMeter = (version: string): BridgeMetrics => {
-  const { registry, tally, timer, gauge, answered } = createMetrics(version);
-  const answers = tally('answers_total', 'Answers of the agent by their end', ['endpoint', 'streamed', 'outcome']);
+/** The bridge's metrics in Prometheus' text format, with those of the process. */
+export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics => {
+  const { registry, counter, timer, gauge, answered } = createServiceMetrics(version);
+  const answers = counter('answers_total', 'Answers of the agent by their end', ['endpoint', 'streamed', 'outcome']);
   const answerTime = timer('answer_duration_seconds', 'Time from request to the end of an answer', ['endpoint']);
   const firstWordTime = timer('first_word_seconds', 'Time from request to the first word of an answer', ['endpoint']);
   const running = gauge('answers_running', 'Answers that are under way');

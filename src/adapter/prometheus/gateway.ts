@@ -1,16 +1,16 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { GatewayMetrics, GatewayReadings } from '../../gateway/metrics.ts';
 import type { KeyStatus } from '../../llm/key-pool.ts';
-import { createMetrics, secondsOf } from './metrics.ts';
+import { createServiceMetrics, toSeconds } from './metrics.ts';
 
-export type PrometheusNeeds = {
+type GatewayMetricsOptions = {
   readonly version: string;
-  /** Left out where no state is shared: then the metric is left out too. */
+  /** Undefined when no state is shared: then the metric is left out. */
   readonly isSharedStateUp?: (() => boolean) | undefined;
 };
 
 const KEY_STATES: readonly KeyStatus['state'][] = ['active', 'cooling', 'half-open', 'probing'];
-/** The gauges of what is read off the gateway. Each call sets them all. */
+/** Creates the gauges of the gateway's current state. Each call of the result sets all of them. */
 const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings) => void) => {
   const gauge = <Name extends string>(name: string, help: string, labelNames: readonly Name[] = []) =>
     new Gauge<Name>({ name: `gatehouse_${name}`, help, labelNames, registers });
@@ -23,7 +23,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts }) => {
     for (const { fingerprint, state, coolDownMs } of keys) {
       for (const name of KEY_STATES) keyState.set({ key: fingerprint, state: name }, name === state ? 1 : 0);
-      keyRest.set({ key: fingerprint }, secondsOf(coolDownMs));
+      keyRest.set({ key: fingerprint }, toSeconds(coolDownMs));
     }
     breakerOpen.set(breaker.state === 'open' ? 1 : 0);
     running.set(callsRunning);
@@ -32,14 +32,14 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   };
 };
 
-/** A meter that answers in Prometheus' text format, with the process's own metrics beside the gateway's. */
-export const createPrometheusMeter = ({ version, isSharedStateUp }: PrometheusNeeds): GatewayMetrics => {
-  const { registry, registers, answered, tally, timer } = createMetrics(version);
-  const calls = tally('backend_calls_total', 'Calls to the backend by their end', ['outcome', 'model']);
+/** The gateway's metrics in Prometheus' text format, with those of the process. */
+export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: GatewayMetricsOptions): GatewayMetrics => {
+  const { registry, registers, answered, counter, timer } = createServiceMetrics(version);
+  const calls = counter('backend_calls_total', 'Calls to the backend by their end', ['outcome', 'model']);
   const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
-  const verdicts = tally('verdicts_total', 'Items judged', ['alias', 'flagged', 'cached']);
-  const unusable = tally('unusable_replies_total', 'Answers that held no verdict', ['model']);
-  const tokens = tally('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
+  const verdicts = counter('verdicts_total', 'Items judged', ['alias', 'flagged', 'cached']);
+  const unusable = counter('unusable_replies_total', 'Answers that held no verdict', ['model']);
+  const tokens = counter('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
   const setReadings = createReadingGauges(registers);
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
   const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);

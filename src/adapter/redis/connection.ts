@@ -2,68 +2,68 @@ import { Redis, type RedisOptions, ReplyError } from 'ioredis';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 
-/** Redis took too long. A class of its own, because the client's words for it are no code. */
-export class SilentRedis extends Error {
+/** Redis took too long. A class of its own, because the client's own timeout error has no code. */
+class RedisTimeout extends Error {
   override readonly name = 'SilentRedis';
 }
 
-const CODE = /^[A-Z][A-Z0-9_]{1,40}(?= |$)/;
+const ERROR_CODE = /^[A-Z][A-Z0-9_]{1,40}(?= |$)/;
 
-/** An error as one word for the log. Never its message: that may hold an address, a command or what somebody stored. */
-export const redisCodeOf = (error: unknown): string => {
-  if (error instanceof SilentRedis) return 'timeout';
+/** An error code for the log. Never the message, which may hold an address, a command or stored data. */
+const redisErrorCode = (error: unknown): string => {
+  if (error instanceof RedisTimeout) return 'timeout';
   if (!(error instanceof Error)) return 'unknown';
   // The server's own errors begin with their code: WRONGPASS, NOAUTH, READONLY, OOM.
-  if (error instanceof ReplyError) return CODE.exec(error.message)?.[0] ?? 'unknown';
-  if ('code' in error && typeof error.code === 'string' && CODE.test(error.code)) return error.code;
+  if (error instanceof ReplyError) return ERROR_CODE.exec(error.message)?.[0] ?? 'unknown';
+  if ('code' in error && typeof error.code === 'string' && ERROR_CODE.test(error.code)) return error.code;
   return error.message === 'Command timed out' ? 'timeout' : 'not-connected';
 };
 
 /**
- * Settles like `answer` if that comes within `limitMs`, else rejects. An event loop that was blocked runs its timers
- * before it reads what has long arrived, so the answer gets one more turn.
+ * Settles like `answer`, or rejects with a `RedisTimeout` after `limitMs`. An event loop that was blocked runs its timers
+ * before it reads from sockets, so an answer that has arrived gets one more turn.
  */
-export const within = <T>(
+export const withTimeLimit = <T>(
   answer: Promise<T>,
   limitMs: number,
   after: (delayMs: number, task: () => void) => () => void,
 ): Promise<T> =>
   new Promise((resolve, reject) => {
-    const cancel = after(limitMs, () => setImmediate(() => reject(new SilentRedis('No answer in time'))));
+    const cancel = after(limitMs, () => setImmediate(() => reject(new RedisTimeout('No answer in time'))));
     answer.then(resolve, reject).finally(cancel);
   });
 
-export type RedisLinkNeeds = {
+type RedisConnectionOptions = {
   readonly url: string;
   readonly log: Log;
   readonly clock: Clock;
   readonly channel: string;
-  /** A key that the link writes to find out whether Redis takes writes. */
-  readonly trialKey: string;
+  /** A key that is written to find out whether Redis accepts writes. */
+  readonly probeKey: string;
 };
 
-/** A connection that never makes its user wait long and never fails: it answers, or at once with nothing. */
-export type RedisLink = {
-  readonly ask: <T>(command: (redis: Redis) => Promise<T>) => Promise<T | undefined>;
+/** A connection that never blocks its users for long and never throws: without an answer they get undefined. */
+export type RedisConnection = {
+  readonly run: <T>(command: (redis: Redis) => Promise<T>) => Promise<T | undefined>;
   readonly isUp: () => boolean;
-  /** Runs whenever the link comes up, the first time and every later one; the channel is subscribed to by then. */
+  /** Called each time the connection comes up, including the first. The channel is subscribed by then. */
   readonly onUp: (listener: () => void) => void;
   readonly onMessage: (listener: (text: string) => void) => void;
   readonly close: () => Promise<void>;
 };
 
 const ANSWER_LIMIT_MS = 100;
-const LOOK_EVERY_MS = 10_000;
-const TRIAL_AFTER_MS = 500;
-const LONGEST_TRIAL_WAIT_MS = 30_000;
-/** A link that is lost again within this time is tried again only after twice the wait. */
-const CALM_AFTER_MS = 60_000;
+const PROBE_EVERY_MS = 10_000;
+const RETRY_AFTER_MS = 500;
+const LONGEST_RETRY_WAIT_MS = 30_000;
+/** A connection that is lost again within this time doubles the wait before the next attempt. */
+const STABLE_AFTER_MS = 60_000;
 
-/** Does what every use needs: a script that may run and write. A PING is answered even where nothing else is allowed. */
-const TRIAL = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
+/** Checks what every use needs: a script that runs and writes. PING would succeed even where nothing else is allowed. */
+const PROBE = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
 
 const OPTIONS = {
-  // The older protocol is enough, and a server without a password then takes a needless one with a warning only.
+  // The older protocol is enough. With it, a server without a password accepts a needless one with a warning only.
   protocol: 2,
   connectionName: 'gatehouse',
   enableOfflineQueue: false,
@@ -71,12 +71,19 @@ const OPTIONS = {
   maxRetriesPerRequest: 0,
   connectTimeout: 1000,
   disconnectTimeout: 100,
-  // Only ends a handshake that hangs; the link's own limit is much shorter.
+  // Only for a handshake that hangs: commands have their own limit, which is much shorter.
   commandTimeout: 1000,
   retryStrategy: (times) => Math.min(100 * 2 ** (times - 1), 2000),
 } satisfies RedisOptions;
 
-export const createRedisLink = ({ url, log, clock, channel, trialKey }: RedisLinkNeeds): RedisLink => {
+/** Opens one connection for commands and one for messages, and probes both. `url` may hold a password. */
+export const createRedisConnection = ({
+  url,
+  log,
+  clock,
+  channel,
+  probeKey,
+}: RedisConnectionOptions): RedisConnection => {
   const commands = new Redis(url, OPTIONS);
   const messages = new Redis(url, OPTIONS);
   const both = [commands, messages];
@@ -84,24 +91,24 @@ export const createRedisLink = ({ url, log, clock, channel, trialKey }: RedisLin
   let state: 'new' | 'up' | 'lost' | 'closed' = 'new';
   let returnedAt = Number.NEGATIVE_INFINITY;
   let relapses = 0;
-  let isLooking = false;
-  let cancelLook = (): void => {};
+  let isProbing = false;
+  let cancelProbe = (): void => {};
 
-  const answered = <T>(answer: Promise<T>): Promise<T> => within(answer, ANSWER_LIMIT_MS, clock.after);
-  const schedule = (): void => {
-    cancelLook();
-    const trialMs = Math.min(TRIAL_AFTER_MS * 2 ** relapses, LONGEST_TRIAL_WAIT_MS);
-    if (state !== 'closed') cancelLook = clock.after(state === 'up' ? LOOK_EVERY_MS : trialMs, look);
+  const limited = <T>(answer: Promise<T>): Promise<T> => withTimeLimit(answer, ANSWER_LIMIT_MS, clock.after);
+  const scheduleProbe = (): void => {
+    cancelProbe();
+    const retryMs = Math.min(RETRY_AFTER_MS * 2 ** relapses, LONGEST_RETRY_WAIT_MS);
+    if (state !== 'closed') cancelProbe = clock.after(state === 'up' ? PROBE_EVERY_MS : retryMs, probe);
   };
 
-  const lose = (error: unknown): void => {
+  const markLost = (error: unknown): void => {
     if (state === 'lost' || state === 'closed') return;
-    relapses = clock.now() - returnedAt < CALM_AFTER_MS ? relapses + 1 : 0;
+    relapses = clock.now() - returnedAt < STABLE_AFTER_MS ? relapses + 1 : 0;
     state = 'lost';
-    log('warn', 'shared-state-lost', { reason: redisCodeOf(error) });
-    schedule();
+    log('warn', 'shared-state-lost', { reason: redisErrorCode(error) });
+    scheduleProbe();
   };
-  const recover = (): void => {
+  const markUp = (): void => {
     if (state === 'up' || state === 'closed') return;
     if (state === 'lost') {
       log('info', 'shared-state-back');
@@ -111,38 +118,38 @@ export const createRedisLink = ({ url, log, clock, channel, trialKey }: RedisLin
     for (const listener of upListeners) listener();
   };
 
-  /** Both connections have to answer: one may be dead in silence while nothing is asked of it. */
-  const look = async (): Promise<void> => {
-    if (isLooking) return;
-    isLooking = true;
+  /** Both connections must answer: one may be dead without an error while it is not used. */
+  const probe = async (): Promise<void> => {
+    if (isProbing) return;
+    isProbing = true;
     try {
-      await Promise.all([answered(commands.eval(TRIAL, 1, trialKey)), answered(messages.subscribe(channel))]);
-      recover();
+      await Promise.all([limited(commands.eval(PROBE, 1, probeKey)), limited(messages.subscribe(channel))]);
+      markUp();
     } catch (error) {
-      lose(error);
-      // Silence may be the old connection's alone, and so may be a server that only reads now.
+      markLost(error);
+      // A timeout, or a server that is read-only now, may concern the old connection alone.
       for (const redis of both) if (redis.status === 'ready' && state === 'lost') redis.disconnect(true);
     }
-    isLooking = false;
-    schedule();
+    isProbing = false;
+    scheduleProbe();
   };
 
   for (const redis of both) {
-    redis.on('error', lose);
-    redis.on('close', () => lose(new Error('connection closed')));
+    redis.on('error', markLost);
+    redis.on('close', () => markLost(new Error('connection closed')));
     redis.on('ready', () => {
-      if (state === 'new' && both.every(({ status }) => status === 'ready')) look();
+      if (state === 'new' && both.every(({ status }) => status === 'ready')) probe();
     });
   }
 
   return {
-    async ask(command) {
+    async run(command) {
       if (state !== 'up') return undefined;
       try {
-        return await answered(command(commands));
+        return await limited(command(commands));
       } catch (error) {
-        // Somebody else's value under our name: the server is well.
-        if (redisCodeOf(error) !== 'WRONGTYPE') lose(error);
+        // Another program's value under one of our keys. The server is healthy.
+        if (redisErrorCode(error) !== 'WRONGTYPE') markLost(error);
         return undefined;
       }
     },
@@ -151,9 +158,9 @@ export const createRedisLink = ({ url, log, clock, channel, trialKey }: RedisLin
     onMessage: (listener) => messages.on('message', (_, text) => listener(text)),
     async close() {
       state = 'closed';
-      cancelLook();
-      // QUIT is answered after everything that was sent before it.
-      await Promise.allSettled(both.map((redis) => answered(redis.quit())));
+      cancelProbe();
+      // QUIT is answered after all earlier commands.
+      await Promise.allSettled(both.map((redis) => limited(redis.quit())));
       for (const redis of both) redis.disconnect();
     },
   };

@@ -3,11 +3,11 @@ import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
 import type { SharedState } from '../../gateway/app.ts';
 import type { KeyChange, SharedCoolDown } from '../../llm/key-pool.ts';
-import type { RedisLink } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
 
-/** What one replica tells the others, and what stands in Redis while a rest runs. `restMs` 0 ends a rest. */
+/** The message that a replica publishes, and stores in Redis while the cool-down lasts. `restMs` 0 ends a cool-down. */
 const RestMessage = v.object({
   from: v.string(),
   fingerprint: v.string(),
@@ -17,11 +17,11 @@ const RestMessage = v.object({
 });
 type RestMessage = v.InferOutput<typeof RestMessage>;
 
-/** Longer than any rest, so that the list of keys outlives every rest it leads to. */
+/** Longer than any cool-down, so that the set of keys outlives each of them. */
 const LIST_LIFETIME_MS = 7_200_000;
 
-/** A rest in the store never becomes shorter by a shorter one. What the list is for is less than telling the others. */
-const TELL = `
+/** A shorter cool-down never replaces a longer one. The set may fail (`pcall`): publishing is more important. */
+const PUBLISH = `
 local rest = tonumber(ARGV[1])
 if rest == 0 then
   redis.call('DEL', KEYS[1])
@@ -34,92 +34,92 @@ end
 return redis.call('PUBLISH', KEYS[2], ARGV[3])
 `;
 
-export type RedisCoolDownsNeeds = {
-  readonly link: RedisLink;
+type RedisCoolDownsParts = {
+  readonly connection: RedisConnection;
   readonly clock: Clock;
-  /** Names the channel, and in Redis' other space of names the list of keys that may rest. */
+  /** The name of the channel, and also of the key that holds the set of backend keys that may be cooling down. */
   readonly channel: string;
   readonly prefix: string;
-  /** Tells this replica's messages from those of others. */
+  /** The id of this replica, to recognize its own messages. */
   readonly replica: string;
 };
 
-/** Cool-downs of backend keys in common. What could not be told is told when Redis is back, as far as it still holds. */
-export const createRedisCoolDowns = (needs: RedisCoolDownsNeeds): SharedState['coolDowns'] => {
-  const { link, clock, channel, prefix, replica } = needs;
-  const adopters: ((rest: SharedCoolDown) => void)[] = [];
-  const untold = new Map<string, { readonly change: KeyChange; readonly at: number }>();
-  /** For each load under way, the keys of which there has been news since it began. */
+/** Shares cool-downs of backend keys. Changes that could not be published are published when Redis is back, if still valid. */
+export const createRedisCoolDowns = (needs: RedisCoolDownsParts): SharedState['coolDowns'] => {
+  const { connection, clock, channel, prefix, replica } = needs;
+  const listeners: ((rest: SharedCoolDown) => void)[] = [];
+  const unpublished = new Map<string, { readonly change: KeyChange; readonly at: number }>();
+  /** For each running load, the keys that have changed since it began. */
   const loads = new Set<Set<string>>();
-  const noteNews = (fingerprint: string): void => {
-    for (const news of loads) news.add(fingerprint);
+  const noteChange = (fingerprint: string): void => {
+    for (const changed of loads) changed.add(fingerprint);
   };
 
-  const tell = async (change: KeyChange): Promise<void> => {
+  const publishChange = async (change: KeyChange): Promise<void> => {
     const { fingerprint, state, strikes, reason = 'burst' } = change;
     const restMs = state === 'active' ? 0 : Math.ceil(change.coolDownMs);
     const message: RestMessage = { from: replica, fingerprint, reason, restMs, strikes };
     const entry = { change, at: clock.now() };
-    untold.set(fingerprint, entry);
-    noteNews(fingerprint);
-    const told = await link.ask((redis) =>
-      redis.eval(TELL, 2, prefix + fingerprint, channel, restMs, fingerprint, JSON.stringify(message)),
+    unpublished.set(fingerprint, entry);
+    noteChange(fingerprint);
+    const reply = await connection.run((redis) =>
+      redis.eval(PUBLISH, 2, prefix + fingerprint, channel, restMs, fingerprint, JSON.stringify(message)),
     );
-    // Meanwhile there may be newer news of this key, which has to stay.
-    if (told !== undefined && untold.get(fingerprint) === entry) untold.delete(fingerprint);
+    // A newer change of this key may have been added meanwhile, and must stay.
+    if (reply !== undefined && unpublished.get(fingerprint) === entry) unpublished.delete(fingerprint);
   };
 
   const adopt = ({ fingerprint, reason, restMs, strikes }: Omit<RestMessage, 'from'>): void => {
-    for (const take of adopters) take({ fingerprint, reason, coolDownMs: restMs, strikes });
+    for (const listener of listeners) listener({ fingerprint, reason, coolDownMs: restMs, strikes });
   };
 
-  const load = async (fingerprint: string, news: ReadonlySet<string>): Promise<void> => {
+  const load = async (fingerprint: string, changed: ReadonlySet<string>): Promise<void> => {
     const key = prefix + fingerprint;
     const [text, leftMs = 0] = await Promise.all([
-      link.ask((redis) => redis.get(key)),
-      link.ask((redis) => redis.pttl(key)),
+      connection.run((redis) => redis.get(key)),
+      connection.run((redis) => redis.pttl(key)),
     ]);
     const rest = typeof text === 'string' ? parseJson(RestMessage, text) : undefined;
-    // Without a life time (-1) it is none of ours; its own rests this replica knows; and news may have told of its end.
-    if (rest?.fingerprint !== fingerprint || rest.from === replica || leftMs <= 0 || news.has(fingerprint)) return;
+    // A value without a lifetime (-1) is not ours, this replica knows its own cool-downs, and one may have ended meanwhile.
+    if (rest?.fingerprint !== fingerprint || rest.from === replica || leftMs <= 0 || changed.has(fingerprint)) return;
     adopt({ ...rest, restMs: leftMs });
   };
   const loadAll = async (): Promise<void> => {
-    const news = new Set<string>();
-    loads.add(news);
-    const fingerprints = (await link.ask((redis) => redis.smembers(channel))) ?? [];
-    await Promise.all(fingerprints.map((fingerprint) => load(fingerprint, news)));
-    loads.delete(news);
+    const changed = new Set<string>();
+    loads.add(changed);
+    const fingerprints = (await connection.run((redis) => redis.smembers(channel))) ?? [];
+    await Promise.all(fingerprints.map((fingerprint) => load(fingerprint, changed)));
+    loads.delete(changed);
   };
 
-  const tellUntold = async (): Promise<void> => {
+  const publishUnpublished = async (): Promise<void> => {
     const now = clock.now();
-    const still = [...untold.values()].flatMap(({ change, at }) => {
+    const still = [...unpublished.values()].flatMap(({ change, at }) => {
       const coolDownMs = change.coolDownMs - Math.max(0, now - at);
       return change.state === 'active' || coolDownMs > 0 ? [{ ...change, coolDownMs }] : [];
     });
-    untold.clear();
-    await Promise.all(still.map(tell));
+    unpublished.clear();
+    await Promise.all(still.map(publishChange));
   };
 
-  link.onUp(async () => {
-    await tellUntold();
+  connection.onUp(async () => {
+    await publishUnpublished();
     await loadAll();
   });
-  link.onMessage((text) => {
+  connection.onMessage((text) => {
     const rest = parseJson(RestMessage, text);
     if (rest === undefined || rest.from === replica) return;
-    noteNews(rest.fingerprint);
+    noteChange(rest.fingerprint);
     adopt(rest);
   });
 
   return {
     publish(change) {
-      if (change.state === 'cooling' || change.state === 'active') tell(change);
+      if (change.state === 'cooling' || change.state === 'active') publishChange(change);
     },
-    subscribe(take) {
-      adopters.push(take);
-      if (link.isUp()) loadAll();
+    subscribe(listener) {
+      listeners.push(listener);
+      if (connection.isUp()) loadAll();
     },
   };
 };

@@ -8,12 +8,12 @@ import type { SharedVerdicts } from '../../gateway/judge/moderate.ts';
 import { CATEGORIES } from '../../gateway/policy/categories.ts';
 import { type RateLimit, WINDOW_MS, waitFor } from '../../gateway/rate-limit.ts';
 import { systemClock } from '../node/clock.ts';
-import { createRedisLink, type RedisLink } from './connection.ts';
+import { createRedisConnection, type RedisConnection } from './connection.ts';
 import { createRedisCoolDowns } from './cool-downs.ts';
 
 /**
- * Counts a request if it fits, as the local rate limit does, on the clock of Redis alone; else tells what it found. How long
- * to wait is left to `waitFor`, so that there is one formula. A key that holds something else is thrown away.
+ * Counts a request if it fits the limit, as the local rate limit does, with Redis' clock; else returns the counts. `waitFor`
+ * computes the wait, so that there is one formula. A key that holds something else is deleted.
  */
 const COUNT = `
 local time = redis.call('TIME')
@@ -39,16 +39,21 @@ redis.call('PEXPIRE', KEYS[1], 2 * size)
 return {}
 `;
 
-const Found = v.union([v.strictTuple([]), v.strictTuple([v.number(), v.number(), v.number()])]);
+const CountReply = v.union([v.strictTuple([]), v.strictTuple([v.number(), v.number(), v.number()])]);
 
 /**
- * The same sliding minute for all replicas together. Without Redis each replica counts by `local`, which also hears of what
- * passed here before, so that losing Redis does not begin a fresh minute. A key's id becomes part of a name in Redis.
+ * One sliding minute for all replicas. Without Redis each replica counts with `local`. Requests that pass here are counted
+ * there too, so that losing Redis does not start a fresh minute. A key's id becomes part of a name in Redis.
  */
-export const createRedisRateLimit = (link: RedisLink, prefix: string, limit: number, local: RateLimit): RateLimit => {
+const createRedisRateLimit = (
+  connection: RedisConnection,
+  prefix: string,
+  limit: number,
+  local: RateLimit,
+): RateLimit => {
   const count = async (keyId: string): Promise<number> => {
-    const reply = await link.ask((redis) => redis.eval(COUNT, 1, prefix + keyId, limit, WINDOW_MS));
-    const found = v.safeParse(Found, reply);
+    const reply = await connection.run((redis) => redis.eval(COUNT, 1, prefix + keyId, limit, WINDOW_MS));
+    const found = v.safeParse(CountReply, reply);
     if (!found.success) return local(keyId);
     const [previous, current, elapsedMs] = found.output;
     if (previous === undefined || current === undefined || elapsedMs === undefined) {
@@ -58,61 +63,67 @@ export const createRedisRateLimit = (link: RedisLink, prefix: string, limit: num
     const waitMs = waitFor(limit, previous, current, elapsedMs);
     return waitMs > 0 && waitMs <= 2 * WINDOW_MS ? waitMs : WINDOW_MS;
   };
-  return (keyId) => (limit === 0 || !link.isUp() ? local(keyId) : count(keyId));
+  return (keyId) => (limit === 0 || !connection.isUp() ? local(keyId) : count(keyId));
 };
 
-/** What may stand under a verdict's name. Anything else counts as not found: no score is ever made up. */
+/** The stored scores of a verdict. Anything else counts as not found: no score is ever made up. */
 const StoredScores = v.pipe(
   v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
   v.length(CATEGORIES.length),
   v.readonly(),
 );
 
-/** Verdicts in Redis, each for `lifetimeMs` from when it was kept; 0 keeps none. */
-export const createRedisVerdicts = (link: RedisLink, prefix: string, lifetimeMs: number): SharedVerdicts => ({
+/** Verdicts in Redis, each for `lifetimeMs` from its storing. 0 stores none. */
+const createRedisVerdicts = (connection: RedisConnection, prefix: string, lifetimeMs: number): SharedVerdicts => ({
   async find(key) {
     if (lifetimeMs === 0) return undefined;
-    const text = await link.ask((redis) => redis.get(prefix + key));
+    const text = await connection.run((redis) => redis.get(prefix + key));
     return typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
   },
   store(key, scores) {
     if (lifetimeMs === 0) return;
-    link.ask((redis) => redis.set(prefix + key, JSON.stringify(scores), 'PX', Math.ceil(lifetimeMs)));
+    connection.run((redis) => redis.set(prefix + key, JSON.stringify(scores), 'PX', Math.ceil(lifetimeMs)));
   },
 });
 
-export type RedisStateNeeds = {
-  /** May hold a password: it is never logged. */
+type RedisStateOptions = {
+  /** May hold a password, so it is never logged. */
   readonly url: string;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Begins every name in Redis, the channel's too. */
+  /** The prefix of every name in Redis, including the channel. */
   readonly keyPrefix?: string;
 };
 
 export type RedisState = SharedState & {
   readonly isUp: () => boolean;
-  /** Lets go of Redis after what has been sent. Everything may still be called, and is as without Redis. */
+  /** Disconnects after the commands that were sent. Everything may still be called, and works as without Redis. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * What several replicas share, in one Redis. Connecting goes on in the background; while there is no connection, for whatever
- * reason, everything answers at once from local state. The log has one line when Redis is lost and one when it is back.
+ * The state that replicas share in one Redis. Connects in the background. Without a connection everything works at once with
+ * local state. Logs one line when Redis is lost and one when it is back.
  */
 export const createRedisState = ({
   url,
   log,
   clock = systemClock,
   keyPrefix = 'gatehouse:',
-}: RedisStateNeeds): RedisState => {
+}: RedisStateOptions): RedisState => {
   const channel = `${keyPrefix}rests`;
-  const link = createRedisLink({ url, log, clock, channel, trialKey: `${keyPrefix}trial` });
+  const connection = createRedisConnection({ url, log, clock, channel, probeKey: `${keyPrefix}trial` });
   return {
-    verdicts: (lifetimeMs) => createRedisVerdicts(link, `${keyPrefix}verdict:`, lifetimeMs),
-    rateLimit: (limit, local) => createRedisRateLimit(link, `${keyPrefix}rate:`, limit, local),
-    coolDowns: createRedisCoolDowns({ link, clock, channel, prefix: `${keyPrefix}rest:`, replica: randomUUID() }),
-    isUp: link.isUp,
-    close: link.close,
+    verdicts: (lifetimeMs) => createRedisVerdicts(connection, `${keyPrefix}verdict:`, lifetimeMs),
+    rateLimit: (limit, local) => createRedisRateLimit(connection, `${keyPrefix}rate:`, limit, local),
+    coolDowns: createRedisCoolDowns({
+      connection: connection,
+      clock,
+      channel,
+      prefix: `${keyPrefix}rest:`,
+      replica: randomUUID(),
+    }),
+    isUp: connection.isUp,
+    close: connection.close,
   };
 };

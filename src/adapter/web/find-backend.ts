@@ -5,9 +5,9 @@ import type { BackendSettings, GatewayConfig } from '../../gateway/settings.ts';
 import { systemClock } from '../node/clock.ts';
 
 const LOCAL_OLLAMA = 'http://127.0.0.1:11434';
-const LOOK_LIMIT_MS = 1000;
+const PROBE_LIMIT_MS = 1000;
 
-/** The three ways to a backend, for whoever has none yet. */
+/** The error when no backend is configured: three ways to get one. */
 const NO_BACKEND = [
   'BACKEND_BASE_URL: expected a backend, and none is set. There are three ways to one:',
   '  cloud:        BACKEND_API_KEYS=<keys of https://ollama.com, separated by commas>',
@@ -16,7 +16,7 @@ const NO_BACKEND = [
 ];
 
 const isAnswering = async (httpClient: HttpClient): Promise<boolean> => {
-  const { signal, clear } = createDeadline(systemClock, LOOK_LIMIT_MS);
+  const { signal, clear } = createDeadline(systemClock, PROBE_LIMIT_MS);
   try {
     const url = `${LOCAL_OLLAMA}/api/version`;
     const { status } = await httpClient({ method: 'GET', url, headers: {}, signal, limitBytes: 10_000 });
@@ -28,7 +28,7 @@ const isAnswering = async (httpClient: HttpClient): Promise<boolean> => {
   }
 };
 
-/** The configured backend; in development else an Ollama on this machine. Throws a `ConfigError` that shows the ways to one. */
+/** The configured backend, or in development an Ollama on this machine. Throws a `ConfigError` that lists ways to get one. */
 export const findBackend = async (
   { backend, settings }: GatewayConfig,
   httpClient: HttpClient,

@@ -10,7 +10,7 @@ import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { visibleLines } from '../../core/text.ts';
 import type { LocalMcpServer, RemoteMcpServer } from './config.ts';
-import { McpProblem } from './errors.ts';
+import { McpServerError } from './errors.ts';
 import { createListing, type Listing } from './tool-list.ts';
 import { type McpResult, resultFrom } from './tool-result.ts';
 
@@ -35,7 +35,7 @@ export type McpConnection = {
   /** Calls a tool once. A call that is left or late is cancelled at the server, which may carry it out nevertheless. */
   readonly call: (call: McpCall, signal: AbortSignal) => Promise<McpResult>;
   /** Fulfilled with the reason once the connection is over. */
-  readonly closed: Promise<McpProblem>;
+  readonly closed: Promise<McpServerError>;
 };
 
 export type McpClientNeeds = {
@@ -52,10 +52,10 @@ const NEVER_MS = 2 ** 31 - 1;
 const PAGE_LIMIT = 50;
 const INSTRUCTIONS_LIMIT_CHARS = 8000;
 
-const problemOf = (error: unknown): McpProblem => {
+const problemOf = (error: unknown): McpServerError => {
   if (error instanceof McpError)
-    return new McpProblem('refused', `Answered with error ${error.code}`, { code: error.code });
-  return new McpProblem('unusable', 'Answered in a way that the protocol does not know');
+    return new McpServerError('refused', `Answered with error ${error.code}`, { code: error.code });
+  return new McpServerError('unusable', 'Answered in a way that the protocol does not know');
 };
 
 /** Opens a connection over a transport. When it fails, closing the transport is left to the caller. */
@@ -64,11 +64,11 @@ export const connectMcp = async (
   signal: AbortSignal,
 ): Promise<McpConnection> => {
   const client = new Client({ name: 'gatehouse', version }, { capabilities: {} });
-  const closed = Promise.withResolvers<McpProblem>();
-  let why = new McpProblem('ended', 'The connection was closed');
-  let over: McpProblem | undefined;
+  const closed = Promise.withResolvers<McpServerError>();
+  let why = new McpServerError('ended', 'The connection was closed');
+  let over: McpServerError | undefined;
   client.onerror = (error) => {
-    if (error instanceof McpProblem) why = error;
+    if (error instanceof McpServerError) why = error;
   };
   client.onclose = () => {
     over ??= why;
@@ -84,8 +84,8 @@ export const connectMcp = async (
       return await untilAborted(work(deadline.signal), deadline.signal);
     } catch (error) {
       outer.throwIfAborted();
-      if (error instanceof McpProblem) throw error;
-      if (deadline.signal.aborted) throw new McpProblem('timeout', `No answer within ${timeoutMs} ms`);
+      if (error instanceof McpServerError) throw error;
+      if (deadline.signal.aborted) throw new McpServerError('timeout', `No answer within ${timeoutMs} ms`);
       // A server may send the SDK's own code for a closed connection.
       const isClosed = error instanceof McpError && error.code === ErrorCode.ConnectionClosed && over !== undefined;
       throw isClosed ? over : problemOf(error);
@@ -103,7 +103,7 @@ export const connectMcp = async (
     let cursor: string | undefined;
     for (let page = 0; page < PAGE_LIMIT; page++) {
       const { tools, nextCursor } = await ask('tools/list', cursor === undefined ? {} : { cursor }, inner);
-      if (!Array.isArray(tools)) throw new McpProblem('unusable', 'Answered with no list of tools');
+      if (!Array.isArray(tools)) throw new McpServerError('unusable', 'Answered with no list of tools');
       if (!tools.every(add) || typeof nextCursor !== 'string' || nextCursor === cursor) break;
       cursor = nextCursor;
     }
@@ -119,7 +119,8 @@ export const connectMcp = async (
         return await limited(list, outer);
       } catch (error) {
         // A server without tools need not know of lists.
-        if (error instanceof McpProblem && error.code === ErrorCode.MethodNotFound) return { tools: [], skipped: [] };
+        if (error instanceof McpServerError && error.code === ErrorCode.MethodNotFound)
+          return { tools: [], skipped: [] };
         throw error;
       }
     },

@@ -2,7 +2,7 @@ import { pause, pauseUntil, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ToolOutcome } from '../tools/tool.ts';
 import type { McpCall, McpConnection, McpTransport } from './client.ts';
-import { callWords, McpProblem, UNSENT } from './errors.ts';
+import { callWords, McpServerError, UNSENT } from './errors.ts';
 import type { Listing } from './tool-list.ts';
 
 const FIRST_DELAY_MS = 1000;
@@ -35,7 +35,7 @@ export const createRelisting = ({ clock, take, onFailed }: RelistingNeeds, signa
       isWanted = false;
       const listing = await connection.list(signal).catch((error: unknown) => {
         signal.throwIfAborted();
-        onFailed(error instanceof McpProblem ? error.message : 'The tools could not be listed');
+        onFailed(error instanceof McpServerError ? error.message : 'The tools could not be listed');
       });
       if (listing !== undefined) take(listing);
       await pause(clock, LEAST_INTERVAL_MS, signal);
@@ -99,8 +99,8 @@ export type McpLife = {
 const GOOD_MS = 60_000;
 const NOTHING: Listing = { tools: [], skipped: [] };
 
-const problemOf = (error: unknown): McpProblem =>
-  error instanceof McpProblem ? error : new McpProblem('unreachable', 'The connection could not be made');
+const problemOf = (error: unknown): McpServerError =>
+  error instanceof McpServerError ? error : new McpServerError('unreachable', 'The connection could not be made');
 
 /** Begins as soon as `after` is settled: the server's former life may still be ending. */
 export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife => {
@@ -154,7 +154,7 @@ export const beginLife = (needs: McpLifeNeeds, after: Promise<unknown>): McpLife
       signal.removeEventListener('abort', leave);
     }
   };
-  const lose = (problem: McpProblem, restMs: number, wasConnected: boolean): void => {
+  const lose = (problem: McpServerError, restMs: number, wasConnected: boolean): void => {
     const { kind, message: reason } = problem;
     const lastWords = wasConnected ? undefined : problem.lastWords;
     const error = lastWords === undefined ? reason : `${reason}; see the log`;
@@ -255,7 +255,7 @@ export const createMcpLink = (needs: McpLifeNeeds): McpLink => {
         const { text, isError } = await connection.call(call, signal);
         return outcome(text, isError);
       } catch (error) {
-        if (error instanceof McpProblem) return outcome(callWords(error), true);
+        if (error instanceof McpServerError) return outcome(callWords(error), true);
         throw error;
       }
     },

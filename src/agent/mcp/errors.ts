@@ -1,4 +1,4 @@
-export type McpProblemKind =
+export type McpErrorKind =
   /** It could not be started or reached. */
   | 'unreachable'
   /** It was there, and the connection is over. */
@@ -11,19 +11,15 @@ export type McpProblemKind =
   | 'needs-auth';
 
 /** What is wrong with a tool server. The message is our own words, never the server's. */
-export class McpProblem extends Error {
+export class McpServerError extends Error {
   override readonly name = 'McpProblem';
-  readonly kind: McpProblemKind;
+  readonly kind: McpErrorKind;
   /** The protocol's code of an error; never a status of HTTP. */
   readonly code: number | undefined;
   /** What a program that failed wrote at its end: words of others, and never for the wire. */
   readonly lastWords: string | undefined;
 
-  constructor(
-    kind: McpProblemKind,
-    message: string,
-    more: { readonly code?: number; readonly lastWords?: string } = {},
-  ) {
+  constructor(kind: McpErrorKind, message: string, more: { readonly code?: number; readonly lastWords?: string } = {}) {
     super(message);
     this.kind = kind;
     this.code = more.code;
@@ -36,7 +32,7 @@ const UNKNOWN = 'whether it was carried out is not known';
 const NOT_TAKEN = new Set([-32600, -32601, -32602]);
 
 /** What a model is told of a call that came to nothing. It must know whether something may have been changed. */
-export const callWords = ({ kind, code, message }: McpProblem): string => {
+export const callWords = ({ kind, code, message }: McpServerError): string => {
   if (kind === 'ended') return `The tool server ended while the call was under way; ${UNKNOWN}.`;
   if (kind === 'timeout') return `The tool server gave no answer in time, and the call was cancelled; ${UNKNOWN}.`;
   if (code !== undefined && NOT_TAKEN.has(code))

@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { McpProblem } from './errors.ts';
+import { McpServerError } from './errors.ts';
 
 /** What a tool answered, as a text for the model. An error is the tool's own, and its words are data. */
 export type McpResult = { readonly text: string; readonly isError: boolean };
@@ -49,7 +49,7 @@ const jsonOf = (value: unknown): string => {
     return JSON.stringify(value);
   } catch {
     // So deep that it cannot be written.
-    throw new McpProblem('unusable', 'The answer is nested too deeply');
+    throw new McpServerError('unusable', 'The answer is nested too deeply');
   }
 };
 
@@ -59,7 +59,7 @@ const jsonOf = (value: unknown): string => {
  */
 export const resultFrom = (answer: unknown): McpResult => {
   const { content = [], structuredContent, isError } = isRecord(answer) ? answer : {};
-  if (!Array.isArray(content)) throw new McpProblem('unusable', 'The answer is not what the protocol says');
+  if (!Array.isArray(content)) throw new McpServerError('unusable', 'The answer is not what the protocol says');
   const told = content.map(toldOf);
   const texts = told.flatMap(({ text }) => text ?? []);
   const failed = isError === true;

@@ -5,9 +5,12 @@ import { collectProblems, type Variables } from '../../core/config.ts';
 /** Node's own `fetch` gives up a backend that is silent for longer. */
 const NODE_LIMIT_MS = 300_000;
 
-type Ask = ProxiedFetch['ask'];
 /** How the agent server asks models and tool servers over HTTP. */
-export type AgentFetch = { readonly models: Ask; readonly tools: Ask; readonly close: () => Promise<void> };
+export type AgentFetch = {
+  readonly models: ProxiedFetch['fetch'];
+  readonly tools: ProxiedFetch['fetch'];
+  readonly close: () => Promise<void>;
+};
 
 const hasProxy = (variables: Variables): boolean =>
   ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].some((name) => (variables[name] ?? '').trim() !== '');
@@ -26,10 +29,7 @@ export const agentFetch = async (
 ): Promise<AgentFetch> => {
   const isProxied = hasProxy(variables);
   if (!isProxied && ![...providers].some(isPatient)) return { models: fetch, tools: fetch, close: async () => {} };
-  const [{ createProxiedFetch }, { proxiesFrom }] = await Promise.all([
-    import('../../adapter/node/undici-client.ts'),
-    import('../../adapter/node/undici-client.ts'),
-  ]);
-  const { ask, close } = createProxiedFetch(collectProblems(() => proxiesFrom(variables), problems) ?? {});
-  return { models: ask, tools: isProxied ? ask : fetch, close };
+  const { createProxiedFetch, readProxySettings } = await import('../../adapter/node/undici-client.ts');
+  const proxied = createProxiedFetch(collectProblems(() => readProxySettings(variables), problems) ?? {});
+  return { models: proxied.fetch, tools: isProxied ? proxied.fetch : fetch, close: proxied.close };
 };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Programs, USUAL_PROGRAMS } from '../../adapter/mcp/command.ts';
+import { type CommandLookup, DEFAULT_COMMAND_LOOKUP } from '../../adapter/mcp/command.ts';
 import { DEFAULT_FILE } from '../../agent/config/sources.ts';
 import type { Variables } from '../../core/config.ts';
 
@@ -11,11 +11,11 @@ const COMMAND_FILES = ['./gatehouse.js', '../gatehouse.ts'].map((name) =>
 );
 
 /** In commands of tool servers `gatehouse` is this very program, and files may stand beside the configuration. */
-export const programsFor = ({ AGENT_CONFIG }: Variables): Programs => {
+export const programsFor = ({ AGENT_CONFIG }: Variables): CommandLookup => {
   const own = COMMAND_FILES.find((file) => existsSync(file));
   return {
-    words: new Map([
-      ...USUAL_PROGRAMS.words,
+    replacements: new Map([
+      ...DEFAULT_COMMAND_LOOKUP.replacements,
       ...(own === undefined ? [] : [['gatehouse', [process.execPath, own]] as const]),
     ]),
     directory: dirname(resolve(AGENT_CONFIG?.trim() || DEFAULT_FILE)),

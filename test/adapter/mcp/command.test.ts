@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { startableCommand, USUAL_PROGRAMS } from '../../../src/adapter/mcp/command.ts';
-import { createTransports } from '../../../src/adapter/mcp/transports.ts';
+import { DEFAULT_COMMAND_LOOKUP, resolveCommand } from '../../../src/adapter/mcp/command.ts';
+import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { connectMcp } from '../../../src/agent/mcp/client.ts';
 import { CHILD_FILE } from '../../agent/mcp/child.ts';
@@ -23,21 +23,21 @@ const withDirectory = async (body: (directory: string) => unknown): Promise<void
 
 describe('the command of a tool server', (check) => {
   check('runs scripts with the Node that runs the server, whatever the path holds', () => {
-    assert.equal(startableCommand(['node', 'x.js'], USUAL_PROGRAMS, undefined), [process.execPath, 'x.js']);
+    assert.equal(resolveCommand(['node', 'x.js'], DEFAULT_COMMAND_LOOKUP, undefined), [process.execPath, 'x.js']);
     for (const command of [['nodejs', 'x.js'], ['/usr/bin/node', 'x.js'], ['sh', 'node'], []])
-      assert.equal(startableCommand(command, USUAL_PROGRAMS, undefined), command.length === 0 ? [''] : command);
+      assert.equal(resolveCommand(command, DEFAULT_COMMAND_LOOKUP, undefined), command.length === 0 ? [''] : command);
   });
 
   check('may name this program, and what it does', () => {
     const words = new Map([['gatehouse', ['/bin/node', '/srv/gatehouse.js']]]);
-    const command = startableCommand(['gatehouse', 'relay-admin'], { words, directory: '/etc' }, undefined);
+    const command = resolveCommand(['gatehouse', 'relay-admin'], { replacements: words, directory: '/etc' }, undefined);
     assert.equal(command, ['/bin/node', '/srv/gatehouse.js', 'relay-admin']);
   });
 
   check('finds files beside the configuration that are not where it runs', () =>
     withDirectory((directory) => {
       const told = (command: readonly string[], cwd?: string) =>
-        startableCommand(command, { words: new Map(), directory }, cwd);
+        resolveCommand(command, { replacements: new Map(), directory }, cwd);
       const beside = (name: string) => join(directory, name);
       assert.equal(told(['node', 'tools/serve.js', 'serve.mjs']), ['node', beside('tools/serve.js'), 'serve.mjs']);
       assert.equal(told(['node', '--no-warnings', './serve.mjs']), ['node', '--no-warnings', beside('serve.mjs')]);
@@ -47,7 +47,7 @@ describe('the command of a tool server', (check) => {
 
   check('stays as it is where its file is found, is nowhere, or is none', () =>
     withDirectory((directory) => {
-      const programs = { words: new Map<string, readonly string[]>(), directory };
+      const programs = { replacements: new Map<string, readonly string[]>(), directory };
       for (const [command, cwd] of [
         [['node', 'serve.mjs'], directory],
         [['node', 'gone.js'], undefined],
@@ -57,14 +57,14 @@ describe('the command of a tool server', (check) => {
         [['tools'], undefined],
         [['sh', 'tools/run'], undefined],
       ] as const)
-        assert.equal(startableCommand(command, programs, cwd), command);
+        assert.equal(resolveCommand(command, programs, cwd), command);
       const nowhere = { ...programs, directory: undefined };
-      assert.equal(startableCommand(['node', 'serve.mjs'], nowhere, undefined), ['node', 'serve.mjs']);
+      assert.equal(resolveCommand(['node', 'serve.mjs'], nowhere, undefined), ['node', 'serve.mjs']);
     }),
   );
 
   check('is started so', async () => {
-    const transport = createTransports().local({ command: ['node', CHILD_FILE], environment: { PATH: '/nowhere' } });
+    const transport = createMcpTransports().local({ command: ['node', CHILD_FILE], environment: { PATH: '/nowhere' } });
     const signal = new AbortController().signal;
     const needs = { transport, clock: systemClock, timeoutMs: 20_000, version: '0', onToolsChanged: () => {} };
     try {

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { createWatchedFetch, type Fetch } from '../../../src/adapter/mcp/http-guard.ts';
-import { McpProblem } from '../../../src/agent/mcp/errors.ts';
+import { createGuardedFetch, type Fetch } from '../../../src/adapter/mcp/http-guard.ts';
+import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { describe, rejection } from '../../check.ts';
 
 const ORIGIN = 'http://tools.example';
@@ -31,9 +31,9 @@ const message = (id: number) => ({ method: 'POST', body: JSON.stringify({ jsonrp
 
 const watching = (ask: Fetch, { livesByStream = false, limitBytes = 100, isOpen = true } = {}) => {
   const gone: string[] = [];
-  const onGone = ({ message: why }: McpProblem) => void gone.push(why);
-  const watched = createWatchedFetch({ ask, origin: ORIGIN, limitBytes, livesByStream, onGone });
-  if (isOpen) watched.opened();
+  const onGone = ({ message: why }: McpServerError) => void gone.push(why);
+  const watched = createGuardedFetch({ fetch: ask, origin: ORIGIN, limitBytes, endsWithStream: livesByStream, onGone });
+  if (isOpen) watched.markOpen();
   return { ...watched, gone };
 };
 
@@ -41,14 +41,14 @@ describe('HTTP for a tool server', (check) => {
   check('asks nothing of any other origin', async () => {
     const { fetch } = watching(() => assert.unreachable('nothing may be asked') as never);
     for (const url of ['http://other.example/mcp', 'https://tools.example/mcp', 'http://tools.example:81/mcp'])
-      assert.instance(await rejection(fetch(url)), McpProblem);
+      assert.instance(await rejection(fetch(url)), McpServerError);
   });
 
   check('breaks off a request whose message is cancelled, which says nothing of the server', async () => {
     const waiting = watching(unanswered);
     const asked = rejection(waiting.fetch(ADDRESS, message(7)));
-    waiting.release(6);
-    waiting.release(7);
+    waiting.abort(6);
+    waiting.abort(7);
     assert.is(((await asked) as Error).name, 'AbortError');
     const answering = watching(async (_url, init) =>
       events(
@@ -60,8 +60,8 @@ describe('HTTP for a tool server', (check) => {
       ),
     );
     const reading = rejection((await answering.fetch(ADDRESS, message(7))).text());
-    answering.release(7);
-    assert.instance(await reading, McpProblem);
+    answering.abort(7);
+    assert.instance(await reading, McpServerError);
     assert.equal([waiting.gone, answering.gone], [[], []]);
   });
 
@@ -77,15 +77,15 @@ describe('HTTP for a tool server', (check) => {
     const held = Array.from({ length: 100 }, (_, count) => send(count));
     assert.equal(many.gone, []);
     const late = await send(100);
-    assert.is((late as McpProblem).message, 'The server asks more than it takes answers to');
-    assert.equal(many.gone, ['The server asks more than it takes answers to']);
+    assert.is((late as McpServerError).message, 'The server sends requests faster than it reads the responses');
+    assert.equal(many.gone, ['The server sends requests faster than it reads the responses']);
     controller.abort();
     await Promise.all(held);
 
     const few = watching(unanswered, { limitBytes: 1000 });
     void few.fetch(ADDRESS, { ...answer(1, 'x'.repeat(1000)), signal: AbortSignal.abort() }).catch(() => {});
     void rejection(few.fetch(ADDRESS, answer(2, 'x'.repeat(1000))));
-    assert.instance(await rejection(few.fetch(ADDRESS, answer(3))), McpProblem);
+    assert.instance(await rejection(few.fetch(ADDRESS, answer(3))), McpServerError);
   });
 
   check('counts no answer that was taken, and none of the messages that ask something', async () => {

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { createTransports } from '../../../src/adapter/mcp/transports.ts';
+import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { connectMcp, type McpConnection, type McpTransport } from '../../../src/agent/mcp/client.ts';
-import { McpProblem } from '../../../src/agent/mcp/errors.ts';
+import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { until } from '../../agent/mcp/child.ts';
 import { describe, rejection } from '../../check.ts';
 import { type HttpNeeds, type HttpToolServer, startHttpToolServer } from './http-server.ts';
@@ -22,7 +22,7 @@ type RemoteNeeds = HttpNeeds & { readonly timeoutMs?: number };
 /** Runs the body with a connection to a server over HTTP, and closes both, whatever came of it. */
 const withRemote = async (needs: RemoteNeeds, body: (remote: Remote) => Promise<void>): Promise<void> => {
   const server = await startHttpToolServer(needs);
-  const transport = createTransports().remote({ url: server.url, headers: HEADERS });
+  const transport = createMcpTransports().remote({ url: server.url, headers: HEADERS });
   let changes = 0;
   const onToolsChanged = () => {
     changes += 1;
@@ -43,12 +43,12 @@ const withRemote = async (needs: RemoteNeeds, body: (remote: Remote) => Promise<
 };
 const problem = async (promise: Promise<unknown>): Promise<string> => {
   const error = await rejection(promise);
-  assert.instance(error, McpProblem);
-  return `${(error as McpProblem).kind}: ${(error as McpProblem).message}`;
+  assert.instance(error, McpServerError);
+  return `${(error as McpServerError).kind}: ${(error as McpServerError).message}`;
 };
 /** How connecting to an address fails. */
 const failure = async (url: string, timeoutMs = 20_000): Promise<string> => {
-  const transport = createTransports().remote({ url, headers: HEADERS });
+  const transport = createMcpTransports().remote({ url, headers: HEADERS });
   try {
     return await problem(
       connectMcp({ transport, clock: systemClock, timeoutMs, version: '0', onToolsChanged: () => {} }, NOBODY),
@@ -151,7 +151,7 @@ describe('a tool server over HTTP', (check) => {
   check('that no longer knows the session ends the connection, and another can be made', async () => {
     const first = await startHttpToolServer({ kind: 'streamable' });
     const { url, port } = first;
-    const transports = createTransports();
+    const transports = createMcpTransports();
     const open = async () => {
       const transport = transports.remote({ url, headers: {} });
       const needs = { clock: systemClock, timeoutMs: 5000, version: '0', onToolsChanged: () => {} };

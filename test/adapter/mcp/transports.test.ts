@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createTransports } from '../../../src/adapter/mcp/transports.ts';
+import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { connectMcp, type McpConnection, type McpTransport } from '../../../src/agent/mcp/client.ts';
-import { McpProblem } from '../../../src/agent/mcp/errors.ts';
+import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { CHILD_FILE, childServer, isAlive, until } from '../../agent/mcp/child.ts';
 import { describe, rejection } from '../../check.ts';
 
@@ -25,7 +25,7 @@ type Local = {
 };
 /** Runs the body with a connection to a program, and closes it, whatever came of it. */
 const withChild = async (server: LocalNeeds, body: (local: Local) => Promise<void>): Promise<void> => {
-  const transport = createTransports().local(server);
+  const transport = createMcpTransports().local(server);
   try {
     const connection = await open(transport);
     const call = async (name: string, input: object = {}) =>
@@ -37,11 +37,11 @@ const withChild = async (server: LocalNeeds, body: (local: Local) => Promise<voi
 };
 /** How connecting to a program fails, which must leave nothing of it. */
 const failure = async (server: LocalNeeds, timeoutMs = 20_000): Promise<string> => {
-  const transport = createTransports().local(server);
+  const transport = createMcpTransports().local(server);
   try {
     const error = await rejection(open(transport, timeoutMs));
-    assert.instance(error, McpProblem);
-    return `${(error as McpProblem).kind}: ${(error as McpProblem).message}`;
+    assert.instance(error, McpServerError);
+    return `${(error as McpServerError).kind}: ${(error as McpServerError).message}`;
   } finally {
     await transport.close();
   }
@@ -88,7 +88,7 @@ describe('a tool server that is a program', (check) => {
     await withChild(childServer(), async ({ connection, call }) => {
       assert.match(await call('big', { megabytes: 5 }), /with 4242880 more characters, which were dropped\]$/);
       const error = await rejection(call('big', { megabytes: 9 }));
-      assert.is((error as McpProblem).kind, 'ended');
+      assert.is((error as McpServerError).kind, 'ended');
       assert.is((await connection.closed).message, 'The program wrote a line that is too long');
     });
     assert.is(await failure(childServer('long-line')), 'ended: The program wrote a line that is too long');
@@ -106,7 +106,7 @@ describe('a tool server that is a program', (check) => {
         for (let count = 0; count < 400; count++) ask({ id: big + count, method: 'ping' });
         setInterval(() => {}, 1000);
       });`;
-    const transport = createTransports().local(childServer('plain', { command: [process.execPath, '-e', asking] }));
+    const transport = createMcpTransports().local(childServer('plain', { command: [process.execPath, '-e', asking] }));
     try {
       const { closed } = await open(transport);
       assert.is((await closed).message, 'The program does not read its input');
@@ -117,9 +117,11 @@ describe('a tool server that is a program', (check) => {
 
   check('that fails keeps its last words for whoever may read them', async () => {
     const lastWords = async (script: string): Promise<string | undefined> => {
-      const transport = createTransports().local(childServer('plain', { command: [process.execPath, '-e', script] }));
+      const transport = createMcpTransports().local(
+        childServer('plain', { command: [process.execPath, '-e', script] }),
+      );
       try {
-        return ((await rejection(open(transport))) as McpProblem).lastWords;
+        return ((await rejection(open(transport))) as McpServerError).lastWords;
       } finally {
         await transport.close();
       }
@@ -156,7 +158,7 @@ describe('a tool server that is a program', (check) => {
 
   check('that is killed in the middle of a call ends the call', async () => {
     await withChild(childServer(), async ({ connection, call }) => {
-      assert.is(((await rejection(call('die'))) as McpProblem).kind, 'ended');
+      assert.is(((await rejection(call('die'))) as McpServerError).kind, 'ended');
       assert.is((await connection.closed).message, 'The program was ended by SIGKILL');
     });
   });
@@ -197,9 +199,9 @@ describe('a tool server that is a program', (check) => {
   });
 
   check('that was closed before it was started is never started', async () => {
-    const transport = createTransports().local(childServer());
+    const transport = createMcpTransports().local(childServer());
     await transport.close();
-    assert.is(((await rejection(open(transport))) as McpProblem).kind, 'ended');
+    assert.is(((await rejection(open(transport))) as McpServerError).kind, 'ended');
   });
 
   check('leaves no handler on the process when all are gone', async () => {

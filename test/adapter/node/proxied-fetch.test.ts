@@ -16,7 +16,7 @@ const LEFT = new Error('The caller left');
 
 /** Asks the scripted model over real connections, through whatever these settings lead to. */
 const askThrough = async (proxies: ProxySettings, baseURL: string, signal = new AbortController().signal) => {
-  const { ask, close } = createProxiedFetch(proxies);
+  const { fetch: ask, close } = createProxiedFetch(proxies);
   try {
     const model = createAiModel({ fetcher: ask, clock: systemClock, version: '1' });
     return await collected(model(question({ target: target({ baseURL }) }), signal));
@@ -104,7 +104,7 @@ describe('a fetch of its own', (check) => {
     withHttpServer(
       () => {},
       async ({ url, sockets }) => {
-        const { ask, close } = createProxiedFetch({});
+        const { fetch: ask, close } = createProxiedFetch({});
         const asked = rejection(ask(url));
         await until(() => sockets.length === 1, 'the connection');
         await close();

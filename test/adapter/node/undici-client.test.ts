@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
-import { createUndiciClient, type ProxySettings, proxiesFrom } from '../../../src/adapter/node/undici-client.ts';
+import { createUndiciClient, type ProxySettings, readProxySettings } from '../../../src/adapter/node/undici-client.ts';
 import type { HttpClient } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';
 import { codeOf, exchangeContract, get, post } from '../../core/http/client-contract.ts';
@@ -236,21 +236,24 @@ describe('an exchange through a proxy', (check) => {
 describe('the proxy variables', (check) => {
   check('are read in either case', () => {
     const settings = { httpProxy: 'http://a', httpsProxy: 'http://b', noProxy: 'c' };
-    assert.equal(proxiesFrom({ HTTP_PROXY: 'http://a', HTTPS_PROXY: 'http://b', NO_PROXY: 'c' }), settings);
-    assert.equal(proxiesFrom({ http_proxy: 'http://a', https_proxy: 'http://b', no_proxy: 'c' }), settings);
+    assert.equal(readProxySettings({ HTTP_PROXY: 'http://a', HTTPS_PROXY: 'http://b', NO_PROXY: 'c' }), settings);
+    assert.equal(readProxySettings({ http_proxy: 'http://a', https_proxy: 'http://b', no_proxy: 'c' }), settings);
   });
 
   check('mean no proxy when they are empty or absent', () => {
-    assert.equal(proxiesFrom({}), {});
-    assert.equal(proxiesFrom({ HTTP_PROXY: '', HTTPS_PROXY: '', NO_PROXY: '', http_proxy: '', no_proxy: '' }), {});
-    assert.equal(proxiesFrom({ HTTP_PROXY: '', http_proxy: 'http://a' }), { httpProxy: 'http://a' });
-    assert.equal(proxiesFrom({ ALL_PROXY: 'http://a', Http_Proxy: 'http://a' }), {});
+    assert.equal(readProxySettings({}), {});
+    assert.equal(
+      readProxySettings({ HTTP_PROXY: '', HTTPS_PROXY: '', NO_PROXY: '', http_proxy: '', no_proxy: '' }),
+      {},
+    );
+    assert.equal(readProxySettings({ HTTP_PROXY: '', http_proxy: 'http://a' }), { httpProxy: 'http://a' });
+    assert.equal(readProxySettings({ ALL_PROXY: 'http://a', Http_Proxy: 'http://a' }), {});
   });
   check('are taken as HTTP without a scheme, and refused by name without their value otherwise', () => {
-    assert.equal(proxiesFrom({ HTTPS_PROXY: ' proxy.test:3128 ' }), { httpsProxy: 'http://proxy.test:3128' });
+    assert.equal(readProxySettings({ HTTPS_PROXY: ' proxy.test:3128 ' }), { httpsProxy: 'http://proxy.test:3128' });
     for (const address of ['socks5://user:canary@a:1', 'http://user:canary@', 'http://a:canary']) {
       assert.throws(
-        () => proxiesFrom({ HTTPS_PROXY: address }),
+        () => readProxySettings({ HTTPS_PROXY: address }),
         (error: Error) => error.message.startsWith('HTTPS_PROXY: expected') && !error.message.includes('canary'),
       );
     }

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusAgentMeter } from '../../../src/adapter/prometheus/agent.ts';
+import { createPrometheusAgentMetrics } from '../../../src/adapter/prometheus/agent.ts';
 import type { AgentMetrics } from '../../../src/agent/metrics.ts';
 import { type ChatModel, ModelError } from '../../../src/agent/model/types.ts';
 import { ask, asksWhen, isQuiet, reply, until } from '../../agent/harness/permission-requests.ts';
@@ -26,7 +26,7 @@ const beginning = (samples: readonly string[], start: string) =>
   samples.filter((line) => line.startsWith(start)).sort();
 
 const metered = async (given: WorldGiven = {}) => {
-  const meter = createPrometheusAgentMeter('1.2.3');
+  const meter = createPrometheusAgentMetrics('1.2.3');
   const world = await createAgentWorld({ titler: null, ...given, changes: { metrics: meter } });
   return { world, meter, samples: () => samplesOf(meter) };
 };
@@ -98,7 +98,7 @@ describe('the metrics of the agent server', (check) => {
   });
 
   check('count a title that breaks off as failed', async () => {
-    const meter = createPrometheusAgentMeter('1');
+    const meter = createPrometheusAgentMetrics('1');
     const model: ChatModel = async function* (request, signal) {
       if (request.system.includes('title')) yield { kind: 'text', delta: 'Bea' };
       else yield* saying('hi')(request, signal);

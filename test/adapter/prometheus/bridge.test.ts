@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusBridgeMeter } from '../../../src/adapter/prometheus/bridge.ts';
+import { createPrometheusBridgeMetrics } from '../../../src/adapter/prometheus/bridge.ts';
 import type { AnswerMeasurement, BridgeMetrics } from '../../../src/bridge/metrics.ts';
 import { describe } from '../../check.ts';
 
@@ -17,7 +17,7 @@ const samples = async (meter: BridgeMetrics, start: string): Promise<string[]> =
 
 describe("the bridge's meter for Prometheus", (check) => {
   check('counts answers by endpoint, way and outcome, and goes on counting after it was read', async () => {
-    const meter = createPrometheusBridgeMeter('1');
+    const meter = createPrometheusBridgeMetrics('1');
     meter.answer(FACTS);
     meter.answer(FACTS);
     meter.answer({ ...FACTS, isStreamed: false });
@@ -33,7 +33,7 @@ describe("the bridge's meter for Prometheus", (check) => {
   });
 
   check('tells how long answers took, and how long until their first word, if they had one', async () => {
-    const meter = createPrometheusBridgeMeter('1');
+    const meter = createPrometheusBridgeMetrics('1');
     meter.answer(FACTS);
     meter.answer({ ...FACTS, firstWordMs: undefined, durationMs: 500 });
     meter.answer({ ...FACTS, endpoint: 'responses' });
@@ -49,7 +49,7 @@ describe("the bridge's meter for Prometheus", (check) => {
   });
 
   check('counts requests, and shows its version and the process', async () => {
-    const meter = createPrometheusBridgeMeter('1.2.3');
+    const meter = createPrometheusBridgeMetrics('1.2.3');
     meter.answered({ method: 'POST', route: '/v1/chat/completions', status: 200, durationMs: 1200 });
     assert.equal(await samples(meter, 'requests'), [
       'requests_total{method="POST",route="/v1/chat/completions",status="200"} 1',
@@ -59,7 +59,7 @@ describe("the bridge's meter for Prometheus", (check) => {
   });
 
   check('shows what is read off the bridge at the moment of asking, and nothing before it can', async () => {
-    const meter = createPrometheusBridgeMeter('1');
+    const meter = createPrometheusBridgeMetrics('1');
     const all = async () => (await samples(meter, '')).filter((line) => /^(answers_running|conv|agent)/.test(line));
     assert.equal(await all(), [
       ...['answers_running 0', 'conversations 0', 'agent_connected 0'],

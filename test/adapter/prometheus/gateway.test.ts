@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusMeter } from '../../../src/adapter/prometheus/gateway.ts';
+import { createPrometheusGatewayMetrics } from '../../../src/adapter/prometheus/gateway.ts';
 import type { GatewayMetrics, GatewayReadings } from '../../../src/gateway/metrics.ts';
 import { describe } from '../../check.ts';
 
@@ -24,7 +24,7 @@ const samples = async (meter: GatewayMetrics, start: string): Promise<string[]> 
 
 describe('Prometheus meter', (check) => {
   check('counts requests by method, route and status, and goes on counting after it was read', async () => {
-    const meter = createPrometheusMeter({ version: '1.2.3' });
+    const meter = createPrometheusGatewayMetrics({ version: '1.2.3' });
     meter.answered(ANSWERED);
     meter.answered({ ...ANSWERED, status: 429 });
     const before = [
@@ -37,7 +37,7 @@ describe('Prometheus meter', (check) => {
     assert.is((await samples(meter, 'requests'))[0], before[0]?.replace(/1$/, '2'));
   });
   check('tells durations in seconds, from a millisecond to half a minute', async () => {
-    const meter = createPrometheusMeter({ version: '1' });
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
     for (const durationMs of [1, 1200, 29_999, 31_000]) meter.answered({ ...ANSWERED, durationMs });
     const lines = await samples(meter, 'request_duration_seconds');
     const bucket = (le: string) => lines.find((line) => line.includes(`le="${le}"`))?.split(' ')[1];
@@ -46,7 +46,7 @@ describe('Prometheus meter', (check) => {
     assert.ok(lines.includes('request_duration_seconds_count{route="/v1/moderations"} 4'));
   });
   check('counts calls to the backend by outcome and model', async () => {
-    const meter = createPrometheusMeter({ version: '1' });
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
     const facts = { kind: 'answered', key: 'aaaa', model: 'gpt-oss:20b', durationMs: 700 } as const;
     meter.attempt(facts);
     meter.attempt({ ...facts, kind: 'hung' });
@@ -60,7 +60,7 @@ describe('Prometheus meter', (check) => {
     assert.equal(counts, ['2', '1']);
   });
   check('counts verdicts, unusable answers and tokens', async () => {
-    const meter = createPrometheusMeter({ version: '1' });
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
     meter.verdict({ alias: 'moderation-fast', isFlagged: true, isCached: false });
     meter.verdict({ alias: 'moderation-fast', isFlagged: false, isCached: true });
     meter.verdict({ alias: 'moderation-fast', isFlagged: false, isCached: true });
@@ -78,7 +78,7 @@ describe('Prometheus meter', (check) => {
     ]);
   });
   check('never throws, and counts no numbers that are none', async () => {
-    const meter = createPrometheusMeter({ version: '1' });
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
     meter.tokens('m', { prompt: 10, output: 0 });
     for (const odd of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -5]) {
       meter.answered({ ...ANSWERED, durationMs: odd });
@@ -95,7 +95,7 @@ describe('Prometheus meter', (check) => {
     );
   });
   check('shows the one state that each key is in and what is left of its rest', async () => {
-    const meter = createPrometheusMeter({ version: '1' });
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
     let readings = READINGS;
     meter.watch(() => readings);
     const states = async () => (await samples(meter, 'backend_key_state')).filter((line) => line.endsWith(' 1'));
@@ -113,7 +113,7 @@ describe('Prometheus meter', (check) => {
     assert.is((await states()).filter((line) => line.includes('bbbb')).length, 1);
   });
   check('shows what is read off the gateway at the moment of asking', async () => {
-    const meter = createPrometheusMeter({ version: '1' });
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
     let readings = READINGS;
     meter.watch(() => readings);
     const all = async () =>
@@ -129,21 +129,24 @@ describe('Prometheus meter', (check) => {
   });
   check('tells of a shared state only where there is one', async () => {
     let isUp = true;
-    const meter = createPrometheusMeter({ version: '1', isSharedStateUp: () => isUp });
+    const meter = createPrometheusGatewayMetrics({ version: '1', isSharedStateUp: () => isUp });
     assert.equal(await samples(meter, 'shared'), ['shared_state_up 1']);
     isUp = false;
     assert.equal(await samples(meter, 'shared'), ['shared_state_up 0']);
-    assert.equal(await samples(createPrometheusMeter({ version: '1' }), 'shared'), []);
+    assert.equal(await samples(createPrometheusGatewayMetrics({ version: '1' }), 'shared'), []);
   });
   check('shows its version and the process, and shares nothing with another meter', async () => {
-    const [one, other] = [createPrometheusMeter({ version: '1.2.3' }), createPrometheusMeter({ version: '4' })];
+    const [one, other] = [
+      createPrometheusGatewayMetrics({ version: '1.2.3' }),
+      createPrometheusGatewayMetrics({ version: '4' }),
+    ];
     one.unusable('m');
     assert.equal(await samples(one, 'build'), ['build_info{version="1.2.3"} 1']);
     assert.equal(await samples(other, 'unusable'), []);
     assert.match((await one.text()) ?? '', /^process_resident_memory_bytes \d+/m);
   });
   check('writes names with quotes and line breaks as the format wants them', async () => {
-    const meter = createPrometheusMeter({ version: '1' });
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
     meter.unusable('a"b\\c\nd');
     assert.equal(await samples(meter, 'unusable'), ['unusable_replies_total{model="a\\"b\\\\c\\nd"} 1']);
   });

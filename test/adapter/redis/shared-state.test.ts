@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import type { RedisLink } from '../../../src/adapter/redis/connection.ts';
+import type { RedisConnection } from '../../../src/adapter/redis/connection.ts';
 import { createRedisCoolDowns } from '../../../src/adapter/redis/cool-downs.ts';
 import { createRedisState, type RedisState } from '../../../src/adapter/redis/shared-state.ts';
 import type { Clock } from '../../../src/core/clock.ts';
@@ -251,8 +251,8 @@ describe('loading the rests that run', (check) => {
     const answer = Promise.withResolvers<string>();
     const redis = { smembers: async () => ['key-1'], get: () => answer.promise, pttl: async () => 5000 };
     let hear = (_text: string): void => {};
-    const link: RedisLink = {
-      ask: (command) => command(redis as never),
+    const link: RedisConnection = {
+      run: (command) => command(redis as never),
       isUp: () => true,
       onUp() {},
       onMessage(listener) {
@@ -260,7 +260,13 @@ describe('loading the rests that run', (check) => {
       },
       async close() {},
     };
-    const coolDowns = createRedisCoolDowns({ link, clock: systemClock, channel: 'c', prefix: 'p:', replica: 'here' });
+    const coolDowns = createRedisCoolDowns({
+      connection: link,
+      clock: systemClock,
+      channel: 'c',
+      prefix: 'p:',
+      replica: 'here',
+    });
     const heard: SharedCoolDown[] = [];
     coolDowns.subscribe((rest) => heard.push(rest));
     hear(JSON.stringify({ ...stored, restMs: 0 }));

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { workerModule } from '../../../src/adapter/web/worker.ts';
+import { createWorkerModule } from '../../../src/adapter/web/worker.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { describe, rejection } from '../../check.ts';
 
@@ -8,7 +8,7 @@ const asking = () => new Request('http://gateway.test/');
 describe('a Worker module', (check) => {
   check('builds its handler once, from the texts among its bindings', async () => {
     const seen: unknown[] = [];
-    const { fetch } = workerModule(async ({ MODERATION_API_KEYS, ASSETS }) => {
+    const { fetch } = createWorkerModule(async ({ MODERATION_API_KEYS, ASSETS }) => {
       seen.push([MODERATION_API_KEYS, ASSETS]);
       return async () => new Response('fine');
     });
@@ -19,7 +19,7 @@ describe('a Worker module', (check) => {
 
   check('builds anew after a build that failed: what was missing may be there by now', async () => {
     const failures: Error[] = [new ConfigError(['BACKEND_BASE_URL: expected a backend']), new Error('bug')];
-    const { fetch } = workerModule(async () => {
+    const { fetch } = createWorkerModule(async () => {
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
       return async () => new Response('fine');

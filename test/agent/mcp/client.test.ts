@@ -1,7 +1,7 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import * as assert from 'uvu/assert';
 import { connectMcp, type McpClientNeeds, type McpConnection } from '../../../src/agent/mcp/client.ts';
-import { McpProblem, type McpProblemKind } from '../../../src/agent/mcp/errors.ts';
+import { type McpErrorKind, McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createPeer, never, type Peer, type PeerNeeds, text, tool } from './peer.ts';
@@ -25,11 +25,11 @@ const connected = async (needs: PeerNeeds = {}, more: Partial<McpClientNeeds> = 
   const peer = createPeer(needs);
   return { peer, connection: await over(peer, more) };
 };
-const problem = async (promise: Promise<unknown>, kind: McpProblemKind): Promise<McpProblem> => {
+const problem = async (promise: Promise<unknown>, kind: McpErrorKind): Promise<McpServerError> => {
   const error = await rejection(promise);
-  assert.instance(error, McpProblem);
-  assert.is((error as McpProblem).kind, kind);
-  return error as McpProblem;
+  assert.instance(error, McpServerError);
+  assert.is((error as McpServerError).kind, kind);
+  return error as McpServerError;
 };
 const call = (connection: McpConnection, input: Readonly<Record<string, unknown>> = {}, signal = NOBODY) =>
   connection.call({ name: 'echo', input }, signal);
@@ -233,7 +233,7 @@ describe('connecting to a tool server', (check) => {
   });
 
   check('fails with the transport’s own reason', async () => {
-    const why = new McpProblem('needs-auth', 'The server asks for credentials (HTTP 401)');
+    const why = new McpServerError('needs-auth', 'The server asks for credentials (HTTP 401)');
     const refusing = {
       start: async () => {},
       send: async () => {

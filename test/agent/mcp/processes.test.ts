@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createTransports } from '../../../src/adapter/mcp/transports.ts';
+import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import type { LocalMcpServer, McpServerConfig } from '../../../src/agent/mcp/config.ts';
 import { startHttpToolServer } from '../../adapter/mcp/http-server.ts';
@@ -29,7 +29,7 @@ const withServers = async (
   servers: Readonly<Record<string, McpServerConfig>>,
   body: (world: McpWorld) => Promise<void>,
 ): Promise<void> => {
-  const world = createMcpWorld({ servers, transports: createTransports(), clock: systemClock });
+  const world = createMcpWorld({ servers, transports: createMcpTransports(), clock: systemClock });
   world.servers.start();
   try {
     await world.servers.settled(20_000, NOBODY);

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { McpServerConfig } from '../../../src/agent/mcp/config.ts';
-import { McpProblem } from '../../../src/agent/mcp/errors.ts';
+import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createPeer, never, type Peer, type PeerNeeds, tool } from './peer.ts';
@@ -9,7 +9,7 @@ import { createMcpWorld, inMemory, local } from './world.ts';
 const NOBODY = new AbortController().signal;
 
 /** One server named `demo`, a new peer for every attempt; `needs` may change from one attempt to the next. */
-const oneServer = (needs: () => PeerNeeds | McpProblem, more: Partial<McpServerConfig> = {}) => {
+const oneServer = (needs: () => PeerNeeds | McpServerError, more: Partial<McpServerConfig> = {}) => {
   const clock = createFakeClock();
   const peers: Peer[] = [];
   const attempts: number[] = [];
@@ -18,7 +18,7 @@ const oneServer = (needs: () => PeerNeeds | McpProblem, more: Partial<McpServerC
     demo() {
       attempts.push(clock.now() - startedAt);
       const found = needs();
-      if (found instanceof McpProblem) throw found;
+      if (found instanceof McpServerError) throw found;
       const peer = createPeer(found);
       peers.push(peer);
       return peer.transport;
@@ -44,7 +44,7 @@ const begun = async (...given: Parameters<typeof oneServer>) => {
   await world.settle();
   return world;
 };
-const failing = () => new McpProblem('unreachable', 'The program could not be started');
+const failing = () => new McpServerError('unreachable', 'The program could not be started');
 
 describe('tool servers', (check) => {
   check('are connected to when they are started, and their tools are there', async () => {
@@ -141,7 +141,7 @@ describe('tool servers', (check) => {
   });
 
   check('that ask for credentials say so, and are tried again once a minute', async () => {
-    const world = await begun(() => new McpProblem('needs-auth', 'The server asks for credentials (HTTP 401)'));
+    const world = await begun(() => new McpServerError('needs-auth', 'The server asks for credentials (HTTP 401)'));
     assert.equal(world.servers.statuses(), { demo: { status: 'needs_auth' } });
     await world.clock.advance(130_000);
     assert.equal(world.attempts, [0, 60_000, 120_000]);

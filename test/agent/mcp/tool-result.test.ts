@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { McpProblem } from '../../../src/agent/mcp/errors.ts';
+import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { resultFrom } from '../../../src/agent/mcp/tool-result.ts';
 import { describe } from '../../check.ts';
 import { text } from './peer.ts';
@@ -77,12 +77,12 @@ describe('the result of a tool', (check) => {
   check('is a problem when it is no result', () => {
     assert.throws(
       () => resultFrom({ content: 'text' }),
-      (error: unknown) => error instanceof McpProblem,
+      (error: unknown) => error instanceof McpServerError,
     );
     const deep = JSON.parse(`{"structuredContent":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`);
     assert.throws(
       () => resultFrom(deep),
-      (error: unknown) => error instanceof McpProblem,
+      (error: unknown) => error instanceof McpServerError,
     );
   });
 });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusMeter } from '../../../src/adapter/prometheus/gateway.ts';
+import { createPrometheusGatewayMetrics } from '../../../src/adapter/prometheus/gateway.ts';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { eachCategory, errorOf, resultsOf } from '../harness/read-answer.ts';
@@ -81,7 +81,7 @@ describe('the repair attempt', (check) => {
     assert.is((await errorOf(await ask({ input: 'some text' }))).code, 'backend_unusable_reply');
   });
   check('is counted by model, and logged without what was said', async () => {
-    const meter = createPrometheusMeter({ version: '0.1.0' });
+    const meter = createPrometheusGatewayMetrics({ version: '0.1.0' });
     const { ask, logged } = gatewayOver((sent) => saying(sent, 'canary'), { needs: { metrics: meter } });
     await ask({ input: 'some text' });
     assert.match((await meter.text()) ?? '', 'gatehouse_unusable_replies_total{model="gpt-oss:20b"} 2');

@@ -6,7 +6,7 @@ import { describe } from '../../check.ts';
 
 describe('the programs of tool servers', (check) => {
   check('are this one and its Node, under their names', () => {
-    const { words } = programsFor({});
+    const { replacements: words } = programsFor({});
     assert.equal(words.get('node'), [process.execPath]);
     const [node, file = ''] = words.get('gatehouse') ?? [];
     assert.is(node, process.execPath);

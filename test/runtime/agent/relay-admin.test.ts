@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createTransports } from '../../../src/adapter/mcp/transports.ts';
+import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createMcpWorld } from '../../agent/mcp/world.ts';
 import { describe } from '../../check.ts';
@@ -26,7 +26,7 @@ describe('the relay admin bundle as a tool server of the agent server', (check) 
           timeoutMs: 20_000,
         },
       },
-      transports: createTransports(),
+      transports: createMcpTransports(),
       clock: systemClock,
     });
     world.servers.start();
