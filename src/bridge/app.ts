@@ -114,7 +114,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     newRequestId: needs.newRequestId,
     routeOf: routes.routeOf,
     onAnswered: meter.answered,
-    replies: BRIDGE_REPLIES,
+    errors: BRIDGE_REPLIES,
   });
   const untilQuiet = async (limitMs: number): Promise<void> => {
     const until = clock.now() + limitMs;

@@ -1,8 +1,8 @@
 /**
- * Every failure that a service expects. Add a kind here and the compiler shows the one place that must answer it
- * (`reply.ts`). Anything else that is thrown is a bug. Reasons are our own words: never a user's text, never a backend's.
+ * The failures that every service expects. A service adds its own kinds in a union that starts with this one, and has one
+ * function that answers them. Anything else that is thrown is a bug. Texts are our own: never a user's, never a backend's.
  */
-export type FaultDetail =
+export type CoreFault =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'bad-input'; readonly code: string; readonly param: string | null; readonly message: string }
   /** `asked` is the name as the caller sent it, where the error may repeat it; quoted only if it is an identifier. */
@@ -19,26 +19,18 @@ export type FaultDetail =
   /** The service is not ready to answer yet, or is about to end. */
   | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterMs: number }
   | { readonly kind: 'overloaded'; readonly retryAfterMs: number }
-  | { readonly kind: 'no-backend-key'; readonly retryAfterMs: number }
-  | { readonly kind: 'backend-error'; readonly reason: string }
-  | { readonly kind: 'backend-unusable'; readonly reason: string }
+  /** A deadline was over, of whatever was waited for. */
   | { readonly kind: 'backend-timeout' }
-  /** The agent server refused, or its turn failed. `isRetryable`: nothing was begun, so asking again repeats nothing. */
-  | {
-      readonly kind: 'agent-failed';
-      readonly status: number;
-      readonly code: string;
-      readonly message: string;
-      readonly isRetryable: boolean;
-    }
   | { readonly kind: 'client-left' };
 
 /** An expected failure on its way to the one place that answers it. */
-export class Fault extends Error {
+export class Fault<Detail extends { readonly kind: string } = CoreFault> extends Error {
+  /** TypeScript would narrow to `any` otherwise. A service with kinds of its own narrows with a guard of its own. */
+  declare static readonly [Symbol.hasInstance]: (value: unknown) => value is Fault;
   override readonly name = 'Fault';
-  readonly detail: FaultDetail;
+  readonly detail: Detail;
 
-  constructor(detail: FaultDetail) {
+  constructor(detail: Detail) {
     super(detail.kind);
     this.detail = detail;
   }

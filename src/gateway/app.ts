@@ -4,11 +4,11 @@ import type { HttpClient } from '../core/http/client.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { jsonResponse } from '../core/http/json-response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
-
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-pool.ts';
 import { createJudgeBackend } from './backend.ts';
+import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
 import { createJudge } from './judge/judge.ts';
 import { createModerate, type SharedVerdicts } from './judge/moderate.ts';
@@ -183,5 +183,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     newRequestId: () => `req-${needs.newId()}`,
     routeOf: routes.routeOf,
     onAnswered: metrics.answered,
+    errors: GATEWAY_ERRORS,
   });
 };

@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
 import type { Breaker } from './breaker.ts';
+import type { LlmFault } from './errors.ts';
 import type { BackendKey, KeyLease, KeyPool, KeyStatus } from './key-pool.ts';
 import type { ChatCall } from './types.ts';
 
@@ -31,7 +32,7 @@ export type ChatAnswer = {
 /** No key got an answer. `isHostFailure`: the last failure counts against the host. */
 export type AllKeysFailed = {
   readonly kind: 'all-keys-failed';
-  readonly fault: Fault;
+  readonly fault: Fault<LlmFault>;
   readonly isHostFailure: boolean;
 };
 
@@ -130,7 +131,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
         return (
           last ?? {
             kind: 'all-keys-failed',
-            fault: new Fault({ kind: 'no-backend-key', retryAfterMs }),
+            fault: new Fault<LlmFault>({ kind: 'no-backend-key', retryAfterMs }),
             isHostFailure: false,
           }
         );
@@ -141,12 +142,16 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
       const outcome = await attemptAndRecord({ call, lease, deadline, mayMoveOn });
       if (outcome === 'hung') {
         lease.release();
-        last = { kind: 'all-keys-failed', fault: new Fault({ kind: 'backend-timeout' }), isHostFailure: true };
+        last = {
+          kind: 'all-keys-failed',
+          fault: new Fault<LlmFault>({ kind: 'backend-timeout' }),
+          isHostFailure: true,
+        };
       } else if (outcome.kind === 'refused') {
         lease.refuse(outcome.refusal);
       } else if (outcome.kind === 'failed') {
         lease.release();
-        const fault = new Fault({ kind: 'backend-error', reason: outcome.reason });
+        const fault = new Fault<LlmFault>({ kind: 'backend-error', reason: outcome.reason });
         last = { kind: 'all-keys-failed', fault, isHostFailure: outcome.isHostFailure };
       } else {
         // Only a finished answer proves the key; a captive portal or a refused body does not.
@@ -167,7 +172,7 @@ export type Upstream = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) 
 /** A timeout of a caller with less time than this is no evidence against the host. */
 const MIN_HANG_MS = 8000;
 
-const BREAKER_IS_OPEN = new Fault({
+const BREAKER_IS_OPEN = new Fault<LlmFault>({
   kind: 'backend-error',
   reason: 'it failed several times in a row and is not called for a moment',
 });

@@ -14,7 +14,7 @@ import { actionForAll } from '../../src/agent/protocol/permission-rules.ts';
 import { PermissionReplyBody, PromptBody, SessionBody } from '../../src/agent/protocol/request-schemas.ts';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
-import type { FaultDetail } from '../../src/core/fault.ts';
+import type { CoreFault } from '../../src/core/fault.ts';
 import { isRecord } from '../../src/core/json.ts';
 import { RelayVariables } from '../../src/relay-admin/settings.ts';
 import { describe } from '../check.ts';
@@ -75,7 +75,7 @@ const listedSettings = (): string[] => [
 ];
 
 /** One fault of each kind: the compiler asks for the next one here. */
-const FAULTS: { readonly [Kind in FaultDetail['kind']]: Extract<FaultDetail, { readonly kind: Kind }> } = {
+const FAULTS: { readonly [Kind in CoreFault['kind']]: Extract<CoreFault, { readonly kind: Kind }> } = {
   unauthorized: { kind: 'unauthorized' },
   'bad-input': { kind: 'bad-input', code: 'invalid_json', param: null, message: '' },
   'model-not-found': { kind: 'model-not-found', valid: [] },
@@ -88,11 +88,7 @@ const FAULTS: { readonly [Kind in FaultDetail['kind']]: Extract<FaultDetail, { r
   'rate-limited': { kind: 'rate-limited', retryAfterMs: 1 },
   unavailable: { kind: 'unavailable', message: '', retryAfterMs: 1 },
   overloaded: { kind: 'overloaded', retryAfterMs: 1 },
-  'no-backend-key': { kind: 'no-backend-key', retryAfterMs: 1 },
-  'backend-error': { kind: 'backend-error', reason: '' },
-  'backend-unusable': { kind: 'backend-unusable', reason: '' },
   'backend-timeout': { kind: 'backend-timeout' },
-  'agent-failed': { kind: 'agent-failed', status: 502, code: '', message: '', isRetryable: true },
   'client-left': { kind: 'client-left' },
 };
 const rowOfReply = async (reply: Response): Promise<string> => {

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusBridgeMetrics } from '../../src/adapter/prometheus/bridge.ts';
+import type { BridgeFault } from '../../src/bridge/errors.ts';
 import { BRIDGE_REPLIES } from '../../src/bridge/http/errors.ts';
 import { createBridgeOpenApi } from '../../src/bridge/openapi.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
-import type { FaultDetail } from '../../src/core/fault.ts';
 import { describe } from '../check.ts';
 import { defaultsOf, read, sourcesOf, tableOfVariables, unique } from './pages.ts';
 
@@ -14,7 +14,7 @@ const wordsIn = (text: string, form: RegExp): string[] => [...text.matchAll(form
 const sectionOf = (title: string): string => PAGE.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
 
 /** What the house itself answers with here. All other faults are made by the bridge, with a status of its own. */
-const HOUSE_FAULTS: readonly FaultDetail[] = [
+const HOUSE_FAULTS: readonly BridgeFault[] = [
   { kind: 'unauthorized' },
   { kind: 'model-not-found', valid: [] },
   { kind: 'not-found', hint: '' },

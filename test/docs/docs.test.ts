@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import { readProxySettings } from '../../src/adapter/node/undici-client.ts';
 import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
-import type { FaultDetail } from '../../src/core/fault.ts';
-import { errorResponse, internalErrorResponse } from '../../src/core/http/response.ts';
+import { internalErrorResponse } from '../../src/core/http/response.ts';
+import { type GatewayFault, gatewayErrorResponse } from '../../src/gateway/errors.ts';
 import { contextTokensFor } from '../../src/gateway/judge/prompt.ts';
 import { DEFAULT_POLICY } from '../../src/gateway/policy/policy.ts';
 import { GatewayVariables } from '../../src/gateway/settings.ts';
@@ -34,10 +34,10 @@ const exampleVariables = (): string[] => {
 };
 
 /** All but what only services with sessions answer. */
-type GatewayFault = Exclude<FaultDetail['kind'], 'unavailable' | 'conflict' | 'agent-failed'>;
+type AnsweredFault = Exclude<GatewayFault['kind'], 'unavailable' | 'conflict'>;
 
 /** One fault of each kind: the compiler asks for the next one here. */
-const FAULTS: { readonly [Kind in GatewayFault]: Extract<FaultDetail, { readonly kind: Kind }> } = {
+const FAULTS: { readonly [Kind in AnsweredFault]: Extract<GatewayFault, { readonly kind: Kind }> } = {
   unauthorized: { kind: 'unauthorized' },
   'bad-input': { kind: 'bad-input', code: 'invalid_json', param: null, message: '' },
   'model-not-found': { kind: 'model-not-found', valid: [] },
@@ -128,7 +128,7 @@ describe('.env.example', (check) => {
 describe('the errors in the docs', (check) => {
   check('are those that the service answers with, under their status', async () => {
     const replies = await Promise.all(
-      [...Object.values(FAULTS).map(errorResponse), internalErrorResponse()].map(rowOf),
+      [...Object.values(FAULTS).map(gatewayErrorResponse), internalErrorResponse()].map(rowOf),
     );
     // The one answer that is made before there is a service.
     const misconfigured = /code: '(misconfigured)'/.exec(read('src/adapter/web/worker.ts'))?.[1];

@@ -1,7 +1,8 @@
 import { createDeadline } from '../../src/core/async.ts';
-import { Fault, type FaultDetail } from '../../src/core/fault.ts';
+import { Fault } from '../../src/core/fault.ts';
 import { createBreaker } from '../../src/llm/breaker.ts';
 import { createFixedDialect, type DialectChoice } from '../../src/llm/detect.ts';
+import type { LlmFault } from '../../src/llm/errors.ts';
 import { type AttemptRecord, createFailover, createUpstream } from '../../src/llm/failover.ts';
 import { type BackendKey, createKeyPool, type KeyChange } from '../../src/llm/key-pool.ts';
 import { ollama } from '../../src/llm/ollama.ts';
@@ -79,7 +80,7 @@ export const createBackendWorld = ({ keys = 'a', script, dialect = createFixedDi
 };
 
 /** What a `Fault` says; anything else fails. */
-export const detailOf = (thrown: unknown): FaultDetail => {
+export const detailOf = (thrown: unknown): LlmFault => {
   if (thrown instanceof Fault) return thrown.detail;
   throw new Error(`Expected a fault, got ${String(thrown)}`);
 };

@@ -1,4 +1,4 @@
-import type { FaultDetail } from '../../core/fault.ts';
+import type { CoreFault } from '../../core/fault.ts';
 import type { ErrorResponses } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/json-response.ts';
 
@@ -13,7 +13,7 @@ const namedError = (
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
 /** The one place where a failure of the agent server becomes an answer. */
-const toErrorResponse = (detail: FaultDetail): Response => {
+const toErrorResponse = (detail: CoreFault): Response => {
   switch (detail.kind) {
     case 'unauthorized':
       return namedError(
@@ -53,17 +53,13 @@ const toErrorResponse = (detail: FaultDetail): Response => {
       return namedError(503, 'ServiceUnavailable', { message: detail.message }, retryAfter(detail.retryAfterMs));
     case 'rate-limited':
     case 'overloaded':
-    case 'no-backend-key':
       return namedError(
         503,
         'ServiceUnavailable',
         { message: 'Too much is under way' },
         retryAfter(detail.retryAfterMs),
       );
-    case 'backend-error':
-    case 'backend-unusable':
     case 'backend-timeout':
-    case 'agent-failed':
       return namedError(502, 'BackendError', { message: 'Something behind this server did not answer' });
     case 'client-left':
       return new Response(null, { status: 499 });

@@ -124,6 +124,6 @@ export const createAgentHandler = (
   const onAnswered = context.metrics.requestAnswered;
   return {
     table,
-    handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, replies: AGENT_ERROR_RESPONSES }),
+    handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, errors: AGENT_ERROR_RESPONSES }),
   };
 };

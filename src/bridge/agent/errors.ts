@@ -6,6 +6,7 @@ import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core
 import { parseJson } from '../../core/json.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
+import { type BridgeFault, isBridgeFault } from '../errors.ts';
 
 const REASON_CHARS = 200;
 const DEFAULT_WAIT_MS = 1000;
@@ -16,11 +17,11 @@ const NamedError = v.object({ name: v.pipe(v.string(), v.regex(/^\w{1,60}$/)), d
 /** A prompt must not be sent again, as its turn may have started; every other call may. */
 export type AgentCall = { readonly isPrompt: boolean };
 
-const agentFailed = (code: string, message: string, { isPrompt }: AgentCall): Fault =>
+const agentFailed = (code: string, message: string, { isPrompt }: AgentCall): Fault<BridgeFault> =>
   new Fault({ kind: 'agent-failed', status: 502, code, message, isRetryable: !isPrompt });
 
 /** The turn that a prompt has started goes on at the agent. */
-const promptLost = (why: string): Fault =>
+const promptLost = (why: string): Fault<BridgeFault> =>
   agentFailed('agent_lost', `The agent server broke off (${why}), and may be at work on the answer`, {
     isPrompt: true,
   });
@@ -37,7 +38,11 @@ const refusalTextIn = (body: string): string => {
 };
 
 /** The fault for a response whose status is not one of success. */
-export const toRefusalFault = ({ status, text, header }: HttpResponse, now: number, call: AgentCall): Fault => {
+export const toRefusalFault = (
+  { status, text, header }: HttpResponse,
+  now: number,
+  call: AgentCall,
+): Fault<BridgeFault> => {
   if (status === 401) {
     const message =
       "The agent server refused the bridge's credentials: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD";
@@ -57,7 +62,7 @@ export const toRefusalFault = ({ status, text, header }: HttpResponse, now: numb
 };
 
 /** The fault for a body that is not what the call returns. OpenCode answers unknown paths with a web page. */
-export const toUnusableAnswerFault = (text: string, call: AgentCall): Fault => {
+export const toUnusableAnswerFault = (text: string, call: AgentCall): Fault<BridgeFault> => {
   const named = parseJson(NamedError, text);
   if (named !== undefined) return agentFailed('agent_failed', `The agent server failed (${named.name})`, call);
   const message = 'The agent server answered in a form that is not OpenCode 1.x: check AGENT_BASE_URL';
@@ -68,8 +73,7 @@ const TOO_LARGE = 'agent_answer_too_large';
 
 /** Whether a call failed because of the amount of data: the answer was too large, or took too long. */
 export const isTooMuchData = (error: unknown): boolean =>
-  isTooSlow(error) ||
-  (error instanceof Fault && error.detail.kind === 'agent-failed' && error.detail.code === TOO_LARGE);
+  isTooSlow(error) || (isBridgeFault(error) && error.detail.kind === 'agent-failed' && error.detail.code === TOO_LARGE);
 
 /** Whether a call exceeded its time limit. */
 export const isTooSlow = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';

@@ -1,9 +1,9 @@
-import type { FaultDetail } from '../../core/fault.ts';
 import type { ErrorResponses } from '../../core/http/handler.ts';
-import { errorResponse, internalErrorResponse } from '../../core/http/response.ts';
+import { internalErrorResponse } from '../../core/http/response.ts';
+import { type BridgeFault, bridgeErrorResponse } from '../errors.ts';
 
-/** Faults in the words of a bridge. Where the house's own words fit they are kept. */
-const inOurWords = (detail: FaultDetail): FaultDetail => {
+/** A failure to reach the agent server under a code of its own. */
+const withAgentCodes = (detail: BridgeFault): BridgeFault => {
   switch (detail.kind) {
     case 'backend-error':
       return {
@@ -27,7 +27,7 @@ const inOurWords = (detail: FaultDetail): FaultDetail => {
 };
 
 /** How the bridge answers failures: in OpenAI's shape. */
-export const BRIDGE_REPLIES: ErrorResponses = {
-  forFault: (detail) => errorResponse(inOurWords(detail)),
+export const BRIDGE_REPLIES = {
+  forFault: (detail: BridgeFault) => bridgeErrorResponse(withAgentCodes(detail)),
   forBug: internalErrorResponse,
-};
+} satisfies ErrorResponses;

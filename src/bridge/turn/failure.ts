@@ -1,5 +1,6 @@
-import { Fault, type FaultDetail } from '../../core/fault.ts';
+import { Fault } from '../../core/fault.ts';
 import type { AssistantInfo, MessageErrorRecord } from '../agent/schema.ts';
+import type { BridgeFault } from '../errors.ts';
 import type { AnswerFailure } from '../output.ts';
 import type { TurnEnd } from './log.ts';
 
@@ -76,7 +77,7 @@ export const INTERRUPTED: TurnEnd = failed({
 });
 
 /** How a fault is told in a stream whose status was sent already. */
-export const toAnswerFailure = (detail: FaultDetail): AnswerFailure => {
+export const toAnswerFailure = (detail: BridgeFault): AnswerFailure => {
   switch (detail.kind) {
     case 'agent-failed':
       return { status: detail.status, code: detail.code, message: detail.message };
@@ -103,7 +104,7 @@ export const toAnswerFailure = (detail: FaultDetail): AnswerFailure => {
 };
 
 /** A failed answer as the fault it is answered with. Asking again would run the turn again, so no client is told to. */
-export const toFault = ({ status, code, message }: AnswerFailure): Fault =>
+export const toFault = ({ status, code, message }: AnswerFailure): Fault<BridgeFault> =>
   new Fault({ kind: 'agent-failed', status, code, message, isRetryable: false });
 
 /** For a source of sayings that ended without a last one, which is a bug of ours. */

@@ -1,8 +1,9 @@
 import { pause } from '../../core/async.ts';
-import { Fault, type FaultDetail } from '../../core/fault.ts';
+import { Fault } from '../../core/fault.ts';
 import { GIVE_UP_AFTER_MS, TRY_EVERY_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
 import type { PermissionAnswer, Prompt } from '../agent/types.ts';
+import { type BridgeFault, isBridgeFault } from '../errors.ts';
 import { INTERRUPTED, toAnswerFailure, toTurnEnd } from './failure.ts';
 
 import { createTurnLog, type TurnEnd, type TurnLog } from './log.ts';
@@ -25,7 +26,7 @@ export type AgentTurn = {
   /** Resolves once a turn that was found has been read from the agent; at once for others. */
   readonly loaded: Promise<void>;
   /** The fault of a prompt that the agent never took, so that nothing has happened. */
-  readonly refusal: () => Fault | undefined;
+  readonly refusal: () => Fault<BridgeFault> | undefined;
 };
 
 export type AgentTurnNeeds = TurnWatchNeeds;
@@ -52,10 +53,10 @@ const ABORT_LIMIT_MS = 2000;
 
 const left = () => new Fault({ kind: 'client-left' });
 const isAbort = (error: { readonly name: string } | undefined): boolean => error?.name === 'MessageAbortedError';
-const failedWith = (detail: FaultDetail): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
+const failedWith = (detail: BridgeFault): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
 
 /** Whether the agent said that it took no prompt, or was never reached: then nothing was begun. Silence says nothing. */
-const wasNotBegun = ({ detail }: Fault): boolean => {
+const wasNotBegun = ({ detail }: Fault<BridgeFault>): boolean => {
   switch (detail.kind) {
     case 'agent-failed':
       return detail.isRetryable || detail.code === 'agent_refused' || detail.code === 'agent_unauthorized';
@@ -69,7 +70,8 @@ const wasNotBegun = ({ detail }: Fault): boolean => {
 };
 
 /** Whether the agent has answered, and said that the turn went wrong in a way that it cannot tell of. */
-const hasFailed = ({ detail }: Fault): boolean => detail.kind === 'agent-failed' && detail.code === 'agent_failed';
+const hasFailed = ({ detail }: Fault<BridgeFault>): boolean =>
+  detail.kind === 'agent-failed' && detail.code === 'agent_failed';
 
 /** Begins to follow a turn at once, and the turn itself, if there is a prompt. */
 export const startTurn = (firstSessionID: string, start: TurnStart, needs: AgentTurnNeeds): AgentTurn => {
@@ -83,7 +85,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   const { transcript, unheard } = watch;
   const looked = Promise.withResolvers<void>();
   let aborting: Promise<void> | undefined;
-  let refusal: Fault | undefined;
+  let refusal: Fault<BridgeFault> | undefined;
 
   /** Waits until the events have caught up with the answer; what is still missing then is looked up. */
   const catchUp = async ({ info }: MessageRecord): Promise<void> => {
@@ -100,7 +102,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     try {
       return (await agent.busySessions(signal)).has(sessionID);
     } catch (error) {
-      if (signal.aborted || !(error instanceof Fault)) throw error;
+      if (signal.aborted || !isBridgeFault(error)) throw error;
       return undefined;
     }
   };
@@ -118,7 +120,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     const said = transcript.lastAnswer();
     return said?.time.completed === undefined || isAbortedElsewhere(said) ? INTERRUPTED : toTurnEnd(said);
   };
-  const refused = (fault: Fault): TurnEnd => {
+  const refused = (fault: Fault<BridgeFault>): TurnEnd => {
     refusal = fault;
     return failedWith(fault.detail);
   };
@@ -127,7 +129,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     try {
       ({ sessionID, prompt } = await renew(signal));
     } catch (error) {
-      if (signal.aborted || !(error instanceof Fault)) throw error;
+      if (signal.aborted || !isBridgeFault(error)) throw error;
       return refused(error);
     }
     return ask(prompt);
@@ -137,7 +139,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     try {
       last = await agent.prompt(sessionID, prompt, signal);
     } catch (error) {
-      if (signal.aborted || !(error instanceof Fault)) throw error;
+      if (signal.aborted || !isBridgeFault(error)) throw error;
       if (error.detail.kind === 'not-found' && renew !== undefined) return askAnew(renew);
       if (wasNotBegun(error)) return refused(error);
       log('warn', 'turn-followed', { reason: error.detail.kind });

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { Fault, type FaultDetail } from '../fault.ts';
+import { type CoreFault, Fault } from '../fault.ts';
 import type { Log } from '../log.ts';
 import { errorResponse, internalErrorResponse } from './response.ts';
 
@@ -21,14 +21,14 @@ export type GuardNeeds = {
   readonly newRequestId: () => string;
   readonly routeOf: (request: Request) => string;
   readonly onAnswered?: (answered: AnsweredRequest) => void;
-  /** How failures are answered; in OpenAI's shape unless the service has another face. */
-  readonly replies?: ErrorResponses;
+  /** How the service answers failures; in OpenAI's shape by default. */
+  readonly errors?: ErrorResponses;
 };
 
-/** The answers to failures that were expected, and to those that were not. */
-export type ErrorResponses = { readonly forFault: (detail: FaultDetail) => Response; readonly forBug: () => Response };
+/** The answers to failures that were expected, of whatever kinds the service has, and to those that were not. */
+export type ErrorResponses = { readonly forFault: (detail: CoreFault) => Response; readonly forBug: () => Response };
 
-const OPENAI_REPLIES: ErrorResponses = { forFault: errorResponse, forBug: internalErrorResponse };
+const OPENAI_ERRORS: ErrorResponses = { forFault: errorResponse, forBug: internalErrorResponse };
 
 /** Some runtimes let any word through as a method, and a caller's words belong in no log. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
@@ -36,15 +36,15 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 /** Anything longer or odder could forge log lines or headers. */
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-const failureOf = (error: unknown, replies: ErrorResponses): { reply: Response; fault: string; reason?: string } => {
+const failureOf = (error: unknown, errors: ErrorResponses): { reply: Response; fault: string; reason?: string } => {
   if (!(error instanceof Fault)) {
-    return { reply: replies.forBug(), fault: 'bug', reason: whereabouts(error) };
+    return { reply: errors.forBug(), fault: 'bug', reason: whereabouts(error) };
   }
   const { detail } = error;
   return {
-    reply: replies.forFault(detail),
+    reply: errors.forFault(detail),
     fault: detail.kind,
-    ...('reason' in detail ? { reason: detail.reason } : {}),
+    ...('reason' in detail && typeof detail.reason === 'string' ? { reason: detail.reason } : {}),
   };
 };
 
@@ -76,10 +76,7 @@ const withRequestId = (response: Response, requestId: string): Response => {
  * and writes one line about it. It never rejects.
  */
 export const guard =
-  (
-    handler: Handler,
-    { clock, log, newRequestId, routeOf, onAnswered, replies = OPENAI_REPLIES }: GuardNeeds,
-  ): Handler =>
+  (handler: Handler, { clock, log, newRequestId, routeOf, onAnswered, errors = OPENAI_ERRORS }: GuardNeeds): Handler =>
   async (request) => {
     const startedAt = clock.now();
     const offeredId = request.headers.get('x-request-id');
@@ -89,7 +86,7 @@ export const guard =
     try {
       response = withRequestId(await handler(request), requestId);
     } catch (error) {
-      failure = failureOf(error, replies);
+      failure = failureOf(error, errors);
       response = withRequestId(failure.reply, requestId);
     }
     const answered: AnsweredRequest = {

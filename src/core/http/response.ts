@@ -1,4 +1,4 @@
-import type { FaultDetail } from '../fault.ts';
+import type { CoreFault } from '../fault.ts';
 import { notConfiguredText } from '../identifier.ts';
 
 /** The largest error body we send; clients log these whole. */
@@ -24,36 +24,44 @@ const fitted = (body: ErrorBody, chars = body.message.length): string => {
   return excess <= 0 || chars === 0 ? text : fitted(body, Math.max(0, chars - Math.ceil(excess / 6)));
 };
 
-const problem = (status: number, body: ErrorBody, headers: ErrorHeaders = {}): Response =>
+const jsonError = (status: number, body: ErrorBody, headers: ErrorHeaders = {}): Response =>
   new Response(fitted(body), { status, headers: { 'content-type': 'application/json', ...headers } });
 
-const refusal = (
+/** An error that the caller can mend: 4xx. */
+export const clientError = (
   status: number,
   code: string,
   message: string,
   headers: ErrorHeaders = {},
   param: string | null = null,
-) => problem(status, { message, type: 'invalid_request_error', param, code }, headers);
+) => jsonError(status, { message, type: 'invalid_request_error', param, code }, headers);
 
-const trouble = (status: number, code: string, message: string, headers: ErrorHeaders = {}) =>
-  problem(status, { message, type: status === 429 ? 'rate_limit_error' : 'server_error', param: null, code }, headers);
+/** An error that is not the caller's: 5xx, and 429. */
+export const serverError = (status: number, code: string, message: string, headers: ErrorHeaders = {}) =>
+  jsonError(
+    status,
+    { message, type: status === 429 ? 'rate_limit_error' : 'server_error', param: null, code },
+    headers,
+  );
 
 const secondsOf = (ms: number): number => Math.min(RETRY_AFTER_MAX_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
-const retryAfter = (ms: number): ErrorHeaders => ({ 'retry-after': String(secondsOf(ms)) });
-const neverRetry: ErrorHeaders = { 'x-should-retry': 'false' };
+/** A `Retry-After` header: 1 to 120 s. */
+export const retryAfter = (ms: number): ErrorHeaders => ({ 'retry-after': String(secondsOf(ms)) });
+/** `x-should-retry` is obeyed by the official OpenAI clients before their own rules. */
+export const NEVER_RETRY: ErrorHeaders = { 'x-should-retry': 'false' };
 
-/** A failure nobody expected: no detail leaves the house. */
+/** Whether a client's own retries would all come too early. */
+export const isHopelessWait = (retryAfterMs: number): boolean => secondsOf(retryAfterMs) > HOPELESS_AFTER_SECONDS;
+
+/** A failure that was not expected: no detail is told. */
 export const internalErrorResponse = (): Response =>
-  trouble(500, 'internal_error', 'The service failed. The request id leads to the log line');
+  serverError(500, 'internal_error', 'The service failed. The request id leads to the log line');
 
-/**
- * The one place where a failure becomes an answer, in OpenAI's error shape.
- * `x-should-retry` is obeyed by the official OpenAI clients before their own rules.
- */
-export const errorResponse = (detail: FaultDetail): Response => {
+/** The one place where a failure that every service expects becomes an answer, in OpenAI's error shape. */
+export const errorResponse = (detail: CoreFault): Response => {
   switch (detail.kind) {
     case 'unauthorized':
-      return refusal(
+      return clientError(
         401,
         'invalid_api_key',
         'Missing or wrong key: send Authorization: Bearer <a key of this service>',
@@ -62,55 +70,43 @@ export const errorResponse = (detail: FaultDetail): Response => {
         },
       );
     case 'bad-input':
-      return refusal(400, detail.code, detail.message, {}, detail.param);
+      return clientError(400, detail.code, detail.message, {}, detail.param);
     case 'model-not-found': {
       const { asked, valid } = detail;
       const what = asked === undefined ? 'No such model' : notConfiguredText('model', asked, valid);
-      return refusal(404, 'model_not_found', `${what}. Valid models: ${valid.join(', ')}`, {}, 'model');
+      return clientError(404, 'model_not_found', `${what}. Valid models: ${valid.join(', ')}`, {}, 'model');
     }
     case 'not-found':
-      return refusal(404, 'not_found', detail.hint);
+      return clientError(404, 'not_found', detail.hint);
     case 'conflict':
-      return refusal(409, 'conflict', detail.message);
+      return clientError(409, 'conflict', detail.message);
     case 'method-not-allowed':
-      return refusal(405, 'method_not_allowed', `This path answers ${detail.allow.join(', ')}`, {
+      return clientError(405, 'method_not_allowed', `This path answers ${detail.allow.join(', ')}`, {
         allow: detail.allow.join(', '),
       });
     case 'body-too-slow':
-      return refusal(408, 'body_timeout', 'The request body did not arrive in time', neverRetry);
+      return clientError(408, 'body_timeout', 'The request body did not arrive in time', NEVER_RETRY);
     case 'body-too-large':
-      return refusal(413, 'body_too_large', `The request body is over ${detail.limitBytes} bytes`);
+      return clientError(413, 'body_too_large', `The request body is over ${detail.limitBytes} bytes`);
     case 'unsupported-media-type':
-      return refusal(415, 'unsupported_media_type', 'Send the body as application/json');
+      return clientError(415, 'unsupported_media_type', 'Send the body as application/json');
     case 'rate-limited':
-      return trouble(
+      return serverError(
         429,
         'rate_limit_exceeded',
         'Too many requests for now; Retry-After tells when to come back',
         retryAfter(detail.retryAfterMs),
       );
     case 'unavailable':
-      return trouble(503, 'unavailable', detail.message, retryAfter(detail.retryAfterMs));
+      return serverError(503, 'unavailable', detail.message, retryAfter(detail.retryAfterMs));
     case 'overloaded':
-      return trouble(503, 'overloaded', 'Too many requests are waiting', retryAfter(detail.retryAfterMs));
-    case 'no-backend-key':
-      return trouble(503, 'no_backend_key', 'Every backend key is cooling down', {
-        ...retryAfter(detail.retryAfterMs),
-        ...(secondsOf(detail.retryAfterMs) > HOPELESS_AFTER_SECONDS ? neverRetry : {}),
-      });
-    case 'backend-error':
-      return trouble(502, 'backend_error', `The backend could not answer: ${detail.reason}`);
-    case 'backend-unusable':
-      return trouble(502, 'backend_unusable_reply', `The backend gave no usable verdict: ${detail.reason}`, neverRetry);
+      return serverError(503, 'overloaded', 'Too many requests are waiting', retryAfter(detail.retryAfterMs));
     case 'backend-timeout':
-      return trouble(504, 'backend_timeout', 'The backend did not answer before the deadline');
-    case 'agent-failed': {
-      const { status, code, message, isRetryable } = detail;
-      return (status < 500 && status !== 429 ? refusal : trouble)(status, code, message, isRetryable ? {} : neverRetry);
-    }
+      return serverError(504, 'backend_timeout', 'The backend did not answer before the deadline');
     case 'client-left':
       return new Response(null, { status: 499 });
     default:
-      return detail satisfies never;
+      detail satisfies never;
+      return internalErrorResponse();
   }
 };

@@ -5,6 +5,7 @@ import type { Semaphore } from '../../core/semaphore.ts';
 import type { ChatAnswer, Upstream } from '../../llm/failover.ts';
 import type { BackendKey } from '../../llm/key-pool.ts';
 import type { ChatCall } from '../../llm/types.ts';
+import type { GatewayFault } from '../errors.ts';
 import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
 import { createUserPrompt, type Excerpt, OUTPUT_TOKENS, VERDICT_SCHEMA } from './prompt.ts';
@@ -94,7 +95,10 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     const second = await askJudge(excerpt, alias, deadline, first.key);
     if (second.kind === 'scores') return second.scores;
     onUnusable(alias.model, second.reason);
-    throw new Fault({ kind: second.kind === 'rejected' ? 'backend-error' : 'backend-unusable', reason: second.reason });
+    throw new Fault<GatewayFault>({
+      kind: second.kind === 'rejected' ? 'backend-error' : 'backend-unusable',
+      reason: second.reason,
+    });
   };
 };
 

@@ -2,7 +2,8 @@ import * as assert from 'uvu/assert';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import type { AgentHttpClient } from '../../../src/bridge/agent/servers.ts';
 import type { AgentClient, Prompt } from '../../../src/bridge/agent/types.ts';
-import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+import type { BridgeFault } from '../../../src/bridge/errors.ts';
+import { Fault } from '../../../src/core/fault.ts';
 import { HttpClientError, type HttpRequest, type HttpResponse } from '../../../src/core/http/client.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -72,7 +73,7 @@ const agentOver = (answerTo: (sent: HttpRequest) => Answered | Promise<Answered>
   return { agent, clock, sent, asked };
 };
 
-const faultOf = async (outcome: Promise<unknown>): Promise<FaultDetail> => {
+const faultOf = async (outcome: Promise<unknown>): Promise<BridgeFault> => {
   const error = await rejection(outcome);
   if (error instanceof Fault) return error.detail;
   throw error;

@@ -5,7 +5,8 @@ import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
 import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, Prompt } from '../../../src/bridge/agent/types.ts';
-import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+import type { BridgeFault } from '../../../src/bridge/errors.ts';
+import { Fault } from '../../../src/core/fault.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
 import { until } from '../../agent/harness/permission-requests.ts';
 import {
@@ -90,7 +91,7 @@ const withAgent = async (
   await close();
 };
 
-const faultOf = async (outcome: Promise<unknown>): Promise<FaultDetail> => {
+const faultOf = async (outcome: Promise<unknown>): Promise<BridgeFault> => {
   const error = await rejection(outcome);
   if (error instanceof Fault) return error.detail;
   throw error;

@@ -1,8 +1,9 @@
 import type { MessageRecord, PartRecord, PermissionRecord, SessionRecord } from '../../../src/bridge/agent/schema.ts';
 import type { AgentClient, AgentModels, PermissionAnswer, Prompt } from '../../../src/bridge/agent/types.ts';
+import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+import { Fault } from '../../../src/core/fault.ts';
 
 export type FakeSession = {
   readonly id: string;
@@ -24,7 +25,7 @@ export type FakeAgent = {
   /** What it answers; a promise keeps the session busy until it is settled or the turn is aborted. */
   answer: (sessionID: string, prompt: Prompt) => string | Promise<string>;
   /** Makes the next calls of a method fail, before anything is done. */
-  readonly failNext: (method: keyof AgentClient, detail: FaultDetail, times?: number) => void;
+  readonly failNext: (method: keyof AgentClient, detail: BridgeFault, times?: number) => void;
   /** Keeps calls of a method waiting from now on; the returned function lets them through. */
   readonly hold: (method: keyof AgentClient) => () => void;
   /** Puts a message of a user into a session as if somebody else had asked. */
@@ -40,7 +41,7 @@ const aborted = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
 export const createFakeAgent = (clock: Clock): FakeAgent => {
   const sessions = new Map<string, FakeSession>();
   const counts = new Map<keyof AgentClient, number>();
-  const faults = new Map<keyof AgentClient, FaultDetail[]>();
+  const faults = new Map<keyof AgentClient, BridgeFault[]>();
   const gates = new Map<keyof AgentClient, Promise<void>>();
   const running = new Map<string, () => void>();
   let made = 0;

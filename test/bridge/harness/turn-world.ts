@@ -6,10 +6,11 @@ import type {
   PermissionAnswer,
   Prompt,
 } from '../../../src/bridge/agent/types.ts';
+import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn, type TurnStart } from '../../../src/bridge/turn/turn.ts';
 import { untilAborted } from '../../../src/core/async.ts';
-import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+import { Fault } from '../../../src/core/fault.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { itemsIn, SESSION } from './turn-events.ts';
 
@@ -22,13 +23,13 @@ export const PROMPT: Prompt = {
   hasTools: true,
 };
 
-export const UNREACHED: FaultDetail = { kind: 'backend-error', reason: 'the agent server is not reached' };
-export const LOST: FaultDetail = {
+export const UNREACHED: BridgeFault = { kind: 'backend-error', reason: 'the agent server is not reached' };
+export const LOST: BridgeFault = {
   ...{ kind: 'agent-failed', status: 502, code: 'agent_lost' },
   ...{ message: 'The agent server broke off', isRetryable: false },
 };
-export const NOT_FOUND: FaultDetail = { kind: 'not-found', hint: 'The agent server knows no such thing' };
-export const REFUSED: FaultDetail = {
+export const NOT_FOUND: BridgeFault = { kind: 'not-found', hint: 'The agent server knows no such thing' };
+export const REFUSED: BridgeFault = {
   ...{ kind: 'agent-failed', status: 502, code: 'agent_refused' },
   ...{ message: 'The agent server refused with status 400', isRetryable: false },
 };
@@ -62,7 +63,7 @@ type Asked = {
   readonly sessionID: string;
   readonly prompt: Prompt;
   readonly answer: (record: MessageRecord) => void;
-  readonly fail: (detail: FaultDetail) => void;
+  readonly fail: (detail: BridgeFault) => void;
 };
 
 /** An agent of which a test says everything: what it lists, what it answers and when it fails. */
@@ -70,7 +71,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
   const clock = createFakeClock();
   const { feed, tell, lose, listening } = createTestFeed();
   const calls: string[] = [];
-  const faults = new Map<string, FaultDetail[]>();
+  const faults = new Map<string, BridgeFault[]>();
   const gates = new Map<string, Promise<void>>();
   const logged: string[] = [];
   const prompts: Asked[] = [];
@@ -160,7 +161,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
     find: (): AgentTurn => startTurn(SESSION, { kind: 'existing' }, needs),
     callsTo: (method: keyof AgentClient) => calls.filter((call) => call.split(' ')[0] === method).length,
     /** Makes the next calls of a method fail. */
-    fail(method: keyof AgentClient, detail: FaultDetail, times = 1): void {
+    fail(method: keyof AgentClient, detail: BridgeFault, times = 1): void {
       faults.set(method, [...(faults.get(method) ?? []), ...Array.from({ length: times }, () => detail)]);
     },
     /** Keeps calls of a method waiting until the returned function is called. */

@@ -118,7 +118,7 @@ const pageOf = (...origins: readonly string[]) => {
       log: () => {},
       newRequestId: () => 'r',
       routeOf: () => '/',
-      replies: BRIDGE_REPLIES,
+      errors: BRIDGE_REPLIES,
     },
   );
   const handler = withCors(inner, origins);

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
+import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { BRIDGE_REPLIES } from '../../../src/bridge/http/errors.ts';
 import { toAnswerFailure, toTurnEnd } from '../../../src/bridge/turn/failure.ts';
-
-import type { FaultDetail } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
 import { completed } from '../harness/turn-events.ts';
 
@@ -77,12 +76,12 @@ describe('how a turn has ended', (check) => {
 });
 
 describe('a fault', (check) => {
-  const AGENT: FaultDetail = {
+  const AGENT: BridgeFault = {
     ...{ kind: 'agent-failed', status: 503, code: 'agent_busy' },
     ...{ message: 'Busy', isRetryable: true },
   };
   check('is told in a stream as it would be told by a status', async () => {
-    const faults: readonly FaultDetail[] = [
+    const faults: readonly BridgeFault[] = [
       AGENT,
       { kind: 'unavailable', message: 'The bridge is being stopped', retryAfterMs: 1 },
       { kind: 'backend-error', reason: 'the agent server is not reached (ECONNREFUSED)' },
@@ -107,7 +106,7 @@ describe('a fault', (check) => {
   });
 
   check('may be tried again where nothing was begun', () => {
-    const mayRetry = (detail: FaultDetail) => BRIDGE_REPLIES.forFault(detail).headers.get('x-should-retry') !== 'false';
+    const mayRetry = (detail: BridgeFault) => BRIDGE_REPLIES.forFault(detail).headers.get('x-should-retry') !== 'false';
     assert.equal(
       [AGENT, { ...AGENT, isRetryable: false }, { kind: 'backend-error', reason: 'x' } as const].map(mayRetry),
       [true, false, true],

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { createDeadline } from '../../../src/core/async.ts';
-import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+import { type CoreFault, Fault } from '../../../src/core/fault.ts';
 import { issueOf, readJson, readJsonIfAny } from '../../../src/core/http/body.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -12,7 +12,7 @@ const CEILING_BYTES = 16 * LIMIT_BYTES;
 
 const NEVER = new AbortController().signal;
 const read = (request: Request, limitBytes = LIMIT_BYTES): Promise<unknown> => readJson(request, limitBytes, NEVER);
-const faultOf = async (reading: Promise<unknown>): Promise<FaultDetail> => {
+const faultOf = async (reading: Promise<unknown>): Promise<CoreFault> => {
   const thrown = await rejection(reading);
   if (thrown instanceof Fault) return thrown.detail;
   throw thrown;
@@ -195,7 +195,7 @@ describe('the text of a body', (check) => {
 });
 
 describe('the size of a body', (check) => {
-  const TOO_LARGE: FaultDetail = { kind: 'body-too-large', limitBytes: LIMIT_BYTES };
+  const TOO_LARGE: CoreFault = { kind: 'body-too-large', limitBytes: LIMIT_BYTES };
   const one = (text: string) => flowing([bytes(text)]);
 
   check('may be exactly the limit, declared or not', async () => {

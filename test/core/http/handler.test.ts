@@ -3,6 +3,7 @@ import { Fault } from '../../../src/core/fault.ts';
 import { type AnsweredRequest, guard, type Handler } from '../../../src/core/http/handler.ts';
 
 import { createLog } from '../../../src/core/log.ts';
+import { GATEWAY_ERRORS } from '../../../src/gateway/errors.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
@@ -13,6 +14,7 @@ const guarding = (handler: Handler, onAnswered?: (answered: AnsweredRequest) => 
   const lines: string[] = [];
   let made = 0;
   const app = guard(handler, {
+    errors: GATEWAY_ERRORS,
     clock,
     log: createLog({ level: 'debug', service: 'test', clock, write: (line) => lines.push(line) }),
     newRequestId: () => `made-${++made}`,

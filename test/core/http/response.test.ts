@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { FaultDetail } from '../../../src/core/fault.ts';
-import { errorResponse, internalErrorResponse } from '../../../src/core/http/response.ts';
+import { type BridgeFault, bridgeErrorResponse } from '../../../src/bridge/errors.ts';
+import { internalErrorResponse } from '../../../src/core/http/response.ts';
+import { type GatewayFault, gatewayErrorResponse } from '../../../src/gateway/errors.ts';
 import { describe } from '../../check.ts';
+
+/** The kinds that every service has, and those of the two that answer in this shape. */
+type FaultDetail = GatewayFault | BridgeFault;
+const errorResponse = (detail: FaultDetail): Response =>
+  detail.kind === 'agent-failed' ? bridgeErrorResponse(detail) : gatewayErrorResponse(detail);
 
 type Row = {
   readonly detail: FaultDetail;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { Fault, type FaultDetail } from '../../../src/core/fault.ts';
+import { type CoreFault, Fault } from '../../../src/core/fault.ts';
 import { createRoutes, type RouteTable } from '../../../src/core/http/router.ts';
 import { describe, rejection } from '../../check.ts';
 
@@ -23,7 +23,7 @@ const { handler, routeOf } = createRoutes(TABLE, (path) => `No path ${path}`);
 const asking = (path: string, method = 'GET'): Request => new Request(`http://gateway.test${path}`, { method });
 /** A request of a runtime that lets any method and any spelling of a URL through. */
 const raw = (url: string, method = 'GET'): Request => ({ url, method, headers: new Headers() }) as unknown as Request;
-const faultOf = async (request: Request): Promise<FaultDetail> => {
+const faultOf = async (request: Request): Promise<CoreFault> => {
   const thrown = await rejection(handler(request));
   if (thrown instanceof Fault) return thrown.detail;
   throw thrown;

@@ -1,5 +1,6 @@
 import { Fault } from '../../../core/fault.ts';
-import { errorResponse, internalErrorResponse } from '../../../core/http/response.ts';
+import { internalErrorResponse } from '../../../core/http/response.ts';
+import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
 import { type AnswerEnd, createParagraphJoiner, type OutputEvent } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
 import { approvalsIn, type ChatAnswerHeader, chatUsage } from './response.ts';
@@ -76,7 +77,7 @@ const createEncoder = (facts: StreamFacts) => {
 
 /** What went wrong as the data of a last event, in the words of an answer's body; empty for a client that left. */
 const errorEvent = (error: unknown): Promise<string> =>
-  (error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse()).text();
+  (isBridgeFault(error) ? bridgeErrorResponse(error.detail) : internalErrorResponse()).text();
 
 /**
  * The data of a stream's events. The first is there before anything of the source is waited for. Of a failure the last event

@@ -1,4 +1,5 @@
 import { Fault } from '../../../core/fault.ts';
+import { isBridgeFault } from '../../errors.ts';
 import type { AnswerFailure, OutputEvent } from '../../output.ts';
 import { missingEndError, toAnswerFailure } from '../../turn/failure.ts';
 import {
@@ -122,7 +123,7 @@ const statusAfter = (saying: Extract<OutputEvent, { kind: 'end' | 'failure' }>) 
 
 /** What was thrown as a failure; nothing for a client that left, who can be told nothing. */
 const failureFrom = (error: unknown): AnswerFailure | undefined => {
-  if (!(error instanceof Fault)) return BUG;
+  if (!isBridgeFault(error)) return BUG;
   return error.detail.kind === 'client-left' ? undefined : toAnswerFailure(error.detail);
 };
 

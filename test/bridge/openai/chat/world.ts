@@ -1,8 +1,8 @@
+import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
 import { type ParsedChatRequest, parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
 import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
 import { chatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
 import { Fault } from '../../../../src/core/fault.ts';
-import { errorResponse } from '../../../../src/core/http/response.ts';
 import { type SseEvent, sseResponse } from '../../../../src/core/http/sse.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
 import { type Told, telling } from '../../harness/recorded-outputs.ts';
@@ -43,7 +43,7 @@ export const createChatWorld = (...sayings: readonly Told[]): ChatWorld => {
       try {
         return await answer(new Request(input as string, init));
       } catch (error) {
-        if (error instanceof Fault) return errorResponse(error.detail);
+        if (error instanceof Fault) return bridgeErrorResponse(error.detail);
         throw error;
       }
     },

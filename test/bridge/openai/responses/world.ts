@@ -1,10 +1,9 @@
+import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
 import { NO_ECHO, type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
 import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
-
 import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
-import { errorResponse } from '../../../../src/core/http/response.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
 import { type Told, telling } from '../../harness/recorded-outputs.ts';
@@ -81,7 +80,7 @@ export const createResponsesWorld = (...sayings: readonly Told[]): ResponsesWorl
       try {
         return await answer(new Request(input as string, init));
       } catch (error) {
-        if (error instanceof Fault) return errorResponse(error.detail);
+        if (error instanceof Fault) return bridgeErrorResponse(error.detail);
         throw error;
       }
     },

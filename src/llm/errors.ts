@@ -1,0 +1,10 @@
+import type { CoreFault } from '../core/fault.ts';
+
+/** What a call of a backend over several keys can come to, beside what every service expects. */
+export type BackendFault =
+  /** Every key is cooling down. */
+  | { readonly kind: 'no-backend-key'; readonly retryAfterMs: number }
+  /** The host failed with every key, or is being left alone. `reason` is our own text. */
+  | { readonly kind: 'backend-error'; readonly reason: string };
+
+export type LlmFault = CoreFault | BackendFault;
