@@ -69,7 +69,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
   const { settings, agent, feed, servers, clock, log, meter, version } = needs;
   const enter = createDoor({ ...needs, ...settings });
   const catalog = createModelCatalog(agent, clock, settings.defaultModel);
-  const families = createSessionFamilies(agent, feed);
+  const sessionFamilies = createSessionFamilies(agent, feed);
   const conversations = createConversations({
     ...needs,
     matching: settings.matching,
@@ -77,7 +77,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     lifetimeMs: CONVERSATION_LIFETIME_MS,
     queueLimit: WAITING_PER_CONVERSATION,
   });
-  const answers = createAnswers({ ...settings, ...needs, sessionFamilies: families, conversations, catalog });
+  const answers = createAnswers({ agent, feed, sessionFamilies, conversations, catalog, clock, log, settings });
   const leaving = createLeaving();
   const gate = createSemaphore(settings.answersAtATime, 0);
   const routeNeeds = { ...settings, ...needs, answers, enter, leaving, gate };
@@ -128,7 +128,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
       await untilQuiet(STOP_AFTER_MS);
       leaving.stop();
       await untilQuiet(LAST_WORDS_MS);
-      families.stop();
+      sessionFamilies.stop();
       feed.stop();
     },
   };

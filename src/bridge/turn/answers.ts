@@ -1,39 +1,44 @@
 import { pause, untilAborted } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
-import type { AgentEventStream, AgentModel } from '../agent/types.ts';
-import type { Conversations, LockedConversation, Owner } from '../conversation/types.ts';
+import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.ts';
+import type { Conversations, Owner, ResolvedConversation } from '../conversation/types.ts';
 import type { OutputEvent } from '../output.ts';
 import type { BridgeRequest } from '../request.ts';
 import { createListeners, type Listeners } from './disconnect.ts';
 import { toAnswerFailure } from './failure.ts';
 import { createIdempotencyStore, type RequestIdentity } from './idempotency.ts';
 import { readOutput } from './log-reader.ts';
+import type { SessionFamilies } from './permission-requests.ts';
 import {
-  type AnswerRunnerNeeds,
+  type AnswerSettings,
   type AnswerStart,
   createAnswerRunner,
   type IdempotencyEntry,
   type RunningAnswer,
 } from './running-answer.ts';
 
-export type AnswersNeeds = AnswerRunnerNeeds & {
+export type AnswersNeeds = {
+  readonly agent: AgentClient;
   readonly feed: AgentEventStream;
+  readonly sessionFamilies: SessionFamilies;
   readonly conversations: Conversations;
   readonly catalog: ModelCatalog;
+  readonly clock: Clock;
   readonly log: Log;
+  readonly settings: AnswerSettings;
 };
 
-/** An answer that is under way. */
+/** An answer as one client reads it. */
 export type ClientAnswer = {
-  /** What the conversation is called. */
   readonly conversationName: string;
   /** `provider/key` of the model. */
   readonly model: string;
-  /** Known once the request's turn in the conversation has come. */
+  /** Resolves once the request's turn in the conversation has come. */
   readonly responseID: () => Promise<string>;
-  /** To be read once, and to its end or until `return`: whoever stops early counts as having left. */
+  /** Read it once, to its end or until `return`. A reader that stops early counts as disconnected. */
   readonly output: AsyncGenerator<OutputEvent>;
 };
 
@@ -41,79 +46,84 @@ export type AnswerRequest = {
   readonly request: BridgeRequest;
   readonly owner: Owner;
   readonly identity: RequestIdentity;
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 };
 
-/** What requests that are the same share. */
-type Undertaking = { readonly audience: Listeners; readonly begun: Promise<Begun> };
-type Begun = { readonly name: string; readonly model: AgentModel; readonly started: Promise<RunningAnswer> };
-
-/** What goes wrong within this time is still told by a status. A stream that has to wait longer is opened meanwhile. */
-const STATUS_WITHIN_MS = 400;
-
 export type Answers = {
-  /** Faults while the answer's fate is quickly known; later failures are told by the sayings. */
+  /** Faults if the answer fails within a short time. Later failures are output events. */
   readonly start: (request: AnswerRequest) => Promise<ClientAnswer>;
 };
 
-export const createAnswers = (needs: AnswersNeeds): Answers => {
-  const { feed, conversations, catalog, clock, log } = needs;
-  const exchangeIn = createAnswerRunner(needs);
-  const retries = createIdempotencyStore<Undertaking>(clock);
+/** What equal requests share. */
+type SharedAnswer = { readonly listeners: Listeners; readonly resolved: Promise<ResolvedAnswer> };
+type ResolvedAnswer = {
+  readonly conversationName: string;
+  readonly model: AgentModel;
+  readonly running: Promise<RunningAnswer>;
+};
 
-  const start = async (
-    beginning: AnswerStart,
-    hold: (signal: AbortSignal) => Promise<LockedConversation>,
-  ): Promise<RunningAnswer> => {
-    const { signal } = beginning;
-    const held = await hold(signal);
+/** A failure within this time is answered with an HTTP status. After it, the stream is opened in any case. */
+const STATUS_WITHIN_MS = 400;
+
+export const createAnswers = (needs: AnswersNeeds): Answers => {
+  const { agent, feed, sessionFamilies, conversations, catalog, clock, log, settings } = needs;
+  const turn = { agent, feed, sessionFamilies, clock, log };
+  const runAnswer = createAnswerRunner({ turn, conversations, settings });
+  const store = createIdempotencyStore<SharedAnswer>(clock);
+
+  const run = async (lock: ResolvedConversation['lock'], start: AnswerStart): Promise<RunningAnswer> => {
+    const locked = await lock(start.signal);
     try {
-      await feed.untilOpen(signal);
-      return await exchangeIn(held, beginning);
+      await feed.untilOpen(start.signal);
+      return await runAnswer(locked, start);
     } catch (error) {
-      held.release();
+      locked.release();
       throw error;
     }
   };
-  const make = async (
-    { request: asked, owner }: AnswerRequest,
-    fate: IdempotencyEntry,
+  const resolve = async (
+    { request, owner }: AnswerRequest,
+    idempotency: IdempotencyEntry,
     signal: AbortSignal,
-  ): Promise<Begun> => {
-    const found = await catalog.find(asked.model);
-    const model = asked.isBackgroundTask ? await catalog.findSmall(found) : found;
-    const { name, lock: hold } = await conversations.resolve(asked, owner, signal);
-    const started = start({ request: asked, model, idempotency: fate, signal }, hold);
-    started.catch(fate.remove);
-    return { name, model, started };
+  ): Promise<ResolvedAnswer> => {
+    const found = await catalog.find(request.model);
+    const model = request.isBackgroundTask ? await catalog.findSmall(found) : found;
+    const { name, lock } = await conversations.resolve(request, owner, signal);
+    const running = run(lock, { request, model, idempotency, signal });
+    running.catch(idempotency.remove);
+    return { conversationName: name, model, running };
   };
-  /** What the request leads to, or has led to already. Kept before anything is waited for: its like may come meanwhile. */
-  const undertaking = (request: AnswerRequest): Undertaking => {
-    const { owner, identity: mark } = request;
-    const earlier = retries.find(owner, mark);
+  /** The answer that the request shares with earlier ones. Stored before anything is waited for, as more may come. */
+  const findOrCreate = (request: AnswerRequest): SharedAnswer => {
+    const { owner, identity } = request;
+    const earlier = store.find(owner, identity);
     if (earlier !== undefined) return earlier;
-    const audience = createListeners();
-    const fate: IdempotencyEntry = { remove: () => retries.remove(made), settle: (how) => retries.settle(made, how) };
-    const made: Undertaking = { audience, begun: Promise.resolve().then(() => make(request, fate, audience.signal)) };
-    retries.add(owner, mark, made);
-    made.begun.catch(fate.remove);
-    return made;
+    const listeners = createListeners();
+    const idempotency: IdempotencyEntry = {
+      remove: () => store.remove(shared),
+      settle: (result) => store.settle(shared, result),
+    };
+    const resolved = Promise.resolve().then(() => resolve(request, idempotency, listeners.signal));
+    const shared: SharedAnswer = { listeners, resolved };
+    store.add(owner, identity, shared);
+    resolved.catch(idempotency.remove);
+    return shared;
   };
-  /** Counts a reader in as soon as there is something to read, for it may leave before it has read anything. */
-  const attend = ({ started }: Begun, signal: AbortSignal): (() => void) => {
+  /** Counts a client as a reader as soon as the answer runs, because it may disconnect before it has read anything. */
+  const addReader = ({ running }: ResolvedAnswer, signal: AbortSignal): (() => void) => {
     let hasLeft = false;
-    let out = (): void => {};
+    let removeReader = (): void => {};
     const leave = (): void => {
       hasLeft = true;
-      out();
+      removeReader();
     };
     signal.addEventListener('abort', leave, { once: true });
-    started.then(
+    running.then(
       ({ readers }) => {
-        out = readers.add();
-        // Counted out only once everyone who waited beside it has been counted in.
-        if (hasLeft) void Promise.resolve().then(out);
+        removeReader = readers.add();
+        // Not before all who waited for the same answer were added.
+        if (hasLeft) void Promise.resolve().then(removeReader);
       },
       () => {},
     );
@@ -122,10 +132,14 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       leave();
     };
   };
-  async function* reading({ started }: Begun, signal: AbortSignal, leave: () => void): AsyncGenerator<OutputEvent> {
+  async function* readAnswer(
+    { running }: ResolvedAnswer,
+    signal: AbortSignal,
+    leave: () => void,
+  ): AsyncGenerator<OutputEvent> {
     try {
-      const { log: turnLog, from, outcome: kept } = await untilAborted(started, signal);
-      yield* readOutput(turnLog, { from, outcome: kept, signal });
+      const { log: turnLog, from, outcome } = await untilAborted(running, signal);
+      yield* readOutput(turnLog, { from, outcome, signal });
     } catch (error) {
       if (!(error instanceof Fault) || error.detail.kind === 'client-left') throw error;
       yield { kind: 'failure', failure: toAnswerFailure(error.detail) };
@@ -133,33 +147,35 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       leave();
     }
   }
-  /** Who joined a request whose sender then left before it was begun has to begin it. */
-  const wasLeft = (error: unknown, { signal }: AnswerRequest): boolean =>
+  /** Whether a shared answer ended before it ran because all others disconnected. Then this request has to start it again. */
+  const isAbortedByOthers = (error: unknown, { signal }: AnswerRequest): boolean =>
     error instanceof Fault && error.detail.kind === 'client-left' && !signal.aborted;
   return {
     async start(request) {
       const waiting = new AbortController();
       let leave = (): void => {};
-      let made: Begun;
+      let answer: ResolvedAnswer;
       try {
-        const { audience, begun } = undertaking(request);
-        audience.add(request.signal);
-        made = await begun;
-        leave = attend(made, request.signal);
-        await Promise.race([made.started, pause(clock, STATUS_WITHIN_MS, waiting.signal)]);
+        const { listeners, resolved } = findOrCreate(request);
+        listeners.add(request.signal);
+        answer = await resolved;
+        leave = addReader(answer, request.signal);
+        await Promise.race([answer.running, pause(clock, STATUS_WITHIN_MS, waiting.signal)]);
       } catch (error) {
         leave();
-        if (wasLeft(error, request)) return this.start(request);
+        if (isAbortedByOthers(error, request)) return this.start(request);
         throw error;
       } finally {
         waiting.abort(new Fault({ kind: 'client-left' }));
       }
-      log('debug', 'answer-begun', { model: modelNameOf(made.model) });
+      const { conversationName, running } = answer;
+      const model = modelNameOf(answer.model);
+      log('debug', 'answer-begun', { model });
       return {
-        conversationName: made.name,
-        model: modelNameOf(made.model),
-        responseID: async () => (await made.started).responseID,
-        output: reading(made, request.signal, leave),
+        conversationName,
+        model,
+        responseID: async () => (await running).responseID,
+        output: readAnswer(answer, request.signal, leave),
       };
     },
   };

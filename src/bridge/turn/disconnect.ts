@@ -1,71 +1,74 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 
-/** What becomes of a run whose last reader has left: it is ended, it is ended unless somebody comes back, or it goes on. */
+/**
+ * What happens to a turn whose last reader has disconnected: it is aborted at once, it is aborted after `ms` unless a client
+ * comes back, or it continues.
+ */
 export type DisconnectPolicy =
   | { readonly kind: 'abort' }
   | { readonly kind: 'grace'; readonly ms: number }
   | { readonly kind: 'detach' };
 
 export type AnswerReaders = {
-  /** Counts one in; the returned function counts it out, once. */
+  /** Adds a reader. The returned function removes it; calling it again changes nothing. */
   readonly add: () => () => void;
 };
 
-/** Counts who reads an answer, and has it ended once the last one has left before its end. */
+/** Counts the readers of an answer, and has it aborted when the last one disconnects before its end. */
 export const createAnswerReaders = (
   clock: Clock,
   policy: DisconnectPolicy,
-  { isOver, end }: { readonly isOver: () => boolean; readonly end: () => void },
+  { isOver, abort }: { readonly isOver: () => boolean; readonly abort: () => void },
 ): AnswerReaders => {
-  let present = 0;
-  let cancel = (): void => {};
-  const leave = (): void => {
-    present -= 1;
-    if (present > 0 || isOver() || policy.kind === 'detach') return;
+  let count = 0;
+  let cancelAbort = (): void => {};
+  const remove = (): void => {
+    count -= 1;
+    if (count > 0 || isOver() || policy.kind === 'detach') return;
     const waitMs = policy.kind === 'grace' ? policy.ms : 0;
-    if (waitMs === 0) end();
+    if (waitMs === 0) abort();
     else
-      cancel = clock.after(waitMs, () => {
-        if (!isOver()) end();
+      cancelAbort = clock.after(waitMs, () => {
+        if (!isOver()) abort();
       });
   };
   return {
     add() {
-      present += 1;
-      cancel();
-      let hasLeft = false;
+      count += 1;
+      cancelAbort();
+      let isRemoved = false;
       return () => {
-        if (hasLeft) return;
-        hasLeft = true;
-        leave();
+        if (isRemoved) return;
+        isRemoved = true;
+        remove();
       };
     },
   };
 };
 
-/** Everybody who waits for the same thing to begin. */
+/** All clients that wait for the same answer to start. */
 export type Listeners = {
-  /** Aborts when the last one has left. */
+  /** Aborts when the last one has disconnected. */
   readonly signal: AbortSignal;
-  /** Counts one in, until its own signal aborts. */
+  /** Adds a client until its own signal aborts. */
   readonly add: (signal: AbortSignal) => void;
 };
 
 export const createListeners = (): Listeners => {
   const controller = new AbortController();
-  let present = 0;
+  let count = 0;
   return {
     signal: controller.signal,
     add(signal) {
-      present += 1;
-      const leave = (): void => {
-        present -= 1;
-        if (present > 0) return;
+      count += 1;
+      const remove = (): void => {
+        count -= 1;
+        if (count > 0) return;
         controller.abort(signal.reason instanceof Fault ? signal.reason : new Fault({ kind: 'client-left' }));
       };
-      if (signal.aborted) leave();
-      else signal.addEventListener('abort', leave, { once: true });
+      if (signal.aborted) remove();
+      else signal.addEventListener('abort', remove, { once: true });
     },
   };
 };

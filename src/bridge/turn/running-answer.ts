@@ -1,8 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
-import type { AgentClient, AgentModel } from '../agent/types.ts';
+import type { AgentModel } from '../agent/types.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { Conversations, LockedConversation } from '../conversation/types.ts';
-import { type BridgeRequest, filesOfParts, textOfParts } from '../request.ts';
+import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { withoutEcho } from '../stream/echo-filter.ts';
 import { type AnswerReaders, createAnswerReaders, type DisconnectPolicy } from './disconnect.ts';
 import type { TurnLog } from './log.ts';
@@ -17,140 +16,141 @@ import {
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 import { type AnswerSource, createWaitingTurns } from './waiting-turns.ts';
 
-export type AnswerRunnerNeeds = Omit<AgentTurnNeeds, 'autoRejection'> & {
-  readonly agent: AgentClient;
-  readonly conversations: Pick<Conversations, 'newResponseID'>;
-  readonly clock: Clock;
-  /** Which of the agent's agents answers; its own choice if none. */
+export type AnswerSettings = {
+  /** Which of the agent's agents answers. Undefined: the agent's default. */
   readonly agentName: string | undefined;
-  /** Whether the agent's questions are put to the user. */
+  /** Whether the user is asked for approval in the chat. Else all permission requests are rejected. */
   readonly asksInChat: boolean;
   readonly onDisconnect: DisconnectPolicy;
-  /** Whether clients are not told what an answer repeats of its prompt before it begins. */
+  /** Whether a repetition of the prompt at the beginning of an answer is removed. */
   readonly dropsLeadingEcho: boolean;
 };
 
-/** What requests have led to: one turn's part, for everybody who asked for it. */
+export type AnswerRunnerNeeds = {
+  readonly turn: Omit<AgentTurnNeeds, 'autoRejection'>;
+  readonly conversations: Pick<Conversations, 'newResponseID'>;
+  readonly settings: AnswerSettings;
+};
+
+/** An answer that is read by one request, or by several equal ones: a part of a turn's log. */
 export type RunningAnswer = {
   readonly log: TurnLog;
   readonly from: LogPosition;
   readonly responseID: string;
-  /** How it ended, once the conversation has been noted. */
+  /** How it ended, once the conversation was stored. */
   readonly outcome: Promise<TurnOutcome>;
   readonly readers: AnswerReaders;
 };
-/** What is held, which another takes the place of when the agent has lost its session. */
-type Holding = { held: LockedConversation };
-/** What becomes of the memory of a request, for those who send the same again. */
-export type IdempotencyEntry = { readonly remove: () => void; readonly settle: (how: 'answered' | 'failed') => void };
-/** What an exchange begins with. */
+
+/** The entry of a request in the idempotency store. */
+export type IdempotencyEntry = {
+  readonly remove: () => void;
+  readonly settle: (result: 'answered' | 'failed') => void;
+};
+
 export type AnswerStart = {
   readonly request: BridgeRequest;
   readonly model: AgentModel;
   readonly idempotency: IdempotencyEntry;
-  /** Aborts when nobody waits any more. */
+  /** Aborts when no client waits any more. */
   readonly signal: AbortSignal;
 };
 
+/** Starts an answer in a locked conversation, which is released when the answer has ended. */
+export type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
+
+/** The lock is replaced when the agent has lost the session. */
+type CurrentLock = { locked: LockedConversation };
+
 const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 
-/** Whether nobody can come back to the session, so that no question asked in it could be answered. */
-const isThrownAway = ({ isBackgroundTask: isTask, isStored: isKept, conversation: place }: BridgeRequest): boolean =>
-  isTask || (!isKept && place.kind === 'unnamed');
-
-/**
- * Begins exchanges: each goes on with a turn that waits for an answer, or begins a new one, and keeps the conversation's record
- * in step with it. The conversation is released when the exchange has ended.
- */
-export const createAnswerRunner = (
-  needs: AnswerRunnerNeeds,
-): ((held: LockedConversation, beginning: AnswerStart) => Promise<RunningAnswer>) => {
-  const { agent, conversations, clock } = needs;
-  const turnNeeds: AgentTurnNeeds = { ...needs, autoRejection: needs.asksInChat ? undefined : REJECTION };
-  const paused = createWaitingTurns(agent, turnNeeds);
+/** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
+export const createAnswerRunner = ({ turn: needs, conversations, settings }: AnswerRunnerNeeds): AnswerRunner => {
+  const { agent, clock } = needs;
+  const turnNeeds: AgentTurnNeeds = { ...needs, autoRejection: settings.asksInChat ? undefined : REJECTION };
+  const waitingTurns = createWaitingTurns(agent, turnNeeds);
   const never = new AbortController().signal;
 
-  /** Keeps the conversation's record in step with the turn, whoever reads. */
-  const keep = async (
-    holding: Holding,
-    going: AnswerSource,
-    asked: BridgeRequest,
+  const startNewTurn = (lock: CurrentLock, { request, model }: AnswerStart): AnswerSource => {
+    const { sessionID, knownMessageIDs } = lock.locked.session;
+    const createPrompt = () => toAgentPrompt(request, lock.locked.replay, { model, agent: settings.agentName });
+    const renewSession = async (signal: AbortSignal) => {
+      lock.locked = await lock.locked.renew(signal);
+      return { sessionID: lock.locked.session.sessionID, prompt: createPrompt() };
+    };
+    const start = { kind: 'prompt', prompt: createPrompt(), knownMessageIDs, renewSession } as const;
+    // No later request could carry the approval.
+    const turn = startTurn(
+      sessionID,
+      start,
+      isOneOff(request) ? { ...turnNeeds, autoRejection: REJECTION } : turnNeeds,
+    );
+    return { turn, log: turn.log, from: LOG_START };
+  };
+  /** Waits for the end and stores the exchange, whether a client reads the answer or not. */
+  const finish = async (
+    lock: CurrentLock,
+    { turn, log, from, ifSilent }: AnswerSource,
+    { prompt }: BridgeRequest,
     responseID: string,
   ): Promise<TurnOutcome> => {
-    const { turn, log: turnLog, from, ifSilent } = going;
     try {
-      const settled = await waitForOutcome(turnLog, from, { clock, signal: never });
-      const outcome = withTextIfSilent(turnLog, from, settled, ifSilent);
-      const hasRun = turn?.refusal() === undefined;
-      if (hasRun) {
-        const words = textOfParts(asked.prompt);
-        const told = readSentText(turnLog, from, outcome);
-        await holding.held.record({
-          promptText: words,
-          files: filesOfParts(asked.prompt),
-          // As the client heard it, or its history would be taken for another one.
-          answerText: needs.dropsLeadingEcho ? withoutEcho(told, words) : told,
+      const ended = await waitForOutcome(log, from, { clock, signal: never });
+      const outcome = withTextIfSilent(log, from, ended, ifSilent);
+      if (turn?.refusal() === undefined) {
+        const promptText = textOfParts(prompt);
+        const answerText = readSentText(log, from, outcome);
+        await lock.locked.record({
+          promptText,
+          files: filesOfParts(prompt),
+          // As the client received it, or its history would not match.
+          answerText: settings.dropsLeadingEcho ? withoutEcho(answerText, promptText) : answerText,
           responseID,
           promptID: turn?.promptID(),
           isStopped: turn?.isAborted() === true,
         });
       }
-      if (turn !== undefined && turnLog.end() === undefined) paused.add(turn, outcome);
+      if (turn !== undefined && log.end() === undefined) waitingTurns.add(turn, outcome);
       return outcome;
     } finally {
-      holding.held.release();
+      lock.locked.release();
     }
   };
-  const newTurn = (holding: Holding, asked: BridgeRequest, model: AgentModel): AnswerSource => {
-    const { sessionID, knownMessageIDs: earlier } = holding.held.session;
-    const promptNow = () => toAgentPrompt(asked, holding.held.replay, { model, agent: needs.agentName });
-    const renew = async (signal: AbortSignal) => {
-      holding.held = await holding.held.renew(signal);
-      return { sessionID: holding.held.session.sessionID, prompt: promptNow() };
-    };
-    const needsNow = isThrownAway(asked) ? { ...turnNeeds, autoRejection: REJECTION } : turnNeeds;
-    const turn = startTurn(
-      sessionID,
-      { kind: 'prompt', prompt: promptNow(), knownMessageIDs: earlier, renewSession: renew },
-      needsNow,
-    );
-    return { turn, log: turn.log, from: LOG_START };
-  };
-  const readersOf = (
-    ofTurn: AgentTurn | undefined,
-    kept: Promise<TurnOutcome>,
-    fate: IdempotencyEntry,
+  const createReaders = (
+    turnOfAnswer: AgentTurn | undefined,
+    outcome: Promise<TurnOutcome>,
+    idempotency: IdempotencyEntry,
   ): AnswerReaders => {
-    // Let go at the end: what is remembered for retries must not hold what the turn was asked.
-    let turn = ofTurn;
+    // Cleared at the end: the idempotency store must not keep a turn's prompt in memory.
+    let turn = turnOfAnswer;
     let isOver = false;
-    kept
+    outcome
       .then(({ last }) => {
-        // What was never begun may be tried again; what failed in the middle may not, by mistake.
-        if (turn?.refusal() !== undefined) fate.remove();
-        else fate.settle(last.kind === 'failure' ? 'failed' : 'answered');
-      }, fate.remove)
+        // A prompt that the agent refused may be retried. A turn that failed later must not be repeated by mistake.
+        if (turn?.refusal() !== undefined) idempotency.remove();
+        else idempotency.settle(last.kind === 'failure' ? 'failed' : 'answered');
+      }, idempotency.remove)
       .finally(() => {
         isOver = true;
         turn = undefined;
       });
-    return createAnswerReaders(clock, needs.onDisconnect, {
+    return createAnswerReaders(clock, settings.onDisconnect, {
       isOver: () => isOver,
-      end() {
-        // Whoever comes back must not be given what its own leaving has cut off.
-        fate.remove();
+      abort() {
+        // A client that comes back must not receive the answer that its own disconnect has cut off.
+        idempotency.remove();
         void turn?.abort();
       },
     });
   };
-  return async (held, { request: asked, model, idempotency: fate, signal }) => {
-    const { session: conversation } = held;
-    const holding: Holding = { held };
-    const on = asked.isBackgroundTask ? undefined : await paused.resume(conversation, asked, signal);
-    const going = on ?? newTurn(holding, asked, model);
-    const responseID = conversations.newResponseID(conversation);
-    const kept = keep(holding, going, asked, responseID);
-    const readers = readersOf(going.turn, kept, fate);
-    return { log: going.log, from: going.from, responseID, outcome: kept, readers };
+  return async (locked, start) => {
+    const { request, idempotency, signal } = start;
+    const lock: CurrentLock = { locked };
+    const resumed = request.isBackgroundTask ? undefined : await waitingTurns.resume(locked.session, request, signal);
+    const source = resumed ?? startNewTurn(lock, start);
+    const responseID = conversations.newResponseID(locked.session);
+    const outcome = finish(lock, source, request, responseID);
+    const readers = createReaders(source.turn, outcome, idempotency);
+    return { log: source.log, from: source.from, responseID, outcome, readers };
   };
 };

@@ -8,72 +8,60 @@ import { createTurnLog, type TurnLog } from './log.ts';
 import { LOG_START, type LogPosition, readTexts, type TurnOutcome } from './outcome.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 
-/** An answer that is ours and not the agent's. With questions it ends as the agent's own would: with them. */
-export const createTextLog = (text: string, asks: readonly ApprovalRequest[] = []): TurnLog => {
-  const writer = createTurnLog();
-  writer.setText({ id: 'gatehouse', messageID: '', kind: 'text', text, isOver: true });
-  for (const ask of asks) writer.addApprovalRequest(ask);
-  if (asks.length === 0) writer.finish({ kind: 'answered', finish: 'stop' });
-  return writer.log;
-};
-
-const NO_SUCH_QUESTION =
-  'There is no open question with this id in this conversation: it was answered already, its time is over, or it belongs elsewhere. Nothing was approved.';
-
-/** After a rejection that the agent has nothing to say to: an empty answer looks like a failure. */
-export const REJECTED = 'Rejected. The call was not made, and the agent has stopped.';
-
-/** For somebody who answered a question that is none, with what was said since. */
-export const requestNotFoundText = (since: readonly string[] = []): string => [NO_SUCH_QUESTION, ...since].join('\n\n');
-
-/** For somebody who answered, but not in the words that count. */
-export const NOT_COUNTED = 'This was not counted as an answer, because it names no question by its id.';
-
-/** What answers a request: a turn from a bookmark on, or words of our own. */
+/** What an answer is read from: a turn's log from a position on, or a text of the bridge itself. */
 export type AnswerSource = {
   readonly turn: AgentTurn | undefined;
   readonly log: TurnLog;
   readonly from: LogPosition;
-  /** What is told when the agent says nothing. */
+  /** The text of the answer when the agent sends none. */
   readonly ifSilent?: string;
 };
 
-/** Turns whose agent waits for an answer of the user, by session. */
+/** Turns that wait for a user's approval, by session. */
 export type WaitingTurns = {
-  /** `from` is how an answer has ended before its turn has. */
+  /** `from` is where an answer ended while its turn did not. */
   readonly add: (turn: AgentTurn, from: LogPosition & Partial<Pick<TurnOutcome, 'last'>>) => void;
-  /** What goes on in a session with this request, or nothing when it is a new prompt. An ignored question ends its turn. */
+  /** What a request continues in its session; undefined when it is a new prompt. A prompt without approval aborts the turn. */
   readonly resume: (
-    conversation: ConversationSession,
-    asked: BridgeRequest,
+    session: ConversationSession,
+    request: BridgeRequest,
     signal: AbortSignal,
   ) => Promise<AnswerSource | undefined>;
 };
 
-const KEPT = 1000;
-const KNOWN = 10_000;
-const NAMES_AN_ASK = /^\s*(?:approve|reject)\s+per_\w+/i;
+const TURNS_LIMIT = 1000;
+const SESSIONS_LIMIT = 10_000;
+const NAMES_A_REQUEST = /^\s*(?:approve|reject)\s+per_\w+/i;
 
-const saying = (text: string, asks: readonly ApprovalRequest[] = []): AnswerSource => ({
-  turn: undefined,
-  log: createTextLog(text, asks),
-  from: LOG_START,
-});
+const NO_SUCH_REQUEST =
+  'There is no open question with this id in this conversation: it was answered already, its time is over, or it belongs elsewhere. Nothing was approved.';
+const NOT_COUNTED = 'This was not counted as an answer, because it names no question by its id.';
+/** The agent may have no text after a rejection, and an empty answer looks like a failure. */
+const REJECTED = 'Rejected. The call was not made, and the agent has stopped.';
 
-const answerFor = ({ isApproved, message }: ApprovalDecision): PermissionAnswer => {
+/** An answer of the bridge itself. With approval requests it ends like an answer of the agent that has them. */
+const createTextAnswer = (text: string, approvalRequests: readonly ApprovalRequest[] = []): AnswerSource => {
+  const writer = createTurnLog();
+  writer.setText({ id: 'gatehouse', messageID: '', kind: 'text', text, isOver: true });
+  for (const approvalRequest of approvalRequests) writer.addApprovalRequest(approvalRequest);
+  if (approvalRequests.length === 0) writer.finish({ kind: 'answered', finish: 'stop' });
+  return { turn: undefined, log: writer.log, from: LOG_START };
+};
+
+const toPermissionAnswer = ({ isApproved, message }: ApprovalDecision): PermissionAnswer => {
   if (isApproved) return { reply: 'once' };
   return message === undefined ? { reply: 'reject' } : { reply: 'reject', message };
 };
 
-/** Takes all questions that a verdict names, or none if one of them is not there. Says whether any was still open. */
-const answerAll = async ({ log, answerPermission: answer }: AgentTurn, verdict: ApprovalDecision): Promise<boolean> => {
-  const asks = log.approvalRequests();
-  const named = new Set(verdict.ids.map((id) => findRequestID(id, asks)));
-  if (named.has(undefined)) return false;
+/** Answers all requests that a decision names, or none if one of them is unknown. Returns whether any was still open. */
+const answerRequests = async (turn: AgentTurn, decision: ApprovalDecision): Promise<boolean> => {
+  const open = turn.log.approvalRequests();
+  const ids = new Set(decision.ids.map((id) => findRequestID(id, open)));
+  if (ids.has(undefined)) return false;
   let isAnswered = false;
-  for (const id of named) {
+  for (const id of ids) {
     try {
-      if (id !== undefined) await answer(id, answerFor(verdict));
+      if (id !== undefined) await turn.answerPermission(id, toPermissionAnswer(decision));
       isAnswered = true;
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -82,72 +70,76 @@ const answerAll = async ({ log, answerPermission: answer }: AgentTurn, verdict: 
   return isAnswered;
 };
 
-const withoutOldest = <Value>(entries: Map<string, Value>, most: number): string | undefined => {
+/** Deletes the oldest entry of a map that is too large, and returns its key. */
+const evictOldest = <Value>(entries: Map<string, Value>, limit: number): string | undefined => {
   const [oldest] = entries.keys();
-  if (entries.size <= most || oldest === undefined) return undefined;
+  if (entries.size <= limit || oldest === undefined) return undefined;
   entries.delete(oldest);
   return oldest;
 };
 
-export const createWaitingTurns = (agent: AgentClient, turnNeeds: AgentTurnNeeds): WaitingTurns => {
-  const paused = new Map<string, { readonly turn: AgentTurn; readonly from: LogPosition }>();
-  /** Questions that an answer has ended with, also when they are not open any more. */
-  const shown = new Map<string, readonly ApprovalRequest[]>();
-  /** Sessions of which it is known what they do: what a process before this one left may still wait. */
-  const seen = new Map<string, true>();
+export const createWaitingTurns = (
+  agent: Pick<AgentClient, 'busySessions'>,
+  turnNeeds: AgentTurnNeeds,
+): WaitingTurns => {
+  const waiting = new Map<string, { readonly turn: AgentTurn; readonly from: LogPosition }>();
+  /** The approval requests that the last answer ended with, even if they are not open any more. */
+  const lastShown = new Map<string, readonly ApprovalRequest[]>();
+  /** Sessions that need no look at the agent. In others a turn of an earlier process may wait. */
+  const checked = new Map<string, true>();
 
-  const keep: WaitingTurns['add'] = (turn, from) => {
+  const add: WaitingTurns['add'] = (turn, from) => {
     const sessionID = turn.sessionID();
-    paused.delete(sessionID);
-    paused.set(sessionID, { turn, from });
-    // One that is forgotten here is found again at the agent.
-    const forgotten = withoutOldest(paused, KEPT);
-    if (forgotten !== undefined) seen.delete(forgotten);
-    shown.delete(sessionID);
-    shown.set(sessionID, from.last?.kind === 'end' ? from.last.end.approvalRequests : turn.log.approvalRequests());
-    withoutOldest(shown, KNOWN);
+    waiting.delete(sessionID);
+    waiting.set(sessionID, { turn, from });
+    // The turn that is dropped here can be found again at the agent.
+    const evicted = evictOldest(waiting, TURNS_LIMIT);
+    if (evicted !== undefined) checked.delete(evicted);
+    lastShown.delete(sessionID);
+    lastShown.set(sessionID, from.last?.kind === 'end' ? from.last.end.approvalRequests : turn.log.approvalRequests());
+    evictOldest(lastShown, SESSIONS_LIMIT);
   };
-  const find = async (
-    { sessionID, knownMessageIDs: earlier }: ConversationSession,
+  const findAtAgent = async (
+    { sessionID, knownMessageIDs }: ConversationSession,
     signal: AbortSignal,
   ): Promise<void> => {
-    // A session in which nothing was said before waits for nobody.
-    if (seen.has(sessionID) || paused.has(sessionID) || earlier.size === 0) return;
+    // In a session without messages no turn waits.
+    if (checked.has(sessionID) || waiting.has(sessionID) || knownMessageIDs.size === 0) return;
     if ((await agent.busySessions(signal)).has(sessionID)) {
       const turn = startTurn(sessionID, { kind: 'existing' }, turnNeeds);
       await turn.loaded;
-      keep(turn, { items: turn.log.closeTexts(), usage: turn.log.usage() });
+      add(turn, { items: turn.log.closeTexts(), usage: turn.log.usage() });
     }
-    seen.set(sessionID, true);
-    withoutOldest(seen, KNOWN);
+    checked.set(sessionID, true);
+    evictOldest(checked, SESSIONS_LIMIT);
   };
   return {
-    add: keep,
-    async resume(conversation, asked, signal) {
-      await find(conversation, signal);
-      const { sessionID } = conversation;
-      const words = textOfParts(asked.prompt);
-      const found = paused.get(sessionID);
-      const open = () => found?.turn.log.approvalRequests() ?? [];
-      /** What a turn has said that nobody has heard, because its question's time was over. */
-      const saidSince = (): readonly string[] => {
+    add,
+    async resume(session, request, signal) {
+      await findAtAgent(session, signal);
+      const { sessionID } = session;
+      const text = textOfParts(request.prompt);
+      const found = waiting.get(sessionID);
+      const openRequests = () => found?.turn.log.approvalRequests() ?? [];
+      /** What a turn has sent that no client has read, because it continued when its request timed out. */
+      const takeUnreadTexts = (): readonly string[] => {
         if (found === undefined || found.turn.log.end() === undefined) return [];
-        paused.delete(sessionID);
+        waiting.delete(sessionID);
         return readTexts(found.turn.log, found.from);
       };
-      const verdict =
-        asked.approval ?? parseApproval(words, open()) ?? parseApproval(words, shown.get(sessionID) ?? []);
-      if (verdict !== undefined) {
-        if (found === undefined || !(await answerAll(found.turn, verdict)))
-          return saying(requestNotFoundText(saidSince()), open());
-        paused.delete(sessionID);
-        return { ...found, log: found.turn.log, ...(verdict.isApproved ? {} : { ifSilent: REJECTED }) };
+      const decision =
+        request.approval ?? parseApproval(text, openRequests()) ?? parseApproval(text, lastShown.get(sessionID) ?? []);
+      if (decision !== undefined) {
+        if (found === undefined || !(await answerRequests(found.turn, decision)))
+          return createTextAnswer([NO_SUCH_REQUEST, ...takeUnreadTexts()].join('\n\n'), openRequests());
+        waiting.delete(sessionID);
+        return { ...found, log: found.turn.log, ...(decision.isApproved ? {} : { ifSilent: REJECTED }) };
       }
-      if (open().length > 0 && isAlmostApproval(words)) return saying(NOT_COUNTED, open());
-      paused.delete(sessionID);
-      // Whoever says something else does not approve, and must not wait until the question's time is over.
+      if (openRequests().length > 0 && isAlmostApproval(text)) return createTextAnswer(NOT_COUNTED, openRequests());
+      waiting.delete(sessionID);
+      // Any other text approves nothing, and must not wait until the request times out.
       await found?.turn.abort();
-      return NAMES_AN_ASK.test(words) ? saying(requestNotFoundText()) : undefined;
+      return NAMES_A_REQUEST.test(text) ? createTextAnswer(NO_SUCH_REQUEST) : undefined;
     },
   };
 };

@@ -8,7 +8,7 @@ const readersWith = (policy: DisconnectPolicy) => {
   const state = { isOver: false, ends: 0 };
   const { add: enter } = createAnswerReaders(clock, policy, {
     isOver: () => state.isOver,
-    end: () => {
+    abort: () => {
       state.ends += 1;
     },
   });
