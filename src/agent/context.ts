@@ -13,7 +13,7 @@ import type { Sessions } from './session/sessions.ts';
 import type { Store } from './store/store.ts';
 import type { Approvals } from './tools/approvals.ts';
 
-/** What the routes of the agent server work with. */
+/** Everything that routes of the agent server work with. Each group of routes names the part that it takes. */
 export type RouteContext = {
   readonly clock: Clock;
   readonly log: Log;
@@ -38,6 +38,7 @@ export type RouteContext = {
   readonly onBug: (error: unknown) => void;
 };
 
+/** The configuration in the shapes of `GET /config`, `/provider`, `/config/providers` and `/agent`. */
 export type ConfigViews = {
   readonly config: unknown;
   readonly provider: unknown;

@@ -4,48 +4,52 @@ import type { ModelRequest } from './model/types.ts';
 import type { MessageTokens } from './protocol/types.ts';
 import type { PeerCounts } from './store/cluster.ts';
 
-/** What can be read off the agent server at any moment. */
+/** Values of the moment, which are read when the metrics are requested. */
 export type AgentGauges = PeerCounts & {
   readonly runsRunning: number;
-  /** Prompts that wait for their session's turn. */
+  /** Prompts that wait for an earlier prompt of their session. */
   readonly runsWaiting: number;
   readonly permissionRequestsOpen: number;
   readonly streamsOpen: number;
 };
 
+/** A turn that has ended. */
 export type TurnRecord = { readonly end: 'answered' | 'failed' | 'aborted'; readonly durationMs: number };
 
+/** A request to a model that has ended. */
 export type ModelCallRecord = {
   /** Provider and model, as the configuration names them. */
   readonly model: string;
-  /** `left`: nobody waited for the end of the answer. */
+  /** `left`: the caller aborted before the end of the answer. */
   readonly outcome: 'answered' | 'failed' | 'left';
   /** None where the answer never ended. */
   readonly tokens: MessageTokens | undefined;
   readonly durationMs: number;
 };
 
+/** A tool call that has ended. */
 export type ToolCallRecord = {
-  /** The id of the tool server; `gatehouse` for tools of our own, `none` for those that there are not. */
+  /** The id of the tool server; `gatehouse` for built-in tools, `none` for tools that do not exist. */
   readonly server: string;
-  /** `refused`: it was not made, because of a rule, a person or a limit. */
+  /** `refused`: the call was not made, because of a rule, a person or a limit. */
   readonly outcome: 'completed' | 'failed' | 'refused' | 'aborted';
 };
 
-/** Counts what happens. No method takes a text of a user, a model or a tool, so none can end up in a label; it never throws. */
+/** Counts what happens. No method takes a text of a user, a model or a tool, so none can get into a label. None throws. */
 export type AgentMetrics = {
   readonly requestAnswered: (answered: AnsweredRequest) => void;
   readonly turnEnded: (facts: TurnRecord) => void;
   readonly modelCallEnded: (facts: ModelCallRecord) => void;
   readonly toolCallEnded: (facts: ToolCallRecord) => void;
-  /** So many sessions were removed, because of their age or their number. */
+  /** Retention removed this many sessions, because of their age or their number. */
   readonly sessionsRetired: (sessions: number) => void;
-  /** Tells where to read the moment's values from when the metrics are asked for. */
+  /** Sets what reads the values of the moment when the metrics are requested. */
   readonly watch: (read: () => AgentGauges) => void;
-  /** Prometheus text, or nothing where this runtime keeps no metrics. */
+  /** Prometheus text; undefined where this runtime has no metrics. */
   readonly text: () => Promise<string | undefined>;
 };
 
+/** Counts nothing. */
 export const NO_AGENT_METRICS: AgentMetrics = {
   requestAnswered() {},
   turnEnded() {},
@@ -56,12 +60,13 @@ export const NO_AGENT_METRICS: AgentMetrics = {
   text: async () => undefined,
 };
 
+/** What `countModelCall` works with. */
 export type ModelCallMetrics = {
   readonly clock: Pick<Clock, 'now'>;
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
 };
 
-/** Counts one request to a model, however it ends. An end without tokens is one that the model never came to. */
+/** Makes one request to a model and counts it, however it ends. An end without tokens means that the answer broke off. */
 export const countModelCall = async <End extends { readonly tokens: MessageTokens | undefined }>(
   { clock, metrics }: ModelCallMetrics,
   { target }: ModelRequest,

@@ -14,7 +14,7 @@ import { LOG_LEVELS } from '../core/log.ts';
 import { DEFAULT_FILE } from './config/sources.ts';
 import type { RetentionLimits } from './session/retention.ts';
 
-/** Together with what is put around them they must stay under what the server decodes of a request's credentials. */
+/** User name and password together must stay under the length that the server decodes of a request's credentials. */
 const CREDENTIAL_LIMIT_BYTES = 256;
 
 const isCredential = (text: string): boolean =>
@@ -26,7 +26,7 @@ const Credential = v.pipe(
   v.check(isCredential, `expected at most ${CREDENTIAL_LIMIT_BYTES} bytes without control characters`),
 );
 
-/** Where everything is kept: in a file of this server's own, or in a database for several servers. */
+/** Where everything is stored: in a file for one server, or in a database for several. */
 export type Database =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
@@ -47,7 +47,7 @@ const DatabaseUrl = v.pipe(
   }),
 );
 
-/** Every variable of the agent server, by name. `opencode` is the user that clients of the peer send by themselves. */
+/** Every variable of the agent server, by name. `opencode` is the user name that OpenCode's clients send by default. */
 export const AgentVariables = v.object({
   HOST: v.optional(v.pipe(v.string(), v.trim())),
   PORT: v.optional(WholeNumber(0, 65_535), '4000'),
@@ -71,13 +71,14 @@ export const AgentVariables = v.object({
   AGENT_DIRECTORY: v.optional(v.pipe(v.string(), v.trim())),
 });
 
-/** What decides who may come in: checked even when other variables are wrong. */
+/** What decides who has access: checked even when other variables are wrong. */
 const AccessVariables = v.pick(AgentVariables, ['HOST', 'AGENT_SERVER_PASSWORD', 'AGENT_ALLOW_ANONYMOUS']);
 type AccessSettings = v.InferOutput<typeof AccessVariables>;
 
+/** What the variables say. */
 export type AgentServerSettings = {
   readonly host: string;
-  /** Nobody named a host, and without a password only this machine is let in. Whoever starts the server should be told. */
+  /** Neither HOST nor a password is set, so the server listens on this machine alone. The log should say so. */
   readonly isLocalWithoutPassword: boolean;
   readonly port: number;
   readonly appEnv: 'development' | 'production';
@@ -85,9 +86,9 @@ export type AgentServerSettings = {
   /** None: everyone who reaches the server may do everything. */
   readonly credentials: Credentials | undefined;
   readonly database: Database;
-  /** Among servers on one database: one that was not heard of for so long is taken for dead. */
+  /** Among servers on one database: one without a heartbeat for so long counts as dead. */
   readonly leaseMs: number;
-  /** How long sessions are kept, and how many. */
+  /** How long sessions are stored, and how many. */
   readonly retention: RetentionLimits;
   /** Where sessions are unless a request says otherwise. None: where the process runs. */
   readonly directory: string | undefined;
@@ -102,10 +103,10 @@ const UNPROTECTED =
 const isUnprotected = ({ HOST, AGENT_SERVER_PASSWORD, AGENT_ALLOW_ANONYMOUS }: AccessSettings): boolean =>
   HOST !== undefined && !isLoopback(HOST) && AGENT_SERVER_PASSWORD === undefined && AGENT_ALLOW_ANONYMOUS !== 'true';
 
-/** `AGENT_SERVICE_HOST`, `AGENT_PORT_4000_TCP` and the like are of Kubernetes, for a service that is named agent. */
+/** Names that belong to the agent server. Kubernetes sets `AGENT_SERVICE_HOST`, `AGENT_PORT_4000_TCP` and the like itself. */
 const AGENT_NAMES = /^(?:AGENT_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENCODE_)/;
 
-/** Names that look like ours or are the peer's, and have no effect, each with the nearest of ours. */
+/** Variables without effect that look like one of the agent server, or are OpenCode's: each with the nearest known name. */
 export const unknownAgentVariables = (variables: Variables): ReadonlyMap<string, string> =>
   unknownVariables(variables, AGENT_NAMES, Object.keys(AgentVariables.entries));
 

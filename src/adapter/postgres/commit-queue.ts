@@ -1,9 +1,8 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
 import { isUnfinished, type Session } from '../../agent/protocol/types.ts';
-import { foldTitle } from '../../agent/session/title-search.ts';
 import { LeaseLostError, OrphanError, StaleSessionError, StoreUnavailableError } from '../../agent/store/errors.ts';
-import type { DirectoryEvent, StoreChange } from '../../agent/store/store.ts';
+import { type DirectoryEvent, foldTitle, type StoreChange } from '../../agent/store/store.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isRejected, isTransactionConflict } from './errors.ts';
 import type { Membership } from './membership.ts';

@@ -1,14 +1,14 @@
 import type { Message, Part, Session } from '../../agent/protocol/types.ts';
-import { foldTitle } from '../../agent/session/title-search.ts';
-import type {
-  DirectoryEvent,
-  EventQuery,
-  EventSpan,
-  MessageOutline,
-  MessageQuery,
-  MessageWithParts,
-  SessionOutline,
-  SessionQuery,
+import {
+  type DirectoryEvent,
+  type EventQuery,
+  type EventSpan,
+  foldTitle,
+  type MessageOutline,
+  type MessageQuery,
+  type MessageWithParts,
+  type SessionOutline,
+  type SessionQuery,
 } from '../../agent/store/store.ts';
 import {
   columnText,

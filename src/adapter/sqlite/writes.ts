@@ -1,9 +1,8 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../agent/protocol/ids.ts';
 import { isUnfinished, type Message, type Part, type Session } from '../../agent/protocol/types.ts';
-import { foldTitle } from '../../agent/session/title-search.ts';
 import { OrphanError, StaleSessionError } from '../../agent/store/errors.ts';
-import type { DirectoryEvent, StoreChange } from '../../agent/store/store.ts';
+import { type DirectoryEvent, foldTitle, type StoreChange } from '../../agent/store/store.ts';
 import { columnText } from '../sql-store.ts';
 import type { Statements } from './database.ts';
 

@@ -1,38 +1,40 @@
 import type { AgentEvent, EventDraft } from '../protocol/events.ts';
 import type { DirectoryEvent, Store, StoreChange } from '../store/store.ts';
 
-/** Something that happened: what is to be kept of it, and what is to be told. */
+/** Changes to store and events to send, which belong together. */
 export type Publication = {
   readonly changes?: readonly StoreChange[];
   readonly drafts?: readonly EventDraft[];
-  /** The lease that it is only kept under. */
+  /** The session lease under which alone it is stored. */
   readonly leaseID?: string | undefined;
 };
 
-/** Several facts as one: they are kept together, and told in their order. */
-export const joinPublications = (...facts: readonly Publication[]): Publication => ({
-  changes: facts.flatMap(({ changes = [] }) => changes),
-  drafts: facts.flatMap(({ drafts = [] }) => drafts),
-  leaseID: facts.find(({ leaseID }) => leaseID !== undefined)?.leaseID,
+/** Several publications as one: stored together, and sent in their order. */
+export const joinPublications = (...publications: readonly Publication[]): Publication => ({
+  changes: publications.flatMap(({ changes = [] }) => changes),
+  drafts: publications.flatMap(({ drafts = [] }) => drafts),
+  leaseID: publications.find(({ leaseID }) => leaseID !== undefined)?.leaseID,
 });
 
-export type EventListener = (placed: DirectoryEvent) => void;
+/** Receives each event once it is stored. It must not throw. */
+export type EventListener = (event: DirectoryEvent) => void;
 
-/** Keeps what happens, and only then tells it. */
+/** Stores changes and events, and sends the events only then. */
 export type Publisher = {
-  /** Settles once the fact is stored and everyone has been told. Facts are told in the order in which they were given. */
-  readonly publish: (directory: string, fact: Publication) => Promise<readonly AgentEvent[]>;
-  /** Tells what another server has kept. */
-  readonly forward: (placed: readonly DirectoryEvent[]) => void;
-  /** The returned function ends it, and may be called any number of times. A listener must not throw. */
+  /** Settles once it is stored and every listener was called. Events are sent in the order of the calls. */
+  readonly publish: (directory: string, publication: Publication) => Promise<readonly AgentEvent[]>;
+  /** Sends events that another server has stored. */
+  readonly forward: (events: readonly DirectoryEvent[]) => void;
+  /** The returned function unsubscribes, and may be called any number of times. */
   readonly subscribe: (listener: EventListener) => () => void;
 };
 
+/** A publisher whose events go to the listeners of this process. */
 export const createPublisher = (store: Pick<Store, 'commit'>): Publisher => {
   const listeners = new Set<EventListener>();
   let lastDelivery: Promise<unknown> = Promise.resolve();
-  const deliver = (placed: readonly DirectoryEvent[]): void => {
-    for (const one of placed) for (const listener of [...listeners]) listener(one);
+  const deliver = (events: readonly DirectoryEvent[]): void => {
+    for (const event of events) for (const listener of [...listeners]) listener(event);
   };
   return {
     async publish(directory, { changes = [], drafts = [], leaseID }) {
@@ -41,19 +43,19 @@ export const createPublisher = (store: Pick<Store, 'commit'>): Publisher => {
         drafts.map((draft) => ({ directory, draft })),
         leaseID,
       );
-      // A store may answer the later of two commits first: whoever listens must not see that.
-      const telling = Promise.allSettled([lastDelivery, committing]).then(async () => {
-        const placed = await committing;
-        deliver(placed);
-        return placed.map(({ event }) => event);
+      // A store may answer the later of two commits first. Listeners must see them in order all the same.
+      const delivery = Promise.allSettled([lastDelivery, committing]).then(async () => {
+        const events = await committing;
+        deliver(events);
+        return events.map(({ event }) => event);
       });
-      lastDelivery = telling.catch(() => {});
-      return telling;
+      lastDelivery = delivery.catch(() => {});
+      return delivery;
     },
     forward: deliver,
     subscribe(listener) {
-      // Wrapped, so that the same function may listen twice and each of them leave alone.
-      const own: EventListener = (placed) => listener(placed);
+      // Wrapped, so that the same function may subscribe twice and unsubscribe one of them.
+      const own: EventListener = (event) => listener(event);
       listeners.add(own);
       return () => void listeners.delete(own);
     },

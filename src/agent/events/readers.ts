@@ -1,23 +1,24 @@
 import { pause, pauseUntil } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 
-/** An open event stream, as whoever feeds it tells of it. */
+/** How far the reader of an open event stream has come, as the stream's source reports it. */
 export type ReaderProgress = {
-  /** One event more is there for its reader. */
+  /** One more event waits for the reader. */
   readonly queued: () => void;
-  /** Its reader has been given one. */
+  /** The reader was given one. */
   readonly delivered: () => void;
-  /** Its reader has been given all there is. */
+  /** The reader was given all there is. */
   readonly drained: () => void;
+  /** The stream is closed. */
   readonly end: () => void;
 };
 
-/** The event streams that are open. */
+/** The event streams that are open on this server. */
 export type OpenStreams = {
   readonly count: () => number;
   /** One more, until its `end` is called. */
   readonly begin: () => ReaderProgress;
-  /** Settles once all readers have been given what is there for them now; nothing when they have been given it already. */
+  /** Settles once all readers were given what waits for them now; undefined when nothing waits. */
   readonly caughtUp: () => Promise<void> | undefined;
 };
 
@@ -62,21 +63,21 @@ export const createOpenStreams = (): OpenStreams => {
   };
 };
 
-/** A reader that takes longer hears the rest after the answer. */
+/** How long an answer is held back. A slower reader receives the rest after it. */
 const LIMIT_MS = 200;
-/** From a reader's hand to the wire, and for the reader to do something about it. */
+/** Time for the last event to arrive at the client, and for the client to print it. */
 const LEAD_MS = 25;
 
 export type HoldNeeds = {
   readonly clock: Clock;
   readonly streams: Pick<OpenStreams, 'caughtUp'>;
-  /** Aborts when the server stops: nothing is held back any more then. */
+  /** Aborts when the server stops: answers are not held back then. */
   readonly ending: AbortSignal;
 };
 
 /**
- * Holds an answer back until what was told before it is with those who listen. OpenCode's `run` ends as soon as it has the
- * answer, and has printed no more than what it has heard by then.
+ * Holds an answer back until the events before it were delivered. OpenCode's `run` ends as soon as it has the answer, and
+ * prints no event that comes later.
  */
 export const holdUntilDelivered = async <T>(
   { clock, streams, ending }: HoldNeeds,
@@ -91,7 +92,7 @@ export const holdUntilDelivered = async <T>(
     await pauseUntil(clock, { ms: LIMIT_MS, woken: caughtUp }, ending);
     await pause(clock, LEAD_MS, ending);
   } catch {
-    // The server stops.
+    // The server stops: the answer goes out at once.
   }
   return value;
 };

@@ -11,29 +11,29 @@ import {
 import type { StoreChange } from '../store/store.ts';
 import type { Publication } from './publisher.ts';
 
-/** Longer than this no file is told: every event is stored, and sent to everybody who listens. */
+/** Longer files are left out of events: every event is stored, and sent to every listener. */
 const FILE_LIMIT_CHARS = 64 * 1024;
 
 /**
- * A part as events tell it. The content of a file that is not small is left out: `data:<type>;omitted,` stands for it, and
- * the message itself has it.
+ * A part as events hold it. The content of a file that is not small is left out: `data:<type>;omitted,` stands for it, and
+ * the stored message has it.
  */
 export const toEventPart = (part: Part): Part =>
   part.type === 'file' && part.url.length > FILE_LIMIT_CHARS ? { ...part, url: `data:${part.mime};omitted,` } : part;
 
-/** The event that tells a part as it is now, but for the content of a large file. */
+/** The event with a part as it is now, but for the content of a large file. */
 export const partUpdatedEvent = (part: Part, time: number): EventDraft => ({
   type: 'message.part.updated',
   properties: { sessionID: part.sessionID, part: toEventPart(part), time },
 });
 
-/** A part kept and told. */
+/** Stores a part and sends it. */
 export const partPublication = (part: Part, time: number): Publication => ({
   changes: [{ kind: 'part', part }],
   drafts: [partUpdatedEvent(part, time)],
 });
 
-/** The same with deltas of one part that follow each other as one delta. */
+/** The same events, with consecutive deltas of one part as one delta. */
 export const mergeDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[] => {
   const result: EventDraft[] = [];
   for (const draft of drafts) {
@@ -50,10 +50,10 @@ export const mergeDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[
   return result;
 };
 
-/** Who answers which message, and where. */
+/** Which message of which session is answered, and by whom. */
 export type Answered = { readonly session: Session; readonly user: UserMessage; readonly responder: Responder };
 
-/** The message with which a step begins. */
+/** The empty assistant message with which a step begins. */
 export const createStepMessage = (
   { session, user, responder }: Answered,
   { id, now }: { readonly id: string; readonly now: number },
@@ -76,7 +76,7 @@ export const createStepMessage = (
   };
 };
 
-/** A message kept and told. */
+/** Stores a message without its parts, and sends it. */
 export const messagePublication = (
   info: AssistantMessage | UserMessage,
 ): { changes: StoreChange[]; drafts: EventDraft[] } => ({
@@ -84,7 +84,7 @@ export const messagePublication = (
   drafts: [{ type: 'message.updated', properties: { sessionID: info.sessionID, info } }],
 });
 
-/** What a session does, told. Nothing is kept of it. */
+/** Sends a session's status. Only events: a status is not part of the stored session. */
 export const statusPublication = (sessionID: string, status: SessionStatus): Publication => ({
   drafts: [
     { type: 'session.status', properties: { sessionID, status } },

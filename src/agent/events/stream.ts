@@ -5,14 +5,14 @@ import type { DirectoryEvent, Store } from '../store/store.ts';
 import type { Publisher } from './publisher.ts';
 import type { ReaderProgress } from './readers.ts';
 
-/** What a slow reader may lag behind. Its stream ends then, and it comes back with the last id that it has seen. */
+/** How far a slow reader may lag behind. Then its stream ends, and it reconnects with the last id that it has seen. */
 const LIMIT_EVENTS = 10_000;
 const LIMIT_CHARS = 16 * 1024 * 1024;
 const PER_VALUE_CHARS = 16;
 
-type Waiting = { readonly placed: DirectoryEvent; readonly chars: number };
+type Waiting = { readonly event: DirectoryEvent; readonly chars: number };
 
-/** About how long a value is as text. Texts are not looked into, so that this costs nothing beside what is done with it. */
+/** About the length of a value as JSON text. It reads lengths only, so that it costs little for each event. */
 const charsOf = (value: unknown): number => {
   if (typeof value === 'string') return PER_VALUE_CHARS + value.length;
   const held = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
@@ -20,46 +20,46 @@ const charsOf = (value: unknown): number => {
 };
 
 /**
- * Events that wait for one reader. One that finds no room leaves a gap, so none is taken in after it; a single one is never
- * too large.
+ * Events that wait for one reader. Once one did not fit, no later one is added, since a gap would be hidden. A single event
+ * always fits.
  */
 export const createEventBacklog = () => {
-  let coming: Waiting[] = [];
-  /** The oldest of them, the next one last: so each can be taken off, and is let go then. */
-  let leaving: Waiting[] = [];
+  let incoming: Waiting[] = [];
+  /** The oldest of them, the next one last, so that `pop` takes and releases it. */
+  let outgoing: Waiting[] = [];
   let chars = 0;
   let isFull = false;
   return {
-    add(placed: DirectoryEvent): void {
-      const count = coming.length + leaving.length;
-      const more = charsOf(placed.event);
+    add(event: DirectoryEvent): void {
+      const count = incoming.length + outgoing.length;
+      const more = charsOf(event.event);
       isFull ||= count >= LIMIT_EVENTS || (count > 0 && chars + more > LIMIT_CHARS);
       if (isFull) return;
-      coming.push({ placed, chars: more });
+      incoming.push({ event, chars: more });
       chars += more;
     },
-    /** The next one, if one is there. */
+    /** Removes and returns the next one, if there is one. */
     take(): DirectoryEvent | undefined {
-      if (leaving.length === 0) {
-        leaving = coming.reverse();
-        coming = [];
+      if (outgoing.length === 0) {
+        outgoing = incoming.reverse();
+        incoming = [];
       }
-      const next = leaving.pop();
+      const next = outgoing.pop();
       chars -= next?.chars ?? 0;
-      return next?.placed;
+      return next?.event;
     },
     clear(): void {
-      coming = [];
-      leaving = [];
+      incoming = [];
+      outgoing = [];
       chars = 0;
       isFull = false;
     },
-    /** Whether there was one that found no room. */
+    /** Whether an event did not fit. */
     isFull: () => isFull,
   };
 };
 
-/** What is held of the past for each reader at a time. */
+/** How much of the stored events is in memory for each reader at a time. */
 const PAGE_EVENTS = 500;
 const PAGE_BYTES = 1024 * 1024;
 
@@ -72,17 +72,17 @@ export type StreamNeeds = {
 
 export type EventSubscription = {
   readonly afterID: string | undefined;
-  /** All of them unless it is given. */
+  /** All directories when undefined. */
   readonly directory: string | undefined;
-  /** Aborts when nobody reads any more. */
+  /** Aborts when the client has disconnected. */
   readonly disconnected: AbortSignal;
-  /** Is told how far the reader has come. */
+  /** Receives how far the reader has come. */
   readonly progress?: Omit<ReaderProgress, 'end'>;
 };
 
 /**
- * Some of the events after `after` are gone, or nobody knows what came after it. `from` is the oldest that is left of those
- * after it, if there is one.
+ * Some of the events after `after` were pruned, or the store does not know that id. `from` is the oldest later event that
+ * is still stored, if there is one.
  */
 export type LostEvents = { readonly after: string; readonly from: string | null };
 
@@ -98,16 +98,16 @@ const pageAfter = async (
     limitBytes: PAGE_BYTES,
     ...(directory === undefined ? {} : { directory }),
   });
-  // Asked after the page, so that nothing can be forgotten between the two.
+  // Read after the page, so that nothing can be pruned between the two.
   const { oldest, forgotten, newest } = await store.eventSpan();
   const isLost = last < forgotten || last > newest;
   return { events, lost: isLost ? { after: last, from: last > newest || oldest === '' ? null : oldest } : undefined };
 };
 
 /**
- * Events as they happen, after those that were missed since `afterID`. None is left out without a word, and none comes
- * twice; what was told of a session that is gone is gone with it. An id that the store has not come to yet counts as lost.
- * Ends when the server stops, or the reader leaves or lags too far behind.
+ * First the events since `afterID`, then events as they happen. None comes twice, and none is left out without a
+ * `LostEvents` in its place; events of removed sessions are removed with them. An id that the store has not reached yet
+ * counts as lost. Ends when the server stops, the client disconnects, or it lags too far behind.
  */
 export async function* followEvents(
   { store, publisher, ending }: StreamNeeds,
@@ -115,38 +115,38 @@ export async function* followEvents(
 ): AsyncGenerator<DirectoryEvent | LostEvents> {
   const backlog = createEventBacklog();
   let wake = (): void => {};
-  const hear = (placed: DirectoryEvent): void => {
-    if (ending.aborted || (directory !== undefined && placed.directory !== directory)) return;
-    backlog.add(placed);
+  const onEvent = (event: DirectoryEvent): void => {
+    if (ending.aborted || (directory !== undefined && event.directory !== directory)) return;
+    backlog.add(event);
     progress?.queued();
     wake();
   };
-  // Listening begins before the past is read: what happens meanwhile is in both, and told once.
-  const unsubscribe = publisher.subscribe(hear);
+  // It subscribes before it reads stored events: what happens meanwhile is in both, and is sent once.
+  const unsubscribe = publisher.subscribe(onEvent);
   const end = () => wake();
   for (const signal of [ending, disconnected]) signal.addEventListener('abort', end, { once: true });
   try {
     let last = afterID ?? '';
     for (let isBehind = last !== ''; isBehind; ) {
-      // A reader that comes back later finds the rest.
+      // A client that reconnects later finds the rest.
       if (ending.aborted || disconnected.aborted) return;
-      // What has come so far is in the store, and so in this page or in one after it.
+      // What is in the backlog is stored, so it is in this page or in a later one.
       backlog.clear();
       const { events, lost } = await pageAfter(store, { last, directory });
       if (lost !== undefined) yield lost;
-      for (const placed of events) {
-        last = placed.event.id;
-        yield placed;
+      for (const stored of events) {
+        last = stored.event.id;
+        yield stored;
       }
       isBehind = events.length > 0;
-      // Of the future that it has seen nothing is known here.
+      // The store never had this id: every new event is later than it.
       if (lost?.after === last) last = '';
     }
     for (;;) {
       if (disconnected.aborted) return;
-      const placed = backlog.take();
-      if (placed !== undefined && placed.event.id > last) yield placed;
-      if (placed !== undefined) {
+      const next = backlog.take();
+      if (next !== undefined && next.event.id > last) yield next;
+      if (next !== undefined) {
         progress?.delivered();
         continue;
       }
@@ -160,7 +160,7 @@ export async function* followEvents(
   }
 }
 
-/** The id after which a client that comes back wants to hear; a `bad-input` fault when it is none of ours. */
+/** The `Last-Event-ID` header of a client that reconnects; a `bad-input` fault when it has not the form of an event id. */
 export const parseLastEventID = (request: Request): string | undefined => {
   const id = request.headers.get('last-event-id') ?? undefined;
   if (id === undefined || id === '' || /^evt_[0-9A-Za-z]{26}$/.test(id)) return id === '' ? undefined : id;
@@ -168,7 +168,7 @@ export const parseLastEventID = (request: Request): string | undefined => {
   throw new Fault({ kind: 'bad-input', code: 'invalid_id', param: null, message });
 };
 
-/** An event as the wire has it: bare in a directory's stream, in an envelope in the global one. */
+/** An event for the wire: as it is in a directory's stream, in an envelope with its directory in the global one. */
 export const eventToSse = ({ directory, event }: DirectoryEvent, isGlobal: boolean): SseEvent => ({
   id: event.id,
   data: JSON.stringify(isGlobal ? { directory, payload: event } : event),

@@ -1,75 +1,76 @@
 import type { PermissionReply, PermissionRequest, Rule, SessionStatus } from '../protocol/types.ts';
 import type { DirectoryEvent } from './store.ts';
 
-/** A session that this server works on, and no other does. */
+/** The right to work on a session, which one server has at a time. */
 export type SessionLease = {
-  /** By which the store knows it. None where no other server could have the session. */
+  /** The lease's id in the store. None where no other server could have the session. */
   readonly id: string | undefined;
-  /** A server that is gone has left answers in it that nobody will finish. */
+  /** A server that ended has left answers in the session that no server will finish. */
   readonly hasUnfinishedAnswers: boolean;
-  /** Whether somebody at another server waits for the session. */
+  /** Whether a prompt at another server waits for the session. */
   readonly isAwaited: () => Promise<boolean>;
-  /** Lets other servers see what the session does. It is busy from the beginning. */
+  /** Publishes the session's status to other servers. It is busy from the beginning. */
   readonly showStatus: (status: SessionStatus) => Promise<void>;
   readonly release: () => Promise<void>;
 };
 
-/** Who works on which session, among servers on one store. */
+/** Leases of sessions, among servers on one store. */
 export type Leases = {
   /**
-   * Lines up for a session and settles when it is this server's, in the order of asking. `onLost` is called when it is not
-   * any more: nothing that is done for the session can be kept then.
+   * Queues for a session, and settles when this server has its lease; first come, first served. `onLost` is called when
+   * the lease is lost: nothing more can be stored for the session then.
    */
   readonly acquire: (sessionID: string, onLost: () => void) => Promise<SessionLease>;
-  /** Has other servers abort what they have under way in a session and what waits there. Settles when that has ended. */
+  /** Makes other servers abort what runs and what waits in a session. Settles when that has ended. */
   readonly abort: (sessionID: string) => Promise<void>;
-  /** What sessions do that other servers work on. */
+  /** The statuses of sessions that other servers work on, by session id. */
   readonly statuses: () => Promise<Readonly<Record<string, SessionStatus>>>;
-  /** Those of some sessions on which no server works. */
+  /** Those of the given sessions on which no server works. */
   readonly withoutOwner: (sessionIDs: readonly string[]) => Promise<readonly string[]>;
 };
 
-/** How a question ended: with an answer, or because nobody gave one in time. */
+/** How a permission request ended: with a reply, or without one in time. */
 export type PermissionOutcome = PermissionReply | { readonly reply: 'expired' };
 
+/** The outcome of a permission request, as it is stored. */
 export type PermissionAnswer = {
   readonly requestID: string;
   readonly outcome: PermissionOutcome;
-  /** What is allowed from now on, in every session. */
+  /** Rules that hold from now on, in every session. */
   readonly allows: readonly Rule[];
 };
 
-/** Questions to people that are open, of all servers on one store. */
+/** Open permission requests of all servers on one store. */
 export type PermissionBoard = {
-  /** From now on the question can be answered. `hear` is told the one answer that counts. */
-  readonly add: (request: PermissionRequest, hear: (outcome: PermissionOutcome) => void) => Promise<void>;
-  /** Takes a question of this server back. */
+  /** Opens a request. `onOutcome` is called once, with the outcome that counts. */
+  readonly add: (request: PermissionRequest, onOutcome: (outcome: PermissionOutcome) => void) => Promise<void>;
+  /** Removes a request of this server without an outcome. */
   readonly withdraw: (requestID: string) => Promise<void>;
-  /** False when there is no such question, or it has its answer: the first one counts. */
+  /** Whether this answer counts. False when no such request is open: the first answer counts. */
   readonly answer: (answered: PermissionAnswer) => Promise<boolean>;
-  /** In the order in which they were put. */
+  /** The open requests, oldest first. */
   readonly open: () => Promise<readonly PermissionRequest[]>;
-  /** What people allowed for every session, until the last of the servers ends. */
+  /** Rules that people allowed for every session, until the last of the servers ends. */
   readonly allowedRules: () => Promise<readonly Rule[]>;
 };
 
-/** What a server wants to hear of the others. */
+/** What a server receives from the others. */
 export type PeerListener = {
-  /** Events that another server has kept, in their order, before any later one of this server's own settles. */
-  readonly onEvents: (placed: readonly DirectoryEvent[]) => void;
-  /** Another server is asked to end what goes on in a session, and this one works on it. */
+  /** Events that another server has stored, in their order, before any later commit of this server settles. */
+  readonly onEvents: (events: readonly DirectoryEvent[]) => void;
+  /** Another server received a request to abort a session that this one works on. */
   readonly onAbort: (sessionID: string) => void;
-  /** A server is gone. Whoever is told may find that somebody else has seen to what it left. */
+  /** A server has ended. Several servers receive this, and any of them may already have recovered its sessions. */
   readonly onGone: () => void;
 };
 
-/** What a server knows of the others at the moment. */
+/** Numbers about the cluster, as this server sees it now. */
 export type PeerCounts = {
   /** Sessions that this server works on. */
   readonly leasesHeld: number;
-  /** Prompts of this server that wait until another one is done with their session. */
+  /** Prompts of this server that wait for a session which another server works on. */
   readonly leasesAwaited: number;
-  /** Servers that were alive at the last beat, this one among them. */
+  /** Servers that were alive at the last heartbeat, this one among them. */
   readonly servers: number;
 };
 
@@ -77,11 +78,11 @@ export type PeerCounts = {
 export type Peers = {
   readonly leases: Leases;
   readonly permissionRequests: PermissionBoard;
-  /** Whether the store that they share could be reached when it was tried last. */
+  /** Whether the shared store could be reached at the last attempt. */
   readonly isStoreUp: () => boolean;
   readonly counts: () => PeerCounts;
-  /** Begins to hear. Called once. */
-  readonly listen: (news: PeerListener) => void;
+  /** Starts the calls of the listener. To be called once. */
+  readonly listen: (listener: PeerListener) => void;
 };
 
 const SINGLE_SERVER_LEASE: SessionLease = {
@@ -92,26 +93,26 @@ const SINGLE_SERVER_LEASE: SessionLease = {
   release: async () => {},
 };
 
-/** Questions of one server. They do not outlive it: the runs that ask them do not either. */
+/** The permission requests of one server, in memory: they end with the process, as the runs that made them do. */
 const createPermissionBoard = (): PermissionBoard => {
   const open = new Map<
     string,
-    { readonly request: PermissionRequest; readonly hear: (outcome: PermissionOutcome) => void }
+    { readonly request: PermissionRequest; readonly onOutcome: (outcome: PermissionOutcome) => void }
   >();
   const allowed: Rule[] = [];
   return {
-    async add(request, hear) {
-      open.set(request.id, { request, hear });
+    async add(request, onOutcome) {
+      open.set(request.id, { request, onOutcome });
     },
     async withdraw(requestID) {
       open.delete(requestID);
     },
     async answer({ requestID, outcome, allows }) {
-      const asked = open.get(requestID);
-      if (asked === undefined) return false;
+      const waiting = open.get(requestID);
+      if (waiting === undefined) return false;
       open.delete(requestID);
       allowed.push(...allows);
-      asked.hear(outcome);
+      waiting.onOutcome(outcome);
       return true;
     },
     open: async () => [...open.values()].map(({ request }) => request),
@@ -119,7 +120,7 @@ const createPermissionBoard = (): PermissionBoard => {
   };
 };
 
-/** A server that has its store to itself. */
+/** The `Peers` of a server that has its store to itself. */
 export const createSingleServer = (): Peers => ({
   leases: {
     acquire: async () => SINGLE_SERVER_LEASE,

@@ -1,9 +1,9 @@
-/** Why a store kept nothing of a commit: a session in it was changed, or removed, since it was read. Read again, it can be tried again. */
+/** A commit was not stored: a session in it was changed or removed since it was read. Read it again and retry. */
 export class StaleSessionError extends Error {
   override readonly name = 'StaleError';
 
   constructor() {
-    super('Cannot keep a session: it is not any more as it was read');
+    super('Cannot store the session: it was changed or removed since it was read');
   }
 }
 
@@ -15,20 +15,20 @@ const REASONS = {
 } as const;
 
 /**
- * Why a store kept nothing of a commit: something in it belongs to what is not there (any more), or its id is taken by
- * something that belongs elsewhere.
+ * A commit was not stored: something in it belongs to what is not there (any more), or its id is taken by something that
+ * belongs elsewhere.
  */
 export class OrphanError extends Error {
   override readonly name = 'OrphanError';
   readonly kind: keyof typeof REASONS;
 
   constructor(kind: keyof typeof REASONS) {
-    super(`Cannot keep a ${kind}: ${REASONS[kind]}`);
+    super(`Cannot store the ${kind}: ${REASONS[kind]}`);
     this.kind = kind;
   }
 }
 
-/** The store cannot be reached at the moment. What was asked of it may be asked again. */
+/** The store cannot be reached at the moment. The call may be repeated later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailable';
 
@@ -37,7 +37,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** Why a store kept nothing of a commit: it was made under a lease that is not held any more, and somebody else has the session. */
+/** A commit was not stored: its lease is not held any more, because another server has taken over the session. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLost';
 

@@ -2,15 +2,14 @@ import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../../src/agent/protocol/ids.ts';
 import { isUnfinished, type Message, type Session } from '../../../src/agent/protocol/types.ts';
 
-import { foldTitle } from '../../../src/agent/session/title-search.ts';
-
-import type {
-  DirectoryEvent,
-  MessageQuery,
-  MessageWithParts,
-  SessionQuery,
-  Store,
-  StoreChange,
+import {
+  type DirectoryEvent,
+  foldTitle,
+  type MessageQuery,
+  type MessageWithParts,
+  type SessionQuery,
+  type Store,
+  type StoreChange,
 } from '../../../src/agent/store/store.ts';
 
 import { createMemoryTables } from './memory-tables.ts';
