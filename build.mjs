@@ -121,8 +121,10 @@ const precomputed = {
         : undefined,
     );
     onLoad({ filter: /[\\/]src[\\/](?:gateway|bridge)[\\/]openapi\.ts$/ }, async ({ path }) => {
-      const { openApiOf } = await import(path);
-      return { contents: `export const openApiOf = () => (${JSON.stringify(openApiOf(manifest.version))});` };
+      // Each of these modules exports one function, which creates the document for a version.
+      const exported = Object.entries(await import(path));
+      const [name, createDocument] = exported.find(([, value]) => typeof value === 'function');
+      return { contents: `export const ${name} = () => (${JSON.stringify(createDocument(manifest.version))});` };
     });
   },
 };

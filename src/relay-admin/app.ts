@@ -42,19 +42,20 @@ export type ToolAnswer =
   | { readonly kind: 'failed'; readonly text: string }
   | { readonly kind: 'no-such-tool' };
 
-/** The nine tools as one thing: what to list, and the one way to call them. */
+/** The nine tools: the published list, and the function that calls one of them. */
 export type RelayAdmin = {
   readonly tools: readonly PublishedTool[];
   /** Never rejects. */
   readonly call: (name: string, given: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
-  /** Settles when no change is under way any more. */
+  /** Resolves when no change is running any more. */
   readonly whenIdle: () => Promise<void>;
 };
 
-/** Calls to the relay at a time, and how many more may wait: 8 answers of 4 MiB each are what memory has to hold. */
+/** Concurrent calls to the relay: memory has to hold 8 answers of 4 MiB each. */
 const CONCURRENT_CALLS = 8;
+/** How many more may wait. */
 const QUEUED_CALLS = 2000;
-/** Changes at a time, over all tools, users and accounts. */
+/** Concurrent changes over all tools, users and accounts. */
 const CONCURRENT_CHANGES = 16;
 
 const toErrorDetail = (error: unknown): RelayErrorDetail => {
@@ -64,36 +65,36 @@ const toErrorDetail = (error: unknown): RelayErrorDetail => {
   return { kind: 'bug', outcome: 'unknown' };
 };
 
-/** Puts the tools together. Building them does no I/O. */
+/** Creates the tools. Does no I/O. */
 export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
-  const { config, httpClient, clock, log, version } = needs;
-  const { address, key } = config;
-  const relayOver = (gate: Semaphore): RelayClient =>
+  const { config, httpClient, clock, digest, mac, newId, log, version } = needs;
+  const { address, key, largestRecharge, isReadOnly } = config;
+  const createClient = (gate: Semaphore): RelayClient =>
     createRelayClient({ address, key, httpClient, clock, version, gate });
-  const relay = relayOver(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
-  // What is read around a change does not wait behind other reads.
-  const changing = relayOver(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
+  const relay = createClient(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
+  // Reads that belong to a change have slots of their own: they do not wait behind other reads.
+  const changeRelay = createClient(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
   const changes = createSemaphore(CONCURRENT_CHANGES, QUEUED_CALLS);
-  const journal = createJournal(needs.journalFile, needs.newId);
-  const tokens = createPreviewTokens({ ...needs, address, key, journal });
+  const journal = createJournal(needs.journalFile, newId);
+  const tokens = createPreviewTokens({ address, key, journal, clock, digest, mac, newId });
   const tools: readonly Tool[] = [
     createDescribeTool({ config, version }),
     createHealthTool({ relay, clock }),
     createReadTool({ relay }),
     createFindUserTool({ relay }),
-    createPreviewRechargeTool({ ...config, relay: changing, journal, tokens, clock }),
-    createRechargeTool({ ...needs, ...config, relay: changing, journal, tokens, changes }),
-    createUpdateUserLimitsTool({ relay: changing, journal, clock, log, changes }),
-    createSetAccountSchedulableTool({ relay: changing, journal, clock, log, changes }),
+    createPreviewRechargeTool({ relay: changeRelay, journal, tokens, clock, largestRecharge, isReadOnly }),
+    createRechargeTool({ relay: changeRelay, journal, tokens, changes, clock, digest, log, largestRecharge }),
+    createUpdateUserLimitsTool({ relay: changeRelay, journal, clock, log, changes }),
+    createSetAccountSchedulableTool({ relay: changeRelay, journal, clock, log, changes }),
     createModelControlOptionsTool({ relay, hasKey: key.kind === 'present' }),
   ];
-  const underWay = new Set<Promise<unknown>>();
+  const pendingChanges = new Set<Promise<unknown>>();
 
   const run = async (tool: Tool, given: unknown, signal: AbortSignal): Promise<ToolAnswer> => {
-    if (tool.isWriter && config.isReadOnly)
+    if (tool.isWriter && isReadOnly)
       return { kind: 'failed', text: formatErrorText(errorTextFor({ kind: 'read-only' })) };
     const startedAt = clock.now();
-    const account = (level: 'info' | 'warn' | 'error', reason?: string) =>
+    const logCall = (level: 'info' | 'warn' | 'error', reason?: string) =>
       log(level, 'tool-called', {
         tool: tool.name,
         durationMs: clock.now() - startedAt,
@@ -103,32 +104,32 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
       const result = await withCallDeadline(clock, { limitMs: config.timeoutMs, signal }, (call) =>
         tool.call(given, call),
       );
-      account('info');
+      logCall('info');
       return { kind: 'done', result };
     } catch (error) {
       const detail = toErrorDetail(error);
-      const words = errorTextFor(
+      const text = errorTextFor(
         detail.kind === 'bug' && !tool.isWriter ? { ...detail, outcome: 'not_applied' } : detail,
       );
-      account(detail.kind === 'bug' ? 'error' : 'warn', words.code);
-      return { kind: 'failed', text: formatErrorText(words) };
+      logCall(detail.kind === 'bug' ? 'error' : 'warn', text.code);
+      return { kind: 'failed', text: formatErrorText(text) };
     }
   };
 
   return {
-    tools: tools.filter(({ isWriter }) => !(isWriter && config.isReadOnly)).map(({ published }) => published),
+    tools: tools.filter(({ isWriter }) => !(isWriter && isReadOnly)).map(({ published }) => published),
     async call(name, given, signal) {
       const tool = tools.find((candidate) => candidate.name === name);
       if (tool === undefined) return { kind: 'no-such-tool' };
       const answer = run(tool, given, signal);
       if (tool.isWriter) {
-        underWay.add(answer);
-        void answer.finally(() => underWay.delete(answer));
+        pendingChanges.add(answer);
+        void answer.finally(() => pendingChanges.delete(answer));
       }
       return answer;
     },
     async whenIdle() {
-      await Promise.all(underWay);
+      await Promise.all(pendingChanges);
     },
   };
 };

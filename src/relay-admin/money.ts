@@ -8,19 +8,19 @@ export const DECIMALS = 8;
 const ONE = 10n ** BigInt(DECIMALS);
 const DECIMAL = /^(0|[1-9]\d{0,6})(?:\.(\d{1,8}))?$/;
 
-/** What a decimal amount has to look like, in words for whoever got it wrong. */
+/** The error message for a malformed amount. */
 export const AMOUNT_RULE =
   'expected a decimal string over zero such as "12.5": at most 7 digits, then at most 8 decimals; no sign, exponent, blank or separator';
 
-/** The units of a decimal string, or nothing when it is not one. Zero is one. */
+/** The units of a decimal string, also of zero; `undefined` for any other text. */
 export const parseUnits = (text: string): Units | undefined => {
   const [, whole, decimals = ''] = DECIMAL.exec(text) ?? [];
   return whole === undefined ? undefined : BigInt(whole) * ONE + BigInt(decimals.padEnd(DECIMALS, '0'));
 };
 
-/** The units of a number as the relay sends them, rounded to its precision; nothing when it is not finite. */
+/** The units of a number from the relay, rounded to its precision; `undefined` when it is not finite. */
 export const unitsFromNumber = (value: number): Units | undefined => {
-  // Past 1e21 a number is written with an exponent, and no balance is near it.
+  // From 1e21 on, `toFixed` writes an exponent. No balance is that large.
   if (!(Math.abs(value) < 1e21)) return undefined;
   const text = value.toFixed(DECIMALS);
   return BigInt(text.replace('.', ''));

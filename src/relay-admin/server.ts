@@ -5,7 +5,7 @@ import type { RelayAdmin, ToolAnswer } from './app.ts';
 export type McpServerNeeds = {
   readonly admin: Pick<RelayAdmin, 'tools' | 'call'>;
   readonly version: string;
-  /** Hears of lines that are no protocol, without being shown them. */
+  /** Called for input that is not a protocol message; the input itself is not passed on. */
   readonly onStrayInput: () => void;
 };
 
@@ -21,8 +21,8 @@ const toCallResult = (answer: Exclude<ToolAnswer, { readonly kind: 'no-such-tool
       };
 
 /**
- * The Model Context Protocol around the tools, over the SDK's low-level server: it checks requests, and everything that
- * is said about a tool or its failure is ours. The list of tools never changes while the process lives.
+ * The MCP server for the tools, on the SDK's low-level server: the SDK checks requests, and all texts about tools and
+ * failures are ours. The list of tools never changes while the process runs.
  */
 export const createMcpServer = ({ admin, version, onStrayInput }: McpServerNeeds): Server => {
   const server = new Server(

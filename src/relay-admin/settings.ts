@@ -11,11 +11,11 @@ import {
 import { LOG_LEVELS } from '../core/log.ts';
 import { parseUnits, type Units } from './money.ts';
 
-/** Where the relay is: the only place that requests may go to. */
+/** The address of the relay: the only host that requests are sent to. */
 export type RelayAddress = {
   /** `http://relay.apps.svc.cluster.local:8080`, without a slash at the end. */
   readonly origin: string;
-  /** The host's name alone, which is what may be shown. */
+  /** The host name alone: only this may be shown. */
   readonly host: string;
 };
 
@@ -33,7 +33,7 @@ const INSIDE_ADDRESS =
 const isInside = (host: string): boolean =>
   /^[\d.]+$|^\[/.test(host) ? INSIDE_ADDRESS.test(host) : INSIDE_NAME.test(host);
 
-/** The address in a base URL that says what the URL parser makes of it. */
+/** The address in a base URL; `undefined` when the URL parser reads another host than the text shows. */
 const parseBaseUrl = (baseUrl: string): RelayAddress | undefined => {
   const [, host] = PLAIN_URL.exec(baseUrl) ?? [];
   if (host === undefined || !URL.canParse(baseUrl)) return undefined;
@@ -56,16 +56,16 @@ export const BaseUrl = v.pipe(
   v.check(mayCarryKey, INSIDE_RULE),
 );
 
-/** The address from a `BaseUrl` and the host that it has to name once more, or the rule that was broken. */
+/** The address of a `BaseUrl` whose host is `allowedHost`, or the text of the rule that was broken. */
 export const resolveRelayAddress = (baseUrl: string, allowedHost: string): RelayAddress | string => {
   const address = parseBaseUrl(baseUrl);
   return address?.host === allowedHost ? address : HOST_RULE;
 };
 
-/** The caller waits 40 s; what a call does has to be over before that, also when it was sent just in time. */
+/** MCP clients wait 40 s; a call has to end before that, even if its change is sent at the last moment. */
 const LONGEST_CALL_MS = 35_000;
 const LARGEST_RECHARGE_RULE = 'expected a decimal amount over 0 and at most 1000000, such as 10000';
-/** Up to a million with 8 decimals a JSON number still holds every digit. */
+/** Up to a million with 8 decimals, a JSON number holds every digit. */
 const LARGEST_RECHARGE: Units = 1_000_000n * 10n ** 8n;
 
 const Limit = v.pipe(
@@ -76,7 +76,7 @@ const Limit = v.pipe(
   v.transform((units) => units ?? 0n),
 );
 
-/** Every variable of the relay admin tools, by name. `docs/relay-admin.md` is held against it. */
+/** Every environment variable of the relay admin tools. A test compares `docs/relay-admin.md` with it. */
 export const RelayVariables = v.object({
   RELAY_BASE_URL: BaseUrl,
   RELAY_ALLOWED_HOST: v.pipe(v.string(), v.trim()),
@@ -88,12 +88,13 @@ export const RelayVariables = v.object({
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
 });
 
-/** The admin key, or why there is none to use. A wrong one stops the tools that need it, not the start. */
+/** The admin key, or why it cannot be used. A malformed one stops the tools that need it, not the start. */
 export type AdminKey =
   | { readonly kind: 'present'; readonly secret: string }
   | { readonly kind: 'missing' }
   | { readonly kind: 'malformed' };
 
+/** The parsed settings. */
 export type RelayConfig = {
   readonly address: RelayAddress;
   readonly key: AdminKey;
@@ -104,7 +105,7 @@ export type RelayConfig = {
   readonly logLevel: v.InferOutput<typeof RelayVariables>['LOG_LEVEL'];
 };
 
-/** The one shape that the relay gives its admin keys: `admin-` and 64 lower-case hexadecimal digits. */
+/** The form of the relay's admin keys: `admin-` and 64 lower-case hexadecimal digits. */
 const ADMIN_KEY = /^admin-[0-9a-f]{64}$/;
 
 const parseAdminKey = (text: string | undefined): AdminKey => {
@@ -113,7 +114,7 @@ const parseAdminKey = (text: string | undefined): AdminKey => {
   return ADMIN_KEY.test(secret) ? { kind: 'present', secret } : { kind: 'malformed' };
 };
 
-/** Names that look like ours and are none, each with the nearest of ours. */
+/** Unknown variables that start with `RELAY_`, each with the nearest known name. */
 export const unknownRelaySettings = (variables: Variables): ReadonlyMap<string, string> =>
   unknownVariables(variables, /^RELAY_/, Object.keys(RelayVariables.entries));
 
@@ -126,7 +127,7 @@ const readAddress = (variables: Variables): RelayAddress => {
   return address;
 };
 
-/** The configuration from the variables. Throws one `ConfigError` with every problem in it. */
+/** Reads the settings from the environment variables. Throws one `ConfigError` with every error in it. */
 export const readRelayConfig = (variables: Variables): RelayConfig => {
   const problems: string[] = [];
   const address = collectProblems(() => readAddress(variables), problems);

@@ -4,7 +4,7 @@ import { expectedText } from '../core/config.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { RelayError } from './errors/errors.ts';
 
-/** What a tool promises about itself, all four said: the protocol's defaults would call a read destructive. */
+/** The protocol's hints about a tool. All four are set: the protocol's defaults would call a read destructive. */
 export type Annotations = {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -24,14 +24,15 @@ export type PublishedTool = {
   readonly annotations: Annotations & { readonly title: string };
 };
 
+/** The structured result of a tool. */
 export type ToolResult = Readonly<Record<string, unknown>>;
 
-/** A tool with its types folded away: it parses what it is given and answers with what its output schema allows. */
+/** A tool without its type parameters: it parses its arguments and returns what its output schema allows. */
 export type Tool = {
   readonly name: string;
   readonly isWriter: boolean;
   readonly published: PublishedTool;
-  /** Throws a `Problem`. */
+  /** Throws a `RelayError`. */
   readonly call: (given: unknown, call: CallDeadline) => Promise<ToolResult>;
 };
 
@@ -42,13 +43,13 @@ export type ToolDefinition<Input extends v.GenericSchema, Output extends ObjectS
   readonly title: string;
   readonly description: string;
   readonly annotations: Annotations;
-  /** A strict object; its parts carry a description each. */
+  /** A strict object whose fields have a description each. */
   readonly input: Input;
   readonly output: Output;
   readonly run: (input: v.InferOutput<Input>, call: CallDeadline) => Promise<v.InferInput<Output>>;
 };
 
-/** The hints of a tool that changes nothing. `openWorld`: its answer may hold text that end users wrote. */
+/** The hints of a tool that changes nothing. `openWorld`: its result may hold text that end users wrote. */
 export const readOnlyHints = (openWorld: boolean): Annotations => ({
   readOnlyHint: true,
   destructiveHint: false,
@@ -72,14 +73,14 @@ const toPublishedSchema = (schema: v.GenericSchema, typeMode: 'input' | 'output'
 const isUnknownArgument = (issue: v.BaseIssue<unknown>): boolean =>
   issue.type === 'strict_object' && issue.expected === 'never';
 
-/** What is wrong with an argument, in our words: its name and what was expected, never what was given. */
+/** What is wrong with an argument: its name and what was expected, never the given value. */
 const describeIssue = (issue: v.BaseIssue<unknown>, known: readonly string[]): string => {
   if (isUnknownArgument(issue)) return `unknown argument; this tool takes ${known.join(', ') || 'none'}`;
   const path = v.getDotPath(issue);
   return path === null ? 'expected an object of arguments' : `${path}: ${issue.message}`;
 };
 
-/** Makes a tool of its definition. Its output is checked too, so that no client refuses it after the fact. */
+/** Creates a tool from its definition. Checks its output too, so that no client rejects the result of a change that was made. */
 export const defineTool = <const Input extends v.GenericSchema, const Output extends ObjectSchema>({
   name,
   title,
@@ -109,7 +110,7 @@ export const defineTool = <const Input extends v.GenericSchema, const Output ext
         throw new RelayError({ kind: 'invalid-argument', what: describeIssue(parsed.issues[0], known) });
       const result = v.safeParse(output, await run(parsed.output, call));
       if (result.success) return result.output;
-      // Thrown after a change it must not say that nothing was changed.
+      // After a change this must not claim that nothing was changed.
       throw new RelayError({ kind: 'bug', outcome: annotations.readOnlyHint ? 'not_applied' : 'unknown' });
     },
   };

@@ -8,7 +8,7 @@ import type { RelayClient, Write } from '../relay/client.ts';
 import type { WriteAnswer } from '../relay/response.ts';
 import { resolveOutcome, type SentChange, type SettingValues, toRefusalError } from './outcome.ts';
 
-/** A line of the journal about a change: one before it is sent, one when its outcome is known. */
+/** A line of the journal about a change: one before the change is sent, one when its outcome is known. */
 export type ChangeNote = {
   readonly tool: string;
   /** The id of the user or the account. */
@@ -18,7 +18,7 @@ export type ChangeNote = {
   readonly at: number;
 };
 
-/** Where changes are written down. A rejection means that the note may be lost. */
+/** Where changes are recorded. A rejection means that the note may be lost. */
 export type ChangeNotes = { readonly note: (entry: ChangeNote) => Promise<void> };
 
 export type ChangeNeeds = {
@@ -28,17 +28,17 @@ export type ChangeNeeds = {
   readonly log: Log;
 };
 
-/** A change of settings, and how to look at them and tell of them afterwards. */
+/** A change of settings, with how to read them back and how to report the outcome. */
 export type ChangePlan<State, Result> = {
   readonly tool: string;
   readonly what: 'user' | 'account';
   readonly subject: number;
   readonly write: Pick<Write, 'method' | 'path'>;
-  /** What is sent, all of it, and what has to be read afterwards. */
-  readonly asked: SettingValues;
+  /** The whole body that is sent, and the values that have to be read back. */
+  readonly requested: SettingValues;
   readonly read: (signal: AbortSignal) => Promise<State>;
-  readonly isAsAsked: (state: State) => boolean;
-  readonly resultOf: (changed: SentChange<State>) => Result;
+  readonly hasRequested: (state: State) => boolean;
+  readonly toResult: (changed: SentChange<State>) => Result;
   readonly output: v.GenericSchema<Result>;
 };
 
@@ -46,17 +46,17 @@ type FinalState<Result> =
   | { readonly state: 'verified' | 'accepted_unverified'; readonly result: Result }
   | { readonly state: 'refused' | 'unknown'; readonly problem: RelayError };
 
-/** A change may start only while this share of the call's time is left: for its answer, and for looking afterwards. */
+/** A change may start only while this share of the call's time is left: for its answer, and for reading it back. */
 const SHARE_TO_START = 0.5;
 const SHARE_TO_READ_BACK = 0.25;
 
-/** The result in the shape that the tool promises; nothing when it cannot be made. Never throws. */
+/** The result in the shape of the tool's output schema; `undefined` when it does not fit. Never throws. */
 const tryResult = <State, Result>(
   change: ChangePlan<State, Result>,
   changed: SentChange<State>,
 ): Result | undefined => {
   try {
-    const parsed = v.safeParse(change.output, change.resultOf(changed));
+    const parsed = v.safeParse(change.output, change.toResult(changed));
     return parsed.success ? parsed.output : undefined;
   } catch {
     return undefined;
@@ -69,18 +69,18 @@ const assertTimeLeft = ({ signal, remainingMs, limitMs }: CallDeadline): void =>
 };
 
 /**
- * Sends a change, once, between two notes in the journal, and reads it back. Before it is sent this may reject for many
- * reasons; from then on only with a refusal that proves that nothing was done, or with the `change-unknown` problem.
+ * Sends a change once, between two notes in the journal, and reads it back. Before sending it may reject for many reasons;
+ * after sending only with a refusal that proves that nothing was changed, or with `change-unknown`.
  */
 export const applyChange = async <State, Result>(
   change: ChangePlan<State, Result>,
   { relay, journal, clock, log }: ChangeNeeds,
   call: CallDeadline,
 ): Promise<Result> => {
-  const { tool, what, subject, write, asked } = change;
+  const { tool, what, subject, write, requested: asked } = change;
   const note = async (state: ChangeNote['state']): Promise<void> =>
     untilAborted(journal.note({ tool, subject, change: asked, state, at: clock.now() }), call.sentSignal);
-  /** What happened must not be hidden by a journal that fails now. */
+  /** A journal that fails now must not hide the outcome. */
   const noteOutcome = (state: ChangeNote['state']): Promise<void> =>
     note(state).catch(() => log('error', 'journal-not-written', { tool, subject }));
 
@@ -102,8 +102,8 @@ export const applyChange = async <State, Result>(
     try {
       return await relay.send({ ...write, body: JSON.stringify(asked) }, deadline.signal);
     } catch {
-      // It promises not to reject once it may have sent. Should it, nobody can tell.
-      return { kind: 'unknown', doubt: 'no-answer' };
+      // `send` promises not to reject once it may have sent. If it does, the outcome is unknown.
+      return { kind: 'unknown', reason: 'no-answer' };
     } finally {
       deadline.clear();
     }
@@ -111,14 +111,14 @@ export const applyChange = async <State, Result>(
   const endingOf = async (answer: WriteAnswer, draft: Result): Promise<FinalState<Result>> => {
     if (answer.kind === 'refused') return { state: 'refused', problem: toRefusalError(answer, what) };
     const after = await change.read(call.sentSignal).catch(() => undefined);
-    const changed = resolveOutcome(answer.kind, after, after !== undefined && change.isAsAsked(after));
+    const changed = resolveOutcome(answer.kind, after, after !== undefined && change.hasRequested(after));
     const result = changed && tryResult(change, changed);
     if (changed !== undefined && result !== undefined) return { state: changed.outcome, result };
     if (answer.kind === 'accepted') return { state: 'accepted_unverified', result: draft };
     return { state: 'unknown', problem: new RelayError({ kind: 'change-unknown', tool }) };
   };
 
-  // The least that can be told of an accepted change. Made first, so that there is always something to tell.
+  // The smallest result of an accepted change. Built before sending, so that there is always a valid result.
   const draft = tryResult<State, Result>(change, {
     outcome: 'accepted_unverified',
     after: null,

@@ -2,23 +2,23 @@ import * as v from 'valibot';
 import { RelayError } from '../errors/errors.ts';
 import type { WriteAnswer } from '../relay/response.ts';
 
-/** Settings by the names they have in the relay. */
+/** Settings under their names in the relay. */
 export type SettingValues = Readonly<Record<string, number | boolean>>;
 
 const REASONS = ['not_read_back', 'reads_differently', 'no_usable_answer'] as const;
 type Reason = (typeof REASONS)[number];
 
-/** What came of a change that was sent, with what was read afterwards. */
+/** The outcome of a change that was sent, with what was read back. */
 export type SentChange<State> =
   | { readonly outcome: 'verified'; readonly after: State; readonly reason: null }
   | { readonly outcome: 'accepted_unverified'; readonly after: State | null; readonly reason: Reason };
 
-/** What a tool has to tell: a change that was sent, or that there was nothing to change. */
+/** What a tool reports: a change that was sent, or that nothing had to be changed. */
 export type ChangeReport<State> =
   | SentChange<State>
   | { readonly outcome: 'already_set'; readonly after: State; readonly reason: null };
 
-/** The parts of a result that every change has. */
+/** The output fields that every change has. */
 export const OUTCOME_FIELDS = {
   outcome: v.pipe(
     v.picklist(['verified', 'accepted_unverified', 'already_set']),
@@ -43,7 +43,7 @@ const NOTES = {
     'Not confirmed: reading it back shows what was asked for, but the relay gave no usable answer to the change itself. Read the current value again before relying on it.',
 } as const;
 
-/** Those parts, filled in. */
+/** The values of these fields. */
 export const toOutcomeFields = ({ outcome, reason }: Pick<ChangeReport<unknown>, 'outcome' | 'reason'>) => ({
   outcome,
   applied: outcome === 'accepted_unverified' ? null : outcome === 'verified',
@@ -55,20 +55,20 @@ export const toOutcomeFields = ({ outcome, reason }: Pick<ChangeReport<unknown>,
 export const differingNames = (asked: SettingValues, present: SettingValues): readonly string[] =>
   Object.keys(asked).filter((name) => asked[name] !== present[name]);
 
-/** Throws the `not-as-expected` problem when a value is no longer the one that the caller knew. */
+/** Throws `not-as-expected` when a value is no longer the one that the caller knew. */
 export const assertExpected = (expected: SettingValues, present: SettingValues): void => {
   const fields = differingNames(expected, present);
   if (fields.length > 0) throw new RelayError({ kind: 'not-as-expected', fields });
 };
 
-/** What an answer and a look afterwards come to; nothing when nobody can tell. */
+/** The outcome from the relay's answer and the values read back; `undefined` when it is unknown. */
 export const resolveOutcome = <State>(
   kind: 'accepted' | 'unknown',
   after: State | undefined,
   isAsAsked: boolean,
 ): SentChange<State> | undefined => {
   if (kind === 'unknown') {
-    // Values that are not there yet may still arrive: only finding them says something.
+    // Values that are not there may still arrive, so only finding them proves something.
     if (after === undefined || !isAsAsked) return undefined;
     return { outcome: 'accepted_unverified', after, reason: 'no_usable_answer' };
   }
@@ -79,7 +79,7 @@ export const resolveOutcome = <State>(
 
 const RATE_LIMIT_PAUSE_MS = 10_000;
 
-/** A proven refusal as the problem it is. */
+/** The error for a proven refusal. */
 export const toRefusalError = (
   { status }: Extract<WriteAnswer, { kind: 'refused' }>,
   what: 'user' | 'account',

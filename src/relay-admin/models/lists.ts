@@ -13,95 +13,95 @@ import {
   toGroupViews,
 } from './views.ts';
 
-const MOST_PAGES = 5;
-const MOST_GROUPS = 1000;
+const MAX_PAGES = 5;
+const MAX_GROUPS = 1000;
 
-/** What was read of a list, and what is to be shown of that. `trouble` says in our own word why it is not all of it. */
-export type ModelList<Trace> = {
+/** What was read of a list, and the views of it. `unreadReason` is our own code for why the list was not read whole. */
+export type ModelList<View> = {
   readonly total: number;
   readonly examined: number;
-  readonly traces: readonly Trace[];
-  readonly trouble?: string;
+  readonly views: readonly View[];
+  readonly unreadReason?: string;
 };
 
-/** What was read of each list of the relay that has something to say about a model. */
+/** What was read of each of the relay's lists that can concern a model. */
 export type ModelLists = {
   readonly accounts: ModelList<AccountView>;
   readonly groups: ModelList<GroupView>;
   readonly channels: ModelList<ChannelView>;
 };
 
-type ToViews<Trace> = (rows: readonly unknown[]) => readonly Trace[] | undefined;
+type ToViews<View> = (rows: readonly unknown[]) => readonly View[] | undefined;
 
-/** Our own word for a read that failed. What is no failure of a read, such as a caller that left, is thrown on. */
+/** Our own code for a failed read. Rethrows what is not a failure of the read, such as a cancelled call. */
 const toUnreadReason = (error: unknown): string => {
   if (error instanceof RelayError) return errorTextFor(error.detail).code.toLowerCase();
   if (error instanceof Fault && error.detail.kind === 'backend-timeout') return 'deadline';
   throw error;
 };
 
-const parseRows = <Trace>(tracesOf: ToViews<Trace>, rows: readonly unknown[]): readonly Trace[] => {
-  const traces = tracesOf(rows);
-  if (traces === undefined) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-  return traces;
+const parseRows = <View>(toViews: ToViews<View>, rows: readonly unknown[]): readonly View[] => {
+  const views = toViews(rows);
+  if (views === undefined) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
+  return views;
 };
 
-/** Keeps of each page only what may be shown: the records of the relay are many times as large. */
-const readPages = async <Trace>(
+/** Keeps only the views of each page: the records of the relay are many times as large. */
+const readPages = async <View>(
   relay: RelayClient,
-  { path, tracesOf }: { readonly path: string; readonly tracesOf: ToViews<Trace> },
+  { path, toViews }: { readonly path: string; readonly toViews: ToViews<View> },
   signal: AbortSignal,
-): Promise<ModelList<Trace>> => {
-  let read: ModelList<Trace> = { total: 0, examined: 0, traces: [] };
+): Promise<ModelList<View>> => {
+  let read: ModelList<View> = { total: 0, examined: 0, views: [] };
   try {
-    for (let page = 1; page <= MOST_PAGES; page += 1) {
+    for (let page = 1; page <= MAX_PAGES; page += 1) {
       const { items, total } = await readPage(relay, { path, query: {}, page }, signal);
-      const traces = read.traces.concat(parseRows(tracesOf, items));
-      read = { total, examined: read.examined + items.length, traces };
+      const views = read.views.concat(parseRows(toViews, items));
+      read = { total, examined: read.examined + items.length, views };
       if (read.examined >= total) return read;
-      if (items.length === 0) return { ...read, trouble: 'list_moved' };
+      if (items.length === 0) return { ...read, unreadReason: 'list_moved' };
     }
-    return { ...read, trouble: 'list_too_long' };
+    return { ...read, unreadReason: 'list_too_long' };
   } catch (error) {
-    return { ...read, trouble: toUnreadReason(error) };
+    return { ...read, unreadReason: toUnreadReason(error) };
   }
 };
 
-/** A list without a row may come as null. */
+/** A list without rows may come as null. */
 const Groups = v.nullable(v.array(v.unknown()));
 
 const readGroups = async (
   relay: RelayClient,
-  tracesOf: ToViews<GroupView>,
+  toViews: ToViews<GroupView>,
   signal: AbortSignal,
 ): Promise<ModelLists['groups']> => {
   try {
     const parsed = v.safeParse(Groups, await relay.get('groups/all', {}, signal));
     if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
     const all = parsed.output ?? [];
-    const rows = all.slice(0, MOST_GROUPS);
-    const read = { total: all.length, examined: rows.length, traces: parseRows(tracesOf, rows) };
-    return rows.length === all.length ? read : { ...read, trouble: 'list_too_long' };
+    const rows = all.slice(0, MAX_GROUPS);
+    const read = { total: all.length, examined: rows.length, views: parseRows(toViews, rows) };
+    return rows.length === all.length ? read : { ...read, unreadReason: 'list_too_long' };
   } catch (error) {
-    return { total: 0, examined: 0, traces: [], trouble: toUnreadReason(error) };
+    return { total: 0, examined: 0, views: [], unreadReason: toUnreadReason(error) };
   }
 };
 
-const notRead = { total: 0, examined: 0, traces: [], trouble: 'no_admin_key' };
+const notRead = { total: 0, examined: 0, views: [], unreadReason: 'no_admin_key' };
 
-/** What there is without a key: nothing was asked for. */
+/** The lists of a server without an admin key: nothing was read. */
 export const NO_LISTS: ModelLists = { accounts: notRead, groups: notRead, channels: notRead };
 
-/** Reads what can be read within the time. Rejects only for a caller that left, and for a bug. */
+/** Reads what can be read within the time. Rejects only when the call was cancelled, and for a bug. */
 export const readLists = async (
   relay: RelayClient,
   model: string | undefined,
   signal: AbortSignal,
 ): Promise<ModelLists> => {
   const [accounts, groups, channels] = await Promise.all([
-    readPages(relay, { path: 'accounts', tracesOf: (rows) => toAccountViews(rows, model) }, signal),
+    readPages(relay, { path: 'accounts', toViews: (rows) => toAccountViews(rows, model) }, signal),
     readGroups(relay, (rows) => toGroupViews(rows, model), signal),
-    readPages(relay, { path: 'channels', tracesOf: (rows) => toChannelViews(rows, model) }, signal),
+    readPages(relay, { path: 'channels', toViews: (rows) => toChannelViews(rows, model) }, signal),
   ]);
   return { accounts, groups, channels };
 };

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** One way to limit or stop use of the relay, or something that looks like one and is none. */
+/** One way to limit or stop use of the relay, or a setting that only looks like one. */
 export const ControlOption = v.strictObject({
   scope: v.picklist(['user', 'user_in_group', 'group', 'user_and_platform', 'api_key', 'account', 'model', 'price']),
   control: v.string(),
@@ -10,11 +10,11 @@ export const ControlOption = v.strictObject({
   zero_means: v.pipe(v.nullable(v.string()), v.description('null: not a number, or not known')),
 });
 
-/** The answer to the question that is asked most. */
+/** The answer to the most frequent question. */
 export const SUMMARY =
   'The relay has no configurable rate or concurrency limit for a single model. Limits are per user, per user in a group, per API key or per account; one model can only be made unavailable, and the options with scope model say how.';
 
-/** What the platform can and cannot limit, by scope. Known, not read: it holds without a key. */
+/** What the platform can and cannot limit, by scope. Static: it is true without reading the relay. */
 export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
   {
     scope: 'user',

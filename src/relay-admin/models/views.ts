@@ -7,7 +7,7 @@ const WORD_LIMIT = 20;
 const LIMITS_SHOWN = 5;
 const GROUP_IDS_SHOWN = 20;
 
-/** Limits that the relay sets for a family of models under a name of its own. */
+/** Limits that the relay stores for a family of models under one name. */
 const FAMILIES = [
   { scope: 'antigravity:gemini', prefix: 'gemini' },
   { scope: 'claude-fable-5', prefix: 'claude-fable' },
@@ -15,7 +15,7 @@ const FAMILIES = [
 ] as const;
 
 const Word = v.nullish(v.string(), '');
-/** Parts that only some versions send, and that no answer should fail for: of another shape they count as absent. */
+/** Parts that only some versions send. In another shape they count as absent, so that they make no answer fail. */
 const Models = v.fallback(v.nullish(v.array(v.string()), []), []);
 const Names = v.fallback(v.nullish(v.record(v.string(), v.unknown()), {}), {});
 const Part = <const Entries extends v.ObjectEntries>(entries: Entries) =>
@@ -53,7 +53,7 @@ const ChannelRow = v.object({
   model_mapping: v.fallback(v.nullish(v.record(v.string(), Names), {}), {}),
 });
 
-/** An account as shown. What is about a model is null when none was asked for. */
+/** An account in the result. The fields about a model are null when the call named none. */
 export const AccountView = v.strictObject({
   id: v.number(),
   name: v.string(),
@@ -72,7 +72,7 @@ export const AccountView = v.strictObject({
 
 export type AccountView = v.InferOutput<typeof AccountView>;
 
-/** A group as shown. */
+/** A group in the result. */
 export const GroupView = v.strictObject({
   id: v.number(),
   name: v.string(),
@@ -85,7 +85,7 @@ export const GroupView = v.strictObject({
 
 export type GroupView = v.InferOutput<typeof GroupView>;
 
-/** A channel as shown. */
+/** A channel in the result. */
 export const ChannelView = v.strictObject({
   id: v.number(),
   name: v.string(),
@@ -101,7 +101,7 @@ export const ChannelView = v.strictObject({
 
 export type ChannelView = v.InferOutput<typeof ChannelView>;
 
-/** Whether a pattern of the relay's covers a model. Case does not count, and a star at its end stands for any ending. */
+/** Whether a pattern of the relay matches a model. Ignores case; a star at the end matches any ending. */
 export const matchesPattern = (pattern: string, model: string): boolean => {
   const [wanted, name] = [pattern.toLowerCase(), model.toLowerCase()];
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
@@ -117,7 +117,7 @@ const resetTime = (limit: unknown): string | null => {
   return parsed.success ? redactedLine(parsed.output.rate_limit_reset_at, 40) : null;
 };
 
-/** The names under which the relay would keep a limit of this model. */
+/** The names under which the relay may store a limit of this model. */
 const limitScopesFor = (model: string, mapped: unknown): readonly string[] => [
   model.toLowerCase(),
   ...(typeof mapped === 'string' ? [mapped.toLowerCase()] : []),
@@ -166,8 +166,8 @@ const toGroupView = (row: v.InferOutput<typeof GroupRow>, model: string | undefi
     model_in:
       model === undefined
         ? null
-        : (['models_list_config', 'default_mapped_model', 'model_routing'] as const).filter((place) =>
-            holds(places[place]),
+        : (['models_list_config', 'default_mapped_model', 'model_routing'] as const).filter((name) =>
+            holds(places[name]),
           ),
   };
 };
@@ -188,7 +188,7 @@ const toChannelView = (row: v.InferOutput<typeof ChannelRow>, model: string | un
   };
 };
 
-/** All accounts. Nothing when a row has not the shape of one. */
+/** Views of all accounts; `undefined` when a row is not an account. */
 export const toAccountViews = (
   rows: readonly unknown[],
   model: string | undefined,
@@ -199,17 +199,17 @@ const rankOf = ({ model_limits, model_mapping }: AccountView): number => {
   return ['lists_model', 'none', 'lists_others'].indexOf(model_mapping ?? 'none') + 1;
 };
 
-/** What matters most for the model first, because a list may be cut: accounts with a limit of it, then those that list it. */
+/** The most relevant accounts first, because the list may be cut: those with a limit of the model, then those that list it. */
 export const sortByRelevance = (accounts: readonly AccountView[]): readonly AccountView[] =>
   accounts.toSorted((left, right) => rankOf(left) - rankOf(right));
 
-/** The groups that name the model; all of them when none is asked for. Nothing when a row has not the shape of one. */
+/** Views of the groups that name the model, or of all without a model; `undefined` when a row is not a group. */
 export const toGroupViews = (rows: readonly unknown[], model: string | undefined): readonly GroupView[] | undefined =>
   parseRows(GroupRow, rows)
     ?.map((row) => toGroupView(row, model))
     .filter(({ model_in }) => model_in === null || model_in.length > 0);
 
-/** The channels that name the model, or that restrict models and so shut it out. Nothing when a row has not the shape of one. */
+/** Views of the channels that name the model, or that restrict models and so exclude it; `undefined` when a row is not a channel. */
 export const toChannelViews = (
   rows: readonly unknown[],
   model: string | undefined,

@@ -15,7 +15,7 @@ import {
 
 const GROUP_NAME_FIELDS = fields('id name platform');
 
-/** No notes: they are about people, and nothing here needs them. No `api_keys`: the keys in them are whole. */
+/** No notes: they are about people, and no tool needs them. No `api_keys`: they hold whole keys. */
 export const USER_FIELDS = fields(
   `id email username role status concurrency current_concurrency rpm_limit last_active_at last_used_at created_at updated_at
   deleted_at balance_notify_enabled`,
@@ -28,7 +28,7 @@ export const USER_FIELDS = fields(
   },
 );
 
-/** No `code`: one that is still unused is as good as money. The notes carry the marker of a recharge. */
+/** No `code`: an unused one is worth money. The notes hold the marker of a recharge. */
 export const BALANCE_CHANGE_FIELDS = fields(
   'id type status notes used_by used_at created_at expires_at group_id validity_days',
   { value: amount, group: GROUP_NAME_FIELDS },
@@ -54,7 +54,7 @@ export const PLATFORM_QUOTAS_FIELDS = fields('', {
   ),
 });
 
-/** Neither `credentials` nor a proxy, and of `extra` only which models rest. */
+/** Neither `credentials` nor a proxy, and of `extra` only which models are rate-limited. */
 export const ACCOUNT_FIELDS = fields(
   `id name platform type status schedulable error_message concurrency current_concurrency load_factor priority
   rate_multiplier proxy_id last_used_at expires_at auto_pause_on_expired created_at updated_at rate_limited_at
@@ -112,7 +112,7 @@ export const CHANNEL_FIELDS = fields(
 
 export const VERSION_FIELDS = fields('version');
 
-/** No masked keys and no blocked words; `base_url` loses a user and a password on its way out. */
+/** No masked keys and no blocked words. `redactData` removes a user and a password from `base_url`. */
 export const RISK_CONFIG_FIELDS = fields(
   `enabled mode base_url model api_key_configured api_key_count timeout_ms retry_count sample_rate all_groups
   record_non_hits worker_count queue_size block_status block_message email_on_hit auto_ban_enabled ban_threshold
@@ -132,7 +132,7 @@ export const RISK_STATUS_FIELDS = fields(
   last_cleanup_deleted_non_hit`,
 );
 
-/** Names under which a text is a word or a name that statistics are about; a text under any other name is dropped. */
+/** Fields whose text names what a statistic is about. A text in any other field is dropped. */
 const STATISTIC_TEXT_FIELDS = new Set(
   `name display_name group_name account_name key_name model models model_name requested_model upstream_model public_model
   platform provider target_platform match_type type kind status state mode billing_mode action source scope category
@@ -146,7 +146,7 @@ const ID_TEXT = /^\d{1,19}$/;
 const isStatisticText = (text: string, name: string): boolean =>
   STATISTIC_TEXT_FIELDS.has(name) || TIME.test(text) || (ID_NAME.test(name) && ID_TEXT.test(text));
 
-/** The items of a list go by the name of the list. */
+/** Keeps numbers, booleans, null and allowed texts. The items of a list are checked under the name of the list. */
 const toStatistic = (value: unknown, name: string, depth: number): Json | undefined => {
   if (typeof value === 'string') return isStatisticText(value, name) ? value : undefined;
   if (typeof value !== 'object' || value === null) return plain(value);
@@ -163,8 +163,8 @@ const toStatistic = (value: unknown, name: string, depth: number): Json | undefi
 };
 
 /**
- * Figures of a shape that nobody knows beforehand: numbers, booleans and null under any name, texts only where they name
- * what is measured, or when. `name` is what a list at the top goes by.
+ * Reads statistics whose shape is not known in advance: numbers, booleans and null in any field, texts only where they
+ * name what is measured, or when. `name` is the name of a list at the top level.
  */
 export const statisticsReader =
   (name = ''): AnswerReader =>

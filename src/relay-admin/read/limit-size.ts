@@ -1,11 +1,11 @@
 import type { Json } from './project.ts';
 
-/** `itemsLeft`: how many items every list was cut to at most; nothing when no list had to be. */
+/** `itemsLeft`: the most items that any list still has; `undefined` when no list was cut. */
 export type SizeLimited = { readonly data: Json; readonly isCut: boolean; readonly itemsLeft: number | undefined };
 
 type Limits = { readonly items: number; readonly chars: number; readonly names: number };
 
-/** What has more names than anything that the relay describes is a map, and is cut like a list. */
+/** An object with more fields than any record of the relay is a map, and is cut like a list. */
 const MOST_FIELDS = 64;
 const ALL = Number.POSITIVE_INFINITY;
 
@@ -36,10 +36,10 @@ const shorten = (value: Json, limits: Limits): Json => {
 
 const bytesOf = (value: Json): number => new TextEncoder().encode(JSON.stringify(value)).length;
 
-/** The data in at most so many bytes of JSON: whole, or else with as much of every list as fits. The same each time. */
+/** The data in at most `limitBytes` of JSON: whole, or with as many items of every list as fit. Deterministic. */
 export const limitSize = (whole: Json, limitBytes: number): SizeLimited => {
   if (bytesOf(whole) <= limitBytes) return { data: whole, isCut: false, itemsLeft: undefined };
-  // Only this has to do with all of it. A map that it cuts still has more names than a thing has fields.
+  // Only this step works on all of the data. A map that it cuts still has more fields than a record.
   const start = shorten(whole, FIRST);
   for (const limits of STEPS) {
     const data = shorten(start, limits);

@@ -3,7 +3,7 @@ import type { RelayQuery } from '../relay/client.ts';
 import { type AllowedRoute, ROUTES } from './routes.ts';
 
 const PREFIX = '/api/v1/admin/';
-/** Said of the text as it was given: no decoding comes first, so nothing encoded, absolute or relative gets past. */
+/** Checked on the text as given, without decoding, so no encoded, absolute or relative path passes. */
 const PLAIN_PATH = /^[a-z0-9-]+(?:\/[a-z0-9-]+){0,3}$/;
 const ID = /^[1-9]\d{0,15}$/;
 
@@ -20,7 +20,7 @@ const matches = (template: string, segments: readonly string[]): boolean => {
 const invalidArgument = (what: string, next: string): RelayError =>
   new RelayError({ kind: 'invalid-argument', what, next });
 
-/** The one route that a path means, and the path to send. Throws before anything could be sent for any other text. */
+/** The allowed route that matches a path, and the path to send. Throws for any other text, before anything is sent. */
 export const matchRoute = (given: string): { readonly route: AllowedRoute; readonly path: string } => {
   if (given.includes('?')) {
     throw invalidArgument('path: expected a path without a query', 'put the parameters into query and call again.');
@@ -30,7 +30,7 @@ export const matchRoute = (given: string): { readonly route: AllowedRoute; reado
   const segments = path.split('/');
   const route = ROUTES.find(({ template }) => matches(template, segments));
   if (route !== undefined) return { route, path };
-  // With 1 in the place of every number the path is known: then it is a number that is wrong.
+  // If the path is known with 1 in place of every number, one of its numbers is the error.
   const ones = segments.map((segment) => (/^\d+$/.test(segment) ? '1' : segment));
   if (ROUTES.some(({ template }) => matches(template, ones))) {
     throw invalidArgument(
@@ -44,9 +44,9 @@ export const matchRoute = (given: string): { readonly route: AllowedRoute; reado
 const isText = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
-/** What to send as the query: what is always sent, and what was given and is allowed. Never quotes what was given. */
+/** The query to send: the route's defaults and the allowed parameters of the caller. Errors never quote the input. */
 export const buildQuery = (
-  { query: rules, defaults: sent }: AllowedRoute,
+  { query: rules, defaults }: AllowedRoute,
   given: Readonly<Record<string, unknown>>,
 ): RelayQuery => {
   const known = Object.keys(rules);
@@ -54,14 +54,14 @@ export const buildQuery = (
     const what = known.length === 0 ? 'no parameters' : `only ${known.join(', ')}`;
     throw new RelayError({ kind: 'invalid-argument', what: `query: this route takes ${what}` });
   }
-  const asked: Record<string, string> = {};
+  const allowed: Record<string, string> = {};
   for (const [name, { expected, accepts }] of Object.entries(rules)) {
     if (!Object.hasOwn(given, name)) continue;
     const value = given[name];
     if (!isText(value) || !accepts(String(value))) {
       throw new RelayError({ kind: 'invalid-argument', what: `query.${name}: expected ${expected}` });
     }
-    asked[name] = String(value);
+    allowed[name] = String(value);
   }
-  return { ...sent, ...asked };
+  return { ...defaults, ...allowed };
 };

@@ -2,22 +2,24 @@ import { isRecord } from '../../core/json.ts';
 import { RelayError } from '../errors/errors.ts';
 import { formatUnits, unitsFromNumber } from '../money.ts';
 
+/** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** Takes out of a value what may be shown. Nothing at all is how it drops the value. */
+/** Copies from a value what may be shown; `undefined` drops the value. */
 export type Projection = (value: unknown) => Json | undefined;
 
-/** Takes what may be shown out of a whole answer. Throws the `upstream-contract` problem when it is of another shape. */
+/** Copies from a whole answer what may be shown. Throws `upstream-contract` when the answer has another shape. */
 export type AnswerReader = (data: unknown) => Json;
 
-/** How deep data may go, and what stands where it goes deeper. */
+/** The deepest nesting of data that is shown. */
 export const MAX_DEPTH = 32;
+/** Replaces data that is nested deeper. */
 export const TOO_DEEP = '[too deep]';
 
-/** More than any result holds; what lies behind is not even looked at. */
+/** More items than any result holds; the rest is not read. */
 export const MAX_LIST_LENGTH = 20_000;
 
-/** A text, a number, a boolean or null, as it is. */
+/** A text, a number, a boolean or null, unchanged. */
 export const plain: Projection = (value) => {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   return value === null || typeof value === 'string' || typeof value === 'boolean' ? value : undefined;
@@ -30,12 +32,12 @@ export const amount: Projection = (value) => {
   return units === undefined ? undefined : formatUnits(units);
 };
 
-/** A field that only ever holds yes or no. */
+/** A boolean field; any other value is dropped. */
 export const flag: Projection = (value) => (typeof value === 'boolean' ? value : undefined);
 
 const isPresent = (part: Json | undefined): part is Json => part !== undefined;
 
-/** A list of what the projection leaves of the items. */
+/** A list of projected items. */
 export const listOf =
   (item: Projection): Projection =>
   (value) => {
@@ -43,7 +45,7 @@ export const listOf =
     return Array.isArray(value) ? value.slice(0, MAX_LIST_LENGTH).map(item).filter(isPresent) : undefined;
   };
 
-/** A map from names that the relay chooses, such as models or ids. `redact` looks at the names. */
+/** A map whose names the relay chooses, such as models or ids. `redactData` checks the names. */
 export const mapOf =
   (part: Projection): Projection =>
   (value) => {
@@ -55,7 +57,7 @@ export const mapOf =
     return Object.fromEntries(parts.flatMap(([name, inner]) => (inner === undefined ? [] : [[name, inner] as const])));
   };
 
-/** The listed fields and no others: what a later release of the relay adds stays hidden. */
+/** An object with the listed fields only: fields that a later release of the relay adds stay hidden. */
 export const fields = (names: string, others: Readonly<Record<string, Projection>> = {}): Projection => {
   const known: readonly (readonly [string, Projection])[] = [
     ...names
@@ -78,7 +80,7 @@ export const fields = (names: string, others: Readonly<Record<string, Projection
 
 const unexpectedShape = (): RelayError => new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
 
-/** An answer that is one thing, with at least one field that is known. */
+/** Reads an answer that is one record with at least one known field. */
 export const recordReader =
   (thing: Projection): AnswerReader =>
   (data) => {
@@ -87,7 +89,7 @@ export const recordReader =
     return shown;
   };
 
-/** An answer that is a list. The relay's way to say that it is empty may be null. */
+/** Reads an answer that is a list. The relay may send null for an empty list. */
 export const listReader =
   (item: Projection): AnswerReader =>
   (data) => {
@@ -96,7 +98,7 @@ export const listReader =
     return listOf(item)(items) ?? [];
   };
 
-/** An answer that is a page of a longer list. */
+/** Reads an answer that is a page of a longer list. */
 export const pageReader = (item: Projection, more: Readonly<Record<string, Projection>> = {}): AnswerReader => {
   const items = listReader(item);
   const frame = fields('total page page_size pages', more);

@@ -3,25 +3,25 @@ import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { visibleLine } from '../../core/text.ts';
 import { type Json, MAX_DEPTH, TOO_DEEP } from './project.ts';
 
-/** `isCut`: there was more than any result can hold, and the rest was not looked at. */
+/** `isCut`: there was more than any result can hold, and the rest was dropped unread. */
 export type RedactedData = { readonly data: Json; readonly isCut: boolean };
 
-/** A result of 24 KB cannot hold as many. */
+/** More values than a result of 24 KB can hold. */
 const MAX_VALUES = 20_000;
 const TEXT_LIMIT = 400;
-/** As much of a text as is searched for secrets, and more than of it is ever shown. */
+/** How much of a text is searched for secrets: more than is ever shown of it. */
 const SEARCHED_CHARS = 4000;
 const JSON_TEXT_LIMIT = 16_000;
-/** To search so much text costs as much as one more value, so that 4 MB of long texts take no longer than of short ones. */
+/** Searching this much text counts as one value, so that 4 MB of long texts take no longer than of short ones. */
 const CHARS_PER_VALUE = 40;
 
 const NAME = /^[\w.:/@*-]{1,80}$/;
 const BAD_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
-/** A name that can be shown: of a field, a model, an id. A secret that serves as a name is none. */
+/** Whether a name can be shown: of a field, a model, an id. A name that looks like a secret cannot. */
 const isShownName = (name: string): boolean =>
   NAME.test(name) && !BAD_NAMES.has(name) && (name.length < 10 || withoutSecrets(name) === name);
 
-/** What a text holds when it is itself JSON with something inside. */
+/** The value of a text that is itself a JSON object or array; `undefined` for any other text. */
 const parseNestedJson = (text: string): unknown => {
   if (text.length > JSON_TEXT_LIMIT || !/^\s*[[{"]/.test(text)) return undefined;
   try {
@@ -32,14 +32,15 @@ const parseNestedJson = (text: string): unknown => {
 };
 
 /**
- * Data that can be shown: secrets replaced by what their name or their look gives away, also within JSON in a text; every
- * text cleaned. Counts and switches stay whatever their name, since `total_tokens` is no token.
+ * Data that can be shown: values are redacted when the field name or the value looks like a secret, also in JSON inside a
+ * text, and every text is reduced to visible characters. Numbers and booleans stay under any name: `total_tokens` is no
+ * secret.
  */
 export const redactData = (whole: Json): RedactedData => {
   let left = MAX_VALUES;
   let isCut = false;
 
-  const takes = (): boolean => {
+  const hasRoom = (): boolean => {
     if (left <= 0) isCut = true;
     else left -= 1;
     return !isCut;
@@ -60,7 +61,7 @@ export const redactData = (whole: Json): RedactedData => {
   const shownItems = (items: readonly unknown[], depth: number): Json => {
     const kept: Json[] = [];
     for (const item of items) {
-      if (!takes()) break;
+      if (!hasRoom()) break;
       kept.push(shown(item, depth + 1));
     }
     return kept;
@@ -68,7 +69,7 @@ export const redactData = (whole: Json): RedactedData => {
   const shownFields = (record: Readonly<Record<string, unknown>>, depth: number): Json => {
     const kept: [string, Json][] = [];
     for (const [name, value] of Object.entries(record)) {
-      if (!takes()) break;
+      if (!hasRoom()) break;
       if (isShownName(name)) kept.push([name, shownField(name, value, depth)]);
     }
     return Object.fromEntries(kept);

@@ -17,70 +17,41 @@ import {
   VERSION_FIELDS,
 } from './fields.ts';
 import { type AnswerReader, amount, listReader, pageReader, recordReader } from './project.ts';
+import {
+  DATES,
+  FLAG,
+  GRANULARITY,
+  ID,
+  LIMIT,
+  MODEL,
+  oneOfRule,
+  PAGES,
+  PARTIES,
+  patternRule,
+  type QueryRules,
+  SORT_ORDER,
+  WORD,
+  wholeNumberRule,
+  ZONE,
+} from './query-rules.ts';
 
-/** What a query parameter takes, as text; `expected` is for whoever got it wrong. */
-export type QueryRule = {
-  readonly expected: string;
-  readonly accepts: (text: string) => boolean;
-};
-
-export type QueryRules = Readonly<Record<string, QueryRule>>;
-
-const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
-
-export const wholeNumberRule = (least: number, most: number): QueryRule => ({
-  expected: `a whole number from ${least} to ${most}`,
-  accepts: (text) => NUMBER.test(text) && Number(text) >= least && Number(text) <= most,
-});
-
-export const oneOfRule = (...words: readonly string[]): QueryRule => ({
-  expected: words.join(' | '),
-  accepts: (text) => words.includes(text),
-});
-
-export const patternRule = (pattern: RegExp, expected: string): QueryRule => ({
-  expected,
-  accepts: (text) => pattern.test(text),
-});
-
-export const FLAG = oneOfRule('true', 'false');
-export const ID = wholeNumberRule(1, Number.MAX_SAFE_INTEGER);
-/** A word of the relay's own, such as a platform or a status, whose list grows from release to release. */
-export const WORD = patternRule(/^[a-z][a-z0-9_-]{0,31}$/, 'a word of lower-case letters, digits, - and _');
-export const MODEL = patternRule(/^[A-Za-z0-9._:/-]{1,100}$/, 'a model name of letters, digits and . _ : / -');
-
-/** The relay takes a page_size it does not like for 20 without a word, so ours stays where it is honoured. */
-export const PAGES: QueryRules = { page: wholeNumberRule(1, 10_000), page_size: wholeNumberRule(1, 100) };
-export const SORT_ORDER: QueryRules = { sort_order: oneOfRule('asc', 'desc') };
-
-const DATE = patternRule(/^20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/, 'a date such as 2026-01-31');
-const TIME_ZONE = patternRule(
-  /^(?=.{1,64}$)[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/,
-  'a zone such as Asia/Tokyo',
-);
-export const ZONE: QueryRules = { timezone: TIME_ZONE };
-export const DATES: QueryRules = { start_date: DATE, end_date: DATE, ...ZONE };
-export const GRANULARITY: QueryRules = { granularity: oneOfRule('day', 'hour') };
-export const LIMIT: QueryRules = { limit: wholeNumberRule(1, 50) };
-export const PARTIES: QueryRules = { user_id: ID, api_key_id: ID, account_id: ID, group_id: ID };
-
-/** A route that may be read. */
+/** A route that the `read` tool allows. */
 export type AllowedRoute = {
-  /** Below the admin prefix; `:id` stands for a whole number from 1: `users/:id/rpm-status`. */
+  /** Path below the admin prefix; `:id` stands for a whole number from 1: `users/:id/rpm-status`. */
   readonly template: string;
-  /** What a caller may ask for. */
+  /** The query parameters that a caller may set. */
   readonly query: QueryRules;
-  /** What is sent in any case. A caller replaces it only where `query` has the name. */
+  /** Query parameters that are always sent. A caller can replace those that `query` names. */
   readonly defaults: RelayQuery;
   readonly readAnswer: AnswerReader;
 };
 
-type RouteOptions = { readonly query?: QueryRules; readonly sent?: RelayQuery };
+type RouteOptions = { readonly query?: QueryRules; readonly defaults?: RelayQuery };
 
 export const route = (
   template: string,
   reading: AnswerReader,
-  { query = {}, sent = {} }: RouteOptions = {},
+  { query = {}, defaults: sent = {} }: RouteOptions = {},
 ): AllowedRoute => ({
   template,
   readAnswer: reading,
@@ -88,7 +59,7 @@ export const route = (
   defaults: sent,
 });
 
-/** Sent in words, because a release may change what it is without. */
+/** Sent explicitly, because a release of the relay may change the default. */
 export const FIRST_PAGE: RelayQuery = { page: 1, page_size: 20 };
 
 const statisticsRoute = (template: string, query: QueryRules = {}): AllowedRoute =>
@@ -135,11 +106,11 @@ const OPS_ROUTES: readonly AllowedRoute[] = [
   statisticsRoute('ops/dashboard/error-distribution', RECENT),
   route('ops/dashboard/openai-token-stats', statisticsReader(), {
     query: { time_range: oneOfRule('30m', '1h', '1d', '15d', '30d'), ...WHERE, ...PAGES },
-    sent: FIRST_PAGE,
+    defaults: FIRST_PAGE,
   }),
 ];
 
-/** Figures, settings and versions: everything that is about no single user, account or group. */
+/** Statistics, settings and versions: routes that are not about a user, an account or a group. */
 export const STATISTICS_ROUTES: readonly AllowedRoute[] = [
   route('system/version', recordReader(VERSION_FIELDS)),
   ...DASHBOARD_ROUTES,
@@ -163,7 +134,7 @@ const ACCOUNT_STATUS = oneOfRule(
 );
 const GROUP_CHOICE = patternRule(/^(?:[1-9]\d{0,14}|ungrouped)$/, 'a group id or ungrouped');
 
-/** `lite`: without the figures that the relay would have to gather account by account. */
+/** `lite`: without the statistics that the relay would have to collect for each account. */
 export const ACCOUNT_ROUTES: readonly AllowedRoute[] = [
   route('accounts', pageReader(ACCOUNT_FIELDS), {
     query: {
@@ -175,7 +146,7 @@ export const ACCOUNT_ROUTES: readonly AllowedRoute[] = [
       sort_by: oneOfRule('name', 'status', 'priority', 'created_at', 'last_used_at'),
       ...SORT_ORDER,
     },
-    sent: { ...FIRST_PAGE, lite: true },
+    defaults: { ...FIRST_PAGE, lite: true },
   }),
   route('accounts/:id', recordReader(ACCOUNT_FIELDS)),
   route('accounts/:id/stats', statisticsReader(), { query: { days: wholeNumberRule(1, 90), ...ZONE } }),
@@ -189,7 +160,7 @@ const GROUP_FILTERS = { platform: WORD, status: WORD, is_exclusive: FLAG };
 export const GROUP_ROUTES: readonly AllowedRoute[] = [
   route('groups', pageReader(GROUP_FIELDS), {
     query: { ...PAGES, ...GROUP_FILTERS, sort_by: oneOfRule('sort_order', 'name', 'created_at'), ...SORT_ORDER },
-    sent: FIRST_PAGE,
+    defaults: FIRST_PAGE,
   }),
   route('groups/all', listReader(GROUP_FIELDS), { query: { platform: WORD } }),
   route('groups/usage-summary', statisticsReader(), { query: ZONE }),
@@ -200,7 +171,7 @@ export const GROUP_ROUTES: readonly AllowedRoute[] = [
   route('groups/:id/models-list-candidates', statisticsReader('models')),
   route('channels', pageReader(CHANNEL_FIELDS), {
     query: { ...PAGES, status: oneOfRule('active', 'disabled'), ...SORT_ORDER },
-    sent: FIRST_PAGE,
+    defaults: FIRST_PAGE,
   }),
   route('channels/:id', recordReader(CHANNEL_FIELDS)),
 ];
@@ -214,7 +185,7 @@ const HISTORY = oneOfRule(
   'subscription',
 );
 
-/** No `search`: the relay also looks for it in the values of API keys, and so would tell them bit by bit. */
+/** No `search`: the relay also searches the values of API keys, so it would reveal them bit by bit. */
 export const USER_ROUTES: readonly AllowedRoute[] = [
   route('users', pageReader(USER_FIELDS), {
     query: {
@@ -234,12 +205,12 @@ export const USER_ROUTES: readonly AllowedRoute[] = [
       ),
       ...SORT_ORDER,
     },
-    sent: { ...FIRST_PAGE, include_subscriptions: false },
+    defaults: { ...FIRST_PAGE, include_subscriptions: false },
   }),
   route('users/:id', recordReader(USER_FIELDS)),
   route('users/:id/balance-history', pageReader(BALANCE_CHANGE_FIELDS, { total_recharged: amount }), {
     query: { type: HISTORY, ...PAGES },
-    sent: FIRST_PAGE,
+    defaults: FIRST_PAGE,
   }),
   route('users/:id/rpm-status', recordReader(RPM_STATUS_FIELDS)),
   route('users/:id/platform-quotas', recordReader(PLATFORM_QUOTAS_FIELDS)),
@@ -247,8 +218,8 @@ export const USER_ROUTES: readonly AllowedRoute[] = [
 ];
 
 /**
- * Everything that `read` may ask the relay for; a route that is not here does not exist for it. None of them changes
- * anything, calls out to a provider, or exists to show keys, codes, credentials or what users wrote to a model.
+ * The allow-list of `read`. No route on it changes anything, calls a provider, or serves to show keys, codes, credentials
+ * or what users wrote to a model.
  */
 export const ROUTES: readonly AllowedRoute[] = [
   ...USER_ROUTES,
@@ -257,7 +228,7 @@ export const ROUTES: readonly AllowedRoute[] = [
   ...STATISTICS_ROUTES,
 ];
 
-/** The allow-list in words, a line each: `users/:id/balance-history?type&page&page_size`. */
+/** The allow-list as text, one line per route: `users/:id/balance-history?type&page&page_size`. */
 export const ALLOWED_ROUTES: readonly string[] = ROUTES.map(({ template, query }) => {
   const names = Object.keys(query);
   return names.length === 0 ? template : `${template}?${names.join('&')}`;

@@ -4,18 +4,18 @@ import { RelayError } from '../errors/errors.ts';
 import { UNKNOWN_REASONS } from '../relay/response.ts';
 
 const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
-/** As late as a date can be written out. */
+/** The latest time that a `Date` can express. */
 const LATEST_MS = 8.64e15;
 const Time = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(LATEST_MS));
 
-/** The secret that preview tokens of this journal are made with; the first one in the file counts. */
+/** The secret that signs the preview tokens of this journal. The first one in the file counts. */
 const Seal = v.object({ kind: v.literal('seal'), secret: v.pipe(v.string(), v.minLength(32)) });
 
-/** Written before a recharge is sent: from then on its token and its key belong to each other for good. */
+/** Written before a recharge is sent. From then on its token and its key belong together for good. */
 const Claim = v.object({
   kind: v.literal('claim'),
   at: Time,
-  /** Who wrote it, so that of two that claim the same at once each knows whether it was first. */
+  /** The id of this claim, so that of two concurrent writers each knows whether its claim is the first. */
   by: v.string(),
   token: Hash,
   key: Hash,
@@ -25,23 +25,23 @@ const Claim = v.object({
   balanceBefore: v.string(),
 });
 
-/** What came of a claim. A later one of the same claim counts more: doubts can be cleared up. */
+/** The outcome of a claim. `accepted_unverified` can be replaced by a later settlement of the same claim. */
 const Settlement = v.object({
   kind: v.literal('settlement'),
   at: Time,
   by: v.string(),
   state: v.picklist(['verified', 'accepted_unverified', 'not_applied']),
-  /** Whether the relay itself said that it carried the recharge out. */
+  /** Whether the relay itself answered that it carried out the recharge. */
   isAccepted: v.boolean(),
-  /** Why there was no clear answer. */
+  /** Why the answer left the outcome unknown. */
   doubt: v.optional(v.picklist(UNKNOWN_REASONS)),
-  /** The status with which the relay refused it, 0 when there was no connection. */
+  /** The status of the relay's refusal; 0 when there was no connection. */
   status: v.optional(v.number()),
-  /** What the caller was told. */
+  /** The result that the caller got. */
   result: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/** A change of another kind, for whoever reads the journal later; nothing is decided by it. */
+/** A change of another kind, for people who read the journal. Nothing is decided by it. */
 const Note = v.object({
   kind: v.literal('note'),
   at: Time,
@@ -58,7 +58,7 @@ export type ClaimEntry = v.InferOutput<typeof Claim>;
 export type SettlementEntry = v.InferOutput<typeof Settlement>;
 export type NoteEntry = v.InferOutput<typeof Note>;
 
-/** The entry in a line; nothing when the line is no whole entry, as one is that a crash cut short. */
+/** The entry of a line; `undefined` when it is not a whole entry, for example because a crash cut it short. */
 export const parseEntry = (line: string): JournalEntry | undefined => {
   try {
     const parsed = v.safeParse(Entry, JSON.parse(line));
@@ -69,48 +69,48 @@ export const parseEntry = (line: string): JournalEntry | undefined => {
 };
 
 /**
- * An append-only text that outlives the process, possibly shared with others. The order of its lines is the same for
- * everyone who reads it: that is what the journal decides by.
+ * An append-only file that outlives the process and may be shared with other processes. All readers see its lines in the
+ * same order: the journal decides by this order.
  */
 export type JournalFile = {
-  /** Adds one line whole, after all that was there, and settles once it would survive a power cut. */
+  /** Appends one line as a whole. Resolves once the line would survive a power cut. */
   readonly append: (line: string) => Promise<void>;
-  /** The whole lines that were added, by anyone, since the last call. */
+  /** The whole lines that any process has added since the last call. */
   readonly readNew: () => Promise<readonly string[]>;
 };
 
-/** A recharge that was sent, or was about to be, with what is known of it. */
+/** A recharge that was sent, or was about to be sent, with its outcome as far as it is known. */
 export type RecordedRecharge = { readonly claim: ClaimEntry; readonly settlement: SettlementEntry | undefined };
 
-/** The claim that counts for a token or a key: the first in the file, which may be somebody else's. */
+/** The claim that counts for a token or a key: the first in the file, which may be another process's. */
 export type ClaimResult = { readonly claim: ClaimEntry; readonly isOwn: boolean };
 
-/** What is remembered of recharges across restarts, and between processes that share the file. */
+/** The record of recharges: it survives restarts and is shared by processes that use the same file. */
 export type Journal = ChangeNotes & {
-  /** The secret of this journal's preview tokens, made at first use. */
+  /** The secret that signs this journal's preview tokens, created at first use. */
   readonly tokenSecret: () => Promise<string>;
-  /** Takes in what others have added. Throws the `journal-unavailable` problem, as everything here does. */
+  /** Reads what other processes have added. Throws `journal-unavailable`, as every method that uses the file does. */
   readonly refresh: () => Promise<void>;
   readonly findByToken: (tokenHash: string) => RecordedRecharge | undefined;
   readonly findByKey: (keyHash: string) => RecordedRecharge | undefined;
   /** Every recharge of a user, in the order of the file. */
   readonly rechargesOf: (userId: number) => readonly RecordedRecharge[];
-  /** Recharges of a user that were never verified, oldest first. */
+  /** Recharges of a user that were not verified, oldest first. */
   readonly unresolvedOf: (userId: number) => readonly RecordedRecharge[];
-  /** Writes a claim down and answers with the one that counts. Only who wrote that one may send. */
+  /** Writes a claim and returns the one that counts. Only the process that wrote that one may send. */
   readonly claim: (claim: Omit<ClaimEntry, 'kind' | 'by'>) => Promise<ClaimResult>;
-  /** Writes down what came of a claim. It counts in this process even when that fails. */
+  /** Writes the outcome of a claim. In this process it counts even when the write fails. */
   readonly settle: (settlement: Omit<SettlementEntry, 'kind'>) => Promise<void>;
 };
 
-/** The records in the order of the file, in which the first claim of a token or a key is the only one. */
+/** An index of the entries in file order. Only the first claim of a token or a key counts. */
 const createIndex = () => {
   const claims = new Map<string, ClaimEntry>();
   const tokens = new Map<string, ClaimEntry>();
   const keys = new Map<string, ClaimEntry>();
   const settlements = new Map<string, SettlementEntry>();
   let secret: string | undefined;
-  const take = (entry: JournalEntry): void => {
+  const add = (entry: JournalEntry): void => {
     if (entry.kind === 'seal') secret ??= entry.secret;
     else if (entry.kind === 'settlement') settlements.set(entry.by, mergeSettlements(settlements.get(entry.by), entry));
     else if (entry.kind === 'claim' && !tokens.has(entry.token) && !keys.has(entry.key)) {
@@ -126,7 +126,7 @@ const createIndex = () => {
       .filter((claim) => claim.userId === userId)
       .map((claim) => ({ claim, settlement: settlements.get(claim.by) }));
   return {
-    take,
+    add,
     secret: () => secret,
     byToken: (hash: string) => recorded(tokens.get(hash)),
     byKey: (hash: string) => recorded(keys.get(hash)),
@@ -135,7 +135,7 @@ const createIndex = () => {
   };
 };
 
-/** What is proven stays; of two doubts the later counts, with what the relay had confirmed before. */
+/** A proven outcome stays. Of two unverified ones the later counts, and a confirmation by the relay is never lost. */
 const mergeSettlements = (known: SettlementEntry | undefined, entry: SettlementEntry): SettlementEntry => {
   if (known === undefined) return entry;
   return known.state === 'accepted_unverified' ? { ...entry, isAccepted: entry.isAccepted || known.isAccepted } : known;
@@ -144,18 +144,18 @@ const mergeSettlements = (known: SettlementEntry | undefined, entry: SettlementE
 const isUnresolved = (settlement: SettlementEntry | undefined): boolean =>
   settlement === undefined || settlement.state === 'accepted_unverified';
 
-/** The system's word for a failure, which holds no path and no text. */
+/** The system's error code, such as ENOSPC: it holds no path and no other text. */
 const systemErrorCode = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : 'no code';
 };
 
-/** A journal over a file. It reads nothing before it is first asked. */
+/** A journal over a file. It reads nothing before its first use. */
 export const createJournal = (file: JournalFile, newId: () => string): Journal => {
-  const records = createIndex();
+  const index = createIndex();
   let last: Promise<unknown> = Promise.resolve();
-  /** One thing at a time: lines are taken in in the order in which the file has them. */
-  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+  /** Runs one operation at a time, so that lines are read in the order of the file. */
+  const serialize = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work);
     last = done.catch(() => {});
     return done.catch((error: unknown) => {
@@ -165,8 +165,8 @@ export const createJournal = (file: JournalFile, newId: () => string): Journal =
   const readNew = async (): Promise<void> => {
     for (const line of await file.readNew()) {
       const entry = parseEntry(line);
-      // A line that is no whole entry was never settled on the disk, and so nothing was sent after it.
-      if (entry !== undefined) records.take(entry);
+      // An incomplete line never reached the disk as a whole, so nothing was sent after it.
+      if (entry !== undefined) index.add(entry);
     }
   };
   const write = async (entry: JournalEntry): Promise<void> => {
@@ -174,37 +174,37 @@ export const createJournal = (file: JournalFile, newId: () => string): Journal =
     await readNew();
   };
   return {
-    refresh: () => inOrder(readNew),
+    refresh: () => serialize(readNew),
     tokenSecret: () =>
-      inOrder(async () => {
+      serialize(async () => {
         await readNew();
-        if (records.secret() === undefined) await write({ kind: 'seal', secret: `${newId()}${newId()}` });
-        const secret = records.secret();
+        if (index.secret() === undefined) await write({ kind: 'seal', secret: `${newId()}${newId()}` });
+        const secret = index.secret();
         if (secret === undefined) throw new Error('The journal does not hold what was written to it');
         return secret;
       }),
-    findByToken: records.byToken,
-    findByKey: records.byKey,
-    rechargesOf: records.claimsOf,
-    unresolvedOf: records.unresolvedOf,
+    findByToken: index.byToken,
+    findByKey: index.byKey,
+    rechargesOf: index.claimsOf,
+    unresolvedOf: index.unresolvedOf,
     claim: (claim) =>
-      inOrder(async () => {
+      serialize(async () => {
         const by = newId();
         await write({ ...claim, kind: 'claim', by });
-        const counting = records.byToken(claim.token) ?? records.byKey(claim.key);
+        const counting = index.byToken(claim.token) ?? index.byKey(claim.key);
         if (counting === undefined) throw new Error('The journal does not hold what was written to it');
         return { claim: counting.claim, isOwn: counting.claim.by === by };
       }),
     settle: (settlement) => {
       const entry = { ...settlement, kind: 'settlement' } as const;
-      return inOrder(() =>
+      return serialize(() =>
         write(entry).catch((error: unknown) => {
-          // Not before the disk has refused it: until then nobody may be told what a restart could forget.
-          records.take(entry);
+          // Only after the disk has refused it: before that, no caller may get an outcome that a restart could lose.
+          index.add(entry);
           throw error;
         }),
       );
     },
-    note: (note) => inOrder(() => write({ ...note, kind: 'note' })),
+    note: (note) => serialize(() => write({ ...note, kind: 'note' })),
   };
 };

@@ -7,23 +7,24 @@ import type { AdminKey, RelayAddress } from '../settings.ts';
 
 import type { Journal } from './journal.ts';
 
-/** What a person was shown and is asked to confirm. */
+/** What a person was shown and has to confirm. */
 export type Preview = {
   readonly userId: number;
   readonly amount: Units;
   readonly balance: Units;
-  /** Hashes of what must not have changed: who it is, and how they stand. */
+  /** Hash of the e-mail, which must not change before the recharge. */
   readonly identityHash: string;
+  /** Hash of status and role, which must not change before the recharge. */
   readonly statusHash: string;
   readonly expiresAtMs: number;
 };
 
-/** Makes and opens the tokens in which a preview travels to the recharge that it allows. */
+/** Creates and verifies the tokens that carry a preview to the recharge that it allows. */
 export type PreviewTokens = {
   readonly create: (user: User, amount: Units) => Promise<{ readonly token: string; readonly expiresAtMs: number }>;
-  /** Throws the problem `token-unknown`, also for a token of another journal, relay or admin key, or `token-expired`. */
+  /** Throws `token-unknown`, also for a token of another journal, relay or admin key, or `token-expired`. */
   readonly verify: (token: string) => Promise<Preview>;
-  /** What has changed about the user since the preview, if it matters. A balance that fell is usage and does not. */
+  /** What has changed about the user since the preview, if it matters. A lower balance is usage and does not matter. */
   readonly findStaleness: (preview: Preview, user: User) => Promise<'identity' | 'status' | 'balance' | undefined>;
 };
 
@@ -37,7 +38,7 @@ export type PreviewTokenNeeds = {
   readonly newId: () => string;
 };
 
-/** How long a preview may be acted upon. */
+/** How long a preview can be confirmed. */
 export const PREVIEW_LIFETIME_MS = 300_000;
 const MAC_CHARS = 22;
 const HASH_CHARS = 12;
@@ -53,7 +54,7 @@ export const createPreviewTokens = ({
   mac,
   newId,
 }: PreviewTokenNeeds): PreviewTokens => {
-  /** Bound to the journal, which sees to it that a token is used once, and to the relay and the key it was made for. */
+  /** Signs with the secret of the journal (which allows one use per token), for this relay and this admin key. */
   const macOf = async (body: string): Promise<string> => {
     const secret = JSON.stringify([
       await journal.tokenSecret(),
@@ -64,18 +65,19 @@ export const createPreviewTokens = ({
   };
   const hashOf = async (...parts: readonly string[]): Promise<string> =>
     (await digest(JSON.stringify(parts))).slice(0, HASH_CHARS);
-  const personOf = ({ email }: User): Promise<string> => hashOf('person', email);
-  const standingOf = ({ status, role }: User): Promise<string> => hashOf('standing', status, role);
+  // The words 'person' and 'standing' are part of the hashed input: another word would void the tokens in use.
+  const identityHashOf = ({ email }: User): Promise<string> => hashOf('person', email);
+  const statusHashOf = ({ status, role }: User): Promise<string> => hashOf('standing', status, role);
   return {
     async create(user, amount) {
       const expiresAtMs = clock.now() + PREVIEW_LIFETIME_MS;
-      const facts = [user.id, amount, user.balance, await personOf(user), await standingOf(user), expiresAtMs];
-      const body = `rp1.${facts.join('.')}.${newId().replaceAll('-', '')}`;
+      const parts = [user.id, amount, user.balance, await identityHashOf(user), await statusHashOf(user), expiresAtMs];
+      const body = `rp1.${parts.join('.')}.${newId().replaceAll('-', '')}`;
       return { token: `${body}.${await macOf(body)}`, expiresAtMs };
     },
     async verify(token) {
       if (key.kind !== 'present') throw new RelayError({ kind: 'no-admin-key', isMalformed: key.kind === 'malformed' });
-      const [, body, userId, amount, balance, person = '', standing = '', expires, offered = ''] =
+      const [, body, userId, amount, balance, identityHash = '', statusHash = '', expires, offered = ''] =
         TOKEN.exec(token) ?? [];
       if (body === undefined || amount === undefined || balance === undefined)
         throw new RelayError({ kind: 'token-unknown' });
@@ -86,14 +88,14 @@ export const createPreviewTokens = ({
         userId: Number(userId),
         amount: BigInt(amount),
         balance: BigInt(balance),
-        identityHash: person,
-        statusHash: standing,
+        identityHash,
+        statusHash,
         expiresAtMs,
       };
     },
     async findStaleness(preview, user) {
-      if ((await personOf(user)) !== preview.identityHash) return 'identity';
-      if ((await standingOf(user)) !== preview.statusHash) return 'status';
+      if ((await identityHashOf(user)) !== preview.identityHash) return 'identity';
+      if ((await statusHashOf(user)) !== preview.statusHash) return 'status';
       return user.balance > preview.balance ? 'balance' : undefined;
     },
   };

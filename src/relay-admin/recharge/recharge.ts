@@ -12,14 +12,14 @@ import { createOutcomeRecorder, type RecorderNeeds } from './record.ts';
 import { NOTHING_READ, RechargeResult, type RelayAnswer, toRechargeResult } from './result.ts';
 import { findUnresolved } from './unresolved.ts';
 
-/** The pair that makes a recharge one and the same, whenever and however often it is asked for. */
+/** Preview token and idempotency key: together they identify one recharge, however often it is requested. */
 export type TokenKeyPair = { readonly token: string; readonly key: string };
 
-/** What is kept of a pair. Neither half can be found from its hash. */
+/** What is stored of a pair: hashes, from which neither the token nor the key can be found. */
 export type PairHashes = {
   readonly token: string;
   readonly key: string;
-  /** Stands in the notes of the credit, where the relay's users see it: the beginning of the key's hash. */
+  /** The beginning of the key's hash. It stands in the notes of the credit, where the relay's users see it. */
   readonly marker: string;
 };
 
@@ -41,46 +41,49 @@ export type RechargeNeeds = RecorderNeeds &
     readonly largestRecharge: Units;
   };
 
-/** What may be claimed, and how to give up the user's turn. */
+/** A recharge that may be claimed. It holds the user's position in the queue until `release`. */
 type AdmittedRecharge = {
   readonly draft: Omit<ClaimEntry, 'kind' | 'by'>;
-  /** How many recharges of the user were on record before the user was looked at. */
+  /** How many recharges of the user were on record before the user was read. */
   readonly knownClaims: number;
-  readonly leave: () => void;
+  readonly release: () => void;
 };
 
-/** A change may start only while this share of the call's time is left: for its answer, and for looking afterwards. */
+/** A recharge may start only while this share of the call's time is left: for its answer, and for reading it back. */
 const SHARE_TO_START = 0.5;
 const SHARE_TO_READ_BACK = 0.25;
 
-const NO_ANSWER: RelayAnswer = { isAccepted: false, isRelayReplay: false, doubt: 'no-answer' };
+const NO_RELAY_ANSWER: RelayAnswer = { isAccepted: false, isRelayReplay: false, unknownReason: 'no-answer' };
 
 const hasTimeToSend = ({ remainingMs, limitMs }: CallDeadline): boolean => remainingMs() >= limitMs * SHARE_TO_START;
 
-/** The body keeps the confirmed digits. Amounts are at most a million with 8 decimals, which a JSON number holds exactly. */
+/** The body has the confirmed digits. Amounts are at most a million with 8 decimals, which a JSON number holds exactly. */
 const toRequestBody = ({ amount, marker }: ClaimEntry): string =>
   `{"balance":${amount},"operation":"add","notes":${JSON.stringify(`recharge ${marker}`)}}`;
 
 /**
- * The one way in which anything is credited. A pair of preview token and key is written to the journal before it is
- * sent, and is sent once: a second call with the pair looks up what came of it, and never sends again.
+ * The only code that credits anything. A pair of preview token and key is written to the journal before the recharge is
+ * sent, and the recharge is sent once: a second call with the pair looks up the outcome and never sends again.
+ *
+ * Main path: `admit` checks the token, the user and the history; `journal.claim` writes the claim; `sendOnce` sends it
+ * and records the outcome.
  */
 export const createRecharge = (
   needs: RechargeNeeds,
 ): ((pair: TokenKeyPair, call: CallDeadline) => Promise<RechargeResult>) => {
   const { relay, journal, tokens, clock, digest, largestRecharge } = needs;
   const record = createOutcomeRecorder(needs);
-  const turns = createChangeQueue(needs);
-  const underWay = new Map<string, { readonly key: string; readonly result: Promise<RechargeResult> }>();
+  const queue = createChangeQueue(needs);
+  const running = new Map<string, { readonly key: string; readonly result: Promise<RechargeResult> }>();
 
-  /** Whether a recharge of the user was sent since a moment, whatever came of it: who confirmed a preview of before knew nothing of it. */
+  /** Whether a recharge of the user was sent since then, with any outcome: an older preview was confirmed without knowing it. */
   const wasRecharged = (userId: number, sinceMs: number): boolean =>
     journal
       .rechargesOf(userId)
       .some(({ claim, settlement }) => claim.at > sinceMs && settlement?.state !== 'not_applied');
 
-  /** Holds the user as they are now against what was confirmed. Answers with the balance at this moment. */
-  const balanceIfFresh = async (preview: Preview, { marker }: PairHashes, call: CallDeadline): Promise<Units> => {
+  /** Compares the user with the confirmed preview. Returns the present balance. */
+  const checkPreview = async (preview: Preview, { marker }: PairHashes, call: CallDeadline): Promise<Units> => {
     const { userId } = preview;
     const [user, marked] = await Promise.all([
       readUser(relay, userId, call.signal),
@@ -97,52 +100,52 @@ export const createRecharge = (
     return user.balance;
   };
 
-  /** Everything that can refuse a recharge while nothing has been sent. Whoever is let in has the turn of the user. */
+  /** Every check that can refuse a recharge before anything is sent. The admitted recharge is alone for its user until `release`. */
   const admit = async (pair: TokenKeyPair, hashes: PairHashes, call: CallDeadline): Promise<AdmittedRecharge> => {
     const preview = await tokens.verify(pair.token);
     const { userId } = preview;
     const amount = formatUnits(preview.amount);
     if (preview.amount > largestRecharge)
       throw new RelayError({ kind: 'amount-over-limit', amount, limit: formatUnits(largestRecharge) });
-    const leave = await turns.acquire(String(userId), call.signal);
+    const release = await queue.acquire(String(userId), call.signal);
     try {
       await journal.refresh();
       const knownClaims = journal.rechargesOf(userId).length;
-      const balance = await balanceIfFresh(preview, hashes, call);
+      const balance = await checkPreview(preview, hashes, call);
       const draft = { ...hashes, at: clock.now(), userId, amount, balanceBefore: formatUnits(balance) };
-      return { draft, knownClaims, leave };
+      return { draft, knownClaims, release };
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
   };
 
-  /** Whether another process has claimed a recharge of the user since they were looked at: the preview is of no worth then. */
-  const isOvertaken = ({ by, userId }: ClaimEntry, knownClaims: number): boolean => {
+  /** Whether another process has claimed a recharge of the user since the user was read: the preview is out of date then. */
+  const isPrecededByOther = ({ by, userId }: ClaimEntry, knownClaims: number): boolean => {
     const claims = journal.rechargesOf(userId);
     const own = claims.findIndex(({ claim }) => claim.by === by);
     return claims.slice(knownClaims, own).some(({ settlement }) => settlement?.state !== 'not_applied');
   };
 
-  /** Sends what was claimed. From here on nothing may go wrong without being told as unknown. */
+  /** Sends a claimed recharge. From here on every failure without proof has to be reported as unknown. */
   const sendOnce = async (claim: ClaimEntry, key: string, call: CallDeadline): Promise<RechargeResult> => {
-    // The disk may have taken its time.
-    if (call.signal.aborted || !hasTimeToSend(call)) throw await record.dismiss(claim);
+    // Writing the claim may have taken long.
+    if (call.signal.aborted || !hasTimeToSend(call)) throw await record.recordNotApplied(claim);
     const path = `users/${claim.userId}/balance`;
     const write = { method: 'POST', path, body: toRequestBody(claim), idempotencyKey: key } as const;
-    const patienceMs = call.remainingMs() - call.limitMs * SHARE_TO_READ_BACK;
-    const deadline = createDeadline(clock, patienceMs, call.sentSignal);
+    const sendLimitMs = call.remainingMs() - call.limitMs * SHARE_TO_READ_BACK;
+    const deadline = createDeadline(clock, sendLimitMs, call.sentSignal);
     const answer = await relay.send(write, deadline.signal).finally(deadline.clear);
-    if (answer.kind === 'refused') throw await record.dismiss(claim, answer.status);
-    const said: RelayAnswer =
+    if (answer.kind === 'refused') throw await record.recordNotApplied(claim, answer.status);
+    const relayAnswer: RelayAnswer =
       answer.kind === 'accepted'
-        ? { ...NO_ANSWER, isAccepted: true, isRelayReplay: answer.isReplay }
-        : { ...NO_ANSWER, doubt: answer.doubt };
-    return record.conclude(claim, said, call.sentSignal);
+        ? { ...NO_RELAY_ANSWER, isAccepted: true, isRelayReplay: answer.isReplay }
+        : { ...NO_RELAY_ANSWER, unknownReason: answer.reason };
+    return record.recordOutcome(claim, relayAnswer, call.sentSignal);
   };
 
-  /** What is on record for the token, or the conflict with what is on record for another pair. */
-  const recallIfSame = async ({ token, key }: PairHashes, call: CallDeadline): Promise<RechargeResult> => {
+  /** The recorded outcome of this pair. Throws `idempotency-conflict` when token or key belong to another pair. */
+  const recallSamePair = async ({ token, key }: PairHashes, call: CallDeadline): Promise<RechargeResult> => {
     const recorded = journal.findByToken(token);
     const { marker: reference = '' } = (recorded ?? journal.findByKey(key))?.claim ?? {};
     if (recorded === undefined) throw new RelayError({ kind: 'idempotency-conflict', why: 'key-used', reference });
@@ -161,41 +164,41 @@ export const createRecharge = (
 
   const start = async (pair: TokenKeyPair, hashes: PairHashes, call: CallDeadline): Promise<RechargeResult> => {
     const admitted = await admit(pair, hashes, call).catch(async (error: unknown): Promise<undefined> => {
-      // Another process may have been quicker with this pair: what stands in the way here is then its very credit.
+      // Another process may have sent this pair first: then its credit is what failed the check here.
       await journal.refresh();
       if (!isOnRecord(hashes)) throw error;
     });
-    if (admitted === undefined) return recallIfSame(hashes, call);
-    const { draft, knownClaims, leave } = admitted;
+    if (admitted === undefined) return recallSamePair(hashes, call);
+    const { draft, knownClaims, release } = admitted;
     try {
-      // Known to be a result that clients take, before there is something to be told with it.
-      v.parse(RechargeResult, toRechargeResult({ ...draft, kind: 'claim', by: '' }, NO_ANSWER, NOTHING_READ));
+      // Before anything is sent: check that clients will accept the result.
+      v.parse(RechargeResult, toRechargeResult({ ...draft, kind: 'claim', by: '' }, NO_RELAY_ANSWER, NOTHING_READ));
       const { claim, isOwn } = await journal.claim(draft);
-      if (!isOwn) return await recallIfSame(hashes, call);
-      if (isOvertaken(claim, knownClaims)) throw await record.dismiss(claim);
+      if (!isOwn) return await recallSamePair(hashes, call);
+      if (isPrecededByOther(claim, knownClaims)) throw await record.recordNotApplied(claim);
       return await sendOnce(claim, pair.key, call);
     } finally {
-      leave();
+      release();
     }
   };
 
   return async (pair, call) => {
     const hashes = await hashPair(pair, digest);
     await journal.refresh().catch((error: unknown) => {
-      // Whoever asks for what is known here is told it, also when the file cannot be read any more.
-      if (underWay.has(hashes.token) || isOnRecord(hashes)) return;
-      // What an earlier process has done with this pair cannot be known now.
+      // An outcome that is known here is returned even when the file can no longer be read.
+      if (running.has(hashes.token) || isOnRecord(hashes)) return;
+      // Without the file, what an earlier process did with this pair is unknown.
       const isClosed = error instanceof RelayError && error.detail.kind === 'journal-unavailable';
       throw isClosed ? new RelayError({ ...error.detail, outcome: 'unknown' }) : error;
     });
-    const twin = underWay.get(hashes.token);
-    // What is proven counts more than what is under way here: another process may have been quicker than that.
-    if (twin?.key === hashes.key && !isProven(hashes)) return { ...(await twin.result), replayed: true };
-    if (isOnRecord(hashes)) return recallIfSame(hashes, call);
-    if (twin !== undefined)
+    const concurrent = running.get(hashes.token);
+    // A proven outcome counts more than a call that still runs here: another process may have been faster.
+    if (concurrent?.key === hashes.key && !isProven(hashes)) return { ...(await concurrent.result), replayed: true };
+    if (isOnRecord(hashes)) return recallSamePair(hashes, call);
+    if (concurrent !== undefined)
       throw new RelayError({ kind: 'idempotency-conflict', why: 'token-used', reference: hashes.marker });
     const result = start(pair, hashes, call);
-    underWay.set(hashes.token, { key: hashes.key, result });
-    return result.finally(() => underWay.delete(hashes.token));
+    running.set(hashes.token, { key: hashes.key, result });
+    return result.finally(() => running.delete(hashes.token));
   };
 };

@@ -16,17 +16,17 @@ export type RecorderNeeds = {
   readonly log: Log;
 };
 
-/** What came of recharges that were claimed: found out, written down, and told again. Nothing in here sends a change. */
+/** Finds out, records and repeats the outcomes of claimed recharges. It sends no change. */
 export type OutcomeRecorder = {
-  /** The result of a claim after the relay has spoken, with what its history and user record show. Never rejects. */
-  readonly conclude: (claim: ClaimEntry, said: RelayAnswer, signal: AbortSignal) => Promise<RechargeResult>;
-  /** Notes that nothing was credited, and with which status the relay said so; none when it was never asked. */
-  readonly dismiss: (claim: ClaimEntry, status?: number) => Promise<RelayError>;
-  /** What is on record of an earlier call, or what can be seen by now. Throws the problem of that call if it had one. */
+  /** The result of a claim from the relay's answer, its balance history and its user record. Never rejects. */
+  readonly recordOutcome: (claim: ClaimEntry, answer: RelayAnswer, signal: AbortSignal) => Promise<RechargeResult>;
+  /** Records that nothing was credited, with the status of the relay's refusal, or none when nothing was sent. */
+  readonly recordNotApplied: (claim: ClaimEntry, status?: number) => Promise<RelayError>;
+  /** The recorded result of an earlier call, or what the relay shows now. Throws the error of that call if it had one. */
   readonly recall: (recorded: RecordedRecharge, signal: AbortSignal) => Promise<RechargeResult>;
 };
 
-/** The one refusal with this status: the relay has the key with another payload. */
+/** Only one refusal has this status: the relay knows the key with another payload. */
 const KEY_CONFLICT = 409;
 
 const toRechargeError = ({ marker }: ClaimEntry, status: number | undefined): RelayError => {
@@ -37,7 +37,7 @@ const toRechargeError = ({ marker }: ClaimEntry, status: number | undefined): Re
 };
 
 export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNeeds): OutcomeRecorder => {
-  const look = async ({ userId, marker }: ClaimEntry, signal: AbortSignal): Promise<CreditView> => {
+  const readBack = async ({ userId, marker }: ClaimEntry, signal: AbortSignal): Promise<CreditView> => {
     const [rows, user] = await Promise.allSettled([
       findCredits(relay, { userId, markers: [marker] }, signal),
       readUser(relay, userId, signal),
@@ -47,7 +47,7 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
       balance: user.status === 'fulfilled' ? user.value.balance : undefined,
     };
   };
-  /** The money may have moved: a journal that fails now must not hide what is known. */
+  /** The money may have moved, so a journal that fails now must not hide the outcome. */
   const settle = async (claim: ClaimEntry, settlement: Omit<SettlementEntry, 'kind' | 'at' | 'by'>): Promise<void> => {
     const { userId: subject, amount, marker: reference, by } = claim;
     log('info', 'recharge', { tool: 'recharge', subject, amount, reference, outcome: settlement.state });
@@ -57,19 +57,19 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
   };
   const settleResult = (
     claim: ClaimEntry,
-    { isAccepted, doubt }: RelayAnswer,
+    { isAccepted, unknownReason }: RelayAnswer,
     result: RechargeResult,
   ): Promise<void> => {
-    const told = isAccepted || doubt === 'answer-not-recorded' ? {} : { doubt };
-    return settle(claim, { state: result.outcome, isAccepted, result, ...told });
+    const doubt = isAccepted || unknownReason === 'answer-not-recorded' ? {} : { doubt: unknownReason };
+    return settle(claim, { state: result.outcome, isAccepted, result, ...doubt });
   };
   return {
-    async conclude(claim, said, signal) {
-      const result = toRechargeResult(claim, said, await look(claim, signal));
-      await settleResult(claim, said, result);
+    async recordOutcome(claim, answer, signal) {
+      const result = toRechargeResult(claim, answer, await readBack(claim, signal));
+      await settleResult(claim, answer, result);
       return result;
     },
-    async dismiss(claim, status) {
+    async recordNotApplied(claim, status) {
       await settle(claim, { state: 'not_applied', isAccepted: false, ...(status === undefined ? {} : { status }) });
       return toRechargeError(claim, status);
     },
@@ -79,10 +79,10 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
         const recorded = v.safeParse(RechargeResult, settlement.result);
         if (recorded.success) return { ...recorded.output, replayed: true };
       }
-      const { isAccepted = false, doubt = 'answer-not-recorded' } = settlement ?? {};
-      const said: RelayAnswer = { isAccepted, isRelayReplay: false, doubt };
-      const result = toRechargeResult(claim, said, await look(claim, signal));
-      if (settlement === undefined || result.outcome === 'verified') await settleResult(claim, said, result);
+      const { isAccepted = false, doubt: unknownReason = 'answer-not-recorded' } = settlement ?? {};
+      const answer: RelayAnswer = { isAccepted, isRelayReplay: false, unknownReason };
+      const result = toRechargeResult(claim, answer, await readBack(claim, signal));
+      if (settlement === undefined || result.outcome === 'verified') await settleResult(claim, answer, result);
       return { ...result, replayed: true };
     },
   };

@@ -25,7 +25,7 @@ export type Reason = (typeof REASONS)[number];
 
 const Decimal = v.pipe(v.string(), v.description('decimal string'));
 
-/** What `recharge` answers. Nothing in it is text of the relay's but the time of the history row. */
+/** The result of `recharge`. Its only text from the relay is the time of the history row. */
 export const RechargeResult = v.strictObject({
   outcome: v.pipe(
     v.picklist(['verified', 'accepted_unverified']),
@@ -53,32 +53,21 @@ export const RechargeResult = v.strictObject({
 });
 export type RechargeResult = v.InferOutput<typeof RechargeResult>;
 
-/** What the relay said to the recharge itself. */
+/** What the relay answered to the recharge itself. */
 export type RelayAnswer = {
   readonly isAccepted: boolean;
   readonly isRelayReplay: boolean;
-  /** Why there is no clear answer. */
-  readonly doubt: UnknownReason | 'answer-not-recorded';
+  /** Why the answer leaves the outcome unknown. Has no meaning when `isAccepted`. */
+  readonly unknownReason: UnknownReason | 'answer-not-recorded';
 };
 
-/** What was seen afterwards; undefined where it could not be read. */
+/** What was read back from the relay; `undefined` where that failed. */
 export type CreditView = { readonly rows: readonly CreditRow[] | undefined; readonly balance: Units | undefined };
 
-/** Before anything was looked at. */
+/** The view before anything was read. */
 export const NOTHING_READ: CreditView = { rows: undefined, balance: undefined };
 
-const toReason = (amount: Units, { isAccepted, doubt }: RelayAnswer, { rows, balance }: CreditView): Reason | null => {
-  // This one counts above all: two credits with one marker.
-  if (rows !== undefined && rows.length > 1) return 'credited_more_than_once';
-  if (!isAccepted) return reasonWord(doubt);
-  if (rows === undefined) return 'history_unreadable';
-  const [row] = rows;
-  if (row === undefined) return 'history_row_missing';
-  if (row.value !== amount) return 'history_value_differs';
-  return balance === undefined ? 'user_unreadable' : null;
-};
-
-const DOUBT_REASONS: { readonly [Word in RelayAnswer['doubt']]: Reason } = {
+const REASON_BY_UNKNOWN: { readonly [Word in RelayAnswer['unknownReason']]: Reason } = {
   'no-answer': 'no_answer',
   'timed-out': 'timed_out',
   redirected: 'redirected',
@@ -89,7 +78,21 @@ const DOUBT_REASONS: { readonly [Word in RelayAnswer['doubt']]: Reason } = {
   'store-unavailable': 'store_unavailable',
   'answer-not-recorded': 'answer_not_recorded',
 };
-const reasonWord = (doubt: RelayAnswer['doubt']): Reason => DOUBT_REASONS[doubt];
+
+const toReason = (
+  amount: Units,
+  { isAccepted, unknownReason: doubt }: RelayAnswer,
+  { rows, balance }: CreditView,
+): Reason | null => {
+  // Two credits with one marker: this counts more than any other reason.
+  if (rows !== undefined && rows.length > 1) return 'credited_more_than_once';
+  if (!isAccepted) return REASON_BY_UNKNOWN[doubt];
+  if (rows === undefined) return 'history_unreadable';
+  const [row] = rows;
+  if (row === undefined) return 'history_row_missing';
+  if (row.value !== amount) return 'history_value_differs';
+  return balance === undefined ? 'user_unreadable' : null;
+};
 
 const adviceFor = (reason: Reason | null, rows: number): string => {
   if (reason === null) return 'The relay confirmed the credit, and its history holds it.';
@@ -100,11 +103,11 @@ const adviceFor = (reason: Reason | null, rows: number): string => {
     : 'It is not known whether the credit was made. Do not report it as done and do not recharge again; look for the marker in the balance history, or call recharge with the same preview_token and idempotency_key to look again.';
 };
 
-/** The result for a claim that was sent. Total: it is built once before sending, too, to know that it can be. */
-export const toRechargeResult = (claim: ClaimEntry, said: RelayAnswer, sight: CreditView): RechargeResult => {
+/** The result for a claim that was sent. Never throws. It is also built once before sending, to check that it is valid. */
+export const toRechargeResult = (claim: ClaimEntry, answer: RelayAnswer, view: CreditView): RechargeResult => {
   const amount = parseUnits(claim.amount) ?? 0n;
-  const reason = toReason(amount, said, sight);
-  const { rows = [], balance } = sight;
+  const reason = toReason(amount, answer, view);
+  const { rows = [], balance } = view;
   const [row] = rows;
   return {
     outcome: reason === null ? 'verified' : 'accepted_unverified',
@@ -121,6 +124,6 @@ export const toRechargeResult = (claim: ClaimEntry, said: RelayAnswer, sight: Cr
     history_rows: rows.length,
     sent_at: new Date(claim.at).toISOString(),
     replayed: false,
-    relay_replayed: said.isRelayReplay,
+    relay_replayed: answer.isRelayReplay,
   };
 };

@@ -4,12 +4,12 @@ import type { RelayClient } from '../relay/client.ts';
 import { findCredits } from '../relay/history.ts';
 import type { Journal } from './journal.ts';
 
-/** An earlier recharge of a user that was never verified. */
+/** An earlier recharge of a user that was not verified. */
 export type UnresolvedRecharge = {
   readonly reference: string;
   readonly amount: string;
   readonly sentAt: string;
-  /** Whether the relay said that it did it, or the history shows it by now. */
+  /** Whether the relay confirmed it, or the history shows it now. */
   readonly isCredited: boolean;
 };
 
@@ -19,14 +19,14 @@ export type UnresolvedNeeds = {
   readonly clock: Clock;
 };
 
-/** A relay that still works on a recharge whose caller is gone is done with it by then, one way or the other. */
+/** A relay that still works on a recharge after the caller has disconnected has finished it by then. */
 const SETTLES_WITHIN_MS = 120_000;
 const REMEMBERED_MS = 7 * 24 * 3_600_000;
 const SHOWN_LIMIT = 5;
 
 /**
- * The latest recharges of a user that were never verified. One that is so young that it may yet appear in the history is
- * the problem `unresolved-recharge`: whoever tries once more now may credit twice.
+ * The latest recharges of a user that were not verified. Throws `unresolved-recharge` when one is so recent that it may
+ * still appear in the history: another recharge now could credit twice.
  */
 export const findUnresolved = async (
   { relay, journal, clock }: UnresolvedNeeds,

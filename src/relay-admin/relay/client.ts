@@ -8,7 +8,7 @@ import { RelayError } from '../errors/errors.ts';
 import type { AdminKey, RelayAddress } from '../settings.ts';
 import { isJsonText, parseEnvelope, toWriteAnswer, toWriteFailure, type WriteAnswer } from './response.ts';
 
-/** Waits for a place behind a gate; the returned function gives it back. The `busy` problem when too many wait. */
+/** Waits for a slot of the semaphore; the returned function releases it. Throws `busy` when too many wait. */
 export const acquireSlot = (gate: Semaphore, signal: AbortSignal): Promise<() => void> =>
   gate.acquire(signal).catch((error: unknown) => {
     throw error instanceof Fault && error.detail.kind === 'overloaded' ? new RelayError({ kind: 'busy' }) : error;
@@ -22,17 +22,17 @@ export type Write = {
   readonly method: 'POST' | 'PUT';
   /** Below the admin prefix, from a fixed template: `users/7/balance`. */
   readonly path: string;
-  /** JSON, written out: amounts keep the digits they were confirmed with. */
+  /** JSON as text: amounts keep the digits that were confirmed. */
   readonly body: string;
   readonly idempotencyKey?: string;
 };
 
-/** The relay as the tools see it: everything that leaves this process goes through here. */
+/** The HTTP client for the relay. Every request of this process goes through it. */
 export type RelayClient = {
   readonly address: RelayAddress;
-  /** What the relay has at `users/7`, out of its envelope. Throws a `Problem`; tried twice when that can do no harm. */
+  /** Reads a path such as `users/7` and returns the payload. Throws a `RelayError`. Retries once after a transient failure. */
   readonly get: (path: string, query: RelayQuery, signal: AbortSignal) => Promise<unknown>;
-  /** Sends a change, once. Never rejects once it may have been sent: what is not known is answered as unknown. */
+  /** Sends a change once. Never rejects once it may have been sent: an unclear outcome is `unknown`. */
   readonly send: (write: Write, signal: AbortSignal) => Promise<WriteAnswer>;
   /** `GET /health` without the key, as it was received. Rejects like an `HttpClient`. */
   readonly health: (signal: AbortSignal) => Promise<HttpResponse>;
@@ -43,24 +43,24 @@ export type RelayClientNeeds = {
   readonly key: AdminKey;
   readonly httpClient: HttpClient;
   readonly clock: Clock;
-  /** Bounds what is under way at a time, and with it the memory that answers take. */
+  /** Bounds concurrent reads, and so the memory that answers take. */
   readonly gate: Semaphore;
   readonly version: string;
 };
 
 const ADMIN_PREFIX = 'api/v1/admin/';
-/** The most that is taken of one answer of the relay. */
+/** The largest answer that is accepted from the relay. */
 export const ANSWER_LIMIT_BYTES = 4 * 1024 * 1024;
 const HEALTH_LIMIT_BYTES = 64 * 1024;
-/** The longest that a read waits before its second try; a relay that asks for more is answered with that. */
+/** The longest pause before the second try of a read. When the relay asks for more, the caller gets the error instead. */
 const LONGEST_PAUSE_MS = 3000;
 const DEFAULT_PAUSE_MS = 300;
-/** What callers are told to wait when the relay does not say. */
+/** How long callers should wait when the relay does not say. */
 const DEFAULT_WAIT_MS = 10_000;
 
 const SEGMENTS = /^[a-z0-9_-]+(?:\/[a-z0-9_-]+)*$/;
 
-/** The whole address of a path. Anything but the plain segments that templates are made of is a bug, and is not sent. */
+/** The URL of a path. Anything but plain segments is a bug and is not sent. */
 const toUrl = (origin: string, path: string, query: RelayQuery = {}): string => {
   if (!SEGMENTS.test(path)) throw new Error('A path that is no template');
   const url = new URL(`${origin}/${path}`);
@@ -74,7 +74,7 @@ const adminSecret = (key: AdminKey): string => {
   return key.secret;
 };
 
-/** What a read that got an answer comes to: the payload, or the problem. */
+/** The payload of the answer to a read. Throws a `RelayError` for any other answer. */
 const parsePayload = ({ status, text, header }: HttpResponse, now: number): unknown => {
   if (status >= 300 && status < 400 && status !== 304) throw new RelayError({ kind: 'upstream-redirect' });
   if (status === 401 || status === 403) throw new RelayError({ kind: 'upstream-auth' });
@@ -99,7 +99,7 @@ const toRelayError = (error: unknown): unknown => {
     : new RelayError({ kind: 'upstream-unavailable', why: error.code });
 };
 
-/** How long to wait before a read is tried again, or nothing when a second try would change nothing. */
+/** The pause before a second try of a read; `undefined` when a second try would not help. */
 const retryPauseMs = (error: unknown): number | undefined => {
   if (!(error instanceof RelayError)) return undefined;
   const { detail } = error;
@@ -108,7 +108,7 @@ const retryPauseMs = (error: unknown): number | undefined => {
   return asked <= LONGEST_PAUSE_MS ? asked : undefined;
 };
 
-/** The one guarded way to the relay: one origin, fixed paths, no redirects, bounded answers, the key in one header. */
+/** Creates the client: one origin, fixed paths, no redirects, answers of limited size, the admin key in one header. */
 export const createRelayClient = ({
   address,
   key,

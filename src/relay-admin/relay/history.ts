@@ -5,10 +5,10 @@ import { type Units, unitsFromNumber } from '../money.ts';
 import type { RelayClient } from './client.ts';
 import { PAGE_SIZE, readPage } from './list.ts';
 
-/** A credit in a user's balance history that carries a marker of ours. */
+/** A credit in a user's balance history that has one of our markers in its notes. */
 export type CreditRow = { readonly id: number; readonly value: Units; readonly usedAt: string | null };
 
-/** A thousand credits of one user: a marker that is older was looked for before. */
+/** A thousand credits of one user: an older marker was searched for before. */
 const PAGE_LIMIT = 10;
 
 const Rows = v.array(
@@ -22,8 +22,8 @@ const Rows = v.array(
 );
 
 /**
- * The credits of a user that carry each of the markers, newest first. The relay keeps no key beside a credit: what the
- * caller wrote into its notes is all there is to know it by.
+ * The credits of a user by marker, newest first. The relay stores no idempotency key with a credit: only the marker in
+ * its notes identifies it.
  */
 export const findCredits = async (
   relay: RelayClient,

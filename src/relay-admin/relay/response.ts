@@ -1,7 +1,7 @@
 import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core/http/client.ts';
 import { isRecord } from '../../core/json.ts';
 
-/** What a success carries. `data` is absent in the relay's answer when there is none. */
+/** The payload of a success. `data` is absent in the relay's answer when there is none. */
 export type Envelope = { readonly data: unknown };
 
 const parseJson = (text: string): unknown => {
@@ -12,7 +12,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** The payload of a success (`{"code":0,"message":"success","data":...}`); nothing for any other text. */
+/** The payload of a success (`{"code":0,"message":"success","data":...}`); `undefined` for any other text. */
 export const parseEnvelope = (text: string): Envelope | undefined => {
   const body = parseJson(text);
   return isRecord(body) && body.code === 0 ? { data: body.data } : undefined;
@@ -24,8 +24,8 @@ export const isJsonText = (text: string): boolean => parseJson(text) !== undefin
 const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
 
 /**
- * The relay's own word for a refusal, from either of its two error shapes: a text as `code`, or a number with a `reason`.
- * Nothing when it is not in the form of such a word: it may then be any text.
+ * The relay's error code of a refusal, from either of its two error shapes: a text as `code`, or a number with a `reason`.
+ * `undefined` when it does not have the form of a code: it may then be any text.
  */
 export const parseRefusalCode = (text: string): string | undefined => {
   const body = parseJson(text);
@@ -34,7 +34,7 @@ export const parseRefusalCode = (text: string): string | undefined => {
   return typeof word === 'string' && CODE.test(word) ? word : undefined;
 };
 
-/** Why nobody can tell what became of a change. */
+/** Why the outcome of a change is unknown. The journal stores these words. */
 export const UNKNOWN_REASONS = [
   'no-answer',
   'timed-out',
@@ -47,15 +47,15 @@ export const UNKNOWN_REASONS = [
 ] as const;
 export type UnknownReason = (typeof UNKNOWN_REASONS)[number];
 
-/** What became of a change that was sent, as far as the answer tells. */
+/** The outcome of a change that was sent, as far as the answer shows. */
 export type WriteAnswer =
-  /** `isReplay`: the relay had carried it out before, and repeats what it answered then. */
+  /** `isReplay`: the relay had carried it out before and repeats its earlier answer. */
   | { readonly kind: 'accepted'; readonly data: unknown; readonly isReplay: boolean }
   /** Proven: the relay refused before it did anything. Status 0: no connection was ever made. */
   | { readonly kind: 'refused'; readonly status: number; readonly isKeyConflict: boolean }
-  | { readonly kind: 'unknown'; readonly doubt: UnknownReason };
+  | { readonly kind: 'unknown'; readonly reason: UnknownReason };
 
-/** Refusals that the relay gives before it begins. Any other status may have come after the change. */
+/** Statuses of refusals before the relay begins. Any other status may come after the change. */
 const REFUSED_BEFORE = new Set([400, 401, 403, 404, 413, 423, 429]);
 
 const UNKNOWN_REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
@@ -64,9 +64,9 @@ const UNKNOWN_REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
   IDEMPOTENCY_STORE_UNAVAILABLE: 'store-unavailable',
 };
 
-const unknown = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', doubt });
+const unknown = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', reason: doubt });
 
-/** What an answer says of the change. */
+/** The outcome that an HTTP answer shows. */
 export const toWriteAnswer = ({ status, text, header }: HttpResponse): WriteAnswer => {
   if (status >= 200 && status < 300) {
     const envelope = parseEnvelope(text);
@@ -82,7 +82,7 @@ export const toWriteAnswer = ({ status, text, header }: HttpResponse): WriteAnsw
   );
 };
 
-/** What a failure below HTTP says of the change: nothing, unless no connection was ever made. */
+/** The outcome after a failure below HTTP: unknown, unless no connection was made. */
 export const toWriteFailure = (error: unknown): WriteAnswer => {
   if (!(error instanceof HttpClientError)) return unknown('timed-out');
   if (isNeverConnected(error.code)) return { kind: 'refused', status: 0, isKeyConflict: false };

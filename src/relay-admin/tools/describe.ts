@@ -80,7 +80,7 @@ const limitsOf = ({ timeoutMs, largestRecharge }: RelayConfig) => ({
   relay_answer_bytes: ANSWER_LIMIT_BYTES,
 });
 
-/** Says what this server is, may and may not do. Asks nobody, so it works with a wrong key and without the relay. */
+/** The `describe` tool. It sends no request, so it works with a wrong key and without the relay. */
 export const createDescribeTool = ({
   config,
   version,

@@ -7,7 +7,7 @@ import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const MOST_USERS = 5000;
 const MOST_PAGES = MOST_USERS / PAGE_SIZE;
-/** The relay cuts a search there. What is left still holds the "@", so it never is a bare piece of an API key. */
+/** The relay cuts a search at this length. The rest still holds the "@", so it is never a bare part of an API key. */
 const SEARCH_LIMIT_POINTS = 100;
 const IDS_SHOWN = 20;
 const EMAIL_RULE =
@@ -28,7 +28,7 @@ const Email = v.pipe(
 /** The relay's own normal form for comparing addresses. It folds no dots and no plus signs, and neither does this. */
 const normalForm = (email: string): string => email.trim().toLowerCase();
 
-/** Enough of a row to tell whether it is the one; the one itself is parsed whole. */
+/** The fields that show whether a row matches. Only the matching row is parsed whole. */
 const Row = v.object({ id: RelayId, email: v.string() });
 
 const parseRow = (record: unknown): v.InferOutput<typeof Row> => {
@@ -44,7 +44,7 @@ const searchQuery = (email: string) => ({
   sort_order: 'asc',
 });
 
-/** The records with exactly this address, by id; nothing when the list moved while it was read. */
+/** The records with exactly this address, by id; `undefined` when the list changed while it was read. */
 const findMatches = async (
   relay: RelayClient,
   email: string,
@@ -66,13 +66,13 @@ const findMatches = async (
       if (normalForm(row.email) === email) matches.set(row.id, record);
     }
     rows += items.length;
-    // Too short a page, or too many of them, end it too: what is then missing shows in the number of ids.
+    // A page that is too short, or too many pages, end the loop too: the number of ids then shows that rows are missing.
     const isOver = rows >= total || items.length === 0 || page === MOST_PAGES;
     if (isOver) return ids.size === total ? matches : undefined;
   }
 };
 
-/** Finds the one user with exactly this e-mail. The relay's own search is wider, so its whole list is read and compared. */
+/** The `find_user` tool. The relay's own search matches more, so the whole list is read and compared. */
 export const createFindUserTool = ({ relay }: { readonly relay: RelayClient }): Tool =>
   defineTool({
     name: 'find_user',

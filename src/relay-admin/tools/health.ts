@@ -45,7 +45,7 @@ const FAILURES: readonly (readonly [RegExp, Reason])[] = [
 const reasonOfFailure = (code: string): Reason =>
   FAILURES.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_failed';
 
-/** Nothing when the answer is the one of a healthy relay. A proxy or a web page may well say 200 too. */
+/** Why an answer is not that of a healthy relay; null when it is. A proxy or a web page may answer 200, too. */
 const reasonOfAnswer = ({ status, text }: HttpResponse): Reason | null => {
   if (status === 404) return 'setup_pending';
   if (status >= 300 && status < 400) return 'redirect';
@@ -62,7 +62,7 @@ const unanswered = (reason: Reason): v.InferInput<typeof Health> => ({
   reason,
 });
 
-/** What a failure says of the relay. One that says nothing of it, such as a caller that left, is thrown on. */
+/** The health that a failed request shows. Rethrows what says nothing about the relay, such as a cancelled call. */
 const healthOfFailure = (error: unknown, latencyMs: number): v.InferInput<typeof Health> => {
   if (error instanceof Fault && error.detail.kind === 'backend-timeout') return unanswered('timeout');
   if (!(error instanceof HttpClientError)) throw error;
@@ -70,7 +70,7 @@ const healthOfFailure = (error: unknown, latencyMs: number): v.InferInput<typeof
   return unanswered(reasonOfFailure(error.code));
 };
 
-/** Asks whether the relay is there. That it is not is a result like any other, and no error. */
+/** The `health` tool. An unreachable relay is a result, not an error. */
 export const createHealthTool = ({ relay, clock }: { readonly relay: RelayClient; readonly clock: Clock }): Tool =>
   defineTool({
     name: 'health',

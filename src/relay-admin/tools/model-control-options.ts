@@ -7,7 +7,7 @@ import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const LISTS = ['accounts', 'groups', 'channels'] as const;
 const SHOWN = 50;
-/** With what is always said the whole stays under 12 KB. */
+/** With the static part, the result stays under 12 KB. */
 const LISTS_LIMIT_BYTES = 7000;
 const MODEL_RULE = 'expected a model name such as claude-sonnet-4-5: 1 to 100 of A-Z a-z 0-9 . _ : / @ -';
 
@@ -57,7 +57,7 @@ const encoder = new TextEncoder();
 
 const bytesOf = (value: unknown): number => encoder.encode(JSON.stringify(value)).byteLength + 1;
 
-/** As many from the front as fit into the bytes. */
+/** The first views, as many as fit into the bytes. */
 const takeFitting = <View>(views: readonly View[], limitBytes: number): View[] => {
   const shown: View[] = [];
   let bytes = 0;
@@ -69,22 +69,25 @@ const takeFitting = <View>(views: readonly View[], limitBytes: number): View[] =
   return shown;
 };
 
-/** Nothing for a list of which nothing could be read. */
-const toShownList = <View>({ total, examined, traces, trouble }: ModelList<View>, limitBytes: number) =>
+/** The list for the result; null when nothing of it could be read. */
+const toShownList = <View>(
+  { total, examined, views: traces, unreadReason: trouble }: ModelList<View>,
+  limitBytes: number,
+) =>
   trouble === undefined || examined > 0
     ? { total, examined, matching: traces.length, shown: takeFitting(traces, limitBytes) }
     : null;
 
 const toResult = (read: ModelLists, model: string | undefined): v.InferInput<typeof Output> => {
-  // The lists that tend to be short go first, and leave the others what they do not need.
+  // The lists that tend to be short go first and leave their unused bytes to the others.
   let leftBytes = LISTS_LIMIT_BYTES;
   const channels = toShownList(read.channels, leftBytes / 3);
   leftBytes -= bytesOf(channels?.shown ?? []);
   const groups = toShownList(read.groups, leftBytes / 2);
   leftBytes -= bytesOf(groups?.shown ?? []);
-  const accounts = toShownList({ ...read.accounts, traces: sortByRelevance(read.accounts.traces) }, leftBytes);
+  const accounts = toShownList({ ...read.accounts, views: sortByRelevance(read.accounts.views) }, leftBytes);
   const unread = LISTS.flatMap((list) => {
-    const { trouble } = read[list];
+    const { unreadReason: trouble } = read[list];
     return trouble === undefined ? [] : [{ list, reason: trouble }];
   });
   const isStatic = accounts === null && groups === null && channels === null;
@@ -100,7 +103,7 @@ const toResult = (read: ModelLists, model: string | undefined): v.InferInput<typ
   };
 };
 
-/** Explains what can be limited and where. A list that cannot be read is named and left out, never an error. */
+/** The `model_control_options` tool. A list that cannot be read is named in `unread`; it is never an error. */
 export const createModelControlOptionsTool = ({
   relay,
   hasKey,

@@ -77,7 +77,7 @@ const Output = v.strictObject({
 
 const RpmStatus = v.object({ user_rpm_used: v.number() });
 
-/** Whether requests of the user were counted in this minute. A relay that does not tell makes no preview impossible. */
+/** Whether requests of the user were counted in this minute. A relay that does not show it prevents no preview. */
 const isInUse = async (relay: RelayClient, userId: number, signal: AbortSignal): Promise<boolean> => {
   try {
     const status = v.safeParse(RpmStatus, await relay.get(`users/${userId}/rpm-status`, {}, signal));
@@ -94,12 +94,12 @@ const warningsFor = (
     amount,
     isBusy,
     largest,
-    doubts,
+    unresolved,
   }: {
     readonly amount: Units;
     readonly isBusy: boolean;
     readonly largest: Units;
-    readonly doubts: readonly UnresolvedRecharge[];
+    readonly unresolved: readonly UnresolvedRecharge[];
   },
 ): { code: WarningCode; text: string }[] => {
   const applies: { readonly [Code in WarningCode]: boolean } = {
@@ -109,16 +109,16 @@ const warningsFor = (
     much_more_than_balance: user.balance > 0n && amount > user.balance * 10n,
     running_usage: isBusy,
     negative_balance: user.balance + amount < 0n,
-    earlier_recharge_credited: doubts.some(({ isCredited }) => isCredited),
-    earlier_recharge_unknown: doubts.some(({ isCredited }) => !isCredited),
+    earlier_recharge_credited: unresolved.some(({ isCredited }) => isCredited),
+    earlier_recharge_unknown: unresolved.some(({ isCredited }) => !isCredited),
   };
   return CODES.filter((code) => applies[code]).map((code) => ({ code, text: WARNINGS[code] }));
 };
 
-/** Shows what a recharge would do and makes the token that allows just that. Changes nothing at the relay. */
+/** The `preview_recharge` tool: shows what a recharge would do and creates the token that allows exactly this recharge. */
 export const createPreviewRechargeTool = (needs: PreviewNeeds): Tool => {
   const { relay, journal, tokens, clock, largestRecharge, isReadOnly } = needs;
-  /** The token and when it ends. A preview without one grows old in the same time. */
+  /** The token and when it expires. In read-only mode there is no token, but the same expiry. */
   const tokenFor = async (user: User, amount: Units) =>
     isReadOnly ? { token: null, expiresAtMs: clock.now() + PREVIEW_LIFETIME_MS } : tokens.create(user, amount);
   return defineTool({
@@ -138,7 +138,7 @@ export const createPreviewRechargeTool = (needs: PreviewNeeds): Tool => {
         });
       await untilAborted(journal.refresh(), signal);
       const user = await readUser(relay, user_id, signal);
-      const [isBusy, doubts] = await Promise.all([
+      const [isBusy, unresolved] = await Promise.all([
         isInUse(relay, user_id, signal),
         findUnresolved(needs, user_id, signal),
       ]);
@@ -151,8 +151,8 @@ export const createPreviewRechargeTool = (needs: PreviewNeeds): Tool => {
         amount: formatUnits(units),
         balance_now: before,
         balance_after: after,
-        warnings: warningsFor(user, { amount: units, isBusy, largest: largestRecharge, doubts }),
-        earlier_recharges: doubts.map(({ reference, amount: earlier, sentAt, isCredited }) => ({
+        warnings: warningsFor(user, { amount: units, isBusy, largest: largestRecharge, unresolved }),
+        earlier_recharges: unresolved.map(({ reference, amount: earlier, sentAt, isCredited }) => ({
           reference,
           amount: earlier,
           sent_at: sentAt,

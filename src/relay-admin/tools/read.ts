@@ -7,7 +7,7 @@ import type { RelayClient } from '../relay/client.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
 const RESULT_LIMIT_BYTES = 24 * 1024;
-/** What stands around the data: the path, and how to ask for less. */
+/** Reserved for the fields around the data: the path, and how to ask for less. */
 const FRAME_BYTES = 1024;
 const PATH_LIMIT_CHARS = 200;
 
@@ -34,7 +34,7 @@ const Output = v.strictObject({
   narrow: v.pipe(v.nullable(v.string()), v.description('when truncated: how to ask for less')),
 });
 
-/** How to ask for less, in our words. */
+/** Tells the caller how to ask for less. */
 const narrowingHint = ({ query }: AllowedRoute, itemsLeft: number | undefined): string => {
   const filters = Object.keys(query).filter((name) => name !== 'page' && name !== 'page_size');
   const narrower = filters.length === 0 ? 'or pick a route for one id' : `or narrow it with ${filters.join(', ')}`;
@@ -46,7 +46,7 @@ const narrowingHint = ({ query }: AllowedRoute, itemsLeft: number | undefined): 
     : `Only a part fits: narrow it with ${filters.join(', ')}.`;
 };
 
-/** The tool for everything that may be read: one GET, and of its answer what may be shown. */
+/** The `read` tool: one GET of an allowed route, and the parts of its answer that may be shown. */
 export const createReadTool = ({ relay }: { readonly relay: RelayClient }): Tool =>
   defineTool({
     name: 'read',

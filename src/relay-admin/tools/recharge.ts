@@ -21,6 +21,7 @@ const Input = v.strictObject({
 });
 
 /** Credits what a preview has shown. The only tool that moves money. */
+/** The `recharge` tool. Only this tool moves money. */
 export const createRechargeTool = (needs: RechargeNeeds): Tool => {
   const recharge = createRecharge(needs);
   return defineTool({

@@ -95,31 +95,31 @@ const DESCRIPTION = [
   'Example: {"account_id": 12, "schedulable": false}.',
 ].join(' ');
 
-/** The tool that takes an account out of scheduling, or back in. One change of an account at a time. */
+/** The `set_account_schedulable` tool. One change of an account at a time. */
 export const createSetAccountSchedulableTool = (needs: ChangeNeeds & ChangeQueueNeeds): Tool => {
   const { relay, clock } = needs;
-  const turns = createChangeQueue(needs);
+  const queue = createChangeQueue(needs);
   const change = async (input: v.InferOutput<typeof Input>, call: CallDeadline): Promise<Result> => {
     const { account_id, schedulable, expected = {} } = input;
     const read = (signal: AbortSignal) => readAccount(relay, account_id, signal);
-    const leave = await turns.acquire(String(account_id), call.signal);
+    const release = await queue.acquire(String(account_id), call.signal);
     try {
       const before = await read(call.signal);
       const present = { schedulable: before.schedulable };
       assertExpected(expected, present);
-      const resultOf = (told: ChangeReport<Account>, warnings: readonly GroupWarning[]): Result => ({
+      const toResult = (report: ChangeReport<Account>, warnings: readonly GroupWarning[]): Result => ({
         account_id,
         account_name: redactedLine(before.name, 100),
         before: toSwitch(before),
-        after: told.after && toSwitch(told.after),
-        blocked_by: told.after && [...findBlocks(told.after, clock.now())],
+        after: report.after && toSwitch(report.after),
+        blocked_by: report.after && [...findBlocks(report.after, clock.now())],
         warnings: warnings.map(({ code, group_ids }) => ({ code, group_ids: [...group_ids] })),
         effects: [...EFFECTS],
-        ...toOutcomeFields(told),
+        ...toOutcomeFields(report),
       });
-      const asked = { schedulable };
-      if (differingNames(asked, present).length === 0)
-        return resultOf({ outcome: 'already_set', after: before, reason: null }, []);
+      const requested = { schedulable };
+      if (differingNames(requested, present).length === 0)
+        return toResult({ outcome: 'already_set', after: before, reason: null }, []);
       const warnings = schedulable ? [] : await findGroupWarnings(needs, before, call);
       return await applyChange(
         {
@@ -127,17 +127,17 @@ export const createSetAccountSchedulableTool = (needs: ChangeNeeds & ChangeQueue
           what: 'account',
           subject: account_id,
           write: { method: 'POST', path: `accounts/${account_id}/schedulable` },
-          asked,
+          requested,
           read,
-          isAsAsked: (after) => after.schedulable === schedulable,
-          resultOf: (changed) => resultOf(changed, warnings),
+          hasRequested: (after) => after.schedulable === schedulable,
+          toResult: (changed) => toResult(changed, warnings),
           output: Output,
         },
         needs,
         call,
       );
     } finally {
-      leave();
+      release();
     }
   };
   return defineTool({

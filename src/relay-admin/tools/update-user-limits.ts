@@ -91,16 +91,16 @@ const definedLimits = ({
 
 const invalid = (what: string): RelayError => new RelayError({ kind: 'invalid-argument', what });
 
-/** The limits to set. Zero takes a limit away, so it is believed only when that was said in words, too. */
+/** The limits to set. Zero removes a limit, so it needs `unlimited: true` as well. */
 const requestedLimits = (input: v.InferOutput<typeof Input>): SettingValues => {
-  const asked = definedLimits(input);
-  const values = Object.values(asked);
+  const requested = definedLimits(input);
+  const values = Object.values(requested);
   if (values.length === 0) throw invalid('expected rpm_limit, concurrency or both');
   if (values.includes(0) && input.unlimited !== true)
     throw invalid('a limit of 0 means unlimited on the relay; expected unlimited: true with it');
   if (input.unlimited === true && !values.includes(0))
     throw invalid('unlimited: true goes with a limit of 0, and none of the limits is 0');
-  return asked;
+  return requested;
 };
 
 const expectedLimits = ({ expected }: v.InferOutput<typeof Input>): SettingValues => {
@@ -119,35 +119,45 @@ const DESCRIPTION = [
   'per model, and hold for new requests. Example: {"user_id": 7, "rpm_limit": 60, "expected": {"rpm_limit": 30}}.',
 ].join(' ');
 
-/** The tool that sets the limits of a user. One change of a user at a time. */
+/** The `update_user_limits` tool. One change of a user at a time. */
 export const createUpdateUserLimitsTool = (needs: ChangeNeeds & ChangeQueueNeeds): Tool => {
-  const turns = createChangeQueue(needs);
+  const queue = createChangeQueue(needs);
   const change = async (input: v.InferOutput<typeof Input>, call: CallDeadline): Promise<Result> => {
     const { user_id } = input;
-    const asked = requestedLimits(input);
+    const requested = requestedLimits(input);
     const expected = expectedLimits(input);
     const read = (signal: AbortSignal) => readUserLimits(needs.relay, user_id, signal);
-    const leave = await turns.acquire(String(user_id), call.signal);
+    const release = await queue.acquire(String(user_id), call.signal);
     try {
       const before = await read(call.signal);
       assertExpected(expected, before);
-      const resultOf = (told: ChangeReport<UserLimits>): Result => ({
+      const toResult = (report: ChangeReport<UserLimits>): Result => ({
         user_id,
         before,
-        after: told.after,
-        ...toOutcomeFields(told),
+        after: report.after,
+        ...toOutcomeFields(report),
       });
-      if (differingNames(asked, before).length === 0)
-        return resultOf({ outcome: 'already_set', after: before, reason: null });
+      if (differingNames(requested, before).length === 0)
+        return toResult({ outcome: 'already_set', after: before, reason: null });
       const write = { method: 'PUT', path: `users/${user_id}` } as const;
-      const isAsAsked = (after: UserLimits): boolean => differingNames(asked, after).length === 0;
+      const hasRequested = (after: UserLimits): boolean => differingNames(requested, after).length === 0;
       return await applyChange(
-        { tool: NAME, what: 'user', subject: user_id, write, asked, read, isAsAsked, resultOf, output: Output },
+        {
+          tool: NAME,
+          what: 'user',
+          subject: user_id,
+          write,
+          requested,
+          read,
+          hasRequested,
+          toResult,
+          output: Output,
+        },
         needs,
         call,
       );
     } finally {
-      leave();
+      release();
     }
   };
   return defineTool({

@@ -16,10 +16,10 @@ describe('a result that cannot be told', (check) => {
       what: 'user',
       subject: 7,
       write: { method: 'PUT', path: 'users/7' },
-      asked: { rpm_limit: 60 },
+      requested: { rpm_limit: 60 },
       read: async () => ({ rpm_limit: 60 }),
-      isAsAsked: ({ rpm_limit }) => rpm_limit === 60,
-      resultOf,
+      hasRequested: ({ rpm_limit }) => rpm_limit === 60,
+      toResult: resultOf,
       output: Output,
     };
     return change;

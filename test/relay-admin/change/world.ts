@@ -20,7 +20,7 @@ export const refused = (status: number, isKeyConflict = false): WriteAnswer => (
   status,
   isKeyConflict,
 });
-export const unknown = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', doubt });
+export const unknown = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', reason: doubt });
 
 export const DOUBTS: readonly UnknownReason[] = [
   'no-answer',

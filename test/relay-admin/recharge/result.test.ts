@@ -58,7 +58,7 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, Reason | null>>>
   twoOthers: { unreadable: 'credited_more_than_once', read: 'credited_more_than_once' },
   three: { unreadable: 'credited_more_than_once', read: 'credited_more_than_once' },
 };
-const DOUBT_WORDS: { readonly [Doubt in RelayAnswer['doubt']]: Reason } = {
+const DOUBT_WORDS: { readonly [Doubt in RelayAnswer['unknownReason']]: Reason } = {
   'no-answer': 'no_answer',
   'timed-out': 'timed_out',
   redirected: 'redirected',
@@ -69,7 +69,7 @@ const DOUBT_WORDS: { readonly [Doubt in RelayAnswer['doubt']]: Reason } = {
   'store-unavailable': 'store_unavailable',
   'answer-not-recorded': 'answer_not_recorded',
 };
-const ALL_DOUBTS: readonly RelayAnswer['doubt'][] = [...UNKNOWN_REASONS, 'answer-not-recorded'];
+const ALL_DOUBTS: readonly RelayAnswer['unknownReason'][] = [...UNKNOWN_REASONS, 'answer-not-recorded'];
 
 type Case = {
   readonly name: string;
@@ -83,7 +83,7 @@ const CASES: readonly Case[] = Object.entries(ROWS).flatMap(([seen, rows]) =>
       [false, true].flatMap((isAccepted) =>
         [false, true].map((isRelayReplay) => ({
           name: `${isAccepted ? 'accepted' : doubt}, history ${seen}, user ${user}`,
-          said: { isAccepted, isRelayReplay, doubt },
+          said: { isAccepted, isRelayReplay, unknownReason: doubt },
           sight: { rows, balance },
           reason: isAccepted || (rows?.length ?? 0) > 1 ? (ACCEPTED[seen]?.[user] ?? null) : DOUBT_WORDS[doubt],
         })),
@@ -91,7 +91,7 @@ const CASES: readonly Case[] = Object.entries(ROWS).flatMap(([seen, rows]) =>
     ),
   ),
 );
-const SURE: RelayAnswer = { isAccepted: true, isRelayReplay: false, doubt: 'no-answer' };
+const SURE: RelayAnswer = { isAccepted: true, isRelayReplay: false, unknownReason: 'no-answer' };
 
 describe('the result of a recharge', (check) => {
   check('has a reason for every doubt that an answer can leave', () => {
@@ -139,7 +139,11 @@ describe('the result of a recharge', (check) => {
     ];
     for (const claim of claims) {
       for (const doubt of ALL_DOUBTS) {
-        const result = toRechargeResult(claim, { isAccepted: false, isRelayReplay: false, doubt }, NOTHING_READ);
+        const result = toRechargeResult(
+          claim,
+          { isAccepted: false, isRelayReplay: false, unknownReason: doubt },
+          NOTHING_READ,
+        );
         assert.ok(v.is(RechargeResult, result));
         assert.equal(
           [result.outcome, result.reason, result.history_rows, result.history_row, result.balance_after],

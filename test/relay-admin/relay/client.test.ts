@@ -438,7 +438,7 @@ describe('a change', (check) => {
     assert.is(calls[0]?.sent.method, 'PUT');
   });
 
-  const unknown = (doubt: string) => ({ kind: 'unknown', doubt }) as WriteAnswer;
+  const unknown = (doubt: string) => ({ kind: 'unknown', reason: doubt }) as WriteAnswer;
   const refused = (status: number) => ({ kind: 'refused', status, isKeyConflict: false }) as const;
   const ANSWERS: readonly (readonly [string, Answer | Error, WriteAnswer])[] = [
     ...[301, 302, 303, 307, 308].map(

@@ -21,7 +21,7 @@ const received = (
 });
 const answerTo = (...given: Parameters<typeof received>): WriteAnswer => toWriteAnswer(received(...given));
 const refused = (status: number, isKeyConflict = false): WriteAnswer => ({ kind: 'refused', status, isKeyConflict });
-const doubtful = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', doubt });
+const doubtful = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', reason: doubt });
 
 /** The two shapes in which the relay tells a code. */
 const shapes = (status: number, code: string): readonly unknown[] => [
@@ -102,7 +102,7 @@ describe('an answer to a change', (check) => {
   }
 
   for (const [status, code, expected] of REFUSALS) {
-    const verdict = expected.kind === 'unknown' ? `says nothing (${expected.doubt})` : 'proves that nothing was done';
+    const verdict = expected.kind === 'unknown' ? `says nothing (${expected.reason})` : 'proves that nothing was done';
     check(`of ${status} and ${code} ${verdict}, in both shapes`, () => {
       for (const body of shapes(status, code)) assert.equal(answerTo(status, body), expected);
     });
@@ -226,7 +226,7 @@ describe('every doubt', (check) => {
       toWriteFailure(new HttpClientError('ECONNRESET')),
       toWriteFailure(new Fault({ kind: 'backend-timeout' })),
     ];
-    const doubts = told.map((answer) => (answer.kind === 'unknown' ? answer.doubt : undefined));
+    const doubts = told.map((answer) => (answer.kind === 'unknown' ? answer.reason : undefined));
     assert.equal(
       UNKNOWN_REASONS.filter((doubt) => !doubts.includes(doubt)),
       [],
