@@ -1,63 +1,62 @@
-/** Between what was told of a text that then began anew, and the new text. */
-const ANEW = '\n\n';
+/** Separates what was sent of a text that then restarted from the new text. */
+const RESTART_SEPARATOR = '\n\n';
 
-/** One text of the agent as it is now. Both verbs answer with what is to be told because of them, which may be nothing. */
+/** One text of the agent. Both methods return what has to be sent because of the change, which may be empty. */
 export type AppendOnlyText = {
-  /** Whether anything was told, also if it counts for nothing by now. */
+  /** Whether anything was sent, even if it is withdrawn by now. */
   readonly hasSent: () => boolean;
-  /** More of it. */
   readonly add: (more: string) => string;
-  /** It reads so now: the same, grown, or begun anew. */
-  readonly replace: (wanted: string) => string;
+  /** The whole text is this now: the same, longer, or restarted. */
+  readonly replace: (text: string) => string;
 };
 
 /**
- * Says what to tell of a text that changes. What was told cannot be taken back: where a text begins anew (its backend was asked
- * again), what is the same again is not told twice, and what is not comes after it, in a paragraph of its own.
+ * Translates a text that can change into one that can only grow. What was sent cannot be taken back. When a text restarts
+ * (its backend was asked again), the part that is repeated is not sent twice, and what differs follows in a new paragraph.
  */
 export const createAppendOnlyText = (): AppendOnlyText => {
   let pieces: string[] = [];
   let chars = 0;
-  /** What was told before it began anew. */
+  /** What was sent before the restart. */
   let before = '';
-  /** Whether it has said nothing else since. */
-  let isAgain = false;
+  /** Whether the text has only repeated `before` since the restart. */
+  let isRepeating = false;
 
   const add = (more: string): string => {
-    const due = before.slice(chars);
+    const expected = before.slice(chars);
     pieces.push(more);
     chars += more.length;
-    if (!isAgain) return more;
-    if (due.startsWith(more)) return '';
-    isAgain = false;
-    if (!more.startsWith(due)) {
-      before += ANEW;
-      return ANEW + pieces.join('');
+    if (!isRepeating) return more;
+    if (expected.startsWith(more)) return '';
+    isRepeating = false;
+    if (!more.startsWith(expected)) {
+      before += RESTART_SEPARATOR;
+      return RESTART_SEPARATOR + pieces.join('');
     }
     before = '';
-    return more.slice(due.length);
+    return more.slice(expected.length);
   };
   return {
     hasSent: () => before !== '' || chars > 0,
     add,
-    replace(wanted) {
+    replace(text) {
       const known = pieces.join('');
-      if (wanted.startsWith(known)) return wanted === known ? '' : add(wanted.slice(known.length));
-      if (!isAgain) before += known;
-      isAgain = true;
+      if (text.startsWith(known)) return text === known ? '' : add(text.slice(known.length));
+      if (!isRepeating) before += known;
+      isRepeating = true;
       pieces = [];
       chars = 0;
-      return add(wanted);
+      return add(text);
     },
   };
 };
 
 export type TextKind = 'text' | 'reasoning';
 
-/** A text of a log while it is being written. Pieces are only ever added, and none is empty. */
+/** A text of a log that can still grow. Pieces are only ever added, and none is empty. */
 export type OpenText = { readonly kind: TextKind; readonly id: string; readonly pieces: string[]; isDone: boolean };
 
-/** A text of the agent as it is now. `isOver`: the agent has said that this is all. */
+/** The current state of a text of the agent. `isOver`: the agent has marked it as complete. */
 export type TextState = {
   readonly id: string;
   readonly messageID: string;
@@ -66,92 +65,92 @@ export type TextState = {
   readonly isOver: boolean;
 };
 
-export type LogTexts = {
+type LogTexts = {
   readonly isOver: (id: string) => boolean;
   readonly add: (id: string, more: string) => void;
-  readonly set: (now: TextState) => void;
-  /** Ends those that something else comes after: they may still be spoken, and what is withdrawn is made up for no more. */
+  readonly set: (state: TextState) => void;
+  /** Ends the texts that an item of this kind follows. They may still grow, in new items; withdrawn ones are not replaced. */
   readonly endBefore: (next: TextKind | 'call') => void;
   readonly endMessage: (messageID: string) => void;
   readonly endAll: () => void;
 };
 
-/** What is told of a text, and of those that took its place. It takes another item when the one it was in has ended. */
-type Line = {
+/** What is sent of a text and of those that replace it. It gets a new item when its last one has ended. */
+type SentText = {
   readonly kind: TextKind;
   readonly messageID: string;
-  readonly teller: AppendOnlyText;
+  readonly text: AppendOnlyText;
   item: OpenText;
   items: number;
-  state: 'spoken' | 'over' | 'withdrawn';
+  state: 'open' | 'over' | 'withdrawn';
 };
-/** Without a line once another text has taken its place. */
-type Text = { line: Line | undefined; isOver: boolean };
+/** `sent` is undefined once another text has replaced this one. */
+type AgentText = { sent: SentText | undefined; isOver: boolean };
 
 /**
- * The texts of a log. When a backend is asked again the agent empties what was said, and says it in another text: that one goes
- * on where the first stopped, as far as it says the same.
+ * The texts of a log. When a backend is asked again, the agent empties a text and writes another one. That one continues
+ * the first, as far as it repeats it. `put` adds an item to the log.
  */
 export const createLogTexts = (put: (item: OpenText) => void): LogTexts => {
-  const texts = new Map<string, Text>();
-  const lines: Line[] = [];
+  const texts = new Map<string, AgentText>();
+  const allSent: SentText[] = [];
 
-  const endWhere = (isEnded: (line: Line) => boolean): void => {
-    for (const line of lines) if (isEnded(line)) line.item.isDone = true;
+  const endWhere = (isEnded: (sent: SentText) => boolean): void => {
+    for (const sent of allSent) if (isEnded(sent)) sent.item.isDone = true;
   };
   const endBefore: LogTexts['endBefore'] = (next) => {
     if (next === 'text') endWhere(() => true);
-    else if (next === 'call') endWhere(({ state }) => state !== 'spoken');
-    // Some models leave their thoughts open.
+    else if (next === 'call') endWhere(({ state }) => state !== 'open');
+    // Some models never mark their reasoning as complete.
     else endWhere(({ kind, state }) => kind === 'reasoning' || state === 'over');
   };
-  const begun = (kind: TextKind, id: string): OpenText => {
+  const createItem = (kind: TextKind, id: string): OpenText => {
     endBefore(kind);
     const item: OpenText = { kind, id, pieces: [], isDone: false };
     put(item);
     return item;
   };
-  const lineFor = ({ id, kind, messageID }: TextState): Line => {
-    const withdrawn = lines.find(
-      (line) => line.state === 'withdrawn' && line.kind === kind && line.messageID === messageID,
+  const findOrCreateSent = ({ id, kind, messageID }: TextState): SentText => {
+    const withdrawn = allSent.find(
+      (sent) => sent.state === 'withdrawn' && sent.kind === kind && sent.messageID === messageID,
     );
-    for (const text of texts.values()) if (text.line !== undefined && text.line === withdrawn) text.line = undefined;
+    for (const text of texts.values()) if (text.sent !== undefined && text.sent === withdrawn) text.sent = undefined;
     if (withdrawn !== undefined) return withdrawn;
-    const teller = createAppendOnlyText();
-    const line: Line = { kind, messageID, teller, item: begun(kind, id), items: 1, state: 'spoken' };
-    lines.push(line);
-    return line;
+    const text = createAppendOnlyText();
+    const sent: SentText = { kind, messageID, text, item: createItem(kind, id), items: 1, state: 'open' };
+    allSent.push(sent);
+    return sent;
   };
-  const textFor = (now: TextState): Text => {
-    const text = texts.get(now.id) ?? { line: lineFor(now), isOver: false };
-    texts.set(now.id, text);
+  const findOrCreateText = (state: TextState): AgentText => {
+    const text = texts.get(state.id) ?? { sent: findOrCreateSent(state), isOver: false };
+    texts.set(state.id, text);
     return text;
   };
-  const tell = (id: string, line: Line, more: string): void => {
+  const append = (id: string, sent: SentText, more: string): void => {
     if (more === '') return;
-    if (line.item.isDone) {
-      line.items += 1;
-      line.item = begun(line.kind, `${id}+${line.items}`);
+    if (sent.item.isDone) {
+      sent.items += 1;
+      sent.item = createItem(sent.kind, `${id}+${sent.items}`);
     }
-    line.item.pieces.push(more);
+    sent.item.pieces.push(more);
   };
   return {
     isOver: (id) => texts.get(id)?.isOver === true,
     add(id, more) {
-      const line = texts.get(id)?.line;
-      if (line !== undefined) tell(id, line, line.teller.add(more));
+      const sent = texts.get(id)?.sent;
+      if (sent !== undefined) append(id, sent, sent.text.add(more));
     },
-    set(now) {
-      const text = textFor(now);
-      const { line } = text;
-      if (line === undefined) return;
-      const isEmptied = now.text === '' && line.teller.hasSent();
-      tell(now.id, line, line.teller.replace(now.text));
-      text.isOver = now.isOver;
-      line.state = now.isOver ? (isEmptied ? 'withdrawn' : 'over') : 'spoken';
+    set(state) {
+      const text = findOrCreateText(state);
+      const { sent } = text;
+      if (sent === undefined) return;
+      const isEmptied = state.text === '' && sent.text.hasSent();
+      append(state.id, sent, sent.text.replace(state.text));
+      text.isOver = state.isOver;
+      sent.state = state.isOver ? (isEmptied ? 'withdrawn' : 'over') : 'open';
     },
     endBefore,
-    endMessage: (messageID) => endWhere((line) => line.messageID === messageID),
+    endMessage: (messageID) => endWhere((sent) => sent.messageID === messageID),
     endAll: () => endWhere(() => true),
   };
 };

@@ -1,13 +1,13 @@
 import { type AgentToolCall, type AnswerFailure, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
 import { createLogTexts, type OpenText, type TextKind, type TextState } from './log-text.ts';
 
-/** A text that grows. In pieces, because cutting what is new off the end of one long text would copy all of it each time. */
+/** A text that grows. In pieces, because cutting the new part off one long text would copy all of it each time. */
 export type LoggedText = {
   readonly kind: TextKind;
   readonly id: string;
-  /** Only ever added to, so every reader is told the same. None is empty. */
+  /** Only ever added to, so every reader gets the same. None is empty. */
   readonly pieces: readonly string[];
-  /** Nothing is added to it any more. */
+  /** Nothing is added any more. */
   readonly isDone: boolean;
 };
 export type LoggedCall = {
@@ -22,64 +22,64 @@ export type TurnEnd =
   | { readonly kind: 'answered'; readonly finish: 'stop' | 'length' | 'content_filter' }
   | { readonly kind: 'failed'; readonly failure: AnswerFailure };
 
-/** What a turn has come to so far, for any number of readers, each at its own pace. */
+/** What a turn has produced so far, for any number of readers, each at its own pace. */
 export type TurnLog = {
-  /** In the order in which they began. Items are only ever added; what is in them grows. */
+  /** In the order in which they began. Items are only ever added; their content grows. */
   readonly items: () => readonly LogItem[];
   readonly usage: () => Usage;
-  /** Questions that wait for an answer, the oldest first. */
+  /** Those that are open, the oldest first. */
   readonly approvalRequests: () => readonly ApprovalRequest[];
   readonly end: () => TurnEnd | undefined;
   /** Resolves with the next change. */
   readonly nextChange: () => Promise<void>;
-  /** Ends an answer here: what comes is in items of its own, also more of what is being said. Tells how many there are. */
+  /** Ends an answer here: anything later gets new items, also the rest of an unfinished text. Returns the item count. */
   readonly closeTexts: () => number;
 };
 
 export type TurnLogWriter = {
   readonly log: TurnLog;
-  /** Whether the agent has said of a text that this is all. */
+  /** Whether the agent has marked a text as complete. */
   readonly isTextOver: (id: string) => boolean;
   readonly hasResult: (callID: string) => boolean;
-  /** More of a text that is there. */
+  /** Adds to a text that is in the log. */
   readonly addText: (id: string, more: string) => void;
-  /** A text as it is now: new, grown, begun anew, over, or emptied because it counts for nothing. */
-  readonly setText: (now: TextState) => void;
-  /** Nothing comes after what there is of a message. */
+  /** Sets a text to its current state: new, longer, restarted, complete, or emptied because it is withdrawn. */
+  readonly setText: (state: TextState) => void;
+  /** A message gets no further texts. */
   readonly endMessage: (messageID: string) => void;
-  /** A call as it is now. */
+  /** Adds a call, or replaces it by its current state. */
   readonly setCall: (item: LoggedCall) => void;
   readonly setUsage: (usage: Usage) => void;
-  readonly addApprovalRequest: (ask: ApprovalRequest) => void;
+  readonly addApprovalRequest: (request: ApprovalRequest) => void;
   readonly removeApprovalRequest: (id: string) => void;
-  /** Ends it, once: texts count as done, open questions as gone, and nothing is added any more. */
+  /** Ends the log, once: texts are done, approval requests are closed, and later writes change nothing. */
   readonly finish: (end: TurnEnd) => void;
 };
 
 export const createTurnLog = (): TurnLogWriter => {
   const items: (OpenText | LoggedCall)[] = [];
   const texts = createLogTexts((item) => void items.push(item));
-  const places = new Map<string, number>();
-  const asks = new Map<string, ApprovalRequest>();
+  const callPositions = new Map<string, number>();
+  const approvalRequests = new Map<string, ApprovalRequest>();
   let usage = NO_USAGE;
   let end: TurnEnd | undefined;
   let change = Promise.withResolvers<void>();
 
-  /** A change that everybody hears of, unless all is over. */
-  const changing =
+  /** Makes a write wake all readers, and do nothing after the end. */
+  const notifying =
     <Given extends readonly unknown[]>(write: (...given: Given) => void) =>
     (...given: Given): void => {
       if (end !== undefined) return;
       write(...given);
-      const told = change;
+      const { resolve } = change;
       change = Promise.withResolvers<void>();
-      told.resolve();
+      resolve();
     };
   return {
     log: {
       items: () => items,
       usage: () => usage,
-      approvalRequests: () => [...asks.values()],
+      approvalRequests: () => [...approvalRequests.values()],
       end: () => end,
       nextChange: () => change.promise,
       closeTexts() {
@@ -89,26 +89,27 @@ export const createTurnLog = (): TurnLogWriter => {
     },
     isTextOver: texts.isOver,
     hasResult(callID) {
-      const item = items[places.get(callID) ?? -1];
+      const item = items[callPositions.get(callID) ?? -1];
       return item?.kind === 'call' && item.result !== undefined;
     },
-    addText: changing(texts.add),
-    setText: changing(texts.set),
-    endMessage: changing(texts.endMessage),
-    setCall: changing((item: LoggedCall) => {
-      const place = places.get(item.id);
-      if (place === undefined) texts.endBefore('call');
-      places.set(item.id, place ?? items.length);
-      items[place ?? items.length] = item;
+    addText: notifying(texts.add),
+    setText: notifying(texts.set),
+    endMessage: notifying(texts.endMessage),
+    setCall: notifying((item: LoggedCall) => {
+      const known = callPositions.get(item.id);
+      if (known === undefined) texts.endBefore('call');
+      const position = known ?? items.length;
+      callPositions.set(item.id, position);
+      items[position] = item;
     }),
-    setUsage: changing((total: Usage) => {
+    setUsage: notifying((total: Usage) => {
       usage = total;
     }),
-    addApprovalRequest: changing((ask: ApprovalRequest) => void asks.set(ask.id, ask)),
-    removeApprovalRequest: changing((id: string) => void asks.delete(id)),
-    finish: changing((how: TurnEnd) => {
+    addApprovalRequest: notifying((request: ApprovalRequest) => void approvalRequests.set(request.id, request)),
+    removeApprovalRequest: notifying((id: string) => void approvalRequests.delete(id)),
+    finish: notifying((how: TurnEnd) => {
       texts.endAll();
-      asks.clear();
+      approvalRequests.clear();
       end = how;
     }),
   };

@@ -4,36 +4,39 @@ import { type AnswerEnd, type AnswerFailure, type ApprovalRequest, NO_USAGE, typ
 import { toApprovalText } from './approval-text.ts';
 import type { TurnLog } from './log.ts';
 
-/** How far a turn's log has been told. An answer that ended with a question leaves one for the next answer to go on from. */
+/**
+ * How far a turn's log belongs to earlier answers. An answer that ended with approval requests leaves the position from which
+ * the next answer continues.
+ */
 export type LogPosition = { readonly items: number; readonly usage: Usage };
 
 export const LOG_START: LogPosition = { items: 0, usage: NO_USAGE };
 
-/** How an exchange ended: with its turn, or with a question while the turn goes on. `items` is where it ended in the log. */
+/** How an answer ended: with its turn, or with approval requests while the turn waits. `items`: its end in the log. */
 export type TurnOutcome = {
   readonly items: number;
   readonly usage: Usage;
   readonly last:
     | { readonly kind: 'end'; readonly end: AnswerEnd }
     | { readonly kind: 'failure'; readonly failure: AnswerFailure };
-  /** Words of our own at its end: a question of the agent, or what stands for its silence. */
+  /** The bridge's own text at the end: approval requests, or a text in place of an empty answer. Else empty. */
   readonly closing: string;
 };
 
-/** Questions come in bundles: the calls of one step are asked about one after the other. */
-const MORE_ASKS_MS = 100;
+/** The agent asks for the calls of one step one after the other. They are shown together. */
+const MORE_REQUESTS_MS = 100;
 
-const since = (usage: Usage, told: Usage): Usage => ({
-  prompt: usage.prompt - told.prompt,
-  cached: usage.cached - told.cached,
-  completion: usage.completion - told.completion,
-  reasoning: usage.reasoning - told.reasoning,
+const usageSince = (usage: Usage, before: Usage): Usage => ({
+  prompt: usage.prompt - before.prompt,
+  cached: usage.cached - before.cached,
+  completion: usage.completion - before.completion,
+  reasoning: usage.reasoning - before.reasoning,
 });
 
-const sameAsks = (some: readonly ApprovalRequest[], others: readonly ApprovalRequest[]): boolean =>
-  some.length === others.length && some.every(({ id }, place) => id === others[place]?.id);
+const haveSameIds = (some: readonly ApprovalRequest[], others: readonly ApprovalRequest[]): boolean =>
+  some.length === others.length && some.every(({ id }, index) => id === others[index]?.id);
 
-/** Waits until a turn has ended or waits for somebody's answer. Rejects only when `signal` aborts. */
+/** Waits until a turn has ended or waits for approval. Rejects only when `signal` aborts. */
 export const waitForOutcome = async (
   log: TurnLog,
   from: LogPosition,
@@ -42,43 +45,40 @@ export const waitForOutcome = async (
   for (;;) {
     const change = log.nextChange();
     const end = log.end();
-    const asks = log.approvalRequests();
-    const at = () => ({ items: log.closeTexts(), usage: log.usage() });
+    const approvalRequests = log.approvalRequests();
+    const position = () => ({ items: log.closeTexts(), usage: log.usage() });
     const ended = (finish: AnswerEnd['finish']): TurnOutcome => {
-      const usage = since(log.usage(), from.usage);
-      return {
-        ...at(),
-        last: { kind: 'end', end: { finish, usage, approvalRequests: asks } },
-        closing: toApprovalText(asks),
-      };
+      const usage = usageSince(log.usage(), from.usage);
+      const closing = toApprovalText(approvalRequests);
+      return { ...position(), last: { kind: 'end', end: { finish, usage, approvalRequests } }, closing };
     };
-    if (end?.kind === 'failed') return { ...at(), last: { kind: 'failure', failure: end.failure }, closing: '' };
+    if (end?.kind === 'failed') return { ...position(), last: { kind: 'failure', failure: end.failure }, closing: '' };
     if (end !== undefined) return ended(end.finish);
-    if (asks.length > 0) {
-      await pause(clock, MORE_ASKS_MS, signal);
-      if (sameAsks(asks, log.approvalRequests())) return ended('stop');
+    if (approvalRequests.length > 0) {
+      await pause(clock, MORE_REQUESTS_MS, signal);
+      if (haveSameIds(approvalRequests, log.approvalRequests())) return ended('stop');
     } else await untilAborted(change, signal);
   }
 };
 
-/** The texts of a turn from a bookmark on, up to a place. */
+/** The texts of a turn between two positions. */
 export const readTexts = (log: TurnLog, from: LogPosition, to?: { readonly items: number }): readonly string[] =>
   log
     .items()
     .slice(from.items, to?.items)
     .flatMap((item) => (item.kind === 'text' && item.pieces.length > 0 ? [item.pieces.join('')] : []));
 
-/** Everything that an exchange told, as one text: what a client keeps of it. */
+/** The whole text of an answer, as a client stores it. */
 export const readSentText = (log: TurnLog, from: LogPosition, outcome: TurnOutcome): string =>
   [...readTexts(log, from, outcome), ...(outcome.closing === '' ? [] : [outcome.closing])].join('\n\n');
 
-/** The same outcome, closed with these words if nothing was said at all and nothing failed. */
+/** The same outcome; with `text` at its end if the answer is empty and did not fail. */
 export const withTextIfSilent = (
   log: TurnLog,
   from: LogPosition,
   outcome: TurnOutcome,
-  words: string | undefined,
+  text: string | undefined,
 ): TurnOutcome => {
   const isSilent = outcome.last.kind === 'end' && readSentText(log, from, outcome).trim() === '';
-  return isSilent && words !== undefined ? { ...outcome, closing: words } : outcome;
+  return isSilent && text !== undefined ? { ...outcome, closing: text } : outcome;
 };
