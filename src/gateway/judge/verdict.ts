@@ -2,7 +2,7 @@ import { isRecord } from '../../core/json.ts';
 import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 
 /** A parsed answer of the judge: all scores, or the reason why it is no verdict. */
-export type ParsedVerdict =
+type ParsedVerdict =
   | { readonly kind: 'scores'; readonly scores: CategoryScores }
   | { readonly kind: 'unusable'; readonly reason: string };
 

@@ -10,7 +10,7 @@ import type { CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { isBlank } from '../text/normalize.ts';
-import { type InputLimits, parseEnvelope, parseItems, requireGatewayKey } from './request.ts';
+import { type InputLimits, parseItems, parseOuterFields, requireGatewayKey } from './request.ts';
 
 /** Headers in which clients send how long they wait: name, and milliseconds per unit. */
 const TIMEOUT_HEADERS = [
@@ -46,11 +46,7 @@ const inputTypesOf = ({ text, image }: ModerationItem) => {
 };
 
 /** One item's result in OpenAI's shape: always all 13 categories. */
-export const createResult = (
-  scores: CategoryScores,
-  { categories }: Policy,
-  item: ModerationItem,
-): ModerationResult => {
+const createResult = (scores: CategoryScores, { categories }: Policy, item: ModerationItem): ModerationResult => {
   const flags: Record<string, boolean> = {};
   const numbers: Record<string, number> = {};
   const types: Record<string, readonly string[]> = {};
@@ -97,7 +93,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
   const parseRequest = async (request: Request, deadline: Deadline): Promise<ParsedRequest> => {
-    const { model = DEFAULT_ALIAS, input } = parseEnvelope(
+    const { model = DEFAULT_ALIAS, input } = parseOuterFields(
       await readJson(request, needs.bodyLimitBytes, deadline.signal),
     );
     const alias = findAlias(models, model);

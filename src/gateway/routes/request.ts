@@ -97,7 +97,7 @@ export const parseItems = (input: unknown, hasVision: boolean, limits: InputLimi
 };
 
 /** Parses the body's outer fields. The model comes first, because it decides which inputs are allowed. */
-export const parseEnvelope = (body: unknown): { readonly model: string | undefined; readonly input: unknown } => {
+export const parseOuterFields = (body: unknown): { readonly model: string | undefined; readonly input: unknown } => {
   const { model, input } = parse(Envelope, Array.isArray(body) ? undefined : body, '');
   if (input === undefined || input === null)
     throw badInput('missing_input', 'input', 'Expected input: a string, an array of strings or an array of parts');
