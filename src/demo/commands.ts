@@ -2,18 +2,18 @@ import * as v from 'valibot';
 import { DEMO_MODEL_NAME } from './agent-config.ts';
 
 /** What the output of a command shows, in a few words. */
-export type Sight = { readonly isAsPromised: boolean; readonly words: string };
+export type CommandResult = { readonly isAsExpected: boolean; readonly summary: string };
 
 /** A line to be pasted into a shell, and what it promises. */
 export type DemoCommand = {
   readonly title: string;
   readonly line: string;
-  readonly sightOf: (output: string) => Sight;
+  readonly checkOutput: (output: string) => CommandResult;
   /** What it needs and this machine has not, if anything. */
   readonly missing?: string;
 };
 
-export type CommandFacts = {
+export type CommandSettings = {
   readonly gateway: string;
   readonly agent: string;
   readonly bridge: string;
@@ -32,14 +32,14 @@ const CONVERSATION = 'recharge-alice';
 const LAST_ID = String.raw`sed -n 's/.*"id":"\(per_[^"]*\)".*/\1/p'`;
 const SHOWN_CHARS = 160;
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /** A word of a shell, in quotes where it needs them. */
-const word = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : quoted(text));
-const shown = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
+const shellWord = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : quote(text));
+const shorten = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
 
 type Post = { readonly url: string; readonly key: string; readonly headers?: string; readonly data: string };
-const post = ({ url, key, headers = '', data }: Post): string =>
-  `curl -s --noproxy '*' -w '\\n' ${url} -H ${quoted(`Authorization: Bearer ${key}`)} -H 'Content-Type: application/json' ${headers}-d ${data}`;
+const curlPost = ({ url, key, headers = '', data }: Post): string =>
+  `curl -s --noproxy '*' -w '\\n' ${url} -H ${quote(`Authorization: Bearer ${key}`)} -H 'Content-Type: application/json' ${headers}-d ${data}`;
 
 const Verdict = v.object({
   results: v.tuple([v.object({ flagged: v.boolean(), category_scores: v.record(v.string(), v.number()) })]),
@@ -49,7 +49,10 @@ const Chat = v.object({
   choices: v.tuple([v.object({ message: v.object({ content: v.string() }) })]),
 });
 
-const read = <Schema extends v.GenericSchema>(schema: Schema, output: string): v.InferOutput<Schema> | undefined => {
+const parseOutput = <Schema extends v.GenericSchema>(
+  schema: Schema,
+  output: string,
+): v.InferOutput<Schema> | undefined => {
   try {
     const result = v.safeParse(schema, JSON.parse(output));
     return result.success ? result.output : undefined;
@@ -59,77 +62,77 @@ const read = <Schema extends v.GenericSchema>(schema: Schema, output: string): v
 };
 
 /** The line that tells of an error, or else the beginning. */
-const seenIn = (output: string): string => shown(/^.*\b\w*Error\b.*$/m.exec(output)?.[0] ?? output) || 'no output';
-const unlike = (output: string): Sight => ({ isAsPromised: false, words: seenIn(output) });
+const summarise = (output: string): string => shorten(/^.*\b\w*Error\b.*$/m.exec(output)?.[0] ?? output) || 'no output';
+const unexpected = (output: string): CommandResult => ({ isAsExpected: false, summary: summarise(output) });
 
-const flaggedAs =
+const checkFlagged =
   (expected: boolean) =>
-  (output: string): Sight => {
-    const result = read(Verdict, output)?.results[0];
-    if (result === undefined) return unlike(output);
+  (output: string): CommandResult => {
+    const result = parseOutput(Verdict, output)?.results[0];
+    if (result === undefined) return unexpected(output);
     const [[category, score] = ['none', 0]] = Object.entries(result.category_scores).sort(([, a], [, b]) => b - a);
-    return { isAsPromised: result.flagged === expected, words: `flagged ${result.flagged}, ${category} ${score}` };
+    return { isAsExpected: result.flagged === expected, summary: `flagged ${result.flagged}, ${category} ${score}` };
   };
 
 /** The line of an answer that begins with these words. */
-const answers =
+const checkAnswer =
   (expected: string) =>
-  (output: string): Sight => {
-    const chat = read(Chat, output);
-    if (chat === undefined) return unlike(output);
+  (output: string): CommandResult => {
+    const chat = parseOutput(Chat, output);
+    if (chat === undefined) return unexpected(output);
     const { content } = chat.choices[0].message;
     const place = content.indexOf(expected);
-    if (place === -1) return unlike(content);
+    if (place === -1) return unexpected(content);
     const [line = ''] = content.slice(place).split('\n');
-    return { isAsPromised: chat.model === DEMO_MODEL_NAME, words: `${chat.model}: ${shown(line)}` };
+    return { isAsExpected: chat.model === DEMO_MODEL_NAME, summary: `${chat.model}: ${shorten(line)}` };
   };
 
-const says =
+const checkStart =
   (expected: string) =>
-  (output: string): Sight => ({ isAsPromised: output.startsWith(expected), words: seenIn(output) });
+  (output: string): CommandResult => ({ isAsExpected: output.startsWith(expected), summary: summarise(output) });
 
-const moderation = ({ gateway, key }: CommandFacts, input: string): string =>
-  post({ url: `${gateway}/v1/moderations`, key, data: quoted(JSON.stringify({ input })) });
+const moderationLine = ({ gateway, key }: CommandSettings, input: string): string =>
+  curlPost({ url: `${gateway}/v1/moderations`, key, data: quote(JSON.stringify({ input })) });
 
 /** A chat with one message. The text stands in single quotes already, so that a shell's variable can stand in it. */
-const chat = ({ bridge, key }: CommandFacts, content: string): string =>
-  post({
+const chatLine = ({ bridge, key }: CommandSettings, content: string): string =>
+  curlPost({
     url: `${bridge}/v1/chat/completions`,
     key,
     headers: `-H 'x-session-id: ${CONVERSATION}' `,
     data: `'{"messages":[{"role":"user","content":"${content}"}]}'`,
   });
 
-const openAiChat = ({ bridge, key, node, openaiDirectory }: CommandFacts): string => {
-  const place = openaiDirectory === undefined ? '' : `cd ${word(openaiDirectory)} && `;
+const openAiChatLine = ({ bridge, key, node, openaiDirectory }: CommandSettings): string => {
+  const place = openaiDirectory === undefined ? '' : `cd ${shellWord(openaiDirectory)} && `;
   const options = `{ baseURL: ${JSON.stringify(`${bridge}/v1`)}, apiKey: ${JSON.stringify(key)} }`;
   const asked = `{ model: "${DEMO_MODEL_NAME}", messages: [{ role: "user", content: "Good morning" }] }`;
   const program = `import OpenAI from "openai"; const openai = new OpenAI(${options}); const { model, choices } = await openai.chat.completions.create(${asked}); console.log(model + ": " + choices[0].message.content);`;
-  return `${place}${word(node)} --input-type=module -e ${quoted(program)}`;
+  return `${place}${shellWord(node)} --input-type=module -e ${quote(program)}`;
 };
 
 /** Five lines, in the order in which they are to be run: the fourth asks what the fifth approves. */
-export const demoCommands = (facts: CommandFacts): readonly DemoCommand[] => [
-  { title: 'A text that is flagged', line: moderation(facts, 'I will kill you'), sightOf: flaggedAs(true) },
+export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => [
+  { title: 'A text that is flagged', line: moderationLine(facts, 'I will kill you'), checkOutput: checkFlagged(true) },
   {
     title: 'A text that is clean',
-    line: moderation(facts, 'How do I kill a zombie process?'),
-    sightOf: flaggedAs(false),
+    line: moderationLine(facts, 'How do I kill a zombie process?'),
+    checkOutput: checkFlagged(false),
   },
   {
     title: `A chat through the bridge with an OpenAI client${facts.openaiDirectory === undefined ? ' (first: npm install openai)' : ''}`,
-    line: openAiChat(facts),
+    line: openAiChatLine(facts),
     ...(facts.openaiDirectory === undefined ? { missing: 'the npm package openai is not installed here' } : {}),
-    sightOf: says(`${DEMO_MODEL_NAME}: You said: "Good morning"`),
+    checkOutput: checkStart(`${DEMO_MODEL_NAME}: You said: "Good morning"`),
   },
   {
     title: 'A recharge, which the agent hands to its maintainer, who asks a person first',
-    line: chat(facts, `recharge ${RECHARGE.email} by ${RECHARGE.amount}`),
-    sightOf: answers('The agent asks for approval: relay-admin_recharge'),
+    line: chatLine(facts, `recharge ${RECHARGE.email} by ${RECHARGE.amount}`),
+    checkOutput: checkAnswer('The agent asks for approval: relay-admin_recharge'),
   },
   {
     title: 'Its approval, by the id of the question, which is read from the agent here. Only now is anything sent',
-    line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); ${chat(facts, "approve '$id'")}`,
-    sightOf: answers(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
+    line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); ${chatLine(facts, "approve '$id'")}`,
+    checkOutput: checkAnswer(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
   },
 ];

@@ -12,7 +12,7 @@ bridge. Agent server, bridge and relay listen on 4000, 4100 and 8090, or on any 
 everything when it ends: never use it for real input.
 `;
 
-export type ClientFacts = {
+export type ClientSettings = {
   readonly node: string;
   readonly program: string;
   readonly relay: string;
@@ -22,7 +22,7 @@ export type ClientFacts = {
 };
 
 /** What most MCP clients take to start the admin tools, on one line. */
-export const clientConfiguration = ({ node, program, relay, host, adminKey, journal }: ClientFacts): string => {
+export const clientConfiguration = ({ node, program, relay, host, adminKey, journal }: ClientSettings): string => {
   const env = {
     RELAY_BASE_URL: relay,
     RELAY_ALLOWED_HOST: host,
@@ -32,7 +32,7 @@ export const clientConfiguration = ({ node, program, relay, host, adminKey, jour
   return JSON.stringify({ mcpServers: { 'relay-admin': { command: node, args: [program, 'relay-admin'], env } } });
 };
 
-export type DemoFacts = {
+export type DemoAddresses = {
   readonly gateway: string;
   readonly agent: string;
   readonly bridge: string;
@@ -53,7 +53,7 @@ const commandText = ({ title, line }: DemoCommand): string => `${title}:\n  ${li
 
 /** What a person sees first: that this is a demo, where it is, what to try and how to get real ones. */
 export const demoBanner = (
-  facts: DemoFacts,
+  facts: DemoAddresses,
   commands: readonly DemoCommand[],
 ): string => `THIS IS A DEMO: the judge is a table of words, the model a script, the relay a toy. Never use them for real input.
 

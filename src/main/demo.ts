@@ -1,6 +1,6 @@
 import { newId } from '../adapter/web/crypto.ts';
 import { type DemoCommand, demoCommands } from '../demo/commands.ts';
-import { DEMO_HELP, type DemoFacts, demoBanner } from '../demo/help.ts';
+import { DEMO_HELP, type DemoAddresses, demoBanner } from '../demo/help.ts';
 import { checkCommands, missingPrograms } from './demo/check.ts';
 import { openaiDirectory } from './demo/openai-package.ts';
 import { ANY_PORTS, portsBeside } from './demo/port.ts';
@@ -8,7 +8,7 @@ import { ServiceEnded } from './demo/process.ts';
 import { type DemoWorld, withDemoServices } from './demo/services.ts';
 import { leavingSignals } from './demo/signals.ts';
 
-const commandsFor = (facts: DemoFacts): readonly DemoCommand[] =>
+const commandsFor = (facts: DemoAddresses): readonly DemoCommand[] =>
   demoCommands({ ...facts, node: process.execPath, openaiDirectory: openaiDirectory() });
 
 const shown = async ({ facts, trouble }: DemoWorld, leaving: AbortSignal): Promise<number> => {

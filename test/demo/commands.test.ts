@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import * as assert from 'uvu/assert';
-import { type CommandFacts, demoCommands } from '../../src/demo/commands.ts';
+import { type CommandSettings, demoCommands } from '../../src/demo/commands.ts';
 import { describe } from '../check.ts';
 
-const FACTS: CommandFacts = {
+const FACTS: CommandSettings = {
   gateway: 'http://127.0.0.1:1',
   agent: 'http://127.0.0.1:2',
   bridge: 'http://127.0.0.1:3',
@@ -11,10 +11,10 @@ const FACTS: CommandFacts = {
   node: '/opt/node',
   openaiDirectory: '/opt/a clone',
 };
-const commands = (facts: Partial<CommandFacts> = {}) => demoCommands({ ...FACTS, ...facts });
+const commands = (facts: Partial<CommandSettings> = {}) => demoCommands({ ...FACTS, ...facts });
 const sightOf = (place: number, output: unknown) =>
-  commands()[place]?.sightOf(typeof output === 'string' ? output : JSON.stringify(output));
-const isKept = (place: number, output: unknown): boolean => sightOf(place, output)?.isAsPromised ?? false;
+  commands()[place]?.checkOutput(typeof output === 'string' ? output : JSON.stringify(output));
+const isKept = (place: number, output: unknown): boolean => sightOf(place, output)?.isAsExpected ?? false;
 
 const verdict = (flagged: boolean) => ({ results: [{ flagged, category_scores: { hate: 0.1, violence: 0.9 } }] });
 const said = (content: string, model = 'demo/demo-model') => ({ model, choices: [{ message: { content } }] });
@@ -36,7 +36,7 @@ describe("the demo's commands", (check) => {
   check('believe a verdict only if it is the one that was promised', () => {
     assert.equal([isKept(0, verdict(true)), isKept(0, verdict(false))], [true, false]);
     assert.equal([isKept(1, verdict(true)), isKept(1, verdict(false))], [false, true]);
-    assert.is(sightOf(0, verdict(true))?.words, 'flagged true, violence 0.9');
+    assert.is(sightOf(0, verdict(true))?.summary, 'flagged true, violence 0.9');
     for (const output of ['', '{}', { error: { message: 'no' } }, 'curl: (7) refused']) {
       assert.equal([isKept(0, output), isKept(1, output)], [false, false]);
     }
@@ -45,7 +45,7 @@ describe("the demo's commands", (check) => {
   check('believe an answer only if the demo model gave it', () => {
     assert.ok(isKept(2, 'demo/demo-model: You said: "Good morning". I am'));
     assert.not(isKept(2, 'cloud/gpt-oss: You said: "Good morning".'));
-    assert.is(sightOf(2, 'at x:1\n\nError [ERR]: no openai\n  at y')?.words, 'Error [ERR]: no openai');
+    assert.is(sightOf(2, 'at x:1\n\nError [ERR]: no openai\n  at y')?.summary, 'Error [ERR]: no openai');
     const asks = 'One moment.\n\nThe agent asks for approval: relay-admin_recharge\n```text\n{}\n```';
     assert.ok(isKept(3, said(asks)));
     assert.not(isKept(3, said(asks, 'another/model')));
@@ -56,7 +56,7 @@ describe("the demo's commands", (check) => {
     assert.ok(isKept(4, said('The maintainer says: Verified: 2.5 was added for alice@example.com, whose')));
     assert.not(isKept(4, said('The recharge of alice@example.com is not confirmed (accepted_unverified).')));
     assert.not(isKept(4, said('The maintainer says: Verified: 2 was added for alice@example.com')));
-    assert.is(sightOf(4, '')?.words, 'no output');
+    assert.is(sightOf(4, '')?.summary, 'no output');
   });
 
   check('say what to install where there is no OpenAI client', () => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { JUDGE_MODEL } from '../../src/demo/judge/judge.ts';
-import { createJudge } from '../../src/demo/judge/server.ts';
+import { createDemoJudge } from '../../src/demo/judge/server.ts';
 import type { Variables } from './processes.ts';
 
 /** One chat call as it reached the backend. */
@@ -66,7 +66,7 @@ const closing = (socket: Socket): Promise<number> =>
 
 /** The demo judge over real HTTP, which does something else whenever the script says so. */
 export const startBackend = async (script: Script = () => undefined): Promise<Backend> => {
-  const judge = createJudge();
+  const judge = createDemoJudge();
   const calls: Call[] = [];
   const waiting = new Set<(call: Call) => void>();
 

@@ -1,13 +1,13 @@
-import { CODES, type Code, JUDGE_TABLE, type Row } from './patterns.ts';
+import { JUDGE_CODES, JUDGE_TABLE, type JudgeCode, type JudgeRow } from './patterns.ts';
 
 /** The only model that the demo judge serves. It shows in every answer, so that nobody takes it for a real judge. */
 export const JUDGE_MODEL = 'demo-judge';
 
 /** All 13 categories, whole numbers from 0 to 100. */
-export type Scores = Readonly<Record<Code, number>>;
+export type JudgeScores = Readonly<Record<JudgeCode, number>>;
 
 const UNMARKED_ANSWER = 'I am a demo judge and only read marked texts.';
-const CLEAN: Scores = {
+const CLEAN: JudgeScores = {
   HR: 0,
   HRT: 0,
   HA: 0,
@@ -24,27 +24,27 @@ const CLEAN: Scores = {
 };
 
 /** Words end where letters and digits do; `\b` would see an end inside "töten". Chinese has no such ends to look for. */
-const patternOf = ({ phrase }: Row): RegExp =>
+const createPattern = ({ phrase }: JudgeRow): RegExp =>
   /\p{Script=Han}/u.test(phrase)
     ? new RegExp(phrase, 'u')
     : new RegExp(`(?<![\\p{L}\\p{N}])(?:${phrase})(?![\\p{L}\\p{N}])`, 'u');
 
-const READERS = JUDGE_TABLE.map((row) => ({ row, pattern: patternOf(row) }));
+const MATCHERS = JUDGE_TABLE.map((row) => ({ row, pattern: createPattern(row) }));
 
 /** As the table's phrases are written. Hidden characters and look-alikes stay: undoing those is the gateway's work. */
-const inTableForm = (text: string): string => text.toLowerCase().replace(/[‘’]/g, "'").replace(/\s+/g, ' ');
+const normaliseForTable = (text: string): string => text.toLowerCase().replace(/[‘’]/g, "'").replace(/\s+/g, ' ');
 
 /** The rows whose phrase stands in a text: the whole reason for its scores. */
-export const rowsIn = (text: string): readonly Row[] => {
-  const readable = inTableForm(text);
-  return READERS.filter(({ pattern }) => pattern.test(readable)).map(({ row }) => row);
+export const findRows = (text: string): readonly JudgeRow[] => {
+  const readable = normaliseForTable(text);
+  return MATCHERS.filter(({ pattern }) => pattern.test(readable)).map(({ row }) => row);
 };
 
 /** Judges by the table alone, the strongest row deciding each category. It understands nothing: quoting flags as well. */
-export const judgeText = (text: string): Scores => {
+export const judgeText = (text: string): JudgeScores => {
   const scores = { ...CLEAN };
-  for (const row of rowsIn(text)) {
-    for (const code of CODES) scores[code] = Math.max(scores[code], row.scores[code] ?? 0);
+  for (const row of findRows(text)) {
+    for (const code of JUDGE_CODES) scores[code] = Math.max(scores[code], row.scores[code] ?? 0);
   }
   return scores;
 };
@@ -56,7 +56,7 @@ export type MarkedText = { readonly nonce: string; readonly text: string };
  * What stands between the marker lines of a prompt. The first text marker and the last end marker of the same nonce
  * count, so markers inside the text are text.
  */
-export const markedTextIn = (prompt: string): MarkedText | undefined => {
+export const parseMarkedText = (prompt: string): MarkedText | undefined => {
   const start = /^\[\[text (\d{12})\]\]$/m.exec(prompt);
   const nonce = start?.[1];
   if (start === null || nonce === undefined) return undefined;
@@ -66,10 +66,10 @@ export const markedTextIn = (prompt: string): MarkedText | undefined => {
 };
 
 /** The judge's whole answer to a prompt: a verdict with the nonce, or a sentence that is no verdict without markers. */
-export const answerTo = (prompt: string): string => {
-  const marked = markedTextIn(prompt);
+export const judgePrompt = (prompt: string): string => {
+  const marked = parseMarkedText(prompt);
   return marked === undefined ? UNMARKED_ANSWER : JSON.stringify({ ...judgeText(marked.text), nonce: marked.nonce });
 };
 
 /** A token count for show: nothing here has a tokenizer. */
-export const tokensIn = (text: string): number => Math.ceil(text.length / 4);
+export const estimateTokens = (text: string): number => Math.ceil(text.length / 4);

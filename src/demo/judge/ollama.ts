@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
-import { answerTo, JUDGE_MODEL, tokensIn } from './judge.ts';
+import { estimateTokens, JUDGE_MODEL, judgePrompt } from './judge.ts';
 
 /** What is read of an Ollama chat call. `images`, `format`, `think` and `options` are accepted and ignored. */
 export const OllamaChat = v.object({
@@ -45,7 +45,7 @@ export const replyAsOllama = ({ model, messages, stream }: OllamaChat): Response
     throw new Fault({ kind: 'bad-input', code: 'stream_unsupported', param: 'stream', message });
   }
   const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
-  const content = answerTo(asked.join('\n'));
+  const content = judgePrompt(asked.join('\n'));
   const durationNs = nanosecondsSince(startedAtMs);
   return Response.json({
     model,
@@ -55,9 +55,9 @@ export const replyAsOllama = ({ model, messages, stream }: OllamaChat): Response
     done_reason: 'stop',
     total_duration: durationNs,
     load_duration: 0,
-    prompt_eval_count: tokensIn(messages.map((message) => message.content).join('')),
+    prompt_eval_count: estimateTokens(messages.map((message) => message.content).join('')),
     prompt_eval_duration: 0,
-    eval_count: tokensIn(content),
+    eval_count: estimateTokens(content),
     eval_duration: durationNs,
   });
 };

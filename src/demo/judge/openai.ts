@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
-import { answerTo, JUDGE_MODEL, tokensIn } from './judge.ts';
+import { estimateTokens, JUDGE_MODEL, judgePrompt } from './judge.ts';
 
 const Part = v.object({ type: v.string(), text: v.nullish(v.string(), '') });
 
@@ -39,9 +39,9 @@ export const replyAsOpenAi = ({ model, messages, stream }: OpenAiChat): Response
     throw new Fault({ kind: 'bad-input', code: 'stream_unsupported', param: 'stream', message });
   }
   const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
-  const content = answerTo(asked.join('\n'));
-  const promptTokens = tokensIn(messages.map((message) => message.content).join(''));
-  const completionTokens = tokensIn(content);
+  const content = judgePrompt(asked.join('\n'));
+  const promptTokens = estimateTokens(messages.map((message) => message.content).join(''));
+  const completionTokens = estimateTokens(content);
   return Response.json({
     id: `chatcmpl-${crypto.randomUUID()}`,
     object: 'chat.completion',

@@ -8,12 +8,26 @@
  */
 
 /** The 13 categories by their short codes, in the order of the answer. */
-export const CODES = ['HR', 'HRT', 'HA', 'HAT', 'IL', 'ILV', 'SH', 'SHI', 'SHG', 'SX', 'SXM', 'VI', 'VIG'] as const;
+export const JUDGE_CODES = [
+  'HR',
+  'HRT',
+  'HA',
+  'HAT',
+  'IL',
+  'ILV',
+  'SH',
+  'SHI',
+  'SHG',
+  'SX',
+  'SXM',
+  'VI',
+  'VIG',
+] as const;
 //                   harassment +threat  hate +threat  illicit +violent  self-harm +intent +instructions  sexual +minors  violence +graphic
-export type Code = (typeof CODES)[number];
+export type JudgeCode = (typeof JUDGE_CODES)[number];
 
 /** Scores are whole numbers from 0 to 100; a category that a row leaves out is not touched by it. */
-export type Row = { readonly phrase: string; readonly scores: Readonly<Partial<Record<Code, number>>> };
+export type JudgeRow = { readonly phrase: string; readonly scores: Readonly<Partial<Record<JudgeCode, number>>> };
 
 const ASKING =
   '(how (to|do i|do you|can i)|(tell|show|teach) me how to|instructions (to|for)|(the )?(best|easiest) way to)';
@@ -21,7 +35,7 @@ const SOMEONE = '(you|him|her|them)';
 const THREAT = "(i will|i'll|i am going to|i'm going to|i'm gonna|we will|we'll|we are going to)";
 const GROUP = '(immigrants|foreigners|refugees|people of (that|your) (religion|race|faith))';
 
-export const JUDGE_TABLE: readonly Row[] = [
+export const JUDGE_TABLE: readonly JudgeRow[] = [
   // Insults and threats against a person
   { phrase: '(shut up|you (idiot|fool|clown))', scores: { HR: 35 } },
   { phrase: "(you are|you're) (so |really )?(worthless|pathetic|stupid|disgusting)", scores: { HR: 80 } },

@@ -12,7 +12,7 @@ const VERSION = '0.0.0-demo';
 /** Room for the largest image that OpenAI's clients may send, in base64. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 
-const read = async <Schema extends v.GenericSchema>(
+const parseRequest = async <Schema extends v.GenericSchema>(
   schema: Schema,
   request: Request,
 ): Promise<v.InferOutput<Schema>> => {
@@ -26,7 +26,7 @@ const read = async <Schema extends v.GenericSchema>(
 const ErrorBody = v.object({ error: v.object({ message: v.string() }) });
 
 /** Ollama has a bare sentence where OpenAI has an object. */
-const inOllamaShape = async (reply: Response): Promise<Response> => {
+const toOllamaError = async (reply: Response): Promise<Response> => {
   // Who has left is answered without a body.
   if (reply.body === null) return reply;
   const { error } = v.parse(ErrorBody, await reply.json());
@@ -40,15 +40,15 @@ const isOllamaPath = ({ url }: Request): boolean => /^\w+:\/\/[^/]*\/api(?:[/?#]
  * without a model. It needs no keys and no network, keeps nothing, never rejects, and only reads text: an image counts
  * as harmless here, which is fine for a demo and for nothing else.
  */
-export const createJudge = (): Handler => {
+export const createDemoJudge = (): Handler => {
   const routes = createRoutes(
     {
       '/health': { GET: () => Response.json({ status: 'ok', service: JUDGE_MODEL, version: VERSION }) },
       '/api/version': { GET: () => Response.json({ version: VERSION }) },
       '/api/tags': { GET: () => Response.json(OLLAMA_MODELS) },
-      '/api/chat': { POST: async (request) => replyAsOllama(await read(OllamaChat, request)) },
+      '/api/chat': { POST: async (request) => replyAsOllama(await parseRequest(OllamaChat, request)) },
       '/v1/models': { GET: () => Response.json(OPENAI_MODELS) },
-      '/v1/chat/completions': { POST: async (request) => replyAsOpenAi(await read(OpenAiChat, request)) },
+      '/v1/chat/completions': { POST: async (request) => replyAsOpenAi(await parseRequest(OpenAiChat, request)) },
     },
     () => 'The demo judge answers POST /api/chat and POST /v1/chat/completions',
   );
@@ -57,7 +57,7 @@ export const createJudge = (): Handler => {
       return await routes.handler(request);
     } catch (error) {
       const reply = error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse();
-      return isOllamaPath(request) ? inOllamaShape(reply) : reply;
+      return isOllamaPath(request) ? toOllamaError(reply) : reply;
     }
   };
 };

@@ -1,7 +1,7 @@
-import { eventText, interleaved, type Voice, type VoiceNeeds } from './dialect.ts';
-import { argumentPieces, argumentsOf, type ScriptedUsage } from './reply.ts';
+import { type DialectWriter, type DialectWriterNeeds, formatEvent, interleave } from './dialect.ts';
+import { formatArguments, type ScriptedUsage, splitArguments } from './reply.ts';
 
-const usageOf = ({ prompt, completion, cached, reasoning }: ScriptedUsage) => ({
+const toUsage = ({ prompt, completion, cached, reasoning }: ScriptedUsage) => ({
   prompt_tokens: prompt,
   completion_tokens: completion,
   total_tokens: prompt + completion,
@@ -10,10 +10,10 @@ const usageOf = ({ prompt, completion, cached, reasoning }: ScriptedUsage) => ({
 });
 
 /** `POST /v1/chat/completions`, with reasoning where most servers put it. */
-export const chatVoice = ({ id, model, createdAt, wantsUsage }: VoiceNeeds): Voice => {
+export const createChatWriter = ({ id, model, createdAt, wantsUsage }: DialectWriterNeeds): DialectWriter => {
   const base = { id, created: createdAt, model };
   const chunk = (delta: unknown, finish: string | null = null): string =>
-    eventText({ ...base, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] });
+    formatEvent({ ...base, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] });
   let callCount = 0;
   return {
     begin: () => [chunk({ role: 'assistant', content: '' })],
@@ -22,21 +22,21 @@ export const chatVoice = ({ id, model, createdAt, wantsUsage }: VoiceNeeds): Voi
     calls(calls) {
       const first = callCount;
       callCount += calls.length;
-      return interleaved(
+      return interleave(
         calls.map((call, place) => {
           const index = first + place;
           const begun = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };
-          const pieces = argumentPieces(call).map((piece) => ({ index, function: { arguments: piece } }));
+          const pieces = splitArguments(call).map((piece) => ({ index, function: { arguments: piece } }));
           return [begun, ...pieces].map((delta) => chunk({ tool_calls: [delta] }));
         }),
       );
     },
-    error: (code, message) => [eventText({ error: { message, type: code, param: null, code } })],
+    error: (code, message) => [formatEvent({ error: { message, type: code, param: null, code } })],
     end: (finish, usage) => [
       chunk({}, finish),
       ...(usage === undefined || !wantsUsage
         ? []
-        : [eventText({ ...base, object: 'chat.completion.chunk', choices: [], usage: usageOf(usage) })]),
+        : [formatEvent({ ...base, object: 'chat.completion.chunk', choices: [], usage: toUsage(usage) })]),
       'data: [DONE]\n\n',
     ],
     whole: ({ text, reasoning, calls, finish, usage }) => ({
@@ -55,14 +55,14 @@ export const chatVoice = ({ id, model, createdAt, wantsUsage }: VoiceNeeds): Voi
                   tool_calls: calls.map((call) => ({
                     id: call.id,
                     type: 'function',
-                    function: { name: call.name, arguments: argumentsOf(call) },
+                    function: { name: call.name, arguments: formatArguments(call) },
                   })),
                 }),
           },
           finish_reason: finish,
         },
       ],
-      ...(usage === undefined ? {} : { usage: usageOf(usage) }),
+      ...(usage === undefined ? {} : { usage: toUsage(usage) }),
     }),
   };
 };

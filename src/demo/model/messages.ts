@@ -1,5 +1,5 @@
-import { eventText, type Voice, type VoiceNeeds } from './dialect.ts';
-import { argumentPieces, argumentsOf, type ScriptedFinish, type ScriptedUsage } from './reply.ts';
+import { type DialectWriter, type DialectWriterNeeds, formatEvent } from './dialect.ts';
+import { formatArguments, type ScriptedFinish, type ScriptedUsage, splitArguments } from './reply.ts';
 
 const STOP_REASONS: Record<ScriptedFinish, string> = {
   stop: 'end_turn',
@@ -9,16 +9,16 @@ const STOP_REASONS: Record<ScriptedFinish, string> = {
 };
 
 /** Its input counts leave out what came from the cache. */
-const usageOf = ({ prompt, completion, cached = 0, reasoning = 0 }: ScriptedUsage) => ({
+const toUsage = ({ prompt, completion, cached = 0, reasoning = 0 }: ScriptedUsage) => ({
   input_tokens: prompt - cached,
   cache_read_input_tokens: cached,
   cache_creation_input_tokens: 0,
   output_tokens: completion,
   output_tokens_details: { thinking_tokens: reasoning },
 });
-const NO_USAGE = usageOf({ prompt: 0, completion: 0 });
+const NO_USAGE = toUsage({ prompt: 0, completion: 0 });
 
-const inputOf = (text: string): unknown => {
+const parseInput = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -27,14 +27,14 @@ const inputOf = (text: string): unknown => {
 };
 
 /** `POST /v1/messages`, as much of it as a turn of a conversation needs. Calls follow each other here. */
-export const messagesVoice = ({ id, model }: VoiceNeeds): Voice => {
+export const createMessagesWriter = ({ id, model }: DialectWriterNeeds): DialectWriter => {
   const base = { id, type: 'message', role: 'assistant', model };
   let blocks = 0;
   let open: 'text' | 'thinking' | undefined;
   const event = (type: string, more: Readonly<Record<string, unknown>> = {}): string =>
-    eventText({ type, ...more }, type);
-  const delta = (said: Readonly<Record<string, unknown>>): string =>
-    event('content_block_delta', { index: blocks - 1, delta: said });
+    formatEvent({ type, ...more }, type);
+  const delta = (content: Readonly<Record<string, unknown>>): string =>
+    event('content_block_delta', { index: blocks - 1, delta: content });
   const begin = (content_block: Readonly<Record<string, unknown>>): string => {
     blocks += 1;
     return event('content_block_start', { index: blocks - 1, content_block });
@@ -64,7 +64,7 @@ export const messagesVoice = ({ id, model }: VoiceNeeds): Voice => {
       ...close(),
       ...calls.flatMap((call) => [
         begin({ type: 'tool_use', id: call.id, name: call.name, input: {} }),
-        ...argumentPieces(call).map((piece) => delta({ type: 'input_json_delta', partial_json: piece })),
+        ...splitArguments(call).map((piece) => delta({ type: 'input_json_delta', partial_json: piece })),
         event('content_block_stop', { index: blocks - 1 }),
       ]),
     ],
@@ -73,7 +73,7 @@ export const messagesVoice = ({ id, model }: VoiceNeeds): Voice => {
       ...close(),
       event('message_delta', {
         delta: { stop_reason: STOP_REASONS[finish], stop_sequence: null },
-        usage: usage === undefined ? NO_USAGE : usageOf(usage),
+        usage: usage === undefined ? NO_USAGE : toUsage(usage),
       }),
       event('message_stop'),
     ],
@@ -82,11 +82,16 @@ export const messagesVoice = ({ id, model }: VoiceNeeds): Voice => {
       content: [
         ...(reasoning === '' ? [] : [{ type: 'thinking', thinking: reasoning, signature: 'demo' }]),
         ...(text === '' ? [] : [{ type: 'text', text }]),
-        ...calls.map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: inputOf(argumentsOf(call)) })),
+        ...calls.map((call) => ({
+          type: 'tool_use',
+          id: call.id,
+          name: call.name,
+          input: parseInput(formatArguments(call)),
+        })),
       ],
       stop_reason: STOP_REASONS[finish],
       stop_sequence: null,
-      usage: usage === undefined ? NO_USAGE : usageOf(usage),
+      usage: usage === undefined ? NO_USAGE : toUsage(usage),
     }),
   };
 };

@@ -6,92 +6,74 @@ import { jsonResponse } from '../../core/http/json-response.ts';
 import { errorResponse, internalErrorResponse } from '../../core/http/response.ts';
 import { createRoutes } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
-import { chatVoice } from './chat-completions.ts';
-import { type AskedModel, createModelControl, type ModelControl, type ModelScript } from './control.ts';
-import type { VoiceNeeds } from './dialect.ts';
-import { messagesVoice } from './messages.ts';
-import { refusal, type ScriptedAnswer, type ScriptedReply } from './reply.ts';
-import { type DialectName, type Question, READERS } from './request.ts';
-import { responsesVoice } from './responses.ts';
-import { bodyOf, saidIn } from './stream.ts';
-
-export type ScriptedModelNeeds = {
-  readonly clock: Clock;
-  /** Asked when the control has nothing to say. */
-  readonly script?: ModelScript;
-};
-export type ScriptedModel = { readonly handler: Handler; readonly control: ModelControl };
+import { createChatWriter } from './chat-completions.ts';
+import { createMessagesWriter } from './messages.ts';
+import { type ModelScript, refusal, type ScriptedAnswer } from './reply.ts';
+import { type ModelDialect, type ModelRequest, REQUEST_PARSERS, type ReceivedRequest } from './request.ts';
+import { createResponsesWriter } from './responses.ts';
+import { completeAnswer, createStreamBody } from './stream.ts';
 
 /** The only model there is. Any other name is answered as well. */
 export const DEMO_MODEL = 'demo-model';
 const VERSION = '0.0.0-demo';
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
-const VOICES = { chat: chatVoice, responses: responsesVoice, messages: messagesVoice } as const;
+const WRITERS = { chat: createChatWriter, responses: createResponsesWriter, messages: createMessagesWriter } as const;
 
-const questionIn = (dialect: DialectName, body: unknown): Question => {
+const parseModelRequest = (dialect: ModelDialect, body: unknown): ModelRequest => {
   try {
-    return READERS[dialect](body);
+    return REQUEST_PARSERS[dialect](body);
   } catch {
     const message = 'The demo model cannot read this request';
     throw new Fault({ kind: 'bad-input', code: 'invalid_type', param: null, message });
   }
 };
 
-/**
- * A model to talk to without one: OpenAI's chat completions and responses and Anthropic's messages, streamed or whole. It
- * says what its control or its script says, and misbehaves only when they make it. It reads whole bodies, so keep it on
- * loopback.
- */
-export const createScriptedModel = ({ clock, script = () => undefined }: ScriptedModelNeeds): ScriptedModel => {
-  const controlled = createModelControl();
-  let replies = 0;
+type ScriptedModelNeeds = { readonly clock: Clock; readonly script: ModelScript };
 
-  const told = (reply: ScriptedAnswer, asked: AskedModel, leaving: AbortController): Response => {
-    replies += 1;
-    const { dialect, model, body } = asked;
-    const id = `demo-${replies}`;
+/**
+ * Creates a model that follows a script: OpenAI's chat completions and responses and Anthropic's messages, streamed or
+ * whole. It fails only when the script makes it. It reads whole bodies, so keep it on loopback.
+ */
+export const createScriptedModel = ({ clock, script }: ScriptedModelNeeds): Handler => {
+  let answers = 0;
+
+  const send = (reply: ScriptedAnswer, request: ReceivedRequest, disconnect: AbortController): Response => {
+    answers += 1;
+    const { dialect, model, body } = request;
     const wantsUsage = isRecord(body.stream_options) && body.stream_options.include_usage === true;
-    const needs: VoiceNeeds = { id, model, createdAt: Math.floor(clock.now() / 1000), wantsUsage };
-    const voice = VOICES[dialect](needs);
-    const said = saidIn(reply, { id: String(replies), asked: JSON.stringify(body) });
-    if (!asked.isStreamed || reply.isWhole) return jsonResponse(200, voice.whole(said));
-    const telling = { voice, clock, said, pieces: reply.pieces, left: leaving.signal };
+    const createdAt = Math.floor(clock.now() / 1000);
+    const writer = WRITERS[dialect]({ id: `demo-${answers}`, model, createdAt, wantsUsage });
+    const answer = completeAnswer(reply, { id: String(answers), prompt: JSON.stringify(body) });
+    if (!request.isStreamed || reply.isWhole) return jsonResponse(200, writer.whole(answer));
+    const stream = { writer, clock, answer, pieces: reply.pieces, aborted: disconnect.signal };
     return new Response(
-      bodyOf(telling, () => leaving.abort()),
+      createStreamBody(stream, () => disconnect.abort()),
       { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } },
     );
   };
 
-  const replyWith = (
-    reply: ScriptedReply,
-    asked: AskedModel,
-    leaving: AbortController,
-  ): Response | Promise<Response> => {
-    if (reply.kind === 'answer') return told(reply, asked, leaving);
-    if (reply.kind === 'refusal') {
-      const { status, headers = {}, body } = reply;
-      return typeof body === 'string' ? new Response(body, { status, headers }) : jsonResponse(status, body, headers);
-    }
-    return new Promise((_, reject) => {
-      leaving.signal.addEventListener('abort', () => reject(new Fault({ kind: 'client-left' })), { once: true });
-    });
-  };
-
-  const answering =
-    (dialect: DialectName) =>
+  const routeFor =
+    (dialect: ModelDialect) =>
     async (request: Request): Promise<Response> => {
       const body = await readJson(request, BODY_LIMIT_BYTES, request.signal);
-      const leaving = new AbortController();
-      request.signal.addEventListener('abort', () => leaving.abort(), { once: true });
-      const asked: AskedModel = {
-        ...questionIn(dialect, body),
+      const disconnect = new AbortController();
+      request.signal.addEventListener('abort', () => disconnect.abort(), { once: true });
+      const received: ReceivedRequest = {
+        ...parseModelRequest(dialect, body),
         dialect,
         headers: Object.fromEntries(request.headers),
         body: isRecord(body) ? body : {},
-        isLeft: () => leaving.signal.aborted,
+        isAborted: () => disconnect.signal.aborted,
       };
-      const reply = controlled.script(asked) ?? script(asked) ?? refusal(400, 'nothing_scripted');
-      return replyWith(reply, asked, leaving);
+      const reply = script(received) ?? refusal(400, 'nothing_scripted');
+      if (reply.kind === 'answer') return send(reply, received, disconnect);
+      if (reply.kind === 'refusal') {
+        const { status, headers = {}, body } = reply;
+        return typeof body === 'string' ? new Response(body, { status, headers }) : jsonResponse(status, body, headers);
+      }
+      return new Promise((_, reject) => {
+        disconnect.signal.addEventListener('abort', () => reject(new Fault({ kind: 'client-left' })), { once: true });
+      });
     };
 
   const routes = createRoutes(
@@ -104,20 +86,17 @@ export const createScriptedModel = ({ clock, script = () => undefined }: Scripte
             data: [{ id: DEMO_MODEL, object: 'model', created: 1767225600, owned_by: 'gatehouse' }],
           }),
       },
-      '/v1/chat/completions': { POST: answering('chat') },
-      '/v1/responses': { POST: answering('responses') },
-      '/v1/messages': { POST: answering('messages') },
+      '/v1/chat/completions': { POST: routeFor('chat') },
+      '/v1/responses': { POST: routeFor('responses') },
+      '/v1/messages': { POST: routeFor('messages') },
     },
     () => 'The demo model answers POST /v1/chat/completions, /v1/responses and /v1/messages',
   );
-  return {
-    control: controlled.control,
-    async handler(request) {
-      try {
-        return await routes.handler(request);
-      } catch (error) {
-        return error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse();
-      }
-    },
+  return async (request) => {
+    try {
+      return await routes.handler(request);
+    } catch (error) {
+      return error instanceof Fault ? errorResponse(error.detail) : internalErrorResponse();
+    }
   };
 };

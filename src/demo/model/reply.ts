@@ -1,22 +1,25 @@
-/** A tool call to be made. Arguments are a value, or a text as it stands, which need not be JSON. */
+import type { ReceivedRequest } from './request.ts';
+
+/** A tool call. Arguments are a value, or a text that is sent unchanged and need not be JSON. */
 export type ScriptedCall = { readonly name: string; readonly arguments: unknown; readonly id?: string };
 
-/** Something that an answer does, in the order in which it does it. */
+/** One step of an answer. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'reasoning'; readonly text: string }
-  /** Side by side where the dialect can, the arguments in pieces. */
+  /** In parallel where the dialect can, the arguments in pieces. */
   | { readonly kind: 'calls'; readonly calls: readonly ScriptedCall[] }
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Bytes of the stream as they stand. */
+  /** Text that is sent unchanged. */
   | { readonly kind: 'raw'; readonly text: string }
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
-  /** Says nothing more, for as long as the caller stays. */
+  /** Sends nothing more until the caller disconnects. */
   | { readonly kind: 'hang' }
-  /** The connection breaks, or the stream ends as if all had been said. */
+  /** The connection breaks, or the stream ends without its last events. */
   | { readonly kind: 'break' }
   | { readonly kind: 'close' };
 
+/** Token counts. */
 export type ScriptedUsage = {
   readonly prompt: number;
   readonly completion: number;
@@ -26,33 +29,42 @@ export type ScriptedUsage = {
   readonly reasoning?: number;
 };
 
+/** Why an answer ends, in OpenAI's words. */
 export type ScriptedFinish = 'stop' | 'length' | 'content_filter' | 'tool_calls';
 
+/** An answer of the model. */
 export type ScriptedAnswer = {
   readonly kind: 'answer';
   readonly pieces: readonly Piece[];
-  /** Follows from the pieces unless it is given. */
+  /** Derived from the pieces unless given. */
   readonly finish?: ScriptedFinish;
-  /** Counted from the characters unless it is given; `null` leaves it out. */
+  /** Estimated from the characters unless given; `null` omits it. */
   readonly usage?: ScriptedUsage | null;
-  /** Whole, although a stream was asked for. */
+  /** Sent whole, even when the request wants a stream. */
   readonly isWhole?: boolean;
 };
-export type ScriptedRefusal = {
+type ScriptedRefusal = {
   readonly kind: 'refusal';
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON, or a text as it stands. */
+  /** JSON, or a text that is sent unchanged. */
   readonly body: unknown;
 };
+/** What the model does with a request. `silence`: it never answers. */
 export type ScriptedReply = ScriptedAnswer | ScriptedRefusal | { readonly kind: 'silence' };
 
+/** Decides the reply to a request; undefined when it has none. */
+export type ModelScript = (request: ReceivedRequest) => ScriptedReply | undefined;
+
+/** Pieces of visible text. */
 export const text = (...chunks: readonly string[]): Piece[] => chunks.map((chunk) => ({ kind: 'text', text: chunk }));
+/** Pieces of reasoning. */
 export const reasoning = (...chunks: readonly string[]): Piece[] =>
   chunks.map((chunk) => ({ kind: 'reasoning', text: chunk }));
+/** One piece with parallel tool calls. */
 export const calls = (...made: readonly ScriptedCall[]): Piece[] => [{ kind: 'calls', calls: made }];
 
-/** An answer that does these things one after the other. */
+/** An answer of these pieces, in order. */
 export const answer = (
   pieces: readonly Piece[],
   more: Partial<Omit<ScriptedAnswer, 'kind' | 'pieces'>> = {},
@@ -62,7 +74,7 @@ export const answer = (
   ...more,
 });
 
-/** A refusal in OpenAI's form, which other dialects' clients read as well. */
+/** A refusal in OpenAI's form, which clients of other dialects read as well. */
 export const refusal = (
   status: number,
   code: string,
@@ -74,17 +86,18 @@ export const refusal = (
   body: { error: { message: more.message ?? `The demo model refuses: ${code}`, type: code, param: null, code } },
 });
 
-/** Takes the request and never answers. */
+/** No answer, as long as the caller waits. */
 export const silence: ScriptedReply = { kind: 'silence' };
 
 const PIECES_PER_ARGUMENT = 3;
 
-export const argumentsOf = ({ arguments: given }: ScriptedCall): string =>
+/** A call's arguments as text. */
+export const formatArguments = ({ arguments: given }: ScriptedCall): string =>
   typeof given === 'string' ? given : JSON.stringify(given);
 
-/** A call's arguments as they come over the wire: in a few pieces, cut anywhere. */
-export const argumentPieces = (call: ScriptedCall): readonly string[] => {
-  const whole = argumentsOf(call);
+/** A call's arguments in a few pieces, cut anywhere, as they are streamed. */
+export const splitArguments = (call: ScriptedCall): readonly string[] => {
+  const whole = formatArguments(call);
   const length = Math.max(1, Math.ceil(whole.length / PIECES_PER_ARGUMENT));
   return Array.from({ length: Math.ceil(whole.length / length) }, (_, index) =>
     whole.slice(index * length, (index + 1) * length),

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 
-export type Turn =
+/** One message of a conversation. */
+export type ModelMessage =
   | { readonly role: 'user'; readonly text: string }
   | {
       readonly role: 'assistant';
@@ -9,18 +10,28 @@ export type Turn =
     }
   | { readonly role: 'tool'; readonly id: string; readonly name: string; readonly text: string };
 
-/** What a model is asked, whatever the dialect. */
-export type Question = {
+/** A request to a model, in no dialect. */
+export type ModelRequest = {
   readonly model: string;
   readonly system: string;
-  readonly turns: readonly Turn[];
-  /** The names of the tools that are offered. */
+  readonly turns: readonly ModelMessage[];
+  /** The names of the offered tools. */
   readonly tools: readonly string[];
   readonly isStreamed: boolean;
 };
 
-const Words = v.fallback(v.string(), '');
-const Block = v.looseObject({ type: Words, text: v.optional(Words, '') });
+/** A request as it was received. */
+export type ReceivedRequest = ModelRequest & {
+  readonly dialect: ModelDialect;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Whether the caller disconnected before the end of the answer. */
+  readonly isAborted: () => boolean;
+};
+
+const Text = v.fallback(v.string(), '');
+const Block = v.looseObject({ type: Text, text: v.optional(Text, '') });
 type Block = v.InferOutput<typeof Block>;
 const Content = v.pipe(
   v.nullish(v.union([v.string(), v.array(Block)]), ''),
@@ -28,16 +39,16 @@ const Content = v.pipe(
     typeof content === 'string' ? [{ type: 'text', text: content }] : content,
   ),
 );
-const textOf = (content: readonly Block[]): string =>
+const joinText = (content: readonly Block[]): string =>
   content
     .filter(({ type }) => type === 'text' || type === 'input_text' || type === 'output_text')
     .map(({ text }) => text)
     .join('\n');
-const Names = v.fallback(v.array(v.looseObject({ name: Words })), []);
+const Names = v.fallback(v.array(v.looseObject({ name: Text })), []);
 const Common = { model: v.string(), stream: v.nullish(v.boolean(), false) };
 
-/** Results name only the call that they belong to. */
-const withNames = (turns: readonly Turn[]): readonly Turn[] => {
+/** Tool results name only their call; this adds the name of its tool. */
+const addToolNames = (turns: readonly ModelMessage[]): readonly ModelMessage[] => {
   const names = new Map(
     turns.flatMap((turn) => (turn.role === 'assistant' ? turn.calls.map(({ id, name }) => [id, name] as const) : [])),
   );
@@ -60,10 +71,10 @@ const Chat = v.object({
   tools: v.nullish(v.array(v.object({ function: v.object({ name: v.string() }) })), []),
 });
 
-const readChat = (body: unknown): Question => {
+const parseChatRequest = (body: unknown): ModelRequest => {
   const { model, stream, messages, tools } = v.parse(Chat, body);
-  const turnOf = (message: v.InferOutput<typeof Chat>['messages'][number]): Turn[] => {
-    const text = textOf(message.content);
+  const turnOf = (message: v.InferOutput<typeof Chat>['messages'][number]): ModelMessage[] => {
+    const text = joinText(message.content);
     if (message.role === 'user') return [{ role: 'user', text }];
     if (message.role === 'tool') return [{ role: 'tool', id: message.tool_call_id, name: '', text }];
     if (message.role !== 'assistant') return [];
@@ -77,8 +88,8 @@ const readChat = (body: unknown): Question => {
   const systems = messages.filter(({ role }) => role === 'system' || role === 'developer');
   return {
     model,
-    system: systems.map(({ content }) => textOf(content)).join('\n'),
-    turns: withNames(messages.flatMap(turnOf)),
+    system: systems.map(({ content }) => joinText(content)).join('\n'),
+    turns: addToolNames(messages.flatMap(turnOf)),
     tools: tools.map((tool) => tool.function.name),
     isStreamed: stream,
   };
@@ -91,12 +102,12 @@ const Responses = v.object({
     v.string(),
     v.array(
       v.looseObject({
-        type: v.optional(Words, 'message'),
-        role: v.optional(Words, ''),
+        type: v.optional(Text, 'message'),
+        role: v.optional(Text, ''),
         content: v.fallback(Content, []),
-        call_id: v.optional(Words, ''),
-        name: v.optional(Words, ''),
-        arguments: v.optional(Words, ''),
+        call_id: v.optional(Text, ''),
+        name: v.optional(Text, ''),
+        arguments: v.optional(Text, ''),
         output: v.fallback(v.string(), ''),
       }),
     ),
@@ -104,24 +115,26 @@ const Responses = v.object({
   tools: v.nullish(Names, []),
 });
 
-const readResponses = (body: unknown): Question => {
+const parseResponsesRequest = (body: unknown): ModelRequest => {
   const { model, stream, instructions, input, tools } = v.parse(Responses, body);
   const items = typeof input === 'string' ? [] : input;
-  const turnOf = (item: (typeof items)[number]): Turn[] => {
+  const turnOf = (item: (typeof items)[number]): ModelMessage[] => {
     const { type, role, call_id: id, name } = item;
     if (type === 'function_call') {
       return [{ role: 'assistant', text: '', calls: [{ id, name, arguments: item.arguments }] }];
     }
     if (type === 'function_call_output') return [{ role: 'tool', id, name: '', text: item.output }];
-    const text = textOf(item.content);
+    const text = joinText(item.content);
     if (role === 'user') return [{ role, text }];
     return role === 'assistant' ? [{ role, text, calls: [] }] : [];
   };
   const systems = items.filter(({ role }) => role === 'system' || role === 'developer');
   return {
     model,
-    system: [instructions, ...systems.map(({ content }) => textOf(content))].filter((words) => words !== '').join('\n'),
-    turns: typeof input === 'string' ? [{ role: 'user', text: input }] : withNames(items.flatMap(turnOf)),
+    system: [instructions, ...systems.map(({ content }) => joinText(content))]
+      .filter((words) => words !== '')
+      .join('\n'),
+    turns: typeof input === 'string' ? [{ role: 'user', text: input }] : addToolNames(items.flatMap(turnOf)),
     tools: tools.map(({ name }) => name),
     isStreamed: stream,
   };
@@ -136,34 +149,42 @@ const Messages = v.object({
   tools: v.nullish(Names, []),
 });
 
-const blocksOf = <Schema extends v.GenericSchema>(schema: Schema, content: readonly Block[]): v.InferOutput<Schema>[] =>
+const filterBlocks = <Schema extends v.GenericSchema>(
+  schema: Schema,
+  content: readonly Block[],
+): v.InferOutput<Schema>[] =>
   content.flatMap((block) => {
     const read = v.safeParse(schema, block);
     return read.success ? [read.output] : [];
   });
 
-const readMessages = (body: unknown): Question => {
+const parseMessagesRequest = (body: unknown): ModelRequest => {
   const { model, stream, system, messages, tools } = v.parse(Messages, body);
-  const turnsOf = ({ role, content }: (typeof messages)[number]): Turn[] => {
-    const text = textOf(content);
+  const turnsOf = ({ role, content }: (typeof messages)[number]): ModelMessage[] => {
+    const text = joinText(content);
     if (role === 'assistant') {
-      const calls = blocksOf(ToolUse, content).map(({ id, name, input }) => ({ id, name, arguments: input }));
+      const calls = filterBlocks(ToolUse, content).map(({ id, name, input }) => ({ id, name, arguments: input }));
       return [{ role, text, calls }];
     }
-    const results = blocksOf(ToolResult, content).map(
-      (result): Turn => ({ role: 'tool', id: result.tool_use_id, name: '', text: textOf(result.content) }),
+    const results = filterBlocks(ToolResult, content).map(
+      (result): ModelMessage => ({ role: 'tool', id: result.tool_use_id, name: '', text: joinText(result.content) }),
     );
     return text === '' ? results : [...results, { role: 'user', text }];
   };
   return {
     model,
-    system: textOf(system),
-    turns: withNames(messages.flatMap(turnsOf)),
+    system: joinText(system),
+    turns: addToolNames(messages.flatMap(turnsOf)),
     tools: tools.map(({ name }) => name),
     isStreamed: stream,
   };
 };
 
-/** How each dialect is read. They throw for a body that is none of theirs. */
-export const READERS = { chat: readChat, responses: readResponses, messages: readMessages } as const;
-export type DialectName = keyof typeof READERS;
+/** Parses the requests of each dialect. Throws for a body of another form. */
+export const REQUEST_PARSERS = {
+  chat: parseChatRequest,
+  responses: parseResponsesRequest,
+  messages: parseMessagesRequest,
+} as const;
+/** The APIs that the model serves. */
+export type ModelDialect = keyof typeof REQUEST_PARSERS;

@@ -1,12 +1,12 @@
-import { eventText, type Voice, type VoiceNeeds } from './dialect.ts';
-import { argumentPieces, argumentsOf, type ScriptedFinish, type ScriptedUsage } from './reply.ts';
+import { type DialectWriter, type DialectWriterNeeds, formatEvent } from './dialect.ts';
+import { formatArguments, type ScriptedFinish, type ScriptedUsage, splitArguments } from './reply.ts';
 
 const REASONS: Partial<Record<ScriptedFinish, string>> = {
   length: 'max_output_tokens',
   content_filter: 'content_filter',
 };
 
-const usageOf = ({ prompt, completion, cached = 0, reasoning = 0 }: ScriptedUsage) => ({
+const toUsage = ({ prompt, completion, cached = 0, reasoning = 0 }: ScriptedUsage) => ({
   input_tokens: prompt,
   input_tokens_details: { cached_tokens: cached },
   output_tokens: completion,
@@ -15,14 +15,14 @@ const usageOf = ({ prompt, completion, cached = 0, reasoning = 0 }: ScriptedUsag
 });
 
 /** `POST /v1/responses`, as much of it as a turn of a conversation needs. */
-export const responsesVoice = ({ id, model, createdAt }: VoiceNeeds): Voice => {
+export const createResponsesWriter = ({ id, model, createdAt }: DialectWriterNeeds): DialectWriter => {
   const base = { id, object: 'response', created_at: createdAt, model };
   let sequence = 0;
   let outputs = 0;
   let open: { readonly type: 'message' | 'reasoning'; readonly index: number; readonly id: string } | undefined;
   const event = (type: string, more: Readonly<Record<string, unknown>>): string => {
     sequence += 1;
-    return eventText({ type, sequence_number: sequence, ...more }, type);
+    return formatEvent({ type, sequence_number: sequence, ...more }, type);
   };
   const itemOf = (type: 'message' | 'reasoning', itemId: string) =>
     type === 'message' ? { type, id: itemId, role: 'assistant', content: [] } : { type, id: itemId, summary: [] };
@@ -61,7 +61,7 @@ export const responsesVoice = ({ id, model, createdAt }: VoiceNeeds): Voice => {
       ...base,
       status: reason === undefined ? 'completed' : 'incomplete',
       incomplete_details: reason === undefined ? null : { reason },
-      ...(usage === undefined ? {} : { usage: usageOf(usage) }),
+      ...(usage === undefined ? {} : { usage: toUsage(usage) }),
     };
   };
   return {
@@ -80,10 +80,10 @@ export const responsesVoice = ({ id, model, createdAt }: VoiceNeeds): Voice => {
         const { index, id: itemId } = next('fc');
         const at = { item_id: itemId, output_index: index };
         const item = { type: 'function_call', id: itemId, call_id: call.id, name: call.name };
-        const done = { ...item, arguments: argumentsOf(call), status: 'completed' };
+        const done = { ...item, arguments: formatArguments(call), status: 'completed' };
         return [
           event('response.output_item.added', { output_index: index, item: { ...item, arguments: '' } }),
-          ...argumentPieces(call).map((delta) => event('response.function_call_arguments.delta', { ...at, delta })),
+          ...splitArguments(call).map((delta) => event('response.function_call_arguments.delta', { ...at, delta })),
           event('response.output_item.done', { output_index: index, item: done }),
         ];
       });
@@ -108,7 +108,7 @@ export const responsesVoice = ({ id, model, createdAt }: VoiceNeeds): Voice => {
           id: `fc_${call.id}`,
           call_id: call.id,
           name: call.name,
-          arguments: argumentsOf(call),
+          arguments: formatArguments(call),
           status: 'completed',
         })),
       ],

@@ -1,78 +1,77 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Said, Voice } from './dialect.ts';
+import type { CompleteAnswer, DialectWriter } from './dialect.ts';
 import type { Piece, ScriptedAnswer, ScriptedFinish, ScriptedUsage } from './reply.ts';
 
-/** What an answer says, with everything filled in that its script leaves open. */
-export type Telling = {
-  readonly voice: Voice;
+type AnswerStream = {
+  readonly writer: DialectWriter;
   readonly clock: Clock;
-  readonly said: Said;
+  readonly answer: CompleteAnswer;
   readonly pieces: readonly Piece[];
-  /** Aborts when nobody listens any more. */
-  readonly left: AbortSignal;
+  /** Aborts when the caller disconnects. */
+  readonly aborted: AbortSignal;
 };
 
 const CHARS_PER_TOKEN = 4;
 
-const wordsIn = (pieces: readonly Piece[], kind: 'text' | 'reasoning'): string =>
+const joinPieces = (pieces: readonly Piece[], kind: 'text' | 'reasoning'): string =>
   pieces.map((piece) => (piece.kind === kind ? piece.text : '')).join('');
 
-const countedUsage = (prompt: string, completion: string): ScriptedUsage => ({
+const estimateUsage = (prompt: string, completion: string): ScriptedUsage => ({
   prompt: Math.ceil(prompt.length / CHARS_PER_TOKEN),
   completion: Math.ceil(completion.length / CHARS_PER_TOKEN),
 });
 
-/** An answer as a whole. `asked` is what its usage is counted by. */
-export const saidIn = (
+/** Fills in everything that a scripted answer leaves open. `prompt`: the text that its usage is estimated from. */
+export const completeAnswer = (
   { pieces, finish, usage }: ScriptedAnswer,
-  { id, asked }: { readonly id: string; readonly asked: string },
-): Said => {
+  { id, prompt }: { readonly id: string; readonly prompt: string },
+): CompleteAnswer => {
   const made = pieces.flatMap((piece) => (piece.kind === 'calls' ? piece.calls : []));
   const calls = made.map((call, index) => ({ ...call, id: call.id ?? `call_${id}_${index}` }));
-  const text = wordsIn(pieces, 'text');
+  const text = joinPieces(pieces, 'text');
   const implied: ScriptedFinish = calls.length === 0 ? 'stop' : 'tool_calls';
-  const counted = usage === undefined ? countedUsage(asked, text + JSON.stringify(calls)) : (usage ?? undefined);
-  return { text, reasoning: wordsIn(pieces, 'reasoning'), calls, finish: finish ?? implied, usage: counted };
+  const counted = usage === undefined ? estimateUsage(prompt, text + JSON.stringify(calls)) : (usage ?? undefined);
+  return { text, reasoning: joinPieces(pieces, 'reasoning'), calls, finish: finish ?? implied, usage: counted };
 };
 
-const untilLeft = (left: AbortSignal): Promise<void> =>
+const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    if (left.aborted) resolve();
-    else left.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-const wait = (clock: Clock, ms: number, left: AbortSignal): Promise<void> => {
+const wait = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> => {
   let cancel = () => {};
   const over = new Promise<void>((resolve) => {
     cancel = clock.after(ms, resolve);
   });
-  return Promise.race([over, untilLeft(left)]).finally(() => cancel());
+  return Promise.race([over, untilAborted(signal)]).finally(() => cancel());
 };
 
-async function* chunksOf({ voice, clock, said, pieces, left }: Telling): AsyncGenerator<string> {
-  yield* voice.begin();
+async function* writeChunks({ writer, clock, answer, pieces, aborted }: AnswerStream): AsyncGenerator<string> {
+  yield* writer.begin();
   let callCount = 0;
   for (const piece of pieces) {
     switch (piece.kind) {
       case 'text':
       case 'reasoning':
-        yield* voice[piece.kind](piece.text);
+        yield* writer[piece.kind](piece.text);
         break;
       case 'calls':
-        yield* voice.calls(said.calls.slice(callCount, callCount + piece.calls.length));
+        yield* writer.calls(answer.calls.slice(callCount, callCount + piece.calls.length));
         callCount += piece.calls.length;
         break;
       case 'raw':
         yield piece.text;
         break;
       case 'error':
-        yield* voice.error(piece.code, piece.message);
+        yield* writer.error(piece.code, piece.message);
         break;
       case 'wait':
-        await wait(clock, piece.ms, left);
+        await wait(clock, piece.ms, aborted);
         break;
       case 'hang':
-        await untilLeft(left);
+        await untilAborted(aborted);
         return;
       case 'break':
         throw new Error('The demo model breaks the connection');
@@ -82,12 +81,12 @@ async function* chunksOf({ voice, clock, said, pieces, left }: Telling): AsyncGe
         piece satisfies never;
     }
   }
-  yield* voice.end(said.finish, said.usage);
+  yield* writer.end(answer.finish, answer.usage);
 }
 
-/** The body of a streamed answer. `leave` is called when its reader goes. */
-export const bodyOf = (telling: Telling, leave: () => void): ReadableStream<Uint8Array> => {
-  const chunks = chunksOf(telling);
+/** The body of a streamed answer. `onCancel` is called when its reader disconnects. */
+export const createStreamBody = (answer: AnswerStream, onCancel: () => void): ReadableStream<Uint8Array> => {
+  const chunks = writeChunks(answer);
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(stream) {
@@ -99,6 +98,6 @@ export const bodyOf = (telling: Telling, leave: () => void): ReadableStream<Uint
         stream.error(error);
       }
     },
-    cancel: leave,
+    cancel: onCancel,
   });
 };

@@ -2,7 +2,7 @@ import { systemClock } from '../../adapter/node/clock.ts';
 import { type RunningServer, serveNode } from '../../adapter/node/server.ts';
 import { newId } from '../../adapter/web/crypto.ts';
 import type { Handler } from '../../core/http/handler.ts';
-import { createJudge } from '../../demo/judge/server.ts';
+import { createDemoJudge } from '../../demo/judge/server.ts';
 import { createScriptedModel } from '../../demo/model/model.ts';
 import { demoScript } from '../../demo/model/script.ts';
 import type { RelayControl } from '../../demo/relay/control.ts';
@@ -25,9 +25,9 @@ const serve = (handler: Handler, port = 0): Promise<RunningServer> => serveNode(
 /** Serves all three on loopback: the relay on its port where that can be had, so that a client's configuration fits the next demo too. */
 export const startToys = async (relayPort: number): Promise<Toys> => {
   const relay = createDemoRelay({ clock: systemClock, newId });
-  const { handler: model } = createScriptedModel({ clock: systemClock, script: demoScript });
+  const model = createScriptedModel({ clock: systemClock, script: demoScript });
   const servers = await Promise.all([
-    serve(createJudge()),
+    serve(createDemoJudge()),
     serve(model),
     serve(relay.handler, relayPort).catch(() => serve(relay.handler)),
   ]);

@@ -51,12 +51,12 @@ const told = (isAsPromised: boolean, what: string, seen: string): boolean => {
 /** Runs the lines one after the other and tells of each whether it kept its promise. The exit code is 0 when all did. */
 export const checkCommands = async ({ commands, relayControl, leaving }: CheckNeeds): Promise<number> => {
   let areAllKept = true;
-  for (const { title, line, sightOf, missing } of commands) {
+  for (const { title, line, checkOutput: sightOf, missing } of commands) {
     if (missing !== undefined) {
       process.stdout.write(`not tried  ${title}\n         ${missing}\n`);
       continue;
     }
-    const { isAsPromised, words } = sightOf(await outputOf(line, leaving));
+    const { isAsExpected: isAsPromised, summary: words } = sightOf(await outputOf(line, leaving));
     if (leaving.aborted) return 1;
     areAllKept = told(isAsPromised, title, words) && areAllKept;
   }

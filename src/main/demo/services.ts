@@ -1,6 +1,6 @@
 import type { Variables } from '../../core/config.ts';
 import { DEMO_MODEL_NAME } from '../../demo/agent-config.ts';
-import type { DemoFacts } from '../../demo/help.ts';
+import type { DemoAddresses } from '../../demo/help.ts';
 import { JUDGE_MODEL } from '../../demo/judge/judge.ts';
 import type { RelayControl } from '../../demo/relay/control.ts';
 import { DEMO_ADMIN_KEY } from '../../demo/relay/records/secrets.ts';
@@ -19,7 +19,7 @@ export type DemoNeeds = LeavingSignals & {
 };
 
 export type DemoWorld = {
-  readonly facts: DemoFacts;
+  readonly facts: DemoAddresses;
   readonly relayControl: RelayControl;
   /** Rejects when a service ends by itself. */
   readonly trouble: Promise<never>;
@@ -42,7 +42,7 @@ const addressOf = async (begin: Begin, needs: ProcessNeeds): Promise<string> => 
 const startAll = async (
   { variables, key, ports }: DemoNeeds,
   { toys, files, begin }: { readonly toys: Toys; readonly files: DemoFiles; readonly begin: Begin },
-): Promise<DemoFacts> => {
+): Promise<DemoAddresses> => {
   const { directory, client } = files;
   const { judge, model, relay } = toys;
   const ofGateway = gatewayVariables(variables, { port: ports.gateway, key, judge });

@@ -4,12 +4,12 @@ import { createProxiedFetch, type ProxySettings } from '../../../src/adapter/nod
 
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { ModelError } from '../../../src/agent/model/types.ts';
-import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { answer, text } from '../../../src/demo/model/reply.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
 import { CANARY, collected, question, saidIn, target, until } from '../../agent/harness/model-world.ts';
 import { describe, rejection } from '../../check.ts';
 import { withHttpServer, withTcpServer } from '../../core/http/local-server.ts';
+import { createControlledModel } from '../../demo/model/control.ts';
 import { withProxy } from './local-proxy.ts';
 
 const LEFT = new Error('The caller left');
@@ -32,7 +32,7 @@ const problemOf = async (asked: Promise<unknown>): Promise<ModelError> => {
 
 describe('a model behind a proxy', (check) => {
   check('answers in pieces through a tunnel, and the proxy sees no key', () => {
-    const { handler, control } = createScriptedModel({ clock: systemClock });
+    const { handler, control } = createControlledModel({ clock: systemClock });
     control.say(answer(text('one ', 'two')));
     return withModelServer(handler, ({ url, port }) =>
       withProxy(async (proxy) => {
@@ -52,7 +52,7 @@ describe('a model behind a proxy', (check) => {
   );
 
   check('is asked past the proxy where NO_PROXY names it', () => {
-    const { handler, control } = createScriptedModel({ clock: systemClock });
+    const { handler, control } = createControlledModel({ clock: systemClock });
     control.say('near');
     return withModelServer(handler, ({ url }) =>
       withProxy(async (proxy) => {
@@ -91,7 +91,7 @@ describe('a model behind a proxy', (check) => {
   });
 
   check('is asked as ever where there is none', () => {
-    const { handler, control } = createScriptedModel({ clock: systemClock });
+    const { handler, control } = createControlledModel({ clock: systemClock });
     control.say('plain');
     return withModelServer(handler, async ({ url }) =>
       assert.is(saidIn(await askThrough({}, `${url}/v1`), 'text'), 'plain'),

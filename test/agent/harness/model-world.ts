@@ -7,9 +7,8 @@ import {
   type ModelRequest,
   type ModelTarget,
 } from '../../../src/agent/model/types.ts';
-import type { ModelControl } from '../../../src/demo/model/control.ts';
-import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { soon } from '../../core/http/local-server.ts';
+import { createControlledModel, type ModelControl } from '../../demo/model/control.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
 export const ADAPTERS = ['@ai-sdk/openai-compatible', '@ai-sdk/openai', '@ai-sdk/anthropic'] as const;
@@ -66,7 +65,7 @@ export const collected = async (events: AsyncIterable<ModelEvent>): Promise<Mode
 /** The AI SDK before the scripted model, without a network, on a clock that stands still. */
 export const createModelWorld = (bend: (direct: Fetcher) => Fetcher = (direct) => direct): ModelWorld => {
   const clock = createFakeClock();
-  const { handler, control } = createScriptedModel({ clock });
+  const { handler, control } = createControlledModel({ clock });
   const fetcher = bend((url, init) => handler(new Request(url, init)));
   const model = createAiModel({ fetcher, clock, version: '1.2.3' });
   const ask = (more: Partial<ModelRequest> = {}, signal = new AbortController().signal) =>

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { ModelError } from '../../../src/agent/model/types.ts';
-import type { ModelControl } from '../../../src/demo/model/control.ts';
 import { answer, calls, type Piece, type ScriptedReply, silence, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
+import type { ModelControl } from '../../demo/model/control.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { ADAPTERS, collected, createModelWorld, question, target, until } from '../harness/model-world.ts';
 
@@ -24,7 +24,7 @@ const asked = async (control: ModelControl): Promise<void> => {
   await settled();
 };
 const left = (control: ModelControl): Promise<void> =>
-  until(() => control.requests()[0]?.isLeft() === true, 'the backend to hear of it');
+  until(() => control.requests()[0]?.isAborted() === true, 'the backend to hear of it');
 
 describe('a caller who leaves', (check) => {
   for (const npm of ADAPTERS) {
@@ -35,7 +35,7 @@ describe('a caller who leaves', (check) => {
         const leaving = new AbortController();
         const failing = rejection(ask({ target: target({ npm }) }, leaving.signal));
         await asked(control);
-        assert.is(control.requests()[0]?.isLeft(), false);
+        assert.is(control.requests()[0]?.isAborted(), false);
         const leftAt = performance.now();
         leaving.abort(LEFT);
         assert.is(await failing, LEFT);
@@ -117,7 +117,7 @@ describe('a backend that is silent', (check) => {
       const failing = problem();
       await asked(control);
       await clock.advance(299_000);
-      assert.is(control.requests()[0]?.isLeft(), false);
+      assert.is(control.requests()[0]?.isAborted(), false);
       await clock.advance(1_000);
       const found = await failing;
       assert.equal([found.kind, found.isRetryable], ['network', true]);

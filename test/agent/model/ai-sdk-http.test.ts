@@ -2,11 +2,10 @@ import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { ModelError, type ModelEvent } from '../../../src/agent/model/types.ts';
-import type { ModelControl } from '../../../src/demo/model/control.ts';
-import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { answer, calls, refusal, type ScriptedReply, silence, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { closedPort, withHttpServer, withTcpServer } from '../../core/http/local-server.ts';
+import { createControlledModel, type ModelControl } from '../../demo/model/control.ts';
 import { withModelServer } from '../harness/model-server.ts';
 import { ADAPTERS, collected, question, saidIn, TOOLS, target, until } from '../harness/model-world.ts';
 
@@ -29,7 +28,7 @@ const problemOf = async (asked: Promise<unknown>): Promise<ModelError> => {
 
 type Ask = (npm: string, signal?: AbortSignal) => Promise<ModelEvent[]>;
 const withModel = (body: (ask: Ask, control: ModelControl) => Promise<void>): Promise<void> => {
-  const { handler, control } = createScriptedModel({ clock: systemClock });
+  const { handler, control } = createControlledModel({ clock: systemClock });
   return withModelServer(handler, ({ url }) => body((npm, signal) => asking(`${url}/v1`, npm, signal), control));
 };
 
@@ -77,7 +76,7 @@ describe('a model over real connections', (check) => {
           leaving.abort(LEFT);
           assert.is(await asked, LEFT);
           assert.ok(performance.now() - leftAt < PROMPT_MS);
-          await until(() => control.requests()[0]?.isLeft() === true, 'the backend to hear of it');
+          await until(() => control.requests()[0]?.isAborted() === true, 'the backend to hear of it');
         }),
       );
     }

@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import type { ADAPTER_OPTIONS } from '../../../src/agent/model/adapters.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import type { ModelMessage, ModelTarget } from '../../../src/agent/model/types.ts';
-import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { describe } from '../../check.ts';
+import { createControlledModel } from '../../demo/model/control.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { ADAPTERS, collected, createModelWorld, question, TOOLS, target } from '../harness/model-world.ts';
 
@@ -122,7 +122,7 @@ describe('a temperature', (check) => {
 
 describe('what an adapter keeps from a model', (check) => {
   check('is told, once, and without a value', async () => {
-    const { handler, control } = createScriptedModel({ clock: createFakeClock() });
+    const { handler, control } = createControlledModel({ clock: createFakeClock() });
     const told: string[] = [];
     const model = createAiModel({
       fetcher: (url, init) => handler(new Request(url, init)),

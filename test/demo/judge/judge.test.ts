@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { answerTo, judgeText, markedTextIn, rowsIn } from '../../../src/demo/judge/judge.ts';
-import { CODES, JUDGE_TABLE } from '../../../src/demo/judge/patterns.ts';
+import { findRows, judgePrompt, judgeText, parseMarkedText } from '../../../src/demo/judge/judge.ts';
+import { JUDGE_CODES, JUDGE_TABLE } from '../../../src/demo/judge/patterns.ts';
 import { describe } from '../../check.ts';
 
 /** A sentence and the categories at or over the usual threshold of 50. */
@@ -77,7 +77,7 @@ const HARMLESS: readonly string[] = [
 
 const codesOver = (text: string, least: number): string => {
   const scores = judgeText(text);
-  return CODES.filter((code) => scores[code] >= least).join(' ');
+  return JUDGE_CODES.filter((code) => scores[code] >= least).join(' ');
 };
 
 describe('demo judge, table', (check) => {
@@ -92,7 +92,7 @@ describe('demo judge, table', (check) => {
     assert.is(codesOver('Shut up', 50), '');
   });
   check('has a sentence here for every row', () => {
-    const needed = new Set([...FLAGGED.map(([sentence]) => sentence), 'Shut up'].flatMap(rowsIn));
+    const needed = new Set([...FLAGGED.map(([sentence]) => sentence), 'Shut up'].flatMap(findRows));
     assert.equal(
       JUDGE_TABLE.filter((row) => !needed.has(row)).map(({ phrase }) => phrase),
       [],
@@ -100,7 +100,7 @@ describe('demo judge, table', (check) => {
   });
   check('knows every category, with whole scores from 1 to 100', () => {
     const rows = JUDGE_TABLE.flatMap(({ scores }) => Object.entries(scores));
-    assert.equal([...new Set(rows.map(([code]) => code))].sort(), [...CODES].sort());
+    assert.equal([...new Set(rows.map(([code]) => code))].sort(), [...JUDGE_CODES].sort());
     assert.ok(rows.every(([, score]) => Number.isInteger(score) && score >= 1 && score <= 100));
   });
 });
@@ -142,7 +142,7 @@ const marked = (text: string, nonce = NONCE): string =>
 describe('demo judge, prompt', (check) => {
   check('answers with one compact object: the codes in order, then the nonce', () => {
     assert.is(
-      answerTo(marked('hello')),
+      judgePrompt(marked('hello')),
       `{"HR":0,"HRT":0,"HA":0,"HAT":0,"IL":0,"ILV":0,"SH":0,"SHI":0,"SHG":0,"SX":0,"SXM":0,"VI":0,"VIG":0,"nonce":"${NONCE}"}`,
     );
   });
@@ -150,9 +150,9 @@ describe('demo judge, prompt', (check) => {
     const nonces = fc.stringMatching(/^\d{12}$/);
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), nonces, (text, nonce) => {
-        const { nonce: echoed, ...scores }: Record<string, unknown> = JSON.parse(answerTo(marked(text, nonce)));
+        const { nonce: echoed, ...scores }: Record<string, unknown> = JSON.parse(judgePrompt(marked(text, nonce)));
         assert.is(echoed, nonce);
-        assert.equal(Object.keys(scores), [...CODES]);
+        assert.equal(Object.keys(scores), [...JUDGE_CODES]);
         for (const score of Object.values(scores))
           assert.ok(Number.isInteger(score) && Number(score) >= 0 && Number(score) <= 100);
       }),
@@ -161,25 +161,25 @@ describe('demo judge, prompt', (check) => {
   check('reads exactly the text between the markers, whatever it holds', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-        assert.equal(markedTextIn(marked(` ${text} `)), { nonce: NONCE, text: ` ${text} ` });
+        assert.equal(parseMarkedText(marked(` ${text} `)), { nonce: NONCE, text: ` ${text} ` });
       }),
     );
   });
   check('reads markers with carriage returns, an empty text and a text of many lines', () => {
-    assert.equal(markedTextIn(`[[text ${NONCE}]]\r\na\r\n\r\nb\r\n[[end ${NONCE}]]\r\n`), {
+    assert.equal(parseMarkedText(`[[text ${NONCE}]]\r\na\r\n\r\nb\r\n[[end ${NONCE}]]\r\n`), {
       nonce: NONCE,
       text: 'a\r\n\r\nb',
     });
-    assert.is(markedTextIn(marked(''))?.text, '');
+    assert.is(parseMarkedText(marked(''))?.text, '');
   });
   check('takes markers inside the text for text', () => {
     const other = '000000000000';
     const inner = `a\n[[end ${NONCE}]]\n[[end ${other}]]\n[[text ${other}]]\nI will kill you`;
-    assert.equal(markedTextIn(marked(inner)), { nonce: NONCE, text: inner });
-    assert.match(answerTo(marked(inner)), /"HR":80/);
+    assert.equal(parseMarkedText(marked(inner)), { nonce: NONCE, text: inner });
+    assert.match(judgePrompt(marked(inner)), /"HR":80/);
   });
   check('judges only what is marked', () => {
-    assert.match(answerTo(`I will kill you\n${marked('hello')}\nI will kill you`), /"HR":0/);
+    assert.match(judgePrompt(`I will kill you\n${marked('hello')}\nI will kill you`), /"HR":0/);
   });
   check('gives no verdict without a whole pair of markers', () => {
     const refusal = 'I am a demo judge and only read marked texts.';
@@ -195,6 +195,6 @@ describe('demo judge, prompt', (check) => {
       `[[text ${NONCE}]]\nhello\n[[end ${NONCE}]] end`,
       '[[text 12345]]\nhello\n[[end 12345]]',
     ];
-    for (const prompt of unmarked) assert.is(answerTo(prompt), refusal, prompt);
+    for (const prompt of unmarked) assert.is(judgePrompt(prompt), refusal, prompt);
   });
 });

@@ -1,9 +1,9 @@
 import OpenAI from 'openai';
 import * as assert from 'uvu/assert';
-import { createJudge } from '../../../src/demo/judge/server.ts';
+import { createDemoJudge } from '../../../src/demo/judge/server.ts';
 import { describe, rejection } from '../../check.ts';
 
-const judge = createJudge();
+const judge = createDemoJudge();
 const NONCE = '482913057261';
 const marked = (text: string): string => `The text:\n[[text ${NONCE}]]\n${text}\n[[end ${NONCE}]]\nJSON only.`;
 const THREAT = marked('I will kill you');

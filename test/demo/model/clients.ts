@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import type { Handler } from '../../../src/core/http/handler.ts';
-import type { ModelControl, ModelScript } from '../../../src/demo/model/control.ts';
-import { createScriptedModel } from '../../../src/demo/model/model.ts';
+import type { ModelScript } from '../../../src/demo/model/reply.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
+import { createControlledModel, type ModelControl } from './control.ts';
 
 export type ScriptedWorld = {
   readonly openai: OpenAI;
@@ -23,7 +23,7 @@ export const jsonRequest = (path: string, body: unknown, signal?: AbortSignal): 
 /** The scripted model without a network, and OpenAI's own client in front of it. */
 export const createScriptedWorld = (script?: ModelScript): ScriptedWorld => {
   const clock = createFakeClock();
-  const { handler, control } = createScriptedModel({ clock, ...(script === undefined ? {} : { script }) });
+  const { handler, control } = createControlledModel({ clock, ...(script === undefined ? {} : { script }) });
   const openai = new OpenAI({
     apiKey: 'sk-demo',
     baseURL: 'http://model.test/v1',

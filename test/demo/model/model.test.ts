@@ -160,7 +160,7 @@ describe('the control of the scripted model', (check) => {
       tools: ['add'],
       isStreamed: true,
     };
-    const seen = control.requests().map(({ headers, body, isLeft, dialect, ...rest }) => rest);
+    const seen = control.requests().map(({ headers, body, isAborted: isLeft, dialect, ...rest }) => rest);
     assert.equal(seen, [asked, asked, asked]);
   });
 
@@ -173,14 +173,14 @@ describe('the control of the scripted model', (check) => {
     const silent = ask();
     const { body } = await ask();
     assert.equal(
-      control.requests().map(({ isLeft }) => isLeft()),
+      control.requests().map(({ isAborted: isLeft }) => isLeft()),
       [false, false],
     );
     leaving.abort();
     await silent;
     await body?.cancel();
     assert.equal(
-      control.requests().map(({ isLeft }) => isLeft()),
+      control.requests().map(({ isAborted: isLeft }) => isLeft()),
       [true, true],
     );
   });

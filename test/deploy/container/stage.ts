@@ -3,15 +3,15 @@
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { serveNode } from '../../../src/adapter/node/server.ts';
 import { newId } from '../../../src/adapter/web/crypto.ts';
-import { createJudge } from '../../../src/demo/judge/server.ts';
+import { createDemoJudge } from '../../../src/demo/judge/server.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { demoScript } from '../../../src/demo/model/script.ts';
 import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import { STAGE_PORTS } from './stage-ports.ts';
 
 const host = '0.0.0.0';
-await serveNode(createJudge(), { host, port: STAGE_PORTS.judge });
-await serveNode(createScriptedModel({ clock: systemClock, script: demoScript }).handler, {
+await serveNode(createDemoJudge(), { host, port: STAGE_PORTS.judge });
+await serveNode(createScriptedModel({ clock: systemClock, script: demoScript }), {
   host,
   port: STAGE_PORTS.model,
 });

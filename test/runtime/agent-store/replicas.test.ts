@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, type Piece, text } from '../../../src/demo/model/reply.ts';
+import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import { startPostgres } from '../../adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
 import type { AgentProcess } from '../agent/process.ts';
@@ -24,7 +24,7 @@ const TAKEN_OVER_LIMIT_MS = 10_000;
 
 const database = await startPostgres({ isOwn: true });
 const slowly = (ms: number): Piece[] => WORDS.flatMap((word) => [{ kind: 'wait' as const, ms }, ...text(word)]);
-const asks = (word: string) => (asked: AskedModel) =>
+const asks = (word: string) => (asked: ReceivedRequest) =>
   isNoTitle(asked) && JSON.stringify(asked.turns.at(-1) ?? '').includes(word);
 
 type Pair = AgentWorld & {

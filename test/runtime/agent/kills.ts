@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
-import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, calls, type Piece, text } from '../../../src/demo/model/reply.ts';
+import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import type { Variables } from '../processes.ts';
 import type { AgentProcess } from './process.ts';
 import {
@@ -55,7 +55,7 @@ const add = (tally: Tally, what: string, count = 1): void => {
   tally[what] = (tally[what] ?? 0) + count;
 };
 
-const lastWords = ({ turns }: AskedModel): string => {
+const lastWords = ({ turns }: ReceivedRequest): string => {
   const last = turns.findLast(({ role }) => role === 'user');
   return last?.role === 'user' ? last.text : '';
 };

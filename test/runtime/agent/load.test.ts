@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
-import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, text } from '../../../src/demo/model/reply.ts';
+import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import { describe } from '../../check.ts';
 import {
   type AgentWorld,
@@ -17,7 +17,7 @@ import {
   wordsOf,
 } from './world.ts';
 
-const lastWords = ({ turns }: AskedModel): string => {
+const lastWords = ({ turns }: ReceivedRequest): string => {
   const last = turns.findLast(({ role }) => role === 'user');
   return last?.role === 'user' ? last.text : '';
 };
@@ -122,7 +122,7 @@ describe('the agent bundle under many prompts', (check) => {
       await until('the model is asked', () => model.requests().filter(isNoTitle).length === 2);
       await agent.ask('POST', `/session/${id}/abort`);
       assert.is((await second).json.info.error?.name, 'MessageAbortedError');
-      await until('the model hears of it', () => model.requests().filter(isNoTitle).at(-1)?.isLeft() === true);
+      await until('the model hears of it', () => model.requests().filter(isNoTitle).at(-1)?.isAborted() === true);
     }),
   );
 

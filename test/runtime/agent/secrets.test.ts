@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, calls, type ScriptedReply } from '../../../src/demo/model/reply.ts';
+import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import { describe } from '../../check.ts';
 import { type AgentProcess, basic, type Listening, PASSWORD, USER } from './process.ts';
 import {
@@ -63,7 +63,7 @@ const keptIn = (directory: string): readonly (readonly [string, string])[] =>
 /** A backend that tells each secret that it was sent in its error, in every way there is. */
 const echo =
   (status: number) =>
-  ({ headers }: AskedModel): ScriptedReply => {
+  ({ headers }: ReceivedRequest): ScriptedReply => {
     const words = Object.entries(headers)
       .map(([name, value]) => `${name}: ${value}`)
       .join(' ');

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import type { AssistantMessage, Message, Part, PermissionRequest, Session } from '../../../src/agent/protocol/types.ts';
-
-import type { AskedModel, ModelControl } from '../../../src/demo/model/control.ts';
-import { createScriptedModel } from '../../../src/demo/model/model.ts';
+import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import { demoScript } from '../../../src/demo/model/script.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
+import { createControlledModel, type ModelControl } from '../../demo/model/control.ts';
 import { type RunningRelay, startRelay } from '../../relay-admin/harness/relay-server.ts';
 import { bundle, ROOT, type Running } from '../processes.ts';
 import { type AgentNeeds, type AgentProcess, awaitedLater, beginAgent, PASSWORD, startAgent, USER } from './process.ts';
@@ -72,14 +71,14 @@ export const plainConfig = (modelAddress: string): Config => ({
 });
 
 /** Whether the model is asked for a title, which happens beside the answers. */
-export const isTitle = ({ system }: AskedModel): boolean => /^Generate a title/.test(system);
-export const isNoTitle = (asked: AskedModel): boolean => !isTitle(asked);
+export const isTitle = ({ system }: ReceivedRequest): boolean => /^Generate a title/.test(system);
+export const isNoTitle = (asked: ReceivedRequest): boolean => !isTitle(asked);
 
 /** Runs the body beside a model, and ends the model and all that was started, whatever came of it. */
 export const withAgentWorld = async (body: (world: AgentWorld) => Promise<void>): Promise<void> => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-bundle-'));
   const started: Running[] = [];
-  const { handler, control } = createScriptedModel({ clock: systemClock, script: demoScript });
+  const { handler, control } = createControlledModel({ clock: systemClock, script: demoScript });
   try {
     await withModelServer(handler, async ({ url }) => {
       const variables = (more: Settings = {}, config: Config = {}): Settings => ({

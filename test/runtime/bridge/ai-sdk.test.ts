@@ -122,7 +122,7 @@ describe("Vercel's AI SDK, a client that leaves", (check) => {
           if (part.type === 'text-delta') leaving.abort();
         }
         assert.is(parts.at(-1), 'abort');
-        await until('the model sees that nobody listens', () => asked(world)[0]?.isLeft() === true);
+        await until('the model sees that nobody listens', () => asked(world)[0]?.isAborted() === true);
         assert.is(asked(world).length, 1);
       }),
     );

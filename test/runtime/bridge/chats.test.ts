@@ -1,7 +1,7 @@
 import OpenAI, { BadRequestError } from 'openai';
 import * as assert from 'uvu/assert';
-import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, calls } from '../../../src/demo/model/reply.ts';
+import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import { describe, rejection } from '../../check.ts';
 import { isNoTitle, nextQuestion, until } from '../agent/world.ts';
 import { approvalIn, asked, newWords, scriptTool, sessionsOf } from './clients.ts';
@@ -33,7 +33,7 @@ const chatIn = ({ bridge }: Pick<BridgeWorld, 'bridge'>) => {
   };
 };
 
-const turnsOf = ({ turns }: AskedModel): readonly string[] => turns.map((turn) => turn.text);
+const turnsOf = ({ turns }: ReceivedRequest): readonly string[] => turns.map((turn) => turn.text);
 const lastResult = (world: BridgeWorld): string => JSON.stringify(asked(world).at(-1)?.turns.at(-1));
 
 describe('a question of the agent in a chat', (check) => {
@@ -123,7 +123,7 @@ describe('a question of the agent in a chat', (check) => {
       const other = newWords();
       assert.is(await say(other), 'As you like.');
       assert.equal((await world.agent.ask('GET', '/permission')).json, []);
-      assert.is(turnsOf(asked(world)[0] as AskedModel).at(-1), other);
+      assert.is(turnsOf(asked(world)[0] as ReceivedRequest).at(-1), other);
       assert.not.match(JSON.stringify(asked(world)), 'quiet');
     }),
   );
@@ -133,7 +133,7 @@ describe('a question of the agent in a chat', (check) => {
     beside(async (world) => {
       const { model } = world;
       const job = newWords();
-      const isHelper = ({ turns }: AskedModel) => turns[0]?.text === job;
+      const isHelper = ({ turns }: ReceivedRequest) => turns[0]?.text === job;
       const hand = { description: 'Do it', prompt: job, subagent_type: 'helper' };
       model.say(answer(calls({ name: 'task', arguments: hand })), (one) => isNoTitle(one) && !isHelper(one));
       model.say(answer(calls({ name: 'tools_noise', arguments: {} })), isHelper);
@@ -174,7 +174,7 @@ describe('a chat', (check) => {
       const later = await world.startBridge();
       scriptTool(world, 'tools_noise');
       const approval = approvalIn(await say(second, { at: later }));
-      assert.equal(turnsOf(asked(world)[1] as AskedModel), [first, 'Good day.', second]);
+      assert.equal(turnsOf(asked(world)[1] as ReceivedRequest), [first, 'Good day.', second]);
       later.running.signal('SIGTERM');
       assert.is((await later.running.ended).code, 0);
       const last = await world.startBridge();
@@ -197,7 +197,7 @@ describe('a chat', (check) => {
       messages.splice(0, 2);
       await say(third);
       assert.is((await sessionsOf(world)).length, before + 1);
-      const heard = turnsOf(asked(world).at(-1) as AskedModel).join('\n');
+      const heard = turnsOf(asked(world).at(-1) as ReceivedRequest).join('\n');
       assert.match(heard, second);
       assert.not.match(heard, first);
       assert.ok(heard.endsWith(third));

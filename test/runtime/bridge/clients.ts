@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
-import type { AskedModel } from '../../../src/demo/model/control.ts';
 import { answer, calls, type Piece, reasoning, refusal, text } from '../../../src/demo/model/reply.ts';
+import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import { rejection } from '../../check.ts';
 import { isNoTitle } from '../agent/world.ts';
 import { BRIDGE_KEY, type BridgeWorld } from './world.ts';
@@ -74,14 +74,14 @@ export const newWords = (): string => {
   return `question ${chats} of ${process.pid}`;
 };
 
-const lastWords = ({ turns }: AskedModel): string => turns.findLast(({ role }) => role === 'user')?.text ?? '';
-const hasToolResult = ({ turns }: AskedModel): boolean => turns.at(-1)?.role === 'tool';
+const lastWords = ({ turns }: ReceivedRequest): string => turns.findLast(({ role }) => role === 'user')?.text ?? '';
+const hasToolResult = ({ turns }: ReceivedRequest): boolean => turns.at(-1)?.role === 'tool';
 
 /** What clients need of a world: a model, an agent and the bridge before it. */
 export type ClientWorld = Pick<BridgeWorld, 'model' | 'agent' | 'bridge'>;
 
 /** The questions that the model was really asked. */
-export const asked = ({ model }: Pick<ClientWorld, 'model'>): readonly AskedModel[] =>
+export const asked = ({ model }: Pick<ClientWorld, 'model'>): readonly ReceivedRequest[] =>
   model.requests().filter(isNoTitle);
 
 /** The agent's sessions, as it lists them. */
@@ -237,7 +237,7 @@ export const checkClient = (
         const words = newWords();
         assert.match(wordsIn(await rejection(newTalk().say(words))), FAILED);
         assert.equal([sent.length - count, asked(world).length], [1, 1]);
-        assert.is(lastWords(asked(world)[0] as AskedModel), words);
+        assert.is(lastWords(asked(world)[0] as ReceivedRequest), words);
       }
     }),
   );

@@ -165,7 +165,7 @@ describe('stopping the bridge bundle', (check) => {
         const { response: refused, ended } = await whole;
         assert.is(refused.statusCode, 503);
         assert.match((await ended).toString(), '"code":"unavailable"');
-        await until('nobody listens to the model', () => asked(world).every((one) => one.isLeft()));
+        await until('nobody listens to the model', () => asked(world).every((one) => one.isAborted()));
         assert.not.match(bridge.running.stderr(), '"event":"bug"');
       }),
     ),

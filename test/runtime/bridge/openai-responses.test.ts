@@ -52,7 +52,7 @@ describe("OpenAI's own client, responses that are there", (check) => {
         return found !== undefined;
       });
       assert.is(found === undefined ? '' : wordsIn(found), 'so far ');
-      assert.ok(asked(world)[0]?.isLeft());
+      assert.ok(asked(world)[0]?.isAborted());
     }),
   );
 

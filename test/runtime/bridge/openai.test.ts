@@ -32,7 +32,7 @@ const failureOf = async (promise: Promise<unknown>): Promise<APIError> => {
   return error as APIError;
 };
 const isLeft = (world: BridgeWorld, count = 1) =>
-  until('the model sees that nobody listens', () => asked(world).filter((one) => one.isLeft()).length === count);
+  until('the model sees that nobody listens', () => asked(world).filter((one) => one.isAborted()).length === count);
 
 describe("OpenAI's own client", (check) => {
   check(
@@ -260,7 +260,7 @@ describe("OpenAI's own client, asking again", (check) => {
       const { choices } = await openai.chat.completions.create(asking(newWords()));
       assert.is(choices[0]?.message.content, 'so far so good.');
       assert.is(sent.length, 2);
-      assert.ok(asked(world)[0]?.isLeft(), 'the first run was ended');
+      assert.ok(asked(world)[0]?.isAborted(), 'the first run was ended');
     }),
   );
 

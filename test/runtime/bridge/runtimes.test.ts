@@ -47,7 +47,7 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
           const left = await askChat(bridge);
           await until('it runs', () => /so f/.test(left.bytes().toString()));
           left.leave();
-          await until('the model sees that nobody listens', () => asked(world)[0]?.isLeft() === true);
+          await until('the model sees that nobody listens', () => asked(world)[0]?.isAborted() === true);
 
           model.say(answer([...text('so far '), { kind: 'wait', ms: 500 }, ...text('so good.')]), isNoTitle);
           const last = await askChat(bridge);

@@ -74,7 +74,7 @@ describe('the bytes of a streamed chat completion', (check) => {
       await until('the role is there', () => /"role":"assistant"/.test(bytes().toString()));
       await until('the model is asked', () => asked(world).length === 1);
       leave();
-      await until('the model sees that nobody listens', () => asked(world)[0]?.isLeft() === true);
+      await until('the model sees that nobody listens', () => asked(world)[0]?.isAborted() === true);
     }),
   );
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { answer, calls, text } from '../../../src/demo/model/reply.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
 import { CHILD_FILE } from '../../agent/mcp/child.ts';
 import { describe } from '../../check.ts';
+import { createControlledModel } from '../../demo/model/control.ts';
 import { agentAt, PASSWORD, USER } from '../agent/process.ts';
 import { isNoTitle, plainConfig, until } from '../agent/world.ts';
 import { approvalIn, asked, type ClientWorld, checkClient, newWords } from '../bridge/clients.ts';
@@ -62,7 +62,7 @@ const withOpencode = async (body: (world: ClientWorld) => Promise<void>): Promis
   const directory = mkdtempSync(join(tmpdir(), 'bridge-opencode-'));
   const work = join(directory, 'work');
   mkdirSync(work);
-  const { handler, control } = createScriptedModel({ clock: systemClock });
+  const { handler, control } = createControlledModel({ clock: systemClock });
   try {
     await withModelServer(handler, async ({ url }) => {
       // Without a port of its own it takes one that others take as well.
@@ -147,7 +147,7 @@ describe("OpenAI's own client before a real OpenCode", (check) => {
       const messages = [{ role: 'user' as const, content: newWords() }];
       const stream = await openaiOf(world).chat.completions.create({ model: 'demo/main', messages, stream: true });
       for await (const { choices } of stream) if (choices[0]?.delta.content) break;
-      await until('the model sees that nobody listens', () => asked(world)[0]?.isLeft() === true);
+      await until('the model sees that nobody listens', () => asked(world)[0]?.isAborted() === true);
     }),
   );
 });
