@@ -5,25 +5,26 @@ import { actionForAll } from '../protocol/permission-rules.ts';
 import type { PermissionReply, PermissionRequest, Rule } from '../protocol/types.ts';
 import type { PermissionBoard, PermissionOutcome } from '../store/cluster.ts';
 
+/** A permission request before it has an id. */
 export type NewPermissionRequest = Omit<PermissionRequest, 'id'>;
 
-/** Questions to people that are open, and what was allowed for good. Nothing of it survives the process: a run does not either. */
+/** Open permission requests, and what people allowed with `always`. Nothing of it survives the process: a run does not either. */
 export type Approvals = {
-  /** Asks, and waits for the answer. Rejects with the signal's reason when it aborts; the question is gone then. */
+  /** Opens a request and waits for the answer. Rejects with the signal's reason when it aborts, and withdraws the request. */
   readonly request: (
     directory: string,
-    question: NewPermissionRequest,
+    details: NewPermissionRequest,
     signal: AbortSignal,
   ) => Promise<PermissionOutcome>;
   readonly open: () => Promise<readonly PermissionRequest[]>;
   /**
-   * False when there is no such question, or no longer. `always` also answers the other questions that it covers, of every
-   * session; a bare rejection ends the session's other questions.
+   * False when there is no such open request. `always` also answers the other requests that it covers, of every session; a
+   * rejection without a message ends the session's other requests.
    */
   readonly reply: (requestID: string, reply: PermissionReply) => Promise<boolean>;
   /** What people allowed with `always`, for every session until the process ends. */
   readonly allowed: () => Promise<readonly Rule[]>;
-  /** How many of the open questions were asked here. */
+  /** How many of the open requests are of this server. */
   readonly count: () => number;
 };
 
@@ -39,7 +40,7 @@ const NOTHING_ALLOWED: readonly Rule[] = [];
 
 export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: ApprovalNeeds): Approvals => {
   let count = 0;
-  /** Gives one answer to every open question that it fits. */
+  /** Gives one answer to every open request that it fits. */
   const answerAll = async (
     fits: (request: PermissionRequest) => boolean,
     outcome: PermissionOutcome,
@@ -54,55 +55,55 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
     await answerAll(isCovered, { reply: 'always' });
   };
   return {
-    async request(directory, question, signal) {
+    async request(directory, details, signal) {
       signal.throwIfAborted();
-      const request: PermissionRequest = { ...question, id: ids('permission') };
+      const request: PermissionRequest = { ...details, id: ids('permission') };
       const { id: requestID, sessionID } = request;
       const answered = Promise.withResolvers<PermissionOutcome>();
-      // Nobody listens yet while the question is being told.
+      // Nothing awaits the promise yet while the request is being published.
       answered.promise.catch(() => {});
       let isAnswered = false;
-      const hear = (outcome: PermissionOutcome): void => {
+      const onOutcome = (outcome: PermissionOutcome): void => {
         isAnswered = true;
         answered.resolve(outcome);
       };
       const expire = () =>
         void board.answer({ requestID, outcome: { reply: 'expired' }, allows: [] }).catch(answered.reject);
       const cancelTimer = clock.after(timeoutMs, expire);
-      const leave = () => answered.reject(signal.reason);
-      signal.addEventListener('abort', leave, { once: true });
-      const tell = (reply: 'once' | 'always' | 'reject') =>
+      const onAbort = () => answered.reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      const publishReply = (reply: 'once' | 'always' | 'reject') =>
         publish(directory, { drafts: [{ type: 'permission.replied', properties: { sessionID, requestID, reply } }] });
       count += 1;
       try {
-        // Open before it is told: an answer may come at once.
-        await board.add(request, hear);
+        // Opened before it is published: an answer may come at once.
+        await board.add(request, onOutcome);
         await publish(directory, { drafts: [{ type: 'permission.asked', properties: request }] });
         const outcome = await answered.promise;
-        await tell(outcome.reply === 'expired' ? 'reject' : outcome.reply);
+        await publishReply(outcome.reply === 'expired' ? 'reject' : outcome.reply);
         return outcome;
       } catch (error) {
         if (!isAnswered) {
-          // Whoever shows the question must hear that it is over. That the run ends is what matters more.
+          // Clients that show the request must learn that it is over, but the run ends even if this fails.
           await board.withdraw(requestID).catch(() => {});
-          await tell('reject').catch(() => {});
+          await publishReply('reject').catch(() => {});
         }
         throw error;
       } finally {
         count -= 1;
         cancelTimer();
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', onAbort);
       }
     },
     open: board.open,
     async reply(requestID, reply) {
-      const asked = (await board.open()).find(({ id }) => id === requestID);
-      if (asked === undefined) return false;
-      const { permission, always, sessionID } = asked;
-      const isForGood = reply.reply === 'always';
-      const allows = isForGood ? always.map((pattern): Rule => ({ permission, pattern, action: 'allow' })) : [];
+      const request = (await board.open()).find(({ id }) => id === requestID);
+      if (request === undefined) return false;
+      const { permission, always, sessionID } = request;
+      const isAlways = reply.reply === 'always';
+      const allows = isAlways ? always.map((pattern): Rule => ({ permission, pattern, action: 'allow' })) : [];
       if (!(await board.answer({ requestID, outcome: reply, allows }))) return false;
-      if (isForGood) await answerCovered(asked);
+      if (isAlways) await answerCovered(request);
       if (reply.reply === 'reject' && reply.message === undefined)
         await answerAll((other) => other.sessionID === sessionID, { reply: 'reject' });
       return true;

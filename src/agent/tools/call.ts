@@ -8,17 +8,17 @@ import type { LoopGuard } from './loop-guard.ts';
 import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from './permission-check.ts';
 import { type AgentTool, limitOutput, type OutputLimits, type RequestedCall, type ToolOutcome } from './tool.ts';
 
-/** Works through items in their order, so many at the same time. The work must not reject. */
+/** Works on items in their order, `limit` at the same time. `work` must not reject. */
 export const runConcurrently = async <Item>(
   items: readonly Item[],
-  lanes: number,
+  limit: number,
   work: (item: Item) => Promise<void>,
 ): Promise<void> => {
-  const left = items.values();
-  const lane = async (): Promise<void> => {
-    for (const item of left) await work(item);
+  const remaining = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of remaining) await work(item);
   };
-  await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 };
 
 export type CallNeeds = PermissionCheckNeeds & {
@@ -28,14 +28,14 @@ export type CallNeeds = PermissionCheckNeeds & {
   readonly outputLimits: OutputLimits;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
-  /** Hears of a tool that failed in a way it should not. The model is told, and may go on. */
+  /** Called when a tool fails unexpectedly. The model gets an error, and the turn goes on. */
   readonly onBug: (error: unknown) => void;
 };
 
-/** Whether the turn goes on after a call: a person who just says no ends it, as does a model that repeats itself. */
+/** Whether the turn goes on after a call: a person's bare rejection ends it, and so does a model that repeats itself. */
 export type CallEnd = 'done' | 'rejected' | 'looping';
 
-/** What came of a call, and how the turn goes on. `part` is the call's own, or what it is shown as. */
+/** The outcome of a call, and how the turn goes on. `part` is the call as it is shown. */
 type CallResult = {
   readonly part: ToolPart;
   readonly start: number;
@@ -44,14 +44,14 @@ type CallResult = {
   readonly isRefused?: boolean;
 };
 
-/** A model may ask for a thousand calls in one answer, and each may be a task with calls of its own. */
-const CALLS_AT_ONCE = 8;
-const CALLS_OF_A_STEP = 64;
+/** A model may request a thousand calls in one answer, and each may be a task with calls of its own. */
+const MAX_CONCURRENT_CALLS = 8;
+const MAX_CALLS_PER_STEP = 64;
 
 const REPEATED =
   'This very call was made several times with the same outcome. Do something else, or answer with what is known.';
 const LATE = 'The turn has no step left for this call, so it was not made.';
-const TOO_MANY = `One step makes at most ${CALLS_OF_A_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
+const TOO_MANY = `One step makes at most ${MAX_CALLS_PER_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
 const OVER = 'The turn ended with another call of this step, so this one was not made.';
 
 const unknownToolOutcome = (tools: readonly AgentTool[]): ToolOutcome => {
@@ -60,12 +60,12 @@ const unknownToolOutcome = (tools: readonly AgentTool[]): ToolOutcome => {
   return { output, title: 'Invalid tool', metadata: {}, isError: false };
 };
 
-/** Makes the calls of one step. Each ends as a part that is completed or has failed, whatever happens. */
+/** Runs the tool calls of one step. Each ends as a part that is completed or failed, whatever happens. */
 export const createCallRunner = (needs: CallNeeds) => {
   const { clock, agent, tools, guard, outputLimits, publish } = needs;
-  const refusalOf = createPermissionCheck(needs);
+  const checkPermission = createPermissionCheck(needs);
 
-  const endOf = (part: ToolPart, start: number, outcome: ToolOutcome): Publication => {
+  const endFact = (part: ToolPart, start: number, outcome: ToolOutcome): Publication => {
     const { input } = part.state;
     const { shown, isCut } = limitOutput(outcome.output, outputLimits);
     const time = { start, end: clock.now() };
@@ -75,11 +75,11 @@ export const createCallRunner = (needs: CallNeeds) => {
       : { status: 'completed', input, output: shown, title, metadata: { ...metadata, truncated: isCut }, time };
     const fact = partPublication({ ...part, state }, clock.now());
     const { sessionID, id: partID } = part;
-    const kept = isCut ? [{ kind: 'output' as const, sessionID, partID, text: outcome.output }] : [];
-    return { ...fact, changes: [...(fact.changes ?? []), ...kept] };
+    const stored = isCut ? [{ kind: 'output' as const, sessionID, partID, text: outcome.output }] : [];
+    return { ...fact, changes: [...(fact.changes ?? []), ...stored] };
   };
   const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>
-    publish(endOf(part, start, outcome));
+    publish(endFact(part, start, outcome));
   const count = ({ part }: RequestedCall, outcome: ToolCallRecord['outcome']): void => {
     const tool = tools.find(({ name }) => name === part.tool);
     needs.metrics.toolCallEnded({
@@ -87,15 +87,15 @@ export const createCallRunner = (needs: CallNeeds) => {
       outcome,
     });
   };
-  /** None of them is made, and all are told so together. */
+  /** Ends all of these calls as failed, without running them. */
   const refuse = async (calls: readonly RequestedCall[], why: string): Promise<void> => {
     if (calls.length === 0) return;
     for (const one of calls) count(one, 'refused');
-    const told = joinPublications(...calls.map(({ part }) => endOf(part, clock.now(), errorOutcome(why))));
-    // Nobody else ends them: once more, should the store have failed.
-    await publish(told).catch(() => publish(told));
+    const fact = joinPublications(...calls.map(({ part }) => endFact(part, clock.now(), errorOutcome(why))));
+    // No one else ends them, so this is tried again if the store fails.
+    await publish(fact).catch(() => publish(fact));
   };
-  const outcomeOf = async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<ToolOutcome> => {
+  const runTool = async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<ToolOutcome> => {
     const { sessionID, messageID, callID } = part;
     try {
       return await tool.run(part.state.input, { sessionID, messageID, callID, agent, signal });
@@ -105,7 +105,7 @@ export const createCallRunner = (needs: CallNeeds) => {
       return errorOutcome('The tool failed in a way it should not. Whether it did anything is not known.');
     }
   };
-  const make = async ({ part, input, raw }: RequestedCall, signal: AbortSignal): Promise<CallResult> => {
+  const checkAndRun = async ({ part, input, raw }: RequestedCall, signal: AbortSignal): Promise<CallResult> => {
     const start = clock.now();
     const tool = tools.find(({ name }) => name === part.tool);
     if (tool === undefined) {
@@ -122,49 +122,49 @@ export const createCallRunner = (needs: CallNeeds) => {
       const outcome = errorOutcome(`${what}, or one of more than ${NESTING_LIMIT} levels`);
       return { part, start, outcome, end: 'done', isRefused: true };
     }
-    const refusal = await refusalOf(part, tool, signal);
+    const refusal = await checkPermission(part, tool, signal);
     if (refusal !== undefined) return { part, start, ...refusal, isRefused: true };
     const running: ToolState = { status: 'running', input, title: tool.name, time: { start } };
     await publish(partPublication({ ...part, state: running }, clock.now()));
-    return { part, start, outcome: await outcomeOf(part, tool, signal), end: 'done' };
+    return { part, start, outcome: await runTool(part, tool, signal), end: 'done' };
   };
-  const call = async (asked: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
+  const runCall = async (requested: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
     signal.throwIfAborted();
-    const { tool } = asked.part;
-    const given = asked.input ?? asked.raw;
-    const ruled = guard.rule(tool, given);
-    if (ruled !== 'run') {
-      await refuse([asked], REPEATED);
-      return ruled === 'stop' ? 'looping' : 'done';
+    const { tool } = requested.part;
+    const input = requested.input ?? requested.raw;
+    const decision = guard.decide(tool, input);
+    if (decision !== 'run') {
+      await refuse([requested], REPEATED);
+      return decision === 'stop' ? 'looping' : 'done';
     }
-    const { part, start, outcome, end, isRefused } = await make(asked, signal);
-    guard.told(tool, given, outcome.output);
+    const { part, start, outcome, end, isRefused } = await checkAndRun(requested, signal);
+    guard.record(tool, input, outcome.output);
     await finish(part, start, outcome);
-    count(asked, isRefused === true ? 'refused' : outcome.isError ? 'failed' : 'completed');
+    count(requested, isRefused === true ? 'refused' : outcome.isError ? 'failed' : 'completed');
     return end;
   };
-  /** A call that was cut short still ends as a part of its own. */
-  const guarded = async (asked: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
+  /** A call that fails or is aborted still ends as a part of its own. */
+  const runAndClose = async (requested: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
     try {
-      return await call(asked, signal);
+      return await runCall(requested, signal);
     } catch (error) {
       const why = signal.aborted ? 'The call was aborted' : 'The call failed in a way it should not';
-      count(asked, signal.aborted ? 'aborted' : 'failed');
-      await finish(asked.part, clock.now(), errorOutcome(why)).catch(() => {});
+      count(requested, signal.aborted ? 'aborted' : 'failed');
+      await finish(requested.part, clock.now(), errorOutcome(why)).catch(() => {});
       throw error;
     }
   };
   return {
-    /** None of them, because the turn is at its end. */
-    async none(calls: readonly RequestedCall[]): Promise<CallEnd> {
+    /** Refuses all of them, because the turn has no step left. */
+    async refuseAll(calls: readonly RequestedCall[]): Promise<CallEnd> {
       await refuse(calls, LATE);
       return 'done';
     },
     /**
-     * Some at the same time, the others after them, and none any more once one has ended the turn; the worst end of them.
+     * Runs several at the same time and none any more once one has ended the turn. Returns the strongest end of them.
      * Rejects with the signal's reason, or another failure, once every call has ended.
      */
-    async all(calls: readonly RequestedCall[], signal: AbortSignal): Promise<CallEnd> {
+    async runAll(calls: readonly RequestedCall[], signal: AbortSignal): Promise<CallEnd> {
       const ends: CallEnd[] = [];
       let failure: { readonly error: unknown } | undefined;
       const isOver = (): boolean => failure !== undefined || ends.some((end) => end !== 'done');
@@ -172,12 +172,14 @@ export const createCallRunner = (needs: CallNeeds) => {
         work.catch((error: unknown) => {
           failure ??= { error };
         });
-      const one = async (asked: RequestedCall): Promise<void> => {
-        if (isOver() && !signal.aborted) await refuse([asked], OVER);
-        else ends.push(await guarded(asked, signal));
+      const runUnlessOver = async (requested: RequestedCall): Promise<void> => {
+        if (isOver() && !signal.aborted) await refuse([requested], OVER);
+        else ends.push(await runAndClose(requested, signal));
       };
-      await attempt(refuse(calls.slice(CALLS_OF_A_STEP), TOO_MANY));
-      await runConcurrently(calls.slice(0, CALLS_OF_A_STEP), CALLS_AT_ONCE, (asked) => attempt(one(asked)));
+      await attempt(refuse(calls.slice(MAX_CALLS_PER_STEP), TOO_MANY));
+      await runConcurrently(calls.slice(0, MAX_CALLS_PER_STEP), MAX_CONCURRENT_CALLS, (requested) =>
+        attempt(runUnlessOver(requested)),
+      );
       if (failure !== undefined) throw failure.error;
       return ends.find((end) => end === 'looping') ?? ends.find((end) => end === 'rejected') ?? 'done';
     },

@@ -15,16 +15,16 @@ const sortKeys = (value: unknown): unknown => {
 };
 
 /**
- * Sees over all steps of a turn whether a model makes one call again and again. The same call with the same outcome may run
- * three times; after that it is refused with an explanation, and a model that goes on regardless is stopped.
+ * Detects, over all steps of a turn, a model that repeats one call. The same call with the same outcome may run three
+ * times; after that it is refused with an explanation, and a model that still repeats it is stopped.
  */
 export const createLoopGuard = () => {
   const seen = new Map<string, { runs: number; outcome: string | undefined }>();
   let refusals = 0;
   const signatureOf = (name: string, input: unknown): string => JSON.stringify([name, sortKeys(input)]);
   return {
-    /** Counts a call that may run from here on: those that run at the same time must not all count as the first. */
-    rule(name: string, input: unknown): LoopDecision {
+    /** Counts the call at once: calls that run at the same time must not all count as the first. */
+    decide(name: string, input: unknown): LoopDecision {
       const signature = signatureOf(name, input);
       const known = seen.get(signature) ?? { runs: 0, outcome: undefined };
       if (known.runs < MAX_EQUAL_RUNS) {
@@ -34,12 +34,12 @@ export const createLoopGuard = () => {
       refusals += 1;
       return refusals > MAX_REFUSALS ? 'stop' : 'refuse';
     },
-    /** A call that tells something new was worth making: it starts anew. */
-    told(name: string, input: unknown, outcome: string): void {
+    /** A call with a new outcome was worth making: its count starts again. */
+    record(name: string, input: unknown, outcome: string): void {
       const signature = signatureOf(name, input);
       const { runs = 1, outcome: before } = seen.get(signature) ?? {};
-      const isNews = before !== undefined && before !== outcome;
-      seen.set(signature, { runs: isNews ? 1 : runs, outcome });
+      const isNew = before !== undefined && before !== outcome;
+      seen.set(signature, { runs: isNew ? 1 : runs, outcome });
     },
   };
 };

@@ -6,10 +6,10 @@ import type { Approvals } from './approvals.ts';
 import type { TaskTracker } from './task.ts';
 import type { AgentTool, ToolOutcome } from './tool.ts';
 
-/** What a person reads of a preview: words of the tool's own answer, or ours where there is none to be shown. */
+/** What a person reads of a preview: texts of the tool's own result, or ours where none can be shown. */
 type Preview = Readonly<Record<string, unknown>>;
 
-/** The tool whose answers have words for the questions about the other tools of its server. */
+/** The tool whose results are shown in permission requests for the other tools of its server. */
 const PREVIEW_TOOL = 'preview_recharge';
 
 const UNKNOWN =
@@ -40,7 +40,7 @@ const parsePreview = (output: unknown, token: string): Preview | undefined => {
   };
 };
 
-/** The preview tool of the server that a tool really comes from, whatever other tools are called. */
+/** The preview tool of the server that a tool really comes from, whatever the names of other tools. */
 const findPreviewTool = ({ origin }: AgentTool, tools: readonly AgentTool[]): AgentTool | undefined =>
   origin === undefined
     ? undefined
@@ -67,43 +67,45 @@ export type PreviewNeeds = {
   /** All that the agent has. */
   readonly tools: readonly AgentTool[];
   readonly input: Readonly<Record<string, unknown>>;
-  /** What was said in the session. Read only where there may be something in it. */
-  readonly said: () => Promise<readonly MessageWithParts[]>;
+  /** The messages of the session. Loaded only where a preview may be in them. */
+  readonly loadMessages: () => Promise<readonly MessageWithParts[]>;
 };
 
 /**
- * What a person should see beside the arguments of a call: when one of them is the token of a preview, who and what the
- * preview was about. Only answers of the same tool server count: what a model or another tool says may be made up.
+ * What a person should see beside the arguments of a call: when one of them is the token of a preview, the user and the
+ * summary of that preview. Only results of the same tool server count: a model or another tool may invent one.
  */
-export const previewMetadata = async ({ tool, tools, input, said }: PreviewNeeds): Promise<Preview> => {
+export const previewMetadata = async ({ tool, tools, input, loadMessages }: PreviewNeeds): Promise<Preview> => {
   const token = input.preview_token;
   if (typeof token !== 'string') return {};
   const sibling = findPreviewTool(tool, tools);
-  return { preview: agreedPreview(sibling === undefined ? [] : findPreviews(await said(), sibling.name, token)) };
+  return {
+    preview: agreedPreview(sibling === undefined ? [] : findPreviews(await loadMessages(), sibling.name, token)),
+  };
 };
 
 export type PermissionCheckNeeds = {
   readonly directory: string;
   readonly tools: readonly AgentTool[];
-  /** What the rules say at this moment: they may change while a turn runs. */
+  /** What the permission rules say at this moment: they may change while a turn runs. */
   readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
   readonly approvals: Approvals;
-  readonly said: () => Promise<readonly MessageWithParts[]>;
+  readonly loadMessages: () => Promise<readonly MessageWithParts[]>;
 };
 
-/** Why a call was not made, in words for the model, and whether a person said no to more than this call. */
+/** Why a call was not made, as a text for the model, and whether a person rejected more than this call. */
 export type CallRefusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'rejected' };
 
-/** An outcome that the model hears of as an error. */
+/** An outcome that the model gets as an error. */
 export const errorOutcome = (output: string): ToolOutcome => ({ output, title: '', metadata: {}, isError: true });
 
 const DENIED = 'A permission rule of this server denies this call. Do not try it again in another form.';
 const REJECTED = 'The user rejected this call.';
 const EXPIRED = 'Nobody answered the question whether this call may be made, so it was not made.';
 
-/** Whether a call may be made, by the rules or by what a person says: nothing when it may. */
+/** Checks a call against the rules, and requests a person's approval where they say so. Undefined when the call may run. */
 export const createPermissionCheck =
-  ({ directory, tools, currentAction, approvals, said }: PermissionCheckNeeds) =>
+  ({ directory, tools, currentAction, approvals, loadMessages }: PermissionCheckNeeds) =>
   async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<CallRefusal | undefined> => {
     const { input } = part.state;
     const patterns = tool.patternsFor(input);
@@ -112,10 +114,10 @@ export const createPermissionCheck =
     const denied: CallRefusal = { outcome: errorOutcome(DENIED), end: 'done' };
     if (action === 'deny') return denied;
     const { sessionID, messageID, callID } = part;
-    const metadata = { tool: tool.name, input, ...(await previewMetadata({ tool, tools, input, said })) };
-    const question = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
-    const reply = await approvals.request(directory, { ...question, tool: { messageID, callID } }, signal);
-    // The rules may say another thing than when the question was asked.
+    const metadata = { tool: tool.name, input, ...(await previewMetadata({ tool, tools, input, loadMessages })) };
+    const request = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
+    const reply = await approvals.request(directory, { ...request, tool: { messageID, callID } }, signal);
+    // The rules may have changed while the request was open.
     if (reply.reply === 'once' || reply.reply === 'always')
       return (await currentAction(tool.name, patterns)) === 'deny' ? denied : undefined;
     if (reply.reply === 'expired') return { outcome: errorOutcome(EXPIRED), end: 'rejected' };
@@ -129,19 +131,19 @@ export type PermissionActionNeeds = {
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
 };
 
-/** What the rules say of a call when it is to be made, and not when its turn began. A session that is gone allows nothing. */
+/** What the rules say of a call now, and not when its turn began. A session that was removed allows nothing. */
 export const createPermissionActions = ({ store, approvals, taskTracker }: PermissionActionNeeds) => {
-  /** The sessions that one works for at the moment. */
-  const above = async (sessionID: string): Promise<readonly Session[]> => {
+  /** The sessions that this one works for at the moment. */
+  const ancestorsOf = async (sessionID: string): Promise<readonly Session[]> => {
     const parentID = taskTracker.parentOf(sessionID);
     const parent = parentID === undefined ? undefined : await store.session(parentID);
-    return parent === undefined ? [] : [parent, ...(await above(parent.id))];
+    return parent === undefined ? [] : [parent, ...(await ancestorsOf(parent.id))];
   };
   return ({ agent, session: { id }, user }: RuleScope) =>
     async (tool: string, patterns: readonly string[]): Promise<Action> => {
       const session = await store.session(id);
       if (session === undefined) return 'deny';
-      const rules = collectRules({ agent, session, user, ancestors: await above(id) });
+      const rules = collectRules({ agent, session, user, ancestors: await ancestorsOf(id) });
       return decideAction(rules, { tool, patterns }, await approvals.allowed());
     };
 };

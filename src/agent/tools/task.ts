@@ -11,51 +11,51 @@ import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { AgentTool, CallContext, ToolOutcome } from './tool.ts';
 
-/** Which sessions work for which at the moment, and how much one prompt has handed on, all the way down. */
+/** Which sessions work for which at the moment, and how many tasks one prompt has started, on all levels. */
 export type TaskTracker = {
-  /** Counts one more task of the prompt that is being answered; false when it has handed on all that it may. */
-  readonly takeOne: (asking: TaskCaller) => boolean;
-  /** A session works for the one that asks, until the returned function is called. */
-  readonly begin: (childID: string, asking: TaskCaller) => () => void;
+  /** Counts one more task of the prompt that is being answered; false when the limit is reached. */
+  readonly takeOne: (caller: TaskCaller) => boolean;
+  /** Marks a session as working for the caller, until the returned function is called. */
+  readonly begin: (childID: string, caller: TaskCaller) => () => void;
   /** The session that one works for. */
   readonly parentOf: (sessionID: string) => string | undefined;
 };
 
-/** Where a task is handed on: the session, and the signal of the turn in it, which every turn has one of its own. */
+/** The caller of a task: its session, and the signal of its turn, which is another one for every turn. */
 export type TaskCaller = { readonly sessionID: string; readonly signal: AbortSignal };
 
 type Budget = { left: number };
 
-/** `limit` tasks for each prompt of a person. */
+/** Allows `limit` tasks for each prompt of a person. */
 export const createTaskTracker = (limit: number): TaskTracker => {
-  const begun = new WeakMap<AbortSignal, Budget>();
+  const budgets = new WeakMap<AbortSignal, Budget>();
   const working = new Map<string, { readonly parentID: string; readonly budget: Budget }>();
   const budgetOf = ({ sessionID, signal }: TaskCaller): Budget => {
-    const known = working.get(sessionID)?.budget ?? begun.get(signal);
+    const known = working.get(sessionID)?.budget ?? budgets.get(signal);
     if (known !== undefined) return known;
     const fresh = { left: limit };
-    begun.set(signal, fresh);
+    budgets.set(signal, fresh);
     return fresh;
   };
   return {
-    takeOne(asking) {
-      const budget = budgetOf(asking);
+    takeOne(caller) {
+      const budget = budgetOf(caller);
       if (budget.left === 0) return false;
       budget.left -= 1;
       return true;
     },
-    begin(childID, asking) {
-      working.set(childID, { parentID: asking.sessionID, budget: budgetOf(asking) });
+    begin(childID, caller) {
+      working.set(childID, { parentID: caller.sessionID, budget: budgetOf(caller) });
       return () => void working.delete(childID);
     },
     parentOf: (sessionID) => working.get(sessionID)?.parentID,
   };
 };
 
-/** The name of the tool that hands on work. */
+/** The name of the tool that starts a task. */
 export const TASK_TOOL = 'task';
 
-/** The prompt that the turn answers in which a task is handed on. */
+/** The prompt that the calling turn answers. */
 export const findPrompt = async (
   store: Pick<Store, 'message'>,
   { sessionID, messageID }: CallContext,
@@ -67,13 +67,17 @@ export const findPrompt = async (
 };
 
 /**
- * What the session or the message forbids, or wants to be asked about: no other agent may do it for them either. Handing the
- * work on again is only for those whose rules speak of it.
+ * Rules for the session of a task: what the calling session or message denies or needs approval for, no other agent may do for
+ * it either. Starting tasks of its own is only for agents whose rules name the task tool.
  */
-export const inheritedRules = (session: Session, user: UserMessage | undefined, taker: KnownAgent): readonly Rule[] => {
+export const inheritedRules = (
+  session: Session,
+  user: UserMessage | undefined,
+  subagent: KnownAgent,
+): readonly Rule[] => {
   const switched = Object.entries(user?.tools ?? {}).filter(([, isOn]) => !isOn);
-  const isSpokenOf = taker.rules.some((rule) => rule.permission !== '*' && appliesToTool(rule, TASK_TOOL));
-  const denied = [...switched.map(([permission]) => permission), ...(isSpokenOf ? [] : [TASK_TOOL])];
+  const isTaskNamed = subagent.rules.some((rule) => rule.permission !== '*' && appliesToTool(rule, TASK_TOOL));
+  const denied = [...switched.map(([permission]) => permission), ...(isTaskNamed ? [] : [TASK_TOOL])];
   return [
     ...(session.permission ?? []).filter(({ action }) => action !== 'allow'),
     ...denied.map((permission): Rule => ({ permission, pattern: '*', action: 'deny' })),
@@ -95,18 +99,18 @@ const Input = v.object({
   subagent_type: v.string(),
 });
 
-/** How many sessions may hang one under the other before no more work is handed on: longer chains are a loop in disguise. */
+/** How deep sessions may be nested before tasks are refused: longer chains are most likely a loop. */
 const MAX_DEPTH = 3;
 
-/** How many tasks one prompt of a person may come to, all the way down. */
+/** How many tasks one prompt of a person may start, on all levels. */
 export const MAX_TASKS_PER_PROMPT = 100;
 const OUT_OF_TASKS = `${MAX_TASKS_PER_PROMPT} tasks have been handed on for this prompt, and no more may be. Do the work yourself.`;
 
 const REMOVED = 'Somebody removed the session in which the task was to be worked on.';
 
-/** The tool as a model is told of it, with the agents that it can hand work to. */
-const createSpec = (takers: readonly KnownAgent[]): ToolSpec => {
-  const listed = takers.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
+/** The tool's specification for a model, with the agents that it can call. */
+const createSpec = (subagents: readonly KnownAgent[]): ToolSpec => {
+  const listed = subagents.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   return {
     name: TASK_TOOL,
     description: `Hands a piece of work to another agent and answers with what that agent says at the end. The other agent sees nothing of this conversation, so tell it all it needs. Agents:\n${listed}`,
@@ -117,7 +121,7 @@ const createSpec = (takers: readonly KnownAgent[]): ToolSpec => {
         prompt: { type: 'string', description: 'the whole task, with everything the other agent must know' },
         subagent_type: {
           type: 'string',
-          enum: takers.map(({ name }) => name),
+          enum: subagents.map(({ name }) => name),
           description: 'the agent that is to do it',
         },
       },
@@ -129,7 +133,7 @@ const createSpec = (takers: readonly KnownAgent[]): ToolSpec => {
 
 const failed = (output: string): ToolOutcome => ({ output, title: 'task', metadata: {}, isError: true });
 
-/** A parent that was deleted ends the chain. */
+/** The number of sessions in the chain of parents. A parent that was deleted ends the chain. */
 const countAncestors = async (store: Pick<Store, 'session'>, sessionID: string): Promise<number> => {
   let depth = 0;
   for (let id: string | undefined = sessionID; id !== undefined && depth <= MAX_DEPTH; depth++) {
@@ -138,41 +142,48 @@ const countAncestors = async (store: Pick<Store, 'session'>, sessionID: string):
   return depth;
 };
 
-/** Hands work to another agent, in a session of its own that belongs to the one that asks. */
+/** The tool that gives work to another agent, in a child session of the caller's. */
 export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTracker }: TaskNeeds): AgentTool => {
-  const takers = [...catalog.agents.values()].filter(({ canTakeTasks }) => canTakeTasks);
-  const names = takers.map(({ name }) => name);
+  const subagents = [...catalog.agents.values()].filter(({ canTakeTasks }) => canTakeTasks);
+  const names = subagents.map(({ name }) => name);
 
-  const work = async (
+  const runTask = async (
     { description, prompt, subagent_type }: v.InferOutput<typeof Input>,
     context: CallContext,
   ): Promise<ToolOutcome> => {
     const { sessionID, signal } = context;
-    const taker = takers.find(({ name }) => name === subagent_type);
-    if (taker === undefined) return failed(`subagent_type: expected one of ${names.join(', ')}`);
+    const subagent = subagents.find(({ name }) => name === subagent_type);
+    if (subagent === undefined) return failed(`subagent_type: expected one of ${names.join(', ')}`);
     if ((await countAncestors(store, sessionID)) > MAX_DEPTH)
       return failed('Tasks are nested too deeply. Do the work yourself.');
     if (!taskTracker.takeOne(context)) return failed(OUT_OF_TASKS);
     const parent = await sessions.get(sessionID);
-    const asked = await findPrompt(store, context);
-    const permission = inheritedRules(parent, asked, taker);
+    const prompted = await findPrompt(store, context);
+    const permission = inheritedRules(parent, prompted, subagent);
     const title = `${description} (@${subagent_type} subagent)`;
     const { directory } = parent;
-    // Without a model of its own the other agent goes on with this one: the default one may be elsewhere.
-    const given = { directory, parentID: sessionID, title, agent: subagent_type, model: asked?.model, permission };
-    const child = await sessions.create(given);
+    // An agent without a model of its own uses the caller's: the default one may be of another provider.
+    const childSettings = {
+      directory,
+      parentID: sessionID,
+      title,
+      agent: subagent_type,
+      model: prompted?.model,
+      permission,
+    };
+    const child = await sessions.create(childSettings);
     const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] });
     const finish = taskTracker.begin(child.id, context);
-    const leave = () => void runs().abort(child.id);
-    signal.addEventListener('abort', leave, { once: true });
+    const onAbort = () => void runs().abort(child.id);
+    signal.addEventListener('abort', onAbort, { once: true });
     try {
       const running = runs().run(session, user);
-      // The abort may have come while the child was being made.
-      if (signal.aborted) leave();
+      // The abort may have come while the child session was being created.
+      if (signal.aborted) onAbort();
       const message = await running;
       signal.throwIfAborted();
-      const told = await store.message(child.id, message.id);
-      const output = (told?.parts ?? [])
+      const answer = await store.message(child.id, message.id);
+      const output = (answer?.parts ?? [])
         .map((part) => (part.type === 'text' ? part.text : ''))
         .join('\n')
         .trim();
@@ -183,21 +194,21 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
       return { output: output === '' ? 'The task ended without an answer.' : output, title, metadata, isError: false };
     } finally {
       finish();
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', onAbort);
     }
   };
   const tool: AgentTool = {
-    ...createSpec(takers),
+    ...createSpec(subagents),
     limitedBy(rules) {
-      const allowed = takers.filter(({ name }) => actionFor(rules, TASK_TOOL, name) !== 'deny');
+      const allowed = subagents.filter(({ name }) => actionFor(rules, TASK_TOOL, name) !== 'deny');
       return allowed.length === 0 ? undefined : { ...tool, ...createSpec(allowed) };
     },
-    // A text of the model's own could be a wildcard, and `always` would then allow more than anybody meant.
+    // A name that the model invents could be a wildcard, and `always` would then allow more than anyone meant.
     patternsFor: ({ subagent_type }) => [names.find((name) => name === subagent_type) ?? 'unknown'],
     async run(given, context) {
       const parsed = v.safeParse(Input, given);
       if (!parsed.success) return failed('The arguments are description, prompt and subagent_type, all texts');
-      return work(parsed.output, context).catch((error: unknown) => {
+      return runTask(parsed.output, context).catch((error: unknown) => {
         context.signal.throwIfAborted();
         if (error instanceof Fault && error.detail.kind === 'not-found') return failed(REMOVED);
         throw error;

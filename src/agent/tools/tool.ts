@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../model/types.ts';
 import type { Rule, ToolPart } from '../protocol/types.ts';
 
-/** What a tool call came to. `output` is for the model; an error is one that the model should hear of. */
+/** The result of a tool call. `output` is for the model; `isError` marks it as an error for the model. */
 export type ToolOutcome = {
   readonly output: string;
   readonly title: string;
@@ -9,14 +9,14 @@ export type ToolOutcome = {
   readonly isError: boolean;
 };
 
-/** A call that a model has asked for. `input` is undefined when its arguments are no JSON object, or one that lies too deep. */
+/** A call that a model has requested. `input` is undefined when its arguments are no JSON object, or one nested too deeply. */
 export type RequestedCall = {
   readonly part: ToolPart;
   readonly input: Readonly<Record<string, unknown>> | undefined;
   readonly raw: string;
 };
 
-/** Where a call comes from, and how long it is wanted. */
+/** Where a call comes from, and the signal that aborts it. */
 export type CallContext = {
   readonly sessionID: string;
   readonly messageID: string;
@@ -27,36 +27,39 @@ export type CallContext = {
 
 /** A tool that a model may call. */
 export type AgentTool = ToolSpec & {
-  /** The tool server that it is really of, and its name there: others may have names that look like it. */
+  /** The tool server that it really comes from, and its name there: other tools may have similar names. */
   readonly origin?: { readonly server: string; readonly tool: string };
-  /** What a permission rule's pattern is held against; `*` when the arguments do not matter. */
+  /** The texts that a rule's pattern must match; `*` when the arguments do not matter. */
   readonly patternsFor: (input: Readonly<Record<string, unknown>>) => readonly string[];
-  /** The tool without what these rules deny of it, where a part of it can be denied; nothing when all of it is. */
+  /** The tool without the parts that these rules deny, where rules can deny a part of it; undefined when they deny all. */
   readonly limitedBy?: (rules: readonly Rule[]) => AgentTool | undefined;
   /** Rejects with the signal's reason when that aborts; every other failure is an outcome. */
   readonly run: (input: Readonly<Record<string, unknown>>, context: CallContext) => Promise<ToolOutcome>;
 };
 
-/** How much of a tool's output a model is shown. The whole is kept. */
+/** How much of a tool's output a model gets. The whole output is stored. */
 export type OutputLimits = { readonly maxLines: number; readonly maxBytes: number };
 
 export type LimitedOutput = { readonly shown: string; readonly isCut: boolean };
 
 const encoder = new TextEncoder();
 
-/** The beginning of a text within so many bytes, without half a character at its end. */
-const withinBytes = (text: string, limit: number): string => {
+/** The beginning of a text in at most so many bytes, without half a character at its end. */
+const cutToBytes = (text: string, limit: number): string => {
   if (text.length * 3 <= limit) return text;
-  const room = new Uint8Array(limit);
-  const { read } = encoder.encodeInto(text, room);
+  const buffer = new Uint8Array(limit);
+  const { read } = encoder.encodeInto(text, buffer);
   return text.slice(0, read);
 };
 
-/** The beginning of an output, and a last line that says how much is left out. */
+/** The beginning of an output, and a last line that says how much was left out. */
 export const limitOutput = (text: string, { maxLines, maxBytes }: OutputLimits): LimitedOutput => {
   const lines = text.split('\n', maxLines + 1);
-  const kept = withinBytes(lines.slice(0, maxLines).join('\n'), maxBytes);
-  if (kept.length === text.length) return { shown: text, isCut: false };
-  const left = text.length - kept.length;
-  return { shown: `${kept}\n[${left} more characters were left out; the server keeps the whole output]`, isCut: true };
+  const shown = cutToBytes(lines.slice(0, maxLines).join('\n'), maxBytes);
+  if (shown.length === text.length) return { shown: text, isCut: false };
+  const omitted = text.length - shown.length;
+  return {
+    shown: `${shown}\n[${omitted} more characters were left out; the server keeps the whole output]`,
+    isCut: true,
+  };
 };

@@ -28,13 +28,13 @@ import type { TurnContext } from './types.ts';
 const INSTRUCTION =
   'Summarise this conversation for whoever carries it on without having seen it: what is wanted, what was found out and done, with every id, amount, name and reference that still matters, what failed, and what comes next. Write nothing else.';
 
-/** How long a text of the conversation may be when it is summed up; a conversation that is still too long is tried once more. */
+/** How long each text of a conversation may be in a request for a summary; if that is still too long, the second value is tried. */
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
 export type SummariseNeeds = ModelCallNeeds &
-  Pick<TurnContext, 'addUsage'> & { readonly ids: Ids; readonly said: readonly MessageWithParts[] };
+  Pick<TurnContext, 'addUsage'> & { readonly ids: Ids; readonly history: readonly MessageWithParts[] };
 
-/** Whether the last answer has left too little of the context for another one. */
+/** Whether the last answer has left too little of the context window for another one. */
 export const isContextFull = (messages: readonly MessageWithParts[], usableTokens: number | undefined): boolean => {
   if (usableTokens === undefined) return false;
   const last = messages.findLast(
@@ -43,43 +43,51 @@ export const isContextFull = (messages: readonly MessageWithParts[], usableToken
   return last?.role === 'assistant' && last.summary !== true && contextTokensOf(last.tokens) >= usableTokens;
 };
 
-/** The agent at work with the model and the words of whoever sums up. */
+/** The same agent with the model and the prompt of the summariser. */
 const toSummarisingResponder = ({ agent, summariser }: Responder): Responder => ({
   agent: { ...agent, prompt: summariser.prompt ?? agent.prompt },
   model: summariser.model,
   summariser,
 });
 
-/** The model that is there splits thoughts off where the one at work does; this one may be another. */
-const modelFor = (model: ChatModel, { agent: _, model: atWork, summariser }: Responder): ChatModel =>
-  summariser.model.splitsThinking && !atWork.splitsThinking ? (...asked) => splitThinking(model(...asked)) : model;
+/** The turn's model already splits reasoning off if the answering model needs that; the summariser may be another model. */
+const modelFor = (model: ChatModel, { model: answering, summariser }: Responder): ChatModel =>
+  summariser.model.splitsThinking && !answering.splitsThinking
+    ? (...request) => splitThinking(model(...request))
+    : model;
 
+/** Requests the text of a summary from the model, and once more with shorter texts if the conversation is too long. */
 const requestText = async (
   needs: SummariseNeeds,
   { asked: { session, user, responder }, parts }: { readonly asked: Answered; readonly parts: ResponseParts },
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
-  const history = toModelHistory(needs.said, user.id);
+  const messages = toModelHistory(needs.history, user.id);
   const instruction: ModelMessage = { role: 'user', content: [{ kind: 'text', text: INSTRUCTION }] };
-  const ask = (limitChars: number): Promise<ModelCallResult> => {
-    const messages = [...truncateMessages(history, limitChars), instruction];
-    const { target } = responder.model;
-    const request = { target, system: responder.agent.prompt, messages, tools: [], sessionID: session.id };
+  const call = (limitChars: number): Promise<ModelCallResult> => {
+    const request = {
+      target: responder.model.target,
+      system: responder.agent.prompt,
+      messages: [...truncateMessages(messages, limitChars), instruction],
+      tools: [],
+      sessionID: session.id,
+    };
     return callModel(needs, { request, parts }, signal);
   };
   const [longer, shorter] = TEXT_LIMITS_CHARS;
-  return ask(longer).catch(async (error: unknown) => {
+  return call(longer).catch(async (error: unknown) => {
     if (!(error instanceof ModelError) || error.kind !== 'overflow') throw error;
-    await needs.publish(parts.end('The summary was begun anew', true));
-    return ask(shorter);
+    await needs.publish(parts.end('The summary was restarted', true));
+    return call(shorter);
   });
 };
 
-/** How the message that holds a summary is closed: `more` is told with it, and `error` says why there is none. */
+/** The closed message of a summary: `more` is published with it, and `error` says why there is no summary. */
 export type SummaryEnd = { readonly message: AssistantMessage; readonly more: Publication; readonly error?: unknown };
+/** Decides what is published when the message of a summary is closed. */
 export type CloseSummary = (end: SummaryEnd) => Promise<Publication>;
 
-/** Answers a request for a summary with one. Rejects when no model can be had for it; the message is closed all the same. */
+/** Answers a request for a summary. Rejects when the model fails; the message is closed in any case. */
 export const writeSummary = async (
   needs: SummariseNeeds,
   {
@@ -94,8 +102,8 @@ export const writeSummary = async (
   const model = modelFor(needs.model, given.asked.responder);
   const asked = { ...given.asked, responder };
   const sessionID = asked.session.id;
-  // Prompts that wait stand behind the request.
-  const [last] = [request.id, ...needs.said.map(({ info }) => info.id)].toSorted().toReversed();
+  // Waiting prompts come after the request.
+  const [last] = [request.id, ...needs.history.map(({ info }) => info.id)].toSorted().toReversed();
   const id = ids('message', last);
   const opened = createStepMessage({ ...asked, user: request }, { id, now: clock.now() });
   const parts = createResponseParts({ ids, clock, sessionID, messageID: opened.id });
@@ -109,40 +117,39 @@ export const writeSummary = async (
     spent = { ...opened, cost, tokens };
     const stored: Publication = { changes: [{ kind: 'message', message: spent }] };
     await needs.addUsage({ tokens, cost }, (changed) => joinPublications(unpublished, changed, stored));
-    // An empty one would put nothing in the place of everything.
+    // An empty summary would replace the whole conversation by nothing.
     if (parts.text().trim() === '') throw new ModelError('cut-off', 'The summary was empty');
     await publish(parts.end('A summary makes no calls', false));
     const message = { ...spent, time: completed(), finish, summary: true };
     const more: Publication = { drafts: [{ type: 'session.compacted', properties: { sessionID } }] };
     await publish(await close({ message, more }));
   } catch (error) {
-    // Without the mark of a summary it stands for nothing.
+    // Without `summary: true` the message replaces nothing.
     const message = { ...spent, time: completed(), finish: 'error' as const };
     const end = await close({ message, more: {}, error });
-    // The message must not stay open because what was said in it cannot be kept.
+    // The message must be closed even if its text cannot be stored.
     await publish(joinPublications(parts.end('The summary failed', true), end)).catch(() => publish(end));
     throw error;
   }
 };
 
 /**
- * Puts a summary in the place of everything that was said so far. Rejects when no model can be had for it; what was said stays
- * then as it was.
+ * Replaces the conversation so far by a summary. Rejects when the model fails; the conversation then stays as it was.
  */
 export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: AbortSignal): Promise<void> => {
   const { clock, ids, publish } = needs;
   const { session, user } = asked;
   const request: UserMessage = {
-    id: ids('message', needs.said.at(-1)?.info.id),
+    id: ids('message', needs.history.at(-1)?.info.id),
     sessionID: session.id,
     role: 'user',
     time: { created: clock.now() },
     agent: user.agent,
     model: user.model,
   };
-  const placed = { id: ids('part'), sessionID: session.id, messageID: request.id };
+  const location = { id: ids('part'), sessionID: session.id, messageID: request.id };
   await publish(messagePublication(request));
-  await publish(partPublication({ ...placed, type: 'compaction', auto: true }, clock.now()));
+  await publish(partPublication({ ...location, type: 'compaction', auto: true }, clock.now()));
   const close: CloseSummary = async ({ message, more }) => joinPublications(messagePublication(message), more);
   await writeSummary(needs, { asked, request, close }, signal);
 };
@@ -153,7 +160,7 @@ export type SummaryRequestNeeds = {
   readonly catalog: AgentCatalog;
   readonly ids: Ids;
   readonly clock: Clock;
-  /** Whether a session is being removed: it takes nothing in any more. */
+  /** Whether a session is being removed: it accepts nothing any more. */
   readonly isClosing: (sessionID: string) => boolean;
 };
 
@@ -162,16 +169,16 @@ export const isSummaryRequest = ({ parts }: Pick<MessageWithParts, 'parts'>): bo
   parts.some((part) => part.type === 'compaction' && !part.auto);
 
 /**
- * Takes in that somebody wants a session to be summed up, by a model of that person's choice; it waits in line like a
- * prompt. Nothing when nothing was said yet.
+ * Stores a request for a summary of a session by a model of the caller's choice; it is queued like a prompt. Undefined when
+ * the session has no message yet.
  */
 export const requestSummary = async (
   { store, sessions, catalog, ids, clock, isClosing }: SummaryRequestNeeds,
   sessionID: string,
-  asked: ModelRef,
+  requested: ModelRef,
 ): Promise<{ readonly session: Session; readonly user: UserMessage } | undefined> => {
   const before = await sessions.get(sessionID);
-  const model = requireModel(catalog, asked);
+  const model = requireModel(catalog, requested);
   const agent = agentFor(catalog, before, undefined).name;
   if ((await store.messageOutlines(sessionID, { limit: 1 })).length === 0) return undefined;
   const now = clock.now();
@@ -179,19 +186,21 @@ export const requestSummary = async (
   const user: UserMessage = { id, sessionID, role: 'user', time: { created: now }, agent, model };
   const part: CompactionPart = { id: ids('part'), sessionID, messageID: id, type: 'compaction', auto: false };
   let dropped: Publication = {};
-  const goOn = async (session: Session): Promise<Session> => {
+  const continueSession = async (session: Session): Promise<Session> => {
     dropped = await revertedRemoval(store, session);
     if (isClosing(sessionID)) throw notFound('session', sessionID);
     return withoutRevert(session);
   };
   const request = joinPublications(messagePublication(user), partPublication(part, now));
-  const session = await sessions.update(sessionID, goOn, (changed) => joinPublications(changed, dropped, request));
+  const session = await sessions.update(sessionID, continueSession, (changed) =>
+    joinPublications(changed, dropped, request),
+  );
   return { session, user };
 };
 
 /**
- * Answers a request for a summary: the turn is that one message. As with any turn, whatever goes wrong ends as its error,
- * and nothing is then in the place of what was said.
+ * Answers a request for a summary: the turn is that one message. As with any turn, a failure becomes its error, and the
+ * conversation then stays as it was.
  */
 export const runSummary = async (
   needs: TurnContext,
@@ -202,16 +211,16 @@ export const runSummary = async (
   const { session, user: request } = asked;
   const sessionID = session.id;
   let closed: AssistantMessage | undefined;
-  const close: CloseSummary = async ({ message, more, error: failure }) => {
-    const error = failure === undefined ? undefined : toMessageError(failure, message.providerID);
+  const close: CloseSummary = async ({ message, more, error: cause }) => {
+    const error = cause === undefined ? undefined : toMessageError(cause, message.providerID);
     closed = error === undefined ? message : { ...message, error };
-    const told: Publication =
+    const failed: Publication =
       error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
-    return joinPublications(messagePublication(closed), more, told, await needs.atEnd());
+    return joinPublications(messagePublication(closed), more, failed, await needs.atEnd());
   };
   await publish(statusPublication(sessionID, { type: 'busy' }));
   try {
-    await writeSummary({ ...needs, said: await store.messages(sessionID) }, { asked, request, close }, signal);
+    await writeSummary({ ...needs, history: await store.messages(sessionID) }, { asked, request, close }, signal);
   } catch (error) {
     if (!isExpectedEnd(error)) onBug(error);
     if (closed === undefined) throw error;

@@ -4,7 +4,7 @@ import type { MessageError } from '../protocol/types.ts';
 import { ABORTED_ERROR, RunAborted } from '../session/run-queue.ts';
 import { LeaseLostError } from '../store/errors.ts';
 
-/** Ends a turn that took too long. */
+/** Why a turn ended that took too long. */
 export class TurnTimeout extends Error {
   override readonly name = 'TurnTimeout';
 
@@ -13,15 +13,15 @@ export class TurnTimeout extends Error {
   }
 }
 
-const fromModelError = (problem: ModelError, providerID: string): MessageError => {
-  const { kind, message, statusCode, isRetryable } = problem;
+const fromModelError = (error: ModelError, providerID: string): MessageError => {
+  const { kind, message, statusCode, isRetryable } = error;
   if (kind === 'auth') return { name: 'ProviderAuthError', data: { providerID, message } };
   if (kind === 'overflow') return { name: 'ContextOverflowError', data: { message } };
   if (kind === 'content-filter') return { name: 'ContentFilterError', data: { message } };
   return { name: 'APIError', data: { message, isRetryable, ...(statusCode === undefined ? {} : { statusCode }) } };
 };
 
-/** Why a turn failed, in the words of the wire. Of a bug nothing is told but that it was one. */
+/** The wire format's error for a failed turn. Of a bug it says only that there was one. */
 export const toMessageError = (error: unknown, providerID: string): MessageError => {
   if (error instanceof ModelError) return fromModelError(error, providerID);
   if (error instanceof TurnTimeout) return serverEndedTurn(error.message);
@@ -35,12 +35,12 @@ export const toMessageError = (error: unknown, providerID: string): MessageError
   return { name: 'UnknownError', data: { message: 'The server failed in a way it should not' } };
 };
 
-/** Whether a turn may end so. Anything else is a bug. */
+/** Whether a turn may end with this error. Any other error is a bug. */
 export const isExpectedEnd = (error: unknown): boolean =>
   error instanceof ModelError ||
   error instanceof RunAborted ||
   error instanceof LeaseLostError ||
   error instanceof TurnTimeout;
 
-/** A turn that the server itself ended, and why. */
+/** The error of a turn that the server itself ended. */
 export const serverEndedTurn = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });

@@ -13,10 +13,10 @@ const toUserContent = (parts: readonly Part[]): UserContent =>
   });
 
 const toToolResult = ({ callID, tool, state }: ToolPart) => {
-  const told = { id: callID, name: tool };
-  if (state.status === 'completed') return { ...told, output: state.output, isError: false };
-  // A call that never ended must have a result all the same: backends refuse a call without one.
-  return { ...told, output: state.status === 'error' ? state.error : 'The call was interrupted', isError: true };
+  const call = { id: callID, name: tool };
+  if (state.status === 'completed') return { ...call, output: state.output, isError: false };
+  // Backends refuse a call without a result, so a call that never ended gets one too.
+  return { ...call, output: state.status === 'error' ? state.error : 'The call was interrupted', isError: true };
 };
 
 const toModelMessages = ({ info, parts }: MessageWithParts): readonly ModelMessage[] => {
@@ -28,8 +28,8 @@ const toModelMessages = ({ info, parts }: MessageWithParts): readonly ModelMessa
   const tools = parts.filter((part) => part.type === 'tool').filter((part) => !isWithdrawn(part));
   const calls = tools.map(({ callID, tool, state }) => ({ id: callID, name: tool, input: state.input }));
   if (text === '' && calls.length === 0) return [];
-  const said: ModelMessage = { role: 'assistant', text, calls };
-  return calls.length === 0 ? [said] : [said, { role: 'tool', results: tools.map(toToolResult) }];
+  const answer: ModelMessage = { role: 'assistant', text, calls };
+  return calls.length === 0 ? [answer] : [answer, { role: 'tool', results: tools.map(toToolResult) }];
 };
 
 const joinTexts = (parts: readonly Part[]): string =>
@@ -42,80 +42,83 @@ const joinTexts = (parts: readonly Part[]): string =>
 const isSummary = ({ info }: MessageWithParts): boolean => info.role === 'assistant' && info.summary === true;
 const isCompaction = ({ parts }: MessageWithParts): boolean => parts.some(({ type }) => type === 'compaction');
 
-/** A message, and where it stands among those of its session. */
+/** A message and its position in its session. */
 type PositionedMessage = { readonly stored: MessageWithParts; readonly position: number };
 
 /**
- * Every message up to the one that is being answered, each followed by its answers, and that one at the end: those that wait
- * their turn come later. One that was answered counts wherever it stands.
+ * The prompts up to the one that is being answered, each followed by its answers, and that one at the end: prompts that are
+ * still queued come later. A prompt that has an answer counts at any position.
  */
-const orderByPrompt = (messages: readonly PositionedMessage[], askedID: string): readonly PositionedMessage[] => {
+const orderByPrompt = (messages: readonly PositionedMessage[], promptID: string): readonly PositionedMessage[] => {
   const answers = Map.groupBy(messages, ({ stored: { info } }) => (info.role === 'assistant' ? info.parentID : ''));
-  const asked = messages.filter(({ stored: told }) => told.info.id === askedID);
-  const askedPlace = asked[0]?.position ?? messages.length;
-  const before = messages.filter(({ stored: told, position: place }) => {
-    const { id, role } = told.info;
-    return role === 'user' && (place < askedPlace || (place > askedPlace && answers.has(id))) && !isCompaction(told);
+  const current = messages.filter(({ stored }) => stored.info.id === promptID);
+  const currentPosition = current[0]?.position ?? messages.length;
+  const before = messages.filter(({ stored, position }) => {
+    const { id, role } = stored.info;
+    return (
+      role === 'user' &&
+      (position < currentPosition || (position > currentPosition && answers.has(id))) &&
+      !isCompaction(stored)
+    );
   });
-  return [...before, ...asked].flatMap((one) => [one, ...(answers.get(one.stored.info.id) ?? [])]);
+  return [...before, ...current].flatMap((one) => [one, ...(answers.get(one.stored.info.id) ?? [])]);
 };
 
 /**
- * Where what a summary does not hold begins. When it was made an answer was begun: what is said in that comes after the
- * summary. The message that it answers and those before that one are in the summary; of those that waited none is.
+ * Which messages a summary covers. An automatic summary is made while an answer is being written: that answer comes after
+ * the summary, the prompt it answers and those before that are covered, and prompts that were queued are not.
  */
-const summarizedBy = (messages: readonly PositionedMessage[], summary: PositionedMessage) => {
+const coveredBy = (messages: readonly PositionedMessage[], summary: PositionedMessage) => {
   const { info: summed } = summary.stored;
-  const request = messages.find(({ stored: told }) => summed.role === 'assistant' && told.info.id === summed.parentID);
-  // Somebody asked for it when it was its turn: everything before it was answered.
+  const request = messages.find(({ stored }) => summed.role === 'assistant' && stored.info.id === summed.parentID);
+  // A requested summary runs when it is first in the queue: everything before it was answered.
   if (request?.stored.parts.some((part) => part.type === 'compaction' && !part.auto))
     return {
-      answers: ({ position: place }: PositionedMessage): boolean => place <= summary.position,
-      prompts: ({ position: place }: PositionedMessage): boolean => place <= request.position,
+      answers: ({ position }: PositionedMessage): boolean => position <= summary.position,
+      prompts: ({ position }: PositionedMessage): boolean => position <= request.position,
     };
   const compactions = new Set(
-    messages.filter(({ stored: told }) => isCompaction(told)).map(({ stored: told }) => told.info.id),
+    messages.filter(({ stored }) => isCompaction(stored)).map(({ stored }) => stored.info.id),
   );
   const begun = messages.findLast(
-    ({ stored: { info }, position: place }) =>
-      info.role === 'assistant' && place < summary.position && !compactions.has(info.parentID),
+    ({ stored: { info }, position }) =>
+      info.role === 'assistant' && position < summary.position && !compactions.has(info.parentID),
   );
   const info = begun?.stored.info;
   const answeredID = info?.role === 'assistant' ? info.parentID : undefined;
-  const answered = messages.find(({ stored: told }) => told.info.id === answeredID);
+  const answered = messages.find(({ stored }) => stored.info.id === answeredID);
   return {
-    answers: ({ position: place }: PositionedMessage): boolean =>
-      place <= summary.position && place !== begun?.position,
-    prompts: ({ position: place }: PositionedMessage): boolean => place <= (answered?.position ?? -1),
+    answers: ({ position }: PositionedMessage): boolean => position <= summary.position && position !== begun?.position,
+    prompts: ({ position }: PositionedMessage): boolean => position <= (answered?.position ?? -1),
   };
 };
 
 /**
- * What a model is told of a session when it answers the message `askedID`: everything that was said and done, without its
- * thoughts; where there is a summary, what came after it, and the message itself. The messages stand in their order: ids
- * may be of several clocks and are not compared.
+ * The conversation that a model gets when it answers the message `promptID`: all messages and calls, without reasoning;
+ * where there is a summary, that, what came after it, and the message itself. The order is that of `messages`: ids may come
+ * from several clocks and are not compared.
  */
-export const toModelHistory = (messages: readonly MessageWithParts[], askedID: string): readonly ModelMessage[] => {
-  const standing = messages.map((told, place): PositionedMessage => ({ stored: told, position: place }));
-  const said = orderByPrompt(standing, askedID);
-  const summary = standing.findLast(({ stored: told }) => isSummary(told));
-  if (summary === undefined) return said.flatMap(({ stored: told }) => toModelMessages(told));
+export const toModelHistory = (messages: readonly MessageWithParts[], promptID: string): readonly ModelMessage[] => {
+  const positioned = messages.map((stored, position): PositionedMessage => ({ stored, position }));
+  const ordered = orderByPrompt(positioned, promptID);
+  const summary = positioned.findLast(({ stored }) => isSummary(stored));
+  if (summary === undefined) return ordered.flatMap(({ stored }) => toModelMessages(stored));
   const text = `What happened before, in short:\n${joinTexts(summary.stored.parts)}`;
-  const held = summarizedBy(standing, summary);
-  const since = said.filter((one) => {
+  const covered = coveredBy(positioned, summary);
+  const since = ordered.filter((one) => {
     const { info } = one.stored;
-    return info.role === 'assistant' ? !held.answers(one) : info.id === askedID || !held.prompts(one);
+    return info.role === 'assistant' ? !covered.answers(one) : info.id === promptID || !covered.prompts(one);
   });
   return [
     { role: 'user', content: [{ kind: 'text', text }] },
-    ...since.flatMap(({ stored: told }) => toModelMessages(told)),
+    ...since.flatMap(({ stored }) => toModelMessages(stored)),
   ];
 };
 
 const truncate = (text: string, limitChars: number): string =>
   text.length <= limitChars ? text : `${text.slice(0, limitChars).toWellFormed()}…`;
 
-/** The same conversation with no text in it that is longer than so many characters, and with the names of files for files. */
+/** The same conversation with every text cut to so many characters, and with the name of a file in place of its content. */
 export const truncateMessages = (messages: readonly ModelMessage[], limitChars: number): readonly ModelMessage[] =>
   messages.map((message): ModelMessage => {
     switch (message.role) {

@@ -9,44 +9,47 @@ import type { ResponseParts } from './response-parts.ts';
 const ATTEMPT_LIMIT = 5;
 const FIRST_DELAY_MS = 2000;
 const MAX_DELAY_MS = 30_000;
-/** A backend that wants to be left alone for longer is answered with its refusal. */
+/** Where a backend asks for a longer pause, its error counts at once. */
 const MAX_RETRY_AFTER_MS = 60_000;
 const JITTER = 0.25;
 
-/** How long to wait before a step is tried again, or nothing when it has failed: whole milliseconds. `attempt` counts from 1, `chance` is 0 to 1. */
-export const retryDelayMs = (problem: ModelError, attempt: number, chance: number): number | undefined => {
-  if (!problem.isRetryable || attempt > ATTEMPT_LIMIT) return undefined;
-  if (problem.retryAfterMs !== undefined) {
-    return problem.retryAfterMs <= MAX_RETRY_AFTER_MS ? Math.ceil(problem.retryAfterMs) : undefined;
+/**
+ * How long to wait before a step is retried, in whole milliseconds; undefined when it has failed for good. `attempt` counts
+ * from 1, `chance` is 0 to 1.
+ */
+export const retryDelayMs = (error: ModelError, attempt: number, chance: number): number | undefined => {
+  if (!error.isRetryable || attempt > ATTEMPT_LIMIT) return undefined;
+  if (error.retryAfterMs !== undefined) {
+    return error.retryAfterMs <= MAX_RETRY_AFTER_MS ? Math.ceil(error.retryAfterMs) : undefined;
   }
   return Math.round(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (1 + JITTER * chance));
 };
 
 export type BatchOptions = {
   readonly clock: Clock;
-  /** How long the first item after a silence waits for others. */
+  /** How long the first item after a pause waits for others. */
   readonly gatherMs: number;
-  /** The least time from one batch to the next. */
+  /** Minimum time from one batch to the next. */
   readonly intervalMs: number;
-  /** How many items may lie ready; the source waits when there are more. */
+  /** How many items may be buffered; the source waits when there are more. */
   readonly limit: number;
 };
 
 /** A promise that is waited for in several places and can be fulfilled from outside. */
 const createLatch = () => {
-  let bell = Promise.withResolvers<void>();
+  let latch = Promise.withResolvers<void>();
   return {
-    ring: () => bell.resolve(),
-    heard: () => bell.promise,
+    open: () => latch.resolve(),
+    wait: () => latch.promise,
     reset() {
-      bell = Promise.withResolvers<void>();
+      latch = Promise.withResolvers<void>();
     },
   };
 };
 
 /**
- * What has arrived since the last look, together: a source that is faster than its reader comes in larger pieces instead
- * of piling up. Ending early ends the source.
+ * Yields the items that have arrived since the last batch, together: a source that is faster than its reader comes in
+ * larger batches. Ending early ends the source.
  */
 export async function* readBatches<Item>(
   source: AsyncIterable<Item>,
@@ -65,24 +68,24 @@ export async function* readBatches<Item>(
         const next = await iterator.next();
         if (next.done === true) break;
         ready.push(next.value);
-        arrived.ring();
+        arrived.open();
         if (ready.length >= limit) {
           taken.reset();
-          await taken.heard();
+          await taken.wait();
         }
       }
     } catch (error) {
       failure = { error };
     }
     isOver = true;
-    arrived.ring();
-    over.ring();
+    arrived.open();
+    over.open();
   };
-  /** For so long, or until the source is over. */
-  const rest = async (ms: number): Promise<void> => {
+  /** Waits for so long, or until the source has ended. */
+  const pauseUntilOver = async (ms: number): Promise<void> => {
     const paused = Promise.withResolvers<void>();
     const cancel = clock.after(ms, paused.resolve);
-    await Promise.race([paused.promise, over.heard()]);
+    await Promise.race([paused.promise, over.wait()]);
     cancel();
   };
   const pumping = pump();
@@ -90,26 +93,27 @@ export async function* readBatches<Item>(
     for (;;) {
       if (ready.length === 0 && !isOver) {
         arrived.reset();
-        await arrived.heard();
-        if (!isOver) await rest(gatherMs);
+        await arrived.wait();
+        if (!isOver) await pauseUntilOver(gatherMs);
       }
       const batch = ready;
       ready = [];
-      taken.ring();
+      taken.open();
       if (batch.length > 0) {
         yield batch;
-        if (!isOver) await rest(intervalMs);
+        if (!isOver) await pauseUntilOver(intervalMs);
       } else if (failure !== undefined) throw failure.error;
       else if (isOver) return;
     }
   } finally {
     isOver = true;
-    taken.ring();
+    taken.open();
     await iterator.return?.();
     await pumping;
   }
 }
 
+/** What a request to a model needs: the model, and where its output and its retries are shown. */
 export type ModelCallNeeds = {
   readonly clock: Clock;
   readonly model: ChatModel;
@@ -120,20 +124,21 @@ export type ModelCallNeeds = {
   readonly show: (status: SessionStatus) => Promise<unknown>;
 };
 
+/** How a request to a model ended. */
 export type ModelCallResult = {
   readonly finish: Finish;
   readonly tokens: MessageTokens;
-  /** The last of what was said. Whoever asked tells it, together with what comes of it. */
+  /** The last batch of output. The caller publishes it together with what follows from it. */
   readonly unpublished: Publication;
 };
 
 /** Fast enough to read along, and few enough for a disk. */
 const BATCH_INTERVAL_MS = 25;
-/** A backend that says everything at once is heard to the end: that is one commit less. */
+/** Where a backend sends everything at once, this makes one commit of it. */
 const GATHER_MS = 1;
 const READ_AHEAD = 2000;
 
-/** Asks the model for one step, again where that may help, and tells what it says while it says it. */
+/** Calls the model for one step, with retries where they may help, and publishes its output as it arrives. */
 export const callModel = async (
   { clock, model, chance, metrics, publish, show }: ModelCallNeeds,
   { request, parts }: { readonly request: ModelRequest; readonly parts: ResponseParts },
@@ -154,12 +159,12 @@ export const callModel = async (
   for (let attempt = 1; ; attempt++) {
     try {
       signal.throwIfAborted();
-      return await countModelCall({ clock, metrics: metrics }, request, { signal, ask: once });
+      return await countModelCall({ clock, metrics }, request, { signal, ask: once });
     } catch (error) {
       signal.throwIfAborted();
       const delayMs = error instanceof ModelError ? retryDelayMs(error, attempt, chance()) : undefined;
       if (delayMs === undefined || !(error instanceof ModelError)) throw error;
-      await publish(parts.end('The step was begun anew', true));
+      await publish(parts.end('The step was restarted', true));
       await show({ type: 'retry', attempt, message: error.message, next: clock.now() + delayMs });
       await pause(clock, delayMs, signal);
       await show({ type: 'busy' });

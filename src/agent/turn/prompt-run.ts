@@ -1,8 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
-import type { ResolvedModel, Responder, Summariser } from '../agents/types.ts';
+import type { AgentCatalog } from '../agents/catalog.ts';
+import type { Responder } from '../agents/types.ts';
 import type { Publisher } from '../events/publisher.ts';
+import type { Answered } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import { countAttempts } from '../model/attempts.ts';
 import { addTokens } from '../model/cost.ts';
@@ -10,7 +11,7 @@ import { splitThinking } from '../model/think-tags.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { collectRules, isToolHidden, type RuleScope } from '../protocol/permission-rules.ts';
-import type { AssistantMessage, Rule, Session, UserMessage } from '../protocol/types.ts';
+import type { AssistantMessage, Rule, Session } from '../protocol/types.ts';
 import type { AnswerPrompt, QueuedPrompt } from '../session/run-queue.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -22,15 +23,15 @@ import { isSummaryRequest, runSummary } from './compaction.ts';
 import { TurnTimeout } from './errors.ts';
 import { createSessionNamer } from './title.ts';
 import { runTurn } from './turn.ts';
-import type { TurnContext } from './types.ts';
+import type { TurnContext, TurnRequest } from './types.ts';
 
-/** The tools that a model is told of under its agent's rules, each without what the rules deny of it. */
+/** The tools that a model may see under these rules, each without the parts that the rules deny. */
 export const toolsUnderRules = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
   tools
     .filter(({ name }) => !isToolHidden(rules, name))
     .flatMap((tool) => (tool.limitedBy === undefined ? [tool] : (tool.limitedBy(rules) ?? [])));
 
-/** A signal that aborts with the run's, or when the turn has taken all the time that it may. Call `clear` in a `finally`. */
+/** A signal that aborts with the run's, or with `TurnTimeout` after `limitMs`. Call `clear` in a `finally`. */
 export const createTurnDeadline = (
   clock: Clock,
   limitMs: number,
@@ -38,14 +39,14 @@ export const createTurnDeadline = (
 ): { readonly signal: AbortSignal; readonly clear: () => void } => {
   const controller = new AbortController();
   const cancelTimer = clock.after(limitMs, () => controller.abort(new TurnTimeout(limitMs)));
-  const leave = () => controller.abort(run.reason);
-  if (run.aborted) leave();
-  else run.addEventListener('abort', leave, { once: true });
+  const onAbort = () => controller.abort(run.reason);
+  if (run.aborted) onAbort();
+  else run.addEventListener('abort', onAbort, { once: true });
   return {
     signal: controller.signal,
     clear() {
       cancelTimer();
-      run.removeEventListener('abort', leave);
+      run.removeEventListener('abort', onAbort);
     },
   };
 };
@@ -61,31 +62,23 @@ export type AnswerNeeds = {
   readonly publisher: Publisher;
   readonly sessions: Sessions;
   readonly catalog: AgentCatalog;
-  /** Every tool there is once the tool servers had their chance; each agent is shown those that its rules do not hide. */
+  /** All tools, after the tool servers had time to connect; each agent sees those that its rules do not hide. */
   readonly tools: (signal: AbortSignal, onWait: () => Promise<unknown>) => Promise<readonly AgentTool[]>;
-  /** What tool servers say of themselves, with the beginning of their tools' names. */
+  /** The instructions that tool servers send for their tools. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
   readonly outputLimits: OutputLimits;
-  /** How long a turn may take as a whole. */
+  /** Limit for a whole turn. */
   readonly turnTimeoutMs: number;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
   readonly metrics: AgentMetrics;
-  /** A title that could not be made, or another thing that nobody waits for. */
+  /** Called when work fails that no one waits for, such as a title. */
   readonly onFailure: (what: string) => void;
   readonly onBug: (error: unknown) => void;
-  /** Aborts when the server stops: nobody waits for a title any more then. */
+  /** Aborts when the server stops: no one waits for a title any more then. */
   readonly ending: AbortSignal;
 };
 
-type PromptAnswer = {
-  readonly session: Session;
-  readonly user: UserMessage;
-  readonly agent: KnownAgent;
-  readonly voice: ResolvedModel;
-  readonly summariser: Summariser;
-};
-
-/** Tells that a turn failed, and in nobody's words how. One that was aborted ended as somebody wished. */
+/** Logs a failed turn, without any text of a model or a user. An aborted turn is no warning: someone asked for it. */
 const logFailure = (log: Log, { sessionID, providerID, modelID, error }: AssistantMessage, attempts: number): void => {
   if (error === undefined) return;
   const status = error.name === 'APIError' ? error.data.statusCode : undefined;
@@ -104,73 +97,85 @@ const turnOutcome = ({ error }: AssistantMessage): 'answered' | 'failed' | 'abor
 
 /** Answers prompts with the agents, models and tools of the configuration. */
 export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
-  const { clock, log, model, publisher, sessions, store, catalog, metrics, onFailure: onTrouble } = needs;
+  const { clock, log, publisher, sessions, store, catalog, metrics } = needs;
   const nameSession = createSessionNamer(needs);
   const currentActionFor = createPermissionActions(needs);
 
-  /** What the servers of these tools say of themselves, for the model. */
-  const wordsOf = (tools: readonly AgentTool[]): readonly string[] =>
+  /** The instructions that the servers of these tools give, for the model. */
+  const instructionsFor = (tools: readonly AgentTool[]): readonly string[] =>
     needs
       .instructions()
       .filter(({ server }) => tools.some(({ name }) => name.startsWith(`${server.replace(/[^\w-]/g, '_')}_`)))
       .map(({ server, text }) => `The tool server ${server} says of its tools:\n${text}`);
-  const converse = async (
-    turn: TurnContext,
-    { session, user, agent, voice, summariser }: PromptAnswer,
+
+  /** What a turn works with in this session. Everything that it publishes is stored under the lease of the run. */
+  const createContext = ({ session, showStatus, atEnd, leaseID }: QueuedPrompt, model: ChatModel): TurnContext => ({
+    ...needs,
+    model,
+    publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
+    show: showStatus,
+    atEnd,
+    addUsage: ({ tokens, cost }, within) => {
+      const add = (now: Session): Session => ({ ...now, cost: now.cost + cost, tokens: addTokens(now.tokens, tokens) });
+      return sessions.update(session.id, add, (changed) => ({ ...within(changed), leaseID }));
+    },
+  });
+
+  const runWithTools = async (
+    context: TurnContext,
+    answered: Answered,
     signal: AbortSignal,
   ): Promise<AssistantMessage> => {
-    const worker: RuleScope = { agent: agent.rules, session, user };
-    const offered = voice.takesTools ? await needs.tools(signal, () => turn.show({ type: 'busy' })) : [];
-    const tools = toolsUnderRules(offered, collectRules(worker).withoutInheritedAsk);
-    const prompt = [agent.prompt, ...wordsOf(tools)].join('\n\n');
-    const whole: Responder = { agent: { ...agent, prompt }, model: voice, summariser };
-    return runTurn(turn, { session, user, responder: whole, tools, currentAction: currentActionFor(worker) }, signal);
-  };
-  const answer = async (
-    { session, user, showStatus, atEnd, leaseID }: QueuedPrompt,
-    { agent, voice }: { readonly agent: KnownAgent; readonly voice: ResolvedModel },
-    signal: AbortSignal,
-  ): Promise<AssistantMessage> => {
-    const counted = countAttempts(model);
-    const turn: TurnContext = {
-      ...needs,
-      model: voice.splitsThinking ? (...asked) => splitThinking(counted.model(...asked)) : counted.model,
-      publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID: leaseID }),
-      show: showStatus,
-      atEnd,
-      addUsage: ({ tokens, cost }, within) => {
-        const add = (now: Session): Session => ({
-          ...now,
-          cost: now.cost + cost,
-          tokens: addTokens(now.tokens, tokens),
-        });
-        return sessions.update(session.id, add, (changed) => ({ ...within(changed), leaseID: leaseID }));
-      },
+    const { session, user, responder } = answered;
+    const { agent, model } = responder;
+    const scope: RuleScope = { agent: agent.rules, session, user };
+    const all = model.takesTools ? await needs.tools(signal, () => context.show({ type: 'busy' })) : [];
+    const tools = toolsUnderRules(all, collectRules(scope).withoutInheritedAsk);
+    const prompt = [agent.prompt, ...instructionsFor(tools)].join('\n\n');
+    const request: TurnRequest = {
+      session,
+      user,
+      responder: { ...responder, agent: { ...agent, prompt } },
+      tools,
+      currentAction: currentActionFor(scope),
     };
-    const summariser = catalog.summariserFor(user.model, user.agent) ?? { prompt: undefined, model: voice };
-    const asked = await store.message(session.id, user.id);
-    const message =
-      asked !== undefined && isSummaryRequest(asked)
-        ? await runSummary(turn, { session, user, responder: { agent, model: voice, summariser } }, signal)
-        : await converse(turn, { session, user, agent, voice, summariser }, signal);
+    return runTurn(context, request, signal);
+  };
+
+  const answer = async (
+    prompted: QueuedPrompt,
+    responder: Responder,
+    signal: AbortSignal,
+  ): Promise<AssistantMessage> => {
+    const { session, user } = prompted;
+    const counted = countAttempts(needs.model);
+    const model: ChatModel = responder.model.splitsThinking
+      ? (...request) => splitThinking(counted.model(...request))
+      : counted.model;
+    const context = createContext(prompted, model);
+    const stored = await store.message(session.id, user.id);
+    const run = stored !== undefined && isSummaryRequest(stored) ? runSummary : runWithTools;
+    const message = await run(context, { session, user, responder }, signal);
     logFailure(log, message, counted.attempts());
     return message;
   };
+
   return async (prompted, run) => {
     const { user } = prompted;
     const agent = catalog.agents.get(user.agent) ?? catalog.agents.get(catalog.defaultAgent);
-    const voice = catalog.modelFor(user.model, user.agent);
-    if (agent === undefined || voice === undefined)
-      throw new Error('A stored prompt names an agent or a model that is gone');
+    const model = catalog.modelFor(user.model, user.agent);
+    if (agent === undefined || model === undefined)
+      throw new Error('A stored prompt names an agent or a model that is not configured any more');
+    const summariser = catalog.summariserFor(user.model, user.agent) ?? { prompt: undefined, model };
     const startedAt = clock.now();
     const deadline = createTurnDeadline(clock, needs.turnTimeoutMs, run);
     let end: ReturnType<typeof turnOutcome> = 'failed';
     try {
       const session = await sessions.get(prompted.session.id);
-      const message = await answer({ ...prompted, session }, { agent, voice }, deadline.signal);
+      const message = await answer({ ...prompted, session }, { agent, model, summariser }, deadline.signal);
       end = turnOutcome(message);
       if (isDefaultTitle(session.title) && session.parentID === undefined && end === 'answered')
-        void nameSession(user).catch(() => onTrouble('title'));
+        void nameSession(user).catch(() => needs.onFailure('title'));
       return message;
     } finally {
       deadline.clear();

@@ -17,42 +17,42 @@ type ResponsePartsNeeds = {
   readonly messageID: string;
 };
 
-/** Makes parts of what a model says in one step. */
+/** Turns the events of one model call into message parts. */
 export const createResponseParts = ({ ids, clock, sessionID, messageID }: ResponsePartsNeeds) => {
-  const placed = () => ({ id: ids('part'), sessionID, messageID });
-  /** Parts that the batch at hand has changed, in the order of their ids. */
+  const location = () => ({ id: ids('part'), sessionID, messageID });
+  /** Parts that the current batch has changed, in the order of their ids. */
   const touched = new Map<string, Part>();
-  /** What is being said at the moment, and all that was. */
-  let spoken: StreamedPart | undefined;
-  const said = new Map<string, StreamedPart>();
+  /** The text or reasoning that is growing, and all there were. */
+  let growing: StreamedPart | undefined;
+  const streamed = new Map<string, StreamedPart>();
   const pending = new Map<string, ToolPart>();
   const calls: RequestedCall[] = [];
   const callIDs = new Set<string>();
 
-  const closeSpoken = (): EventDraft[] => {
-    if (spoken === undefined) return [];
-    const closed: StreamedPart = { ...spoken, time: { start: spoken.time?.start ?? clock.now(), end: clock.now() } };
-    spoken = undefined;
+  const closeGrowing = (): EventDraft[] => {
+    if (growing === undefined) return [];
+    const closed: StreamedPart = { ...growing, time: { start: growing.time?.start ?? clock.now(), end: clock.now() } };
+    growing = undefined;
     touched.set(closed.id, closed);
     return [partUpdatedEvent(closed, clock.now())];
   };
-  const speak = (type: StreamedPart['type'], delta: string): EventDraft[] => {
-    const before = spoken !== undefined && spoken.type !== type ? closeSpoken() : [];
-    const isNew = spoken === undefined;
-    const current: StreamedPart = spoken ?? { ...placed(), type, text: '', time: { start: clock.now() } };
+  const append = (type: StreamedPart['type'], delta: string): EventDraft[] => {
+    const before = growing !== undefined && growing.type !== type ? closeGrowing() : [];
+    const isNew = growing === undefined;
+    const current: StreamedPart = growing ?? { ...location(), type, text: '', time: { start: clock.now() } };
     const opened = isNew ? [partUpdatedEvent(current, clock.now())] : [];
-    spoken = { ...current, text: current.text + delta };
-    touched.set(spoken.id, spoken);
-    said.set(spoken.id, spoken);
-    const { id: partID } = spoken;
+    growing = { ...current, text: current.text + delta };
+    touched.set(growing.id, growing);
+    streamed.set(growing.id, growing);
+    const { id: partID } = growing;
     return [
       ...before,
       ...opened,
       { type: 'message.part.delta', properties: { sessionID, messageID, partID, field: 'text', delta } },
     ];
   };
-  /** Some backends give several calls of one answer the same id, and then refuse to be told of them. */
-  const ownID = (given: string): string => {
+  /** Some backends give several calls of one answer the same id, and then refuse a history with such calls. */
+  const uniqueID = (given: string): string => {
     const own = callIDs.has(given) ? `${given}-${callIDs.size}` : given;
     callIDs.add(own);
     return own;
@@ -60,22 +60,22 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
   const begin = (id: string, tool: string): EventDraft[] => {
     if (pending.has(id)) return [];
     const part: ToolPart = {
-      ...placed(),
+      ...location(),
       type: 'tool',
-      callID: ownID(id),
+      callID: uniqueID(id),
       tool,
       state: { status: 'pending', input: {}, raw: '' },
     };
     pending.set(id, part);
     touched.set(part.id, part);
-    return [...closeSpoken(), partUpdatedEvent(part, clock.now())];
+    return [...closeGrowing(), partUpdatedEvent(part, clock.now())];
   };
   const call = ({ id, name, input, raw }: Extract<ModelEvent, { kind: 'call' }>): EventDraft[] => {
     const begun = pending.has(id) ? [] : begin(id, name);
     const known = pending.get(id);
     if (known === undefined) return begun;
     pending.delete(id);
-    // What lies too deep can be written nowhere.
+    // Nothing can store a value that is nested too deeply.
     const given = isRecord(input) && !isNestedBeyond(input) ? input : undefined;
     const part: ToolPart = { ...known, tool: name, state: { status: 'pending', input: given ?? {}, raw } };
     touched.set(part.id, part);
@@ -86,13 +86,13 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
     switch (event.kind) {
       case 'text':
       case 'reasoning':
-        return event.delta === '' ? [] : speak(event.kind, event.delta);
+        return event.delta === '' ? [] : append(event.kind, event.delta);
       case 'call-begun':
         return begin(event.id, event.name);
       case 'call':
         return call(event);
       case 'finished':
-        return closeSpoken();
+        return closeGrowing();
       default:
         return event satisfies never;
     }
@@ -100,7 +100,7 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
   const factOf = (drafts: readonly EventDraft[]): Publication => {
     const parts = [...touched.values()];
     touched.clear();
-    const growingID = spoken?.id;
+    const growingID = growing?.id;
     return {
       changes: parts.map((part) => ({ kind: 'part', part, isGrowing: part.id === growingID })),
       drafts: mergeDeltas(drafts),
@@ -108,30 +108,30 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
   };
   return {
     take: (events: readonly ModelEvent[]): Publication => factOf(events.flatMap(draftsFor)),
-    /** What was said to be read, as far as it still counts. */
-    text: (): string => [...said.values()].map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    /** The text output that still counts. */
+    text: (): string => [...streamed.values()].map((part) => (part.type === 'text' ? part.text : '')).join(''),
     hasCalls: (): boolean => calls.length + pending.size > 0,
-    /** The calls that were asked for. Whoever takes them ends them: from here on they are no matter of these parts. */
-    handOver(): readonly RequestedCall[] {
+    /** Hands over the requested calls. From here on the caller must end them. */
+    takeCalls(): readonly RequestedCall[] {
       const broken = [...pending.values()].map((part): RequestedCall => ({ part, input: undefined, raw: '' }));
       pending.clear();
       return [...calls.splice(0), ...broken];
     },
     /**
-     * Ends what is open, because no more comes: calls that were not made have failed. `isBegunAnew`: the step is begun anew,
-     * and what was said in it counts for nothing.
+     * Ends all open parts: calls that were not made have failed. `isRestart`: the step is restarted, and its output does not
+     * count.
      */
-    end(why: string, isBegunAnew: boolean): Publication {
-      const drafts = closeSpoken();
+    end(why: string, isRestart: boolean): Publication {
+      const drafts = closeGrowing();
       const now = clock.now();
-      for (const part of isBegunAnew ? said.values() : []) {
+      for (const part of isRestart ? streamed.values() : []) {
         const empty: StreamedPart = { ...part, text: '', time: { start: part.time?.start ?? now, end: now } };
         touched.set(empty.id, empty);
         drafts.push(partUpdatedEvent(empty, now));
       }
-      said.clear();
-      for (const part of [...pending.values(), ...calls.map((asked) => asked.part)]) {
-        const metadata = isBegunAnew ? WITHDRAWN : {};
+      streamed.clear();
+      for (const part of [...pending.values(), ...calls.map(({ part }) => part)]) {
+        const metadata = isRestart ? WITHDRAWN : {};
         const { input } = part.state;
         const failed: ToolPart = {
           ...part,

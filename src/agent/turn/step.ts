@@ -17,50 +17,51 @@ const LAST_STEP = 'This is the last step of this turn, and no tools are left. An
 const LOOPING = serverEndedTurn('The model made the same call again and again');
 const OUT_OF_STEPS = serverEndedTurn('The turn took all the steps it may, and the model asked for more');
 
+/** How a step's message is closed. */
 type Closing = {
   readonly last: Publication;
   readonly error?: MessageError | undefined;
-  /** Whether the turn ends with it, as it does unless another step comes. */
+  /** Whether the turn ends with this message; false when another step follows. */
   readonly isEnd?: boolean;
-  /** Keeps and tells the close; by itself unless something else goes with it. */
-  readonly tell?: (fact: Publication) => Promise<unknown>;
+  /** Publishes the closed message, together with more where that is needed. */
+  readonly publishEnd?: (fact: Publication) => Promise<unknown>;
 };
 
 /**
- * Takes the steps of one turn: asks the model, makes the calls it asks for, and closes the message that was opened for the
- * step. Answers with that message when the turn is over after it.
+ * Takes the steps of one turn: calls the model, runs the tools it requests, and closes the message that was opened for the
+ * step. Returns that message when the turn ends with it.
  */
-export const createStep = (needs: TurnContext, asked: TurnRequest, signal: AbortSignal) => {
+export const createStep = (needs: TurnContext, request: TurnRequest, signal: AbortSignal) => {
   const { clock, ids, publish, store } = needs;
-  const { session, user, responder, tools, currentAction } = asked;
+  const { session, user, responder, tools, currentAction } = request;
   const sessionID = session.id;
   const { directory } = session;
-  const said = () => store.messages(sessionID);
+  const loadMessages = () => store.messages(sessionID);
   const guard = createLoopGuard();
-  const caller = createCallRunner({
+  const callRunner = createCallRunner({
     ...needs,
     directory,
     agent: responder.agent.name,
     tools,
     currentAction,
     guard,
-    said,
+    loadMessages,
   });
   const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
   const system = [responder.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');
 
   const close = async (
     message: AssistantMessage,
-    { last, error, isEnd = true, tell = publish }: Closing,
+    { last, error, isEnd = true, publishEnd = publish }: Closing,
   ): Promise<AssistantMessage> => {
     const time = { ...message.time, completed: clock.now() };
     const closed: AssistantMessage = { ...message, time, ...(error === undefined ? {} : { error, finish: 'error' }) };
-    const told: Publication =
+    const failed: Publication =
       error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
-    const end = joinPublications(messagePublication(closed), told, isEnd ? await needs.atEnd() : {});
-    await tell(joinPublications(last, end)).catch(async (failure: unknown) => {
+    const end = joinPublications(messagePublication(closed), failed, isEnd ? await needs.atEnd() : {});
+    await publishEnd(joinPublications(last, end)).catch(async (failure: unknown) => {
       if (error === undefined) throw failure;
-      // What was said last cannot be kept, it seems. The message must not stay open for that.
+      // The last output could not be stored. The message must be closed all the same.
       needs.onBug(failure);
       await publish(end);
     });
@@ -74,30 +75,30 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
     ...(isLast ? { toolChoice: 'none' } : {}),
     sessionID,
   });
-  const makeRoom = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
-    await summarise({ ...needs, said: messages }, asked, signal);
-    return said();
+  const compact = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
+    await summarise({ ...needs, history: messages }, request, signal);
+    return loadMessages();
   };
-  let isSummaryInVain = false;
-  /** A summary that cannot be had before it must be is done without, for the whole turn. */
-  const makeRoomIfFull = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
-    if (isSummaryInVain || !isContextFull(messages, responder.model.usableTokens)) return messages;
-    return makeRoom(messages).catch((error: unknown) => {
+  let hasSummaryFailed = false;
+  /** If a summary fails before the context is really exceeded, the turn goes on without one. */
+  const compactIfFull = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
+    if (hasSummaryFailed || !isContextFull(messages, responder.model.usableTokens)) return messages;
+    return compact(messages).catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error;
-      isSummaryInVain = true;
+      hasSummaryFailed = true;
       return messages;
     });
   };
-  const ask = async (parts: ResponseParts, isLast: boolean): Promise<ModelCallResult> => {
-    const before = await said();
-    const messages = await makeRoomIfFull(before);
+  const requestOutput = async (parts: ResponseParts, isLast: boolean): Promise<ModelCallResult> => {
+    const before = await loadMessages();
+    const messages = await compactIfFull(before);
     try {
       return await callModel(needs, { request: requestFor(messages, isLast), parts }, signal);
     } catch (error) {
       const isTooLong = error instanceof ModelError && error.kind === 'overflow';
       if (!isTooLong || messages !== before) throw error;
-      await publish(parts.end('The step was begun anew', true));
-      return callModel(needs, { request: requestFor(await makeRoom(before), isLast), parts }, signal);
+      await publish(parts.end('The step was restarted', true));
+      return callModel(needs, { request: requestFor(await compact(before), isLast), parts }, signal);
     }
   };
   return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
@@ -105,22 +106,22 @@ export const createStep = (needs: TurnContext, asked: TurnRequest, signal: Abort
     const parts = createResponseParts({ ids, clock, sessionID, messageID });
     let spent = message;
     try {
-      const { finish, tokens, unpublished } = await ask(parts, isLast);
+      const { finish, tokens, unpublished } = await requestOutput(parts, isLast);
       const cost = costOf(tokens, responder.model.prices);
       spent = { ...message, cost, tokens, finish };
       const finished = (): Publication => {
-        const placed = { id: ids('part'), sessionID, messageID };
-        return partPublication({ ...placed, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
+        const location = { id: ids('part'), sessionID, messageID };
+        return partPublication({ ...location, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
       };
       const account = (closing: Publication) =>
         needs.addUsage({ tokens, cost }, (changed) => joinPublications(unpublished, changed, closing));
-      if (!parts.hasCalls()) return await close(spent, { last: finished(), tell: account });
+      if (!parts.hasCalls()) return await close(spent, { last: finished(), publishEnd: account });
       // With the session, because a server that dies while the calls run leaves its message as it is stored now.
       await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });
-      const calls = parts.handOver();
-      const called = isLast ? await caller.none(calls) : await caller.all(calls, signal);
-      const error = called === 'looping' ? LOOPING : isLast ? OUT_OF_STEPS : undefined;
-      const isEnd = error !== undefined || called !== 'done';
+      const calls = parts.takeCalls();
+      const callsEnd = isLast ? await callRunner.refuseAll(calls) : await callRunner.runAll(calls, signal);
+      const error = callsEnd === 'looping' ? LOOPING : isLast ? OUT_OF_STEPS : undefined;
+      const isEnd = error !== undefined || callsEnd !== 'done';
       const closed = await close(spent, { last: finished(), error, isEnd });
       return isEnd ? closed : undefined;
     } catch (error) {

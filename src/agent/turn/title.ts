@@ -10,10 +10,10 @@ import type { Store } from '../store/store.ts';
 const TITLE_LIMIT_CHARS = 100;
 const PROMPT_LIMIT_CHARS = 4000;
 
-/** The title in what a model said: its first line that is one, without thoughts before it. */
-export const parseTitle = (said: string): string | undefined => {
-  const line = said
-    // Some models begin in the middle of their thoughts.
+/** The title in a model's output: its first line that is not empty, without reasoning before it. */
+export const parseTitle = (output: string): string | undefined => {
+  const line = output
+    // Some models begin in the middle of their reasoning.
     .replace(/^[\s\S]*<\/think>/i, '')
     .replace(/<think>[\s\S]*$/i, '')
     .split('\n')
@@ -23,15 +23,15 @@ export const parseTitle = (said: string): string | undefined => {
 };
 
 export type TitleNeeds = ModelCallMetrics & { readonly model: ChatModel };
-type TitleRequest = { readonly titler: Titler; readonly asked: string; readonly sessionID: string };
+type TitleRequest = { readonly titler: Titler; readonly prompt: string; readonly sessionID: string };
 
-/** Asks a model for a title of a conversation that began with `asked`. Nothing when it gives none. */
+/** Asks a model for a title of a conversation that began with `prompt`; undefined when it gives none. */
 export const generateTitle = async (
   { model, ...needs }: TitleNeeds,
-  { titler, asked, sessionID }: TitleRequest,
+  { titler, prompt, sessionID }: TitleRequest,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
-  const content = [{ kind: 'text' as const, text: asked.slice(0, PROMPT_LIMIT_CHARS) }];
+  const content = [{ kind: 'text' as const, text: prompt.slice(0, PROMPT_LIMIT_CHARS) }];
   const { target } = titler.model;
   const request = {
     target,
@@ -41,16 +41,16 @@ export const generateTitle = async (
     sessionID,
   };
   const ask = async () => {
-    let said = '';
+    let output = '';
     let tokens: MessageTokens | undefined;
     for await (const event of model(request, signal)) {
-      if (event.kind === 'text') said += event.delta;
+      if (event.kind === 'text') output += event.delta;
       if (event.kind === 'finished') tokens = event.tokens;
     }
-    return { said, tokens };
+    return { output, tokens };
   };
-  const { said } = await countModelCall(needs, request, { signal, ask });
-  return parseTitle(said);
+  const { output } = await countModelCall(needs, request, { signal, ask });
+  return parseTitle(output);
 };
 
 export type NamerNeeds = TitleNeeds & {
@@ -58,34 +58,34 @@ export type NamerNeeds = TitleNeeds & {
   readonly store: Pick<Store, 'message'>;
   readonly sessions: Pick<Sessions, 'update'>;
   readonly catalog: Pick<AgentCatalog, 'titlerFor'>;
-  /** Aborts when the server stops: nobody waits for a title any more then. */
+  /** Aborts when the server stops: no one waits for a title any more then. */
   readonly ending: AbortSignal;
 };
 
 const TITLE_TIMEOUT_MS = 30_000;
 
-/** Gives a session that has still its first title one that a model makes of a prompt. Rejects when there is none to be had. */
+/** Replaces the default title of a session by one that a model makes from a prompt. Rejects when the model fails. */
 export const createSessionNamer =
   (needs: NamerNeeds) =>
   async ({ id, sessionID, model: ref }: UserMessage): Promise<void> => {
     const { clock, store, sessions, catalog, ending } = needs;
     const titler = catalog.titlerFor(ref);
     const parts = (await store.message(sessionID, id))?.parts ?? [];
-    const asked = parts
+    const prompt = parts
       .map((part) => (part.type === 'text' ? part.text : ''))
       .join('\n')
       .trim();
-    if (titler === undefined || asked === '') return;
+    if (titler === undefined || prompt === '') return;
     const controller = new AbortController();
-    const leave = () => controller.abort(new Error('Titles take no longer'));
-    const cancel = clock.after(TITLE_TIMEOUT_MS, leave);
-    ending.addEventListener('abort', leave, { once: true });
+    const onTimeout = () => controller.abort(new Error('The title took too long'));
+    const cancel = clock.after(TITLE_TIMEOUT_MS, onTimeout);
+    ending.addEventListener('abort', onTimeout, { once: true });
     try {
-      const title = await generateTitle(needs, { titler, asked, sessionID }, controller.signal);
+      const title = await generateTitle(needs, { titler, prompt, sessionID }, controller.signal);
       if (title === undefined) return;
       await sessions.update(sessionID, (now) => (isDefaultTitle(now.title) ? { ...now, title } : now));
     } finally {
       cancel();
-      ending.removeEventListener('abort', leave);
+      ending.removeEventListener('abort', onTimeout);
     }
   };

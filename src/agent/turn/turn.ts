@@ -6,8 +6,8 @@ import { createStep } from './step.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
 
 /**
- * Answers one user message: step after step, each a message of its own, until the model is done, a person says no, or a limit
- * is reached. Never rejects while the store works: whatever goes wrong ends as the error of the last message, which is returned.
+ * Answers one user message: step after step, each a message of its own, until the model is done, a person rejects a call, or
+ * a limit is reached. Never rejects while the store works: a failure becomes the error of the last message, which is returned.
  */
 export const runTurn = async (
   needs: TurnContext,

@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { AgentTool, OutputLimits } from '../tools/tool.ts';
 
+/** What the steps of one turn work with. */
 export type TurnContext = {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -20,19 +21,20 @@ export type TurnContext = {
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded' | 'toolCallEnded'>;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
-  /** What is told with the end of the turn. */
+  /** What is published together with the end of the turn. */
   readonly atEnd: () => Promise<Publication>;
-  /** Adds what a step has cost to the session; `within` as for any other change of a session. */
+  /** Adds what a step has cost to the session; `within` adds to the facts that are published with the change. */
   readonly addUsage: (
     step: { readonly tokens: MessageTokens; readonly cost: number },
     within: (changed: Publication) => Publication,
   ) => Promise<unknown>;
-  /** Hears of a failure that nobody expects; whoever asked is told only that there was one. */
+  /** Called with an unexpected failure; the caller learns only that there was one. */
   readonly onBug: (error: unknown) => void;
 };
 
-/** What is to be answered, by whom, and with which tools. */
+/** One message to answer: the agent and model that answer it, and the tools they may use. */
 export type TurnRequest = Answered & {
   readonly tools: readonly AgentTool[];
+  /** What the permission rules say at this moment. */
   readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
 };

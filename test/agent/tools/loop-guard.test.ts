@@ -6,8 +6,8 @@ describe('the guard against loops', (check) => {
   check('lets one call run three times, refuses it three times, then stops', () => {
     const guard = createLoopGuard();
     const rulings = Array.from({ length: 8 }, () => {
-      const ruling = guard.rule('look', { a: 1 });
-      if (ruling === 'run') guard.told('look', { a: 1 }, 'same');
+      const ruling = guard.decide('look', { a: 1 });
+      if (ruling === 'run') guard.record('look', { a: 1 }, 'same');
       return ruling;
     });
     assert.equal(rulings, ['run', 'run', 'run', 'refuse', 'refuse', 'refuse', 'stop', 'stop']);
@@ -19,22 +19,22 @@ describe('the guard against loops', (check) => {
       { a: 1, b: [{ c: 1, d: null }] },
       { b: [{ d: null, c: 1 }], a: 1 },
     ];
-    for (const input of [...same, same[0]]) assert.is(guard.rule('look', input), 'run');
-    assert.is(guard.rule('look', same[1]), 'refuse');
+    for (const input of [...same, same[0]]) assert.is(guard.decide('look', input), 'run');
+    assert.is(guard.decide('look', same[1]), 'refuse');
     for (const input of [{ a: 1 }, { a: '1', b: [] }, [], 'text', undefined, null])
-      assert.is(guard.rule('look', input), 'run');
-    assert.is(guard.rule('find', same[0]), 'run');
+      assert.is(guard.decide('look', input), 'run');
+    assert.is(guard.decide('find', same[0]), 'run');
   });
 
   check('starts anew with a new outcome, and counts the calls that run at the same time', () => {
     const guard = createLoopGuard();
     for (let count = 0; count < 10; count++) {
-      assert.is(guard.rule('look', {}), 'run');
-      guard.told('look', {}, `outcome ${count}`);
+      assert.is(guard.decide('look', {}), 'run');
+      guard.record('look', {}, `outcome ${count}`);
     }
     const others = createLoopGuard();
     assert.equal(
-      Array.from({ length: 4 }, () => others.rule('look', {})),
+      Array.from({ length: 4 }, () => others.decide('look', {})),
       ['run', 'run', 'run', 'refuse'],
     );
   });

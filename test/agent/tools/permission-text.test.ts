@@ -121,13 +121,13 @@ describe('the question before a recharge', (check) => {
 describe('a question that is about no preview', (check) => {
   check('reads nothing of what was said in the session', async () => {
     let reads = 0;
-    const said = async () => {
+    const loadMessages = async () => {
       reads += 1;
       return [];
     };
     const readsFor = async (input: Readonly<Record<string, unknown>>, tools: readonly AgentTool[]) => {
       reads = 0;
-      await previewMetadata({ tool: RECHARGE, tools, input, said });
+      await previewMetadata({ tool: RECHARGE, tools, input, loadMessages });
       return reads;
     };
     assert.is(await readsFor({ amount: 'x' }, [previewing()]), 0);

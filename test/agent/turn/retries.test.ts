@@ -204,8 +204,8 @@ describe('what was said before a failure', (check) => {
       { role: 'tool', results: [{ id: 'call-1', name: 'pay', output: 'paid', isError: false }] },
     ]);
     assert.equal((await callsOf(world, id)).map(outputOf), [
-      'The step was begun anew',
-      'The step was begun anew',
+      'The step was restarted',
+      'The step was restarted',
       'paid',
     ]);
   });
