@@ -11,8 +11,8 @@ import type { AnswerMeasurement, BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
 import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
 import { type BridgeRequest, textOfParts } from '../request.ts';
-import { withoutLeadingEcho } from '../stream/echo-filter.ts';
-import { paced } from '../stream/pacing.ts';
+import { filterLeadingEcho } from '../stream/echo-filter.ts';
+import { paceOutput } from '../stream/pacing.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { Leaving, Presence } from './shutdown.ts';
 
@@ -103,7 +103,7 @@ export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNee
     }
   };
   const filtered = (sayings: AsyncGenerator<OutputEvent>, asked: BridgeRequest): AsyncGenerator<OutputEvent> =>
-    needs.dropsLeadingEcho ? withoutLeadingEcho(sayings, textOfParts(asked.prompt), clock) : sayings;
+    needs.dropsLeadingEcho ? filterLeadingEcho(sayings, textOfParts(asked.prompt), clock) : sayings;
 
   const whole = async (answer: ClientAnswer, asked: A, counting: Counting): Promise<Response> => {
     let question: ApprovalRequest | undefined;
@@ -124,7 +124,7 @@ export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNee
       try {
         const sayings = counted(filtered(answer.output, asked), counting);
         // Not the presence's signal: that aborts when the bridge stops, too, and then there is a last word to be said.
-        const pieces = paced(sayings, { clock, chunkSize: needs.chunkSize, delayMs: needs.chunkDelayMs }, left);
+        const pieces = paceOutput(sayings, { clock, chunkSize: needs.chunkSize, delayMs: needs.chunkDelayMs }, left);
         yield* face.events(pieces, asked, answer);
       } finally {
         end();

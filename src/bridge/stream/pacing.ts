@@ -1,113 +1,113 @@
 import type { Clock } from '../../core/clock.ts';
 import type { OutputEvent } from '../output.ts';
-import { createGrowingText, type Portion, type Prospect } from './graphemes.ts';
-import { readAhead, stoppedBy } from './read-ahead.ts';
+import { createGrowingText, type Portion, type TextContinuation } from './graphemes.ts';
+import { readAhead, stopOnReturn } from './read-ahead.ts';
 
-/** No text waits longer: pieces grow as far as that takes. */
+/** No text waits longer: pieces grow as much as that needs. */
 const WAIT_LIMIT_MS = 600;
-/** Text that comes within this time shares the time at which it has to be out. */
-const GATHER_MS = 50;
-/** Into how many pieces at most a backlog is cut that goes out without pauses. */
+/** Texts that arrive within this time share one deadline. */
+const SHARED_DEADLINE_MS = 50;
+/** The most pieces that a backlog is cut into where there are no pauses. */
 const BACKLOG_PIECES = 2000;
 
-export type PaceSettings = {
-  /** Graphemes of a piece while nothing is behind. */
+type PacerOptions = {
+  /** Graphemes of a piece while there is no backlog. */
   readonly chunkSize: number;
-  /** From one piece to the next; 0 is no pause at all. */
+  /** From one piece to the next; 0 is no pause. */
   readonly delayMs: number;
 };
 
-/** When the next piece of a text may go out, and how large it is. Time is told, never asked; it holds no timers. */
-export type Pace = {
-  readonly came: (units: number, now: number) => void;
-  /** Nothing could go out although its time had come: what comes later has missed no turn. */
-  readonly ranDry: () => void;
+/** Decides when the next piece of a text is sent, and how large it is. The time is passed in; it has no timers. */
+type Pacer = {
+  readonly recordReceived: (units: number, now: number) => void;
+  /** There was nothing to send at the time of a piece: text that arrives later is not late. */
+  readonly recordEmpty: () => void;
   readonly readyAt: (now: number) => number;
   readonly portion: (now: number) => Portion;
-  readonly went: (units: number, now: number) => void;
+  readonly recordSent: (units: number, now: number) => void;
 };
 
-type Promised = { readonly since: number; untilUnits: number };
+type TextDeadline = { readonly since: number; untilUnits: number };
 
-/** Turns come at fixed times, so nothing drifts. Whoever comes late finds the turns that were missed in one larger piece. */
-export const createPace = ({ chunkSize, delayMs }: PaceSettings): Pace => {
-  let cameUnits = 0;
-  let wentUnits = 0;
+/** Pieces have fixed times, so nothing drifts. A piece that is sent late holds those that were missed, too. */
+const createPacer = ({ chunkSize, delayMs }: PacerOptions): Pacer => {
+  let receivedUnits = 0;
+  let sentUnits = 0;
   let nextAt = Number.NEGATIVE_INFINITY;
-  let isDry = true;
-  let leastUnits = 0;
-  const promised: Promised[] = [];
-  const turnsFrom = (first: number, until: number): number => 1 + Math.floor(Math.max(0, until - first) / delayMs);
-  const unitsATurn = (now: number): number =>
-    promised.reduce((most, { since, untilUnits }) => {
-      const turns = turnsFrom(now, since + WAIT_LIMIT_MS);
-      return Math.max(most, Math.ceil((untilUnits - wentUnits) / turns));
+  let isEmpty = true;
+  let minimumUnits = 0;
+  const deadlines: TextDeadline[] = [];
+  const piecesBetween = (first: number, until: number): number => 1 + Math.floor(Math.max(0, until - first) / delayMs);
+  const unitsPerPiece = (now: number): number =>
+    deadlines.reduce((most, { since, untilUnits }) => {
+      const pieces = piecesBetween(now, since + WAIT_LIMIT_MS);
+      return Math.max(most, Math.ceil((untilUnits - sentUnits) / pieces));
     }, 0);
-  const promise = (now: number) => {
-    const last = promised.at(-1);
-    if (last !== undefined && now < last.since + GATHER_MS) last.untilUnits = cameUnits;
-    else promised.push({ since: now, untilUnits: cameUnits });
+  const addDeadline = (now: number) => {
+    const last = deadlines.at(-1);
+    if (last !== undefined && now < last.since + SHARED_DEADLINE_MS) last.untilUnits = receivedUnits;
+    else deadlines.push({ since: now, untilUnits: receivedUnits });
   };
   return {
-    came(units, now) {
-      cameUnits += units;
-      if (isDry) nextAt = Math.max(nextAt, now);
-      isDry = false;
-      if (delayMs > 0) promise(now);
-      else leastUnits = Math.max(leastUnits, Math.ceil((cameUnits - wentUnits) / BACKLOG_PIECES));
+    recordReceived(units, now) {
+      receivedUnits += units;
+      if (isEmpty) nextAt = Math.max(nextAt, now);
+      isEmpty = false;
+      if (delayMs > 0) addDeadline(now);
+      else minimumUnits = Math.max(minimumUnits, Math.ceil((receivedUnits - sentUnits) / BACKLOG_PIECES));
     },
-    ranDry() {
-      isDry = true;
+    recordEmpty() {
+      isEmpty = true;
     },
     readyAt(now) {
       if (delayMs === 0) return now;
       // A clock that was set back must not stop the text.
       nextAt = Math.min(nextAt, now + delayMs);
-      return Math.min(nextAt, (promised[0]?.since ?? now) + WAIT_LIMIT_MS);
+      return Math.min(nextAt, (deadlines[0]?.since ?? now) + WAIT_LIMIT_MS);
     },
     portion(now) {
-      if (delayMs === 0) return { graphemes: chunkSize, units: leastUnits };
-      const turns = turnsFrom(nextAt, now);
-      return { graphemes: turns * chunkSize, units: turns * unitsATurn(now) };
+      if (delayMs === 0) return { graphemes: chunkSize, units: minimumUnits };
+      const pieces = piecesBetween(nextAt, now);
+      return { graphemes: pieces * chunkSize, units: pieces * unitsPerPiece(now) };
     },
-    went(units, now) {
-      wentUnits += units;
-      if (wentUnits === cameUnits) leastUnits = 0;
+    recordSent(units, now) {
+      sentUnits += units;
+      if (sentUnits === receivedUnits) minimumUnits = 0;
       if (delayMs === 0) return;
-      nextAt = now < nextAt ? now + delayMs : nextAt + delayMs * turnsFrom(nextAt, now);
-      while (promised[0] !== undefined && promised[0].untilUnits <= wentUnits) promised.shift();
+      nextAt = now < nextAt ? now + delayMs : nextAt + delayMs * piecesBetween(nextAt, now);
+      while (deadlines[0] !== undefined && deadlines[0].untilUnits <= sentUnits) deadlines.shift();
     },
   };
 };
 
-/** The last grapheme of a text goes out when nothing has come for so long that could join it. */
+/** The last grapheme of a text is sent once nothing that could join it has arrived for so long. */
 const HELD_MS = 40;
 
-export type PacingNeeds = PaceSettings & { readonly clock: Clock };
+type PacingOptions = PacerOptions & { readonly clock: Clock };
 
 /**
- * The same sayings with their texts in pieces of `chunkSize` graphemes, one every `delayMs`. With a size of 0 they go out as
- * they come. This smooths and never slows: no text is kept for a second, and pieces grow as far as that takes. Ends without a
- * word when `signal` aborts.
+ * The same output with its texts in pieces of `chunkSize` graphemes, one every `delayMs`. With a size of 0 texts are sent as
+ * they arrive. This smooths and never slows down: no text waits for a second, and pieces grow as much as that needs. Ends
+ * without an error when `signal` aborts.
  */
-export const paced = (
-  sayings: AsyncIterable<OutputEvent>,
-  { clock, chunkSize, delayMs }: PacingNeeds,
+export const paceOutput = (
+  output: AsyncIterable<OutputEvent>,
+  { clock, chunkSize, delayMs }: PacingOptions,
   signal: AbortSignal,
 ): AsyncGenerator<OutputEvent, void> => {
-  const pace = createPace({ chunkSize, delayMs: chunkSize === 0 ? 0 : delayMs });
+  const pacer = createPacer({ chunkSize, delayMs: chunkSize === 0 ? 0 : delayMs });
   const text = createGrowingText();
   let id = '';
-  let cameAt = 0;
-  const ahead = readAhead(sayings, {
+  let receivedAt = 0;
+  const ahead = readAhead(output, {
     clock,
-    onItem(saying) {
-      if (saying.kind !== 'text') return;
-      cameAt = clock.now();
-      pace.came(saying.text.length, cameAt);
+    onItem(event) {
+      if (event.kind !== 'text') return;
+      receivedAt = clock.now();
+      pacer.recordReceived(event.text.length, receivedAt);
     },
   });
-  /** Joins what has come of one text. Returns what comes after it. */
+  /** Joins what has arrived of one text. Returns the event after it. */
   const gather = (): OutputEvent | undefined => {
     for (let first = ahead.first(); ; first = ahead.first()) {
       if (first?.kind !== 'text' || (text.units() > 0 && first.id !== id)) return first;
@@ -116,11 +116,11 @@ export const paced = (
       ahead.drop();
     }
   };
-  const prospectAt = (now: number, isFollowed: boolean): Prospect => {
+  const continuationAt = (now: number, isFollowed: boolean): TextContinuation => {
     if (isFollowed || ahead.isOver()) return 'nothing';
-    return now - cameAt < HELD_MS ? 'more' : 'for-now';
+    return now - receivedAt < HELD_MS ? 'more' : 'for-now';
   };
-  async function* tell(): AsyncGenerator<OutputEvent, void> {
+  async function* send(): AsyncGenerator<OutputEvent, void> {
     try {
       if (signal.aborted) return;
       signal.addEventListener('abort', ahead.stop, { once: true });
@@ -133,25 +133,25 @@ export const paced = (
             yield follower;
           } else if (ahead.isOver()) return ahead.throwFailure();
           else {
-            pace.ranDry();
+            pacer.recordEmpty();
             await ahead.more();
           }
           continue;
         }
         const now = clock.now();
-        const readyAt = pace.readyAt(now);
+        const readyAt = pacer.readyAt(now);
         if (now < readyAt) {
           await ahead.until(readyAt);
           continue;
         }
-        const prospect = prospectAt(now, follower !== undefined);
-        const piece = chunkSize === 0 ? text.takePart(prospect) : text.take(pace.portion(now), prospect);
+        const continuation = continuationAt(now, follower !== undefined);
+        const piece = chunkSize === 0 ? text.takePart(continuation) : text.take(pacer.portion(now), continuation);
         if (piece === '') {
-          pace.ranDry();
-          await ahead.more(prospect === 'more' ? cameAt + HELD_MS : undefined);
+          pacer.recordEmpty();
+          await ahead.more(continuation === 'more' ? receivedAt + HELD_MS : undefined);
           continue;
         }
-        pace.went(piece.length, now);
+        pacer.recordSent(piece.length, now);
         yield { kind: 'text', id, text: piece };
       }
     } finally {
@@ -159,5 +159,5 @@ export const paced = (
       ahead.stop();
     }
   }
-  return stoppedBy(tell(), ahead.stop);
+  return stopOnReturn(send(), ahead.stop);
 };

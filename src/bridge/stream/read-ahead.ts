@@ -1,35 +1,35 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** A source that is read as fast as it gives, and what it has given so far. */
+/** Reads a source as fast as it delivers, and holds what it has delivered so far. */
 export type ReadAhead<Item> = {
   /** The oldest item that was not dropped. */
   readonly first: () => Item | undefined;
-  /** The same, waited for; nothing when the source has ended. */
-  readonly arrival: () => Promise<Item | undefined>;
+  /** Waits for the oldest item; undefined when the source has ended. */
+  readonly waitForFirst: () => Promise<Item | undefined>;
   readonly drop: () => void;
   /** Whether nothing will come after what is there. */
   readonly isOver: () => boolean;
   readonly isStopped: () => boolean;
-  /** Throws what the source has failed with, if it has. */
+  /** Throws the error of a source that has failed. */
   readonly throwFailure: () => void;
-  /** Settles when more has come or nothing will, and at `at` if that is given. */
+  /** Settles when more has arrived or the source has ended, and at `at` if that is given. */
   readonly more: (at?: number) => Promise<void>;
-  /** Settles at `at`, however much comes meanwhile. */
+  /** Settles at `at`, whatever arrives meanwhile. */
   readonly until: (at: number) => Promise<void>;
-  /** Ends the source and whatever is waited for. What has come is gone. */
+  /** Ends the source and the current wait, and drops all items. */
   readonly stop: () => void;
 };
 
-export type ReadAheadNeeds<Item> = {
+type ReadAheadOptions<Item> = {
   readonly clock: Clock;
-  /** Hears of each item as it comes. */
+  /** Called with each item as it arrives. */
   readonly onItem?: (item: Item) => void;
 };
 
 /** Reading begins with the first wait. At most one of `more` and `until` may be waited for at a time. */
 export const readAhead = <Item>(
   items: AsyncIterable<Item>,
-  { clock, onItem }: ReadAheadNeeds<Item>,
+  { clock, onItem }: ReadAheadOptions<Item>,
 ): ReadAhead<Item> => {
   const source = items[Symbol.asyncIterator]();
   let state: 'new' | 'reading' | 'over' | 'stopped' = 'new';
@@ -72,12 +72,12 @@ export const readAhead = <Item>(
     try {
       await source.return?.();
     } catch {
-      // Whoever read it has left: nobody is there to be told.
+      // The reader has stopped, so there is no one to report to.
     }
   };
   return {
     first: () => ready[at],
-    async arrival() {
+    async waitForFirst() {
       while (ready[at] === undefined && !isOver()) await wait(undefined, true);
       return ready[at];
     },
@@ -100,19 +100,19 @@ export const readAhead = <Item>(
       ready = [];
       at = 0;
       wake();
-      // Not waited for: a generator that is being read ends only once that has come to something.
+      // Not awaited: a generator ends only after the read that is under way.
       if (!isEnded) void endSource();
     },
   };
 };
 
-/** The same generator, which also stops what it reads when its reader leaves while it waits, or before it has begun. */
-export const stoppedBy = <Item>(items: AsyncGenerator<Item, void>, stop: () => void): AsyncGenerator<Item, void> => {
-  const leave = items.return.bind(items);
+/** The same generator, which also stops its source when its reader returns while it waits, or before the first read. */
+export const stopOnReturn = <Item>(items: AsyncGenerator<Item, void>, stop: () => void): AsyncGenerator<Item, void> => {
+  const returnItems = items.return.bind(items);
   return Object.assign(items, {
     return(value: void | PromiseLike<void>) {
       stop();
-      return leave(value);
+      return returnItems(value);
     },
   });
 };

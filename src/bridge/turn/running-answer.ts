@@ -2,7 +2,7 @@ import type { AgentModel } from '../agent/types.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { Conversations, LockedConversation } from '../conversation/types.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
-import { withoutEcho } from '../stream/echo-filter.ts';
+import { removeEcho } from '../stream/echo-filter.ts';
 import { type AnswerReaders, createAnswerReaders, type DisconnectPolicy } from './disconnect.ts';
 import type { TurnLog } from './log.ts';
 import {
@@ -104,7 +104,7 @@ export const createAnswerRunner = ({ turn: needs, conversations, settings }: Ans
           promptText,
           files: filesOfParts(prompt),
           // As the client received it, or its history would not match.
-          answerText: settings.dropsLeadingEcho ? withoutEcho(answerText, promptText) : answerText,
+          answerText: settings.dropsLeadingEcho ? removeEcho(answerText, promptText) : answerText,
           responseID,
           promptID: turn?.promptID(),
           isStopped: turn?.isAborted() === true,

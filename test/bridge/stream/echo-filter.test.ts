@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { OutputEvent } from '../../../src/bridge/output.ts';
-import { withoutLeadingEcho } from '../../../src/bridge/stream/echo-filter.ts';
-import { paced } from '../../../src/bridge/stream/pacing.ts';
+import { filterLeadingEcho } from '../../../src/bridge/stream/echo-filter.ts';
+import { paceOutput } from '../../../src/bridge/stream/pacing.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { anyParts, anyText } from '../harness/any-text.ts';
@@ -23,7 +23,7 @@ const PROMPT = 'What is the height of Mount Rainier?';
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const filtered = async (prompt: string, steps: readonly Step[]) => {
   const clock = createFakeClock();
-  const heard = await heardFrom(withoutLeadingEcho(spoken(clock, steps), prompt, clock), clock);
+  const heard = await heardFrom(filterLeadingEcho(spoken(clock, steps), prompt, clock), clock);
   assert.is(clock.pending(), 0);
   return heard;
 };
@@ -187,7 +187,7 @@ describe('an echo of the prompt', (check) => {
     for (const opening of ['What is', 'Well.', PROMPT]) {
       const clock = createFakeClock();
       const { source, ended } = silentAfter(said(opening));
-      const sayings = withoutLeadingEcho(source, PROMPT, clock);
+      const sayings = filterLeadingEcho(source, PROMPT, clock);
       const reading = sayings.next();
       await turn();
       const next = opening === 'Well.' ? sayings.next() : reading;
@@ -202,7 +202,7 @@ describe('an echo of the prompt', (check) => {
   check('ends its source when the reader fails', async () => {
     const clock = createFakeClock();
     const { source, ended } = silentAfter(said('Well.'));
-    const sayings = withoutLeadingEcho(source, PROMPT, clock);
+    const sayings = filterLeadingEcho(source, PROMPT, clock);
     await sayings.next();
     await rejection(sayings.throw(new Error('full')));
     assert.is(ended.count, 1);
@@ -217,7 +217,7 @@ describe('an echo of the prompt', (check) => {
     })();
     const heard: OutputEvent[] = [];
     const reading = (async () => {
-      for await (const saying of withoutLeadingEcho(source, PROMPT, clock)) heard.push(saying);
+      for await (const saying of filterLeadingEcho(source, PROMPT, clock)) heard.push(saying);
     })();
     assert.is(await rejection(reading), broken);
     assert.equal(heard, [said('What is')]);
@@ -227,8 +227,8 @@ describe('an echo of the prompt', (check) => {
     const clock = createFakeClock();
     const leaving = new AbortController();
     const { source, ended } = silentAfter(said(`${PROMPT}\nHigh.`));
-    const pieces = paced(
-      withoutLeadingEcho(source, PROMPT, clock),
+    const pieces = paceOutput(
+      filterLeadingEcho(source, PROMPT, clock),
       { clock, chunkSize: 4, delayMs: 10 },
       leaving.signal,
     );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createGrowingText, hasGraphemes, type Prospect } from '../../../src/bridge/stream/graphemes.ts';
+import { createGrowingText, hasGraphemes, type TextContinuation } from '../../../src/bridge/stream/graphemes.ts';
 import { describe } from '../../check.ts';
 import { anyParts, anyText, graphemesOf } from '../harness/any-text.ts';
 
@@ -77,7 +77,7 @@ describe('a text in graphemes', (check) => {
   });
 
   const flag = '\ud83c\uddeb\ud83c\uddf7';
-  const held: readonly (readonly [string, Prospect, string])[] = [
+  const held: readonly (readonly [string, TextContinuation, string])[] = [
     ['hi', 'more', 'h'],
     ['hi', 'for-now', 'hi'],
     ['hi', 'nothing', 'hi'],

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { OutputEvent } from '../../../src/bridge/output.ts';
-import { paced } from '../../../src/bridge/stream/pacing.ts';
+import { paceOutput } from '../../../src/bridge/stream/pacing.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { anyParts, graphemesOf } from '../harness/any-text.ts';
@@ -27,7 +27,7 @@ const texts = (heard: readonly Heard[]) =>
   heard.filter(({ saying }) => saying.kind === 'text').map(({ saying, atMs }) => ({ text: textOf(saying), atMs }));
 const paceOf = async (steps: readonly Step[], chunkSize: number, delayMs: number) => {
   const clock = createFakeClock();
-  const heard = await heardFrom(paced(spoken(clock, steps), { clock, chunkSize, delayMs }, never), clock);
+  const heard = await heardFrom(paceOutput(spoken(clock, steps), { clock, chunkSize, delayMs }, never), clock);
   assert.is(clock.pending(), 0);
   return heard;
 };
@@ -102,7 +102,7 @@ describe('what is said at a pace', (check) => {
 
   check('needs no timer for its first piece', async () => {
     const clock = createFakeClock();
-    const pieces = paced(silentAfter(said('Hello')).source, { clock, chunkSize: 4, delayMs: 10 }, never);
+    const pieces = paceOutput(silentAfter(said('Hello')).source, { clock, chunkSize: 4, delayMs: 10 }, never);
     assert.equal(await pieces.next(), { done: false, value: said('Hell') });
     assert.is(clock.pending(), 0);
     await pieces.return();
@@ -150,7 +150,7 @@ describe('what is said at a pace', (check) => {
     };
     const steps = repeated(100, said('ab'), 1);
     const heard = await heardFrom(
-      paced(spoken(clock, steps), { clock: counted, chunkSize: 20, delayMs: 10 }, never),
+      paceOutput(spoken(clock, steps), { clock: counted, chunkSize: 20, delayMs: 10 }, never),
       clock,
     );
     assert.ok(timers <= heard.length + 1, `${timers} timers for ${heard.length} pieces`);
@@ -160,7 +160,7 @@ describe('what is said at a pace', (check) => {
     const clock = createFakeClock();
     const late: FakeClock = { ...clock, after: (ms, task) => clock.after(ms + 3, task) };
     const heard = await heardFrom(
-      paced(spoken(clock, repeated(50, said(letters(4)), 10)), { clock: late, chunkSize: 4, delayMs: 10 }, never),
+      paceOutput(spoken(clock, repeated(50, said(letters(4)), 10)), { clock: late, chunkSize: 4, delayMs: 10 }, never),
       clock,
     );
     assert.ok(texts(heard).every(({ text }) => text.length <= 4));
@@ -188,7 +188,7 @@ describe('what is said at a pace', (check) => {
     const clock = createFakeClock();
     const startedAt = clock.now();
     const heard = await heardFrom(
-      paced(spoken(clock, repeated(600, said(letters(10)), 5)), { clock, chunkSize: 4, delayMs: 10 }, never),
+      paceOutput(spoken(clock, repeated(600, said(letters(10)), 5)), { clock, chunkSize: 4, delayMs: 10 }, never),
       clock,
     );
     let units = 0;
@@ -280,7 +280,7 @@ describe('what is said at a pace', (check) => {
     const clock = createFakeClock();
     let backMs = 0;
     const moved: FakeClock = { ...clock, now: () => clock.now() - backMs };
-    const pieces = paced(silentAfter(said(letters(40))).source, { clock: moved, chunkSize: 4, delayMs: 10 }, never);
+    const pieces = paceOutput(silentAfter(said(letters(40))).source, { clock: moved, chunkSize: 4, delayMs: 10 }, never);
     await pieces.next();
     backMs = 3_600_000;
     const second = pieces.next();
@@ -293,7 +293,7 @@ describe('what is said at a pace', (check) => {
 describe('a reader of what is said at a pace', (check) => {
   check('who comes late finds larger pieces, not more of them', async () => {
     const clock = createFakeClock();
-    const pieces = paced(
+    const pieces = paceOutput(
       spoken(clock, [said(letters(400)), saidAll(), done]),
       { clock, chunkSize: 4, delayMs: 10 },
       never,
@@ -315,7 +315,7 @@ describe('a reader of what is said at a pace', (check) => {
   check('who comes late to a text without pauses finds it in 2000 pieces at most', async () => {
     const clock = createFakeClock();
     const { source } = silentAfter(...Array.from({ length: 10 }, () => said(letters(10_000))), saidAll(), done);
-    const pieces = paced(source, { clock, chunkSize: 1, delayMs: 0 }, never);
+    const pieces = paceOutput(source, { clock, chunkSize: 1, delayMs: 0 }, never);
     await pieces.next();
     await turn();
     let count = 0;
@@ -327,7 +327,7 @@ describe('a reader of what is said at a pace', (check) => {
   check('who has caught up finds small pieces again', async () => {
     const clock = createFakeClock();
     const source = silentAfter(said(letters(100_000)), saidAll());
-    const pieces = paced(source.source, { clock, chunkSize: 1, delayMs: 0 }, never);
+    const pieces = paceOutput(source.source, { clock, chunkSize: 1, delayMs: 0 }, never);
     for (let next = await pieces.next(); next.value?.kind === 'text'; ) next = await pieces.next();
     const reading = pieces.next();
     await turn();
@@ -339,7 +339,7 @@ describe('a reader of what is said at a pace', (check) => {
   check('does not slow the reading of the source', async () => {
     const clock = createFakeClock();
     const source = silentAfter(...Array.from({ length: 50 }, () => said('four')));
-    const pieces = paced(source.source, { clock, chunkSize: 4, delayMs: 10 }, never);
+    const pieces = paceOutput(source.source, { clock, chunkSize: 4, delayMs: 10 }, never);
     await pieces.next();
     await turn();
     assert.is(source.asked(), 51);
@@ -375,7 +375,7 @@ describe('a reader of what is said at a pace', (check) => {
         const clock = createFakeClock();
         const leaving = new AbortController();
         const { source, ended, asked, say } = silentAfter(said('Hello you'));
-        const pieces = paced(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
+        const pieces = paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
         const reading = read(pieces);
         await clock.advance(
           when === 'while the next turn is awaited' ? 5 : when.startsWith('while the last') ? 25 : 60,
@@ -402,7 +402,7 @@ describe('a reader of what is said at a pace', (check) => {
     })();
     const heard: OutputEvent[] = [];
     const reading = (async () => {
-      for await (const saying of paced(source, { clock, chunkSize: 4, delayMs: 10 }, never)) heard.push(saying);
+      for await (const saying of paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, never)) heard.push(saying);
     })();
     const failed = rejection(reading);
     await clock.advance(100);
@@ -418,7 +418,7 @@ describe('a reader of what is said at a pace', (check) => {
       yield said('Hello you');
       await new Promise((_, reject) => leaving.signal.addEventListener('abort', () => reject(new Error('left'))));
     })();
-    const pieces = paced(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
+    const pieces = paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
     await pieces.next();
     leaving.abort();
     await turn();
