@@ -280,7 +280,11 @@ describe('what is said at a pace', (check) => {
     const clock = createFakeClock();
     let backMs = 0;
     const moved: FakeClock = { ...clock, now: () => clock.now() - backMs };
-    const pieces = paceOutput(silentAfter(said(letters(40))).source, { clock: moved, chunkSize: 4, delayMs: 10 }, never);
+    const pieces = paceOutput(
+      silentAfter(said(letters(40))).source,
+      { clock: moved, chunkSize: 4, delayMs: 10 },
+      never,
+    );
     await pieces.next();
     backMs = 3_600_000;
     const second = pieces.next();
