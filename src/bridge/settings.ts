@@ -11,7 +11,7 @@ import {
   WholeNumber,
 } from '../core/config.ts';
 import { type Credentials, isLoopback } from '../core/http/auth.ts';
-import { isRecord } from '../core/json.ts';
+import { isRecord, parseJsonValue } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
 import type { DisconnectPolicy } from './turn/disconnect.ts';
 
@@ -89,14 +89,6 @@ const NAMES: Readonly<Record<string, { readonly variable: string; readonly type:
   enableLeadingEchoFilter: { variable: 'ENABLE_LEADING_ECHO_FILTER', type: 'boolean' },
 };
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 const shownName = (name: string): string => name.replace(/[^\w.$-]/g, '?').slice(0, 60);
 
 const problemWith = (name: string, value: unknown): string | undefined => {
@@ -121,7 +113,7 @@ export const readSettingsFile = (
   if (path === undefined || path === '') return { variables: {}, problems: [] };
   const text = readFile(path);
   if (text === undefined) return nothingBut('expected the path of a file that can be read');
-  const value = parsed(text);
+  const value = parseJsonValue(text);
   if (!isRecord(value)) return nothingBut('expected a file that holds a JSON object');
   const entries = Object.entries(value).map(([name, given]) => ({ name, given, problem: problemWith(name, given) }));
   const usable = entries.filter(({ problem }) => problem === undefined);

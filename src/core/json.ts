@@ -4,17 +4,22 @@ import * as v from 'valibot';
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A server's text through a schema: nothing when it is no JSON or does not fit. */
+/** The value of a text that may be no JSON; undefined then, which no JSON is. */
+export const parseJsonValue = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The text of another system through a schema; undefined when it is no JSON or does not fit. */
 export const parseJson = <Schema extends v.GenericSchema>(
   schema: Schema,
   text: string,
 ): v.InferOutput<Schema> | undefined => {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJsonValue(text);
+  if (value === undefined) return undefined;
   const result = v.safeParse(schema, value);
   return result.success ? result.output : undefined;
 };

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseJson } from '../core/json.ts';
 import { DEMO_MODEL_NAME } from './agent-config.ts';
 
 /** What the output of a command shows, in a few words. */
@@ -49,18 +50,6 @@ const Chat = v.object({
   choices: v.tuple([v.object({ message: v.object({ content: v.string() }) })]),
 });
 
-const parseOutput = <Schema extends v.GenericSchema>(
-  schema: Schema,
-  output: string,
-): v.InferOutput<Schema> | undefined => {
-  try {
-    const result = v.safeParse(schema, JSON.parse(output));
-    return result.success ? result.output : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
 /** The line that tells of an error, or else the beginning. */
 const summarise = (output: string): string => shorten(/^.*\b\w*Error\b.*$/m.exec(output)?.[0] ?? output) || 'no output';
 const unexpected = (output: string): CommandResult => ({ isAsExpected: false, summary: summarise(output) });
@@ -68,7 +57,7 @@ const unexpected = (output: string): CommandResult => ({ isAsExpected: false, su
 const checkFlagged =
   (expected: boolean) =>
   (output: string): CommandResult => {
-    const result = parseOutput(Verdict, output)?.results[0];
+    const result = parseJson(Verdict, output)?.results[0];
     if (result === undefined) return unexpected(output);
     const [[category, score] = ['none', 0]] = Object.entries(result.category_scores).sort(([, a], [, b]) => b - a);
     return { isAsExpected: result.flagged === expected, summary: `flagged ${result.flagged}, ${category} ${score}` };
@@ -78,7 +67,7 @@ const checkFlagged =
 const checkAnswer =
   (expected: string) =>
   (output: string): CommandResult => {
-    const chat = parseOutput(Chat, output);
+    const chat = parseJson(Chat, output);
     if (chat === undefined) return unexpected(output);
     const { content } = chat.choices[0].message;
     const place = content.indexOf(expected);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseJsonValue } from '../core/json.ts';
 import { CATEGORIES } from './category.ts';
 import type { Gateway } from './gateway.ts';
 import { Scores, type Verdict } from './result.ts';
@@ -25,17 +26,9 @@ const Moderation = v.object({
 
 const ErrorBody = v.object({ error: v.object({ code: v.nullish(v.string()), message: v.nullish(v.string()) }) });
 
-const jsonFrom = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Reads a 200. One result with all 13 categories that agrees with itself, or nothing: what is missing is never clean. */
 export const verdictFrom = (text: string): Verdict | undefined => {
-  const parsed = v.safeParse(Moderation, jsonFrom(text));
+  const parsed = v.safeParse(Moderation, parseJsonValue(text));
   if (!parsed.success) return undefined;
   const [{ flagged, categories, category_scores: scores }] = parsed.output.results;
   const positive = CATEGORIES.filter((category) => categories[category]);
@@ -44,7 +37,7 @@ export const verdictFrom = (text: string): Verdict | undefined => {
 
 /** What an error body of OpenAI's shape says: a code fit for a results file, and a message fit for a terminal. */
 export const errorFrom = (text: string): { readonly code?: string; readonly message?: string } => {
-  const parsed = v.safeParse(ErrorBody, jsonFrom(text));
+  const parsed = v.safeParse(ErrorBody, parseJsonValue(text));
   if (!parsed.success) return {};
   const { code, message } = parsed.output.error;
   return {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseJson } from '../core/json.ts';
 import { CATEGORIES } from './category.ts';
 import { EvalProblem } from './errors.ts';
 import { Gateway } from './gateway.ts';
@@ -35,15 +36,6 @@ const OPENING = '{"id":';
 /** One line of the results file, with its line break. */
 export const lineFrom = ({ id, ...rest }: Result): string => `${JSON.stringify({ id, ...rest })}\n`;
 
-const resultFrom = (line: string): v.InferOutput<typeof Line> | undefined => {
-  try {
-    const result = v.safeParse(Line, JSON.parse(line));
-    return result.success ? result.output : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
 const notOurs = (file: string, line: number) =>
   new EvalProblem(`${file} line ${line}: expected a result of an earlier run; give another --out or remove the file`);
 
@@ -64,7 +56,7 @@ export const earlierFrom = (text: string, file: string, url: string): Earlier =>
   const judged = new Map<string, Judged>();
   let unused = 0;
   for (const [index, line] of lines.entries()) {
-    const result = resultFrom(line);
+    const result = parseJson(Line, line);
     if (result === undefined) throw notOurs(file, index + 1);
     if (result.status === 'error') continue;
     if ('gateway' in result && result.gateway.url === url) judged.set(result.hash, result);

@@ -1,3 +1,4 @@
+import { parseJsonValue } from '../core/json.ts';
 import { EvalProblem } from './errors.ts';
 
 /** One row of a labelled file, in no label format yet. `where` names it in messages: `data.jsonl line 7`. */
@@ -32,12 +33,8 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<{ line: n
 }
 
 const objectFrom = (text: string, where: string): Record<string, unknown> => {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new EvalProblem(`${where}: expected JSON`);
-  }
+  const value = parseJsonValue(text);
+  if (value === undefined) throw new EvalProblem(`${where}: expected JSON`);
   if (!isObject(value)) throw new EvalProblem(`${where}: expected a JSON object`);
   return value;
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../core/config.ts';
 import { Fault } from '../core/fault.ts';
-import { isRecord } from '../core/json.ts';
+import { isRecord, parseJsonValue } from '../core/json.ts';
 import { isGptOss } from '../llm/model-name.ts';
 import type { Think } from '../llm/types.ts';
 
@@ -76,12 +76,7 @@ const parseEntry = (alias: string, value: unknown, problems: string[]): Entry | 
 };
 
 const parseAliasTable = (text: string): Readonly<Record<string, unknown>> => {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new ConfigError([ONE_OBJECT]);
-  }
+  const value = parseJsonValue(text);
   if (!isRecord(value)) throw new ConfigError([ONE_OBJECT]);
   if (!Object.keys(value).every((alias) => ALIAS.test(alias))) throw new ConfigError([problem('', ALIAS_RULE)]);
   return value;

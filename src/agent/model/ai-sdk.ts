@@ -4,7 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { jsonSchema, type LanguageModel, streamText, type TextStreamPart, type ToolSet } from 'ai';
 import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from './adapters.ts';
 import { toAiMessages, toAiOptions, withoutLostThoughts } from './ai-sdk-input.ts';
 import { isIgnorableEvent, toFinish, toModelError, toTokens } from './ai-sdk-output.ts';
@@ -16,15 +16,8 @@ export type CompletedCall = { readonly id: string; readonly name: string; readon
 
 const BLANK = /^\s*$/;
 
-const parseInput = (raw: string): unknown => {
-  // Many models say nothing where a tool takes no arguments.
-  if (BLANK.test(raw)) return {};
-  try {
-    return JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
-};
+/** Many models say nothing where a tool takes no arguments. */
+const parseInput = (raw: string): unknown => (BLANK.test(raw) ? {} : parseJsonValue(raw));
 
 const toRawInput = (input: unknown): string => (typeof input === 'string' ? input : (JSON.stringify(input) ?? ''));
 

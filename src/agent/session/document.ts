@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { expectedText } from '../../core/config.ts';
 import { issueOf } from '../../core/http/body.ts';
+import { parseJsonValue } from '../../core/json.ts';
 import { IdSchema, StoredMessage, StoredPart, StoredSession } from '../protocol/stored-schemas.ts';
 
 const SHOWN_PROBLEMS = 10;
@@ -155,11 +156,9 @@ const GROUP_CHARS = 1024 * 1024;
 const GROUP_RECORDS = 500;
 
 const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new SessionDocumentError(['expected an object in JSON']);
-  }
+  const value = parseJsonValue(text);
+  if (value === undefined) throw new SessionDocumentError(['expected an object in JSON']);
+  return value;
 };
 
 const toProblem = (issue: v.BaseIssue<unknown>): string => {

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { collectRules, decideAction, type RuleScope } from '../protocol/permission-rules.ts';
 import type { Action, Session, ToolPart } from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
@@ -16,14 +16,6 @@ const UNKNOWN =
   'No preview of this token is known in this session, so nothing here says what the call would do, and to whom. Reject it unless you know';
 const CONTRADICTORY =
   'The tool server has previewed this token more than once, and not with the same words, so none of them are shown. Reject the call';
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 
 const pickTexts = (value: unknown, names: readonly string[]): Preview =>
   Object.fromEntries(
@@ -52,7 +44,7 @@ const findPreviews = (messages: readonly MessageWithParts[], tool: string, token
     .flatMap((part) =>
       part.type === 'tool' && part.tool === tool && part.state.status === 'completed' ? [part.state] : [],
     )
-    .map(({ output }) => parsePreview(parseJson(output), token))
+    .map(({ output }) => parsePreview(parseJsonValue(output), token))
     .filter((preview) => preview !== undefined);
 
 const agreedPreview = (previews: readonly Preview[]): Preview => {

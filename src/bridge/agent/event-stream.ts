@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { OpenHttpStream } from '../../core/http/client.ts';
 import type { SseItem } from '../../core/http/sse-parser.ts';
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { type ConnectionEnd, type ConnectionState, readEventConnection } from './event-connection.ts';
 import { AgentEventRecord } from './schema.ts';
@@ -58,14 +58,6 @@ const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
   ),
 );
 
-const parseEvent = (data: string): unknown => {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
-};
-
 /**
  * The agent's events over one connection, opened at once and reopened whenever it ends. Our own server then sends the events
  * that were missed; OpenCode gives its events no ids, so there every loss is a gap.
@@ -114,7 +106,7 @@ export const createAgentEventStream = ({
     opening.resolve();
   };
   const onEvent = (data: string): void => {
-    const value = parseEvent(data);
+    const value = parseJsonValue(data);
     const type = isRecord(value) ? value.type : undefined;
     if (type === 'server.connected') open();
     else if (type === 'server.events.lost') publish(GAP);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseJson } from '../../core/json.ts';
 import { answer, calls, type ModelScript, type ScriptedAnswer, text } from './reply.ts';
 import type { ModelMessage, ReceivedRequest } from './request.ts';
 
@@ -30,14 +31,7 @@ const isTool = (name: string, tool: AdminTool): boolean =>
 const parseJsonIn = <Schema extends v.GenericSchema>(
   schema: Schema,
   words: string,
-): v.InferOutput<Schema> | undefined => {
-  try {
-    const result = v.safeParse(schema, JSON.parse(words.slice(words.indexOf('{'))));
-    return result.success ? result.output : undefined;
-  } catch {
-    return undefined;
-  }
-};
+): v.InferOutput<Schema> | undefined => parseJson(schema, words.slice(words.indexOf('{')));
 
 /** One key for each preview, so that a repeated step makes the same call. */
 const keyFor = (token: string): string =>

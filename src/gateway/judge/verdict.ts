@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 
 /** A parsed answer of the judge: all scores, or the reason why it is no verdict. */
@@ -37,14 +37,6 @@ const writesIntegers = (json: string): boolean => json.match(/:\s*\d+\s*[,}]/g)?
 const isOnAnotherScale = (scores: readonly number[]): boolean =>
   scores.includes(1) && scores.every((score) => score <= 1);
 
-const parseJsonText = (json: string): unknown => {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-};
-
 /**
  * Parses a verdict: one JSON object with exactly the 13 codes as integers 0..100 and the nonce of this call.
  * A missing score is never zero: anything else is unusable, with a reason that quotes nothing.
@@ -52,7 +44,7 @@ const parseJsonText = (json: string): unknown => {
 export const parseVerdict = (content: string, nonce: string): ParsedVerdict => {
   if (content.trim() === '') return unusable('empty answer');
   const json = unwrap(content);
-  const answer = parseJsonText(json);
+  const answer = parseJsonValue(json);
   if (!isRecord(answer)) return unusable('not one JSON object');
   const scores = CATEGORIES.map(({ code }) => answer[code]).filter(isScore);
   if (scores.length !== CATEGORIES.length) return unusable('a score is missing or is no integer from 0 to 100');

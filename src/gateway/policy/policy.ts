@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
 
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { CATEGORIES, CATEGORY_NAMES } from './categories.ts';
 import { POLICY_VERSION } from './policy-text.ts';
 
@@ -52,19 +52,11 @@ const unknownNamesIn = (file: Readonly<Record<string, unknown>>): string[] => [
 ];
 
 const parsePolicyObject = (text: string): Readonly<Record<string, unknown>> => {
-  const value = parseJsonText(text);
+  const value = parseJsonValue(text);
   if (isRecord(value)) return value;
   throw new ConfigError([
     'MODERATION_POLICY_FILE: expected a JSON object, whole and without comments, with "version" and "categories"',
   ]);
-};
-
-const parseJsonText = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 /** Merges a policy file over the default policy. Throws one `ConfigError` with every problem and the nearest known names. */

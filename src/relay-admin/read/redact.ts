@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { visibleLine } from '../../core/text.ts';
 import { type Json, MAX_DEPTH, TOO_DEEP } from './project.ts';
@@ -22,14 +22,8 @@ const isShownName = (name: string): boolean =>
   NAME.test(name) && !BAD_NAMES.has(name) && (name.length < 10 || withoutSecrets(name) === name);
 
 /** The value of a text that is itself a JSON object or array; `undefined` for any other text. */
-const parseNestedJson = (text: string): unknown => {
-  if (text.length > JSON_TEXT_LIMIT || !/^\s*[[{"]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
+const parseNestedJson = (text: string): unknown =>
+  text.length <= JSON_TEXT_LIMIT && /^\s*[[{"]/.test(text) ? parseJsonValue(text) : undefined;
 
 /**
  * Data that can be shown: values are redacted when the field name or the value looks like a secret, also in JSON inside a

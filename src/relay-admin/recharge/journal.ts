@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseJson } from '../../core/json.ts';
 import type { ChangeNotes } from '../change/change.ts';
 import { RelayError } from '../errors/errors.ts';
 import { UNKNOWN_REASONS } from '../relay/response.ts';
@@ -59,14 +60,7 @@ export type SettlementEntry = v.InferOutput<typeof Settlement>;
 export type NoteEntry = v.InferOutput<typeof Note>;
 
 /** The entry of a line; `undefined` when it is not a whole entry, for example because a crash cut it short. */
-export const parseEntry = (line: string): JournalEntry | undefined => {
-  try {
-    const parsed = v.safeParse(Entry, JSON.parse(line));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
-};
+export const parseEntry = (line: string): JournalEntry | undefined => parseJson(Entry, line);
 
 /**
  * An append-only file that outlives the process and may be shared with other processes. All readers see its lines in the

@@ -1,25 +1,17 @@
 import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core/http/client.ts';
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 
 /** The payload of a success. `data` is absent in the relay's answer when there is none. */
 export type Envelope = { readonly data: unknown };
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** The payload of a success (`{"code":0,"message":"success","data":...}`); `undefined` for any other text. */
 export const parseEnvelope = (text: string): Envelope | undefined => {
-  const body = parseJson(text);
+  const body = parseJsonValue(text);
   return isRecord(body) && body.code === 0 ? { data: body.data } : undefined;
 };
 
 /** Whether a text is JSON at all: a proxy's or a web page's answer is not. */
-export const isJsonText = (text: string): boolean => parseJson(text) !== undefined;
+export const isJsonText = (text: string): boolean => parseJsonValue(text) !== undefined;
 
 const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
 
@@ -28,7 +20,7 @@ const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
  * `undefined` when it does not have the form of a code: it may then be any text.
  */
 export const parseRefusalCode = (text: string): string | undefined => {
-  const body = parseJson(text);
+  const body = parseJsonValue(text);
   if (!isRecord(body)) return undefined;
   const word = typeof body.code === 'string' ? body.code : body.reason;
   return typeof word === 'string' && CODE.test(word) ? word : undefined;

@@ -1,3 +1,4 @@
+import { parseJsonValue } from '../../../core/json.ts';
 import { type AgentToolCall, createParagraphJoiner, type OutputEvent } from '../../output.ts';
 
 export type TextStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -29,17 +30,9 @@ const labelOf = (name: string): string => {
   return end > 0 ? name.slice(0, end) : 'agent';
 };
 
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Arguments that were cut off are no JSON any more, and clients parse them. */
-const argumentsOf = (input: string): string => (isJson(input) ? input : JSON.stringify({ cut_off: input }));
+const argumentsOf = (input: string): string =>
+  parseJsonValue(input) !== undefined ? input : JSON.stringify({ cut_off: input });
 
 /**
  * A call of a tool at the agent, told as a call of a tool of a remote server: clients show such calls and run none of them.
