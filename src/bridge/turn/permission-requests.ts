@@ -5,50 +5,53 @@ import type { AgentClient, AgentEventStream, PermissionAnswer } from '../agent/t
 import { toApprovalRequest } from './approval-text.ts';
 import type { TurnLogWriter } from './log.ts';
 
-/** Which session an agent's work belongs to at the top: what is handed on runs in sessions below it. */
+/** Parent and child sessions: an agent that hands a task to another agent runs it in a child session. */
 export type SessionFamilies = {
-  /** The session itself, where nothing is above it. */
+  /** The topmost parent of a session; the session itself if it has no parent. */
   readonly findRoot: (sessionID: string, signal: AbortSignal) => Promise<string>;
   readonly stop: () => void;
 };
 
-const KEPT = 10_000;
-const DEEPEST = 10;
+const SESSIONS_LIMIT = 10_000;
+const DEPTH_LIMIT = 10;
 
-export const createSessionFamilies = (agent: AgentClient, feed: AgentEventStream): SessionFamilies => {
+export const createSessionFamilies = (
+  agent: Pick<AgentClient, 'session'>,
+  feed: Pick<AgentEventStream, 'subscribe'>,
+): SessionFamilies => {
   const parents = new Map<string, string | undefined>();
-  const keep = (id: string, parent: string | undefined): void => {
+  const setParent = (id: string, parent: string | undefined): void => {
     parents.set(id, parent);
     const [oldest] = parents.keys();
-    if (parents.size > KEPT && oldest !== undefined) parents.delete(oldest);
+    if (parents.size > SESSIONS_LIMIT && oldest !== undefined) parents.delete(oldest);
   };
-  const stop = feed.subscribe((news) => {
-    if (news.kind !== 'event' || news.event.type !== 'session.created') return;
-    const { id, parentID } = news.event.properties.info;
-    keep(id, parentID);
+  const stop = feed.subscribe((update) => {
+    if (update.kind !== 'event' || update.event.type !== 'session.created') return;
+    const { id, parentID } = update.event.properties.info;
+    setParent(id, parentID);
   });
-  /** Looks that are under way: every turn wants to know whose an ask is, all at the same moment. */
-  const looks = new Map<string, Promise<string | undefined>>();
-  const look = (id: string): Promise<string | undefined> => {
-    const known = looks.get(id);
-    if (known !== undefined) return known;
-    // For all who ask, so it ends with none of them: the agent's calls have a limit of their own.
-    const asked = agent.session(id, new AbortController().signal).then(({ parentID }) => {
-      keep(id, parentID);
+  /** Reads that are under way: every turn needs the root of a request's session at the same moment. */
+  const reads = new Map<string, Promise<string | undefined>>();
+  const readParent = (id: string): Promise<string | undefined> => {
+    const current = reads.get(id);
+    if (current !== undefined) return current;
+    // Shared by all callers, so no caller aborts it. The agent's client has its own time limit.
+    const read = agent.session(id, new AbortController().signal).then(({ parentID }) => {
+      setParent(id, parentID);
       return parentID;
     });
-    looks.set(id, asked);
-    const forget = () => void looks.delete(id);
-    asked.then(forget, forget);
-    return asked;
+    reads.set(id, read);
+    const remove = () => void reads.delete(id);
+    read.then(remove, remove);
+    return read;
   };
-  const parentOf = (id: string, signal: AbortSignal): Promise<string | undefined> =>
-    parents.has(id) ? Promise.resolve(parents.get(id)) : untilAborted(look(id), signal);
+  const findParent = (id: string, signal: AbortSignal): Promise<string | undefined> =>
+    parents.has(id) ? Promise.resolve(parents.get(id)) : untilAborted(readParent(id), signal);
   return {
     async findRoot(sessionID, signal) {
       let root = sessionID;
-      for (let depth = 0; depth < DEEPEST; depth += 1) {
-        const parent = await parentOf(root, signal);
+      for (let depth = 0; depth < DEPTH_LIMIT; depth += 1) {
+        const parent = await findParent(root, signal);
         if (parent === undefined) return root;
         root = parent;
       }
@@ -58,70 +61,73 @@ export const createSessionFamilies = (agent: AgentClient, feed: AgentEventStream
   };
 };
 
-/** The agent's questions in a turn, also those in sessions that it has handed something on to. */
+/** The agent's permission requests in a turn, also those of its child sessions. */
 export type TurnPermissions = {
-  /** Puts a question to the user, or answers it where nobody may be asked. Those of other turns change nothing. */
-  readonly take: (ask: PermissionRecord) => Promise<void>;
-  /** It was answered, whoever did that. */
-  readonly drop: (askID: string) => void;
-  readonly answer: (askID: string, answer: PermissionAnswer) => Promise<void>;
-  /** Turns down a question that is no permission, for nobody here can answer it. */
+  /** Shows a request to the user, or rejects it where no user is asked. Requests of other turns change nothing. */
+  readonly add: (request: PermissionRecord) => Promise<void>;
+  /** The request was answered, here or by another program. */
+  readonly remove: (requestID: string) => void;
+  /** Faults with `not-found` when the request is not open any more. */
+  readonly answer: (requestID: string, answer: PermissionAnswer) => Promise<void>;
+  /** Rejects a question that is no permission request, because clients cannot answer it. */
   readonly rejectQuestion: (question: { readonly id: string; readonly sessionID: string }) => Promise<void>;
 };
 
-export type TurnAsksNeeds = {
-  readonly agent: AgentClient;
+type TurnPermissionsNeeds = {
+  readonly agent: Pick<AgentClient, 'answerPermission' | 'rejectQuestion'>;
   readonly sessionFamilies: SessionFamilies;
-  readonly writer: TurnLogWriter;
+  readonly writer: Pick<TurnLogWriter, 'addApprovalRequest' | 'removeApprovalRequest'>;
   readonly sessionID: () => string;
+  /** The message with which all requests are rejected. Undefined: the user is asked. */
   readonly autoRejection: string | undefined;
-  readonly patiently: <T>(call: () => Promise<T>) => Promise<T>;
+  /** Calls again after a failure. */
+  readonly retry: <T>(call: () => Promise<T>) => Promise<T>;
   /** Aborts when the turn is over. */
   readonly signal: AbortSignal;
 };
 
-export const createTurnPermissions = (needs: TurnAsksNeeds): TurnPermissions => {
-  const { agent, sessionFamilies, writer, autoRejection, patiently, signal } = needs;
-  /** Those that were dealt with. A list, or finding out whose a question is, may be slower than its answer. */
-  const known = new Map<string, 'open' | 'gone'>();
+export const createTurnPermissions = (needs: TurnPermissionsNeeds): TurnPermissions => {
+  const { agent, sessionFamilies, writer, autoRejection, retry, signal } = needs;
+  /** All requests so far. A list, or the search for a request's root session, may come later than the answer. */
+  const known = new Map<string, 'open' | 'closed'>();
   const never = new AbortController().signal;
 
   const isOfTurn = async (sessionID: string): Promise<boolean> => {
     if (sessionID === needs.sessionID()) return true;
     try {
-      return (await patiently(() => sessionFamilies.findRoot(sessionID, signal))) === needs.sessionID();
+      return (await retry(() => sessionFamilies.findRoot(sessionID, signal))) === needs.sessionID();
     } catch (error) {
-      // The agent keeps questions of sessions that were deleted.
+      // The agent keeps requests of sessions that were deleted.
       if (isNotFound(error)) return false;
       throw error;
     }
   };
-  const drop = (askID: string): void => {
-    known.set(askID, 'gone');
-    writer.removeApprovalRequest(askID);
+  const remove = (requestID: string): void => {
+    known.set(requestID, 'closed');
+    writer.removeApprovalRequest(requestID);
   };
-  const answer = async (askID: string, given: PermissionAnswer): Promise<void> => {
+  const answer = async (requestID: string, permissionAnswer: PermissionAnswer): Promise<void> => {
     try {
-      // Not cut off when the turn ends meanwhile: whoever answers is to know whether it counted.
-      await agent.answerPermission(askID, given, never);
+      // Not aborted when the turn ends meanwhile: the caller has to know whether the answer was accepted.
+      await agent.answerPermission(requestID, permissionAnswer, never);
     } catch (error) {
-      if (isNotFound(error)) drop(askID);
+      if (isNotFound(error)) remove(requestID);
       throw error;
     }
-    drop(askID);
+    remove(requestID);
   };
   return {
-    drop,
+    remove,
     answer,
-    async take(ask) {
-      if (known.has(ask.id)) return;
-      known.set(ask.id, 'open');
-      if (!(await isOfTurn(ask.sessionID)) || known.get(ask.id) === 'gone') return;
-      if (autoRejection === undefined) writer.addApprovalRequest(toApprovalRequest(ask));
-      else await patiently(() => answer(ask.id, { reply: 'reject', message: autoRejection }));
+    async add(request) {
+      if (known.has(request.id)) return;
+      known.set(request.id, 'open');
+      if (!(await isOfTurn(request.sessionID)) || known.get(request.id) === 'closed') return;
+      if (autoRejection === undefined) writer.addApprovalRequest(toApprovalRequest(request));
+      else await retry(() => answer(request.id, { reply: 'reject', message: autoRejection }));
     },
     async rejectQuestion({ id, sessionID }) {
-      if (await isOfTurn(sessionID)) await patiently(() => agent.rejectQuestion(id, signal));
+      if (await isOfTurn(sessionID)) await retry(() => agent.rejectQuestion(id, signal));
     },
   };
 };

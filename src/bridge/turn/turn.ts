@@ -5,58 +5,58 @@ import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
 import type { PermissionAnswer, Prompt } from '../agent/types.ts';
 import { type BridgeFault, isBridgeFault } from '../errors.ts';
 import { INTERRUPTED, toAnswerFailure, toTurnEnd } from './failure.ts';
-
 import { createTurnLog, type TurnEnd, type TurnLog } from './log.ts';
 import { type TurnWatchNeeds, watchTurn } from './watch.ts';
 
-/** One run of the agent. It goes on whether somebody reads its log or not, until it has ended or is aborted. */
+/** One run of the agent. It continues without readers of its log, until it has ended or is aborted. */
 export type AgentTurn = {
-  /** Changes once, when the agent turns out to have lost the session before the turn could begin. */
+  /** Changes once if the agent has lost the session before the turn could start. */
   readonly sessionID: () => string;
   readonly log: TurnLog;
-  /** The agent's id of the user message that it answers, once that is known. */
+  /** The agent's id of the user message that the turn answers, once it is known. */
   readonly promptID: () => string | undefined;
-  /** Faults with `not-found` when the question is not open any more. */
-  readonly answerPermission: (askID: string, answer: PermissionAnswer) => Promise<void>;
-  /** Ends it at the agent, once however often it is called. */
+  /** Faults with `not-found` when the permission request is not open any more. */
+  readonly answerPermission: (requestID: string, answer: PermissionAnswer) => Promise<void>;
+  /** Aborts the turn at the agent, once even if it is called again. */
   readonly abort: () => Promise<void>;
   /** Resolves when it is over; never rejects. A prompt that the agent refused is a failed turn. */
   readonly ended: Promise<void>;
   readonly isAborted: () => boolean;
-  /** Resolves once a turn that was found has been read from the agent; at once for others. */
+  /** Resolves once an existing turn was read from the agent; at once for a new one. */
   readonly loaded: Promise<void>;
-  /** The fault of a prompt that the agent never took, so that nothing has happened. */
+  /** The fault of a prompt that the agent has not accepted, so that nothing has happened. */
   readonly refusal: () => Fault<BridgeFault> | undefined;
 };
 
 export type AgentTurnNeeds = TurnWatchNeeds;
 
-/** How a turn comes to be: by a prompt, or found under way after a restart. */
+/** A new turn for a prompt, or one that was already running when this process was started. */
 export type TurnStart =
   | {
       readonly kind: 'prompt';
       readonly prompt: Prompt;
+      /** Ids of the user messages that are in the session already. */
       readonly knownMessageIDs: ReadonlySet<string>;
-      /** Another session, for an agent that knows the first one no more, and what is asked there. */
+      /** Creates a session in place of one that the agent has lost. Returns it with the prompt for it. */
       readonly renewSession: (signal: AbortSignal) => Promise<{ readonly sessionID: string; readonly prompt: Prompt }>;
     }
   | { readonly kind: 'existing' };
 
-type Renew = Extract<TurnStart, { readonly kind: 'prompt' }>['renewSession'];
+type RenewSession = Extract<TurnStart, { readonly kind: 'prompt' }>['renewSession'];
 
-/** The event stream is a connection of its own, and may be this much behind the answer to the prompt. */
-const FEED_LAG_MS = 250;
-/** How long a prompt may take to be heard of. An abort that overtakes it would end nothing. */
-const BEGIN_LIMIT_MS = 1000;
-/** How long an agent that was told to abort may take to say what it has come to. */
+/** The event stream is another connection, and may be this much behind the response to the prompt. */
+const EVENT_LAG_MS = 250;
+/** How long a prompt may take until the first event about it. An abort that overtakes it would abort nothing. */
+const START_LIMIT_MS = 1000;
+/** How long an aborted agent may take to send its answer so far. */
 const ABORT_LIMIT_MS = 2000;
 
-const left = () => new Fault({ kind: 'client-left' });
-const isAbort = (error: { readonly name: string } | undefined): boolean => error?.name === 'MessageAbortedError';
-const failedWith = (detail: BridgeFault): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
+const stopped = () => new Fault({ kind: 'client-left' });
+const isAbortError = (error: { readonly name: string } | undefined): boolean => error?.name === 'MessageAbortedError';
+const failedEnd = (detail: BridgeFault): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
 
-/** Whether the agent said that it took no prompt, or was never reached: then nothing was begun. Silence says nothing. */
-const wasNotBegun = ({ detail }: Fault<BridgeFault>): boolean => {
+/** Whether the agent refused the prompt, or was never reached, so that nothing has begun. No response proves nothing. */
+const isRefusal = ({ detail }: Fault<BridgeFault>): boolean => {
   switch (detail.kind) {
     case 'agent-failed':
       return detail.isRetryable || detail.code === 'agent_refused' || detail.code === 'agent_unauthorized';
@@ -69,35 +69,35 @@ const wasNotBegun = ({ detail }: Fault<BridgeFault>): boolean => {
   }
 };
 
-/** Whether the agent has answered, and said that the turn went wrong in a way that it cannot tell of. */
-const hasFailed = ({ detail }: Fault<BridgeFault>): boolean =>
+/** Whether the agent has responded with an error that does not say more about the turn. */
+const isAgentError = ({ detail }: Fault<BridgeFault>): boolean =>
   detail.kind === 'agent-failed' && detail.code === 'agent_failed';
 
-/** Begins to follow a turn at once, and the turn itself, if there is a prompt. */
+/** Watches a turn from now on, and starts it if there is a prompt. */
 export const startTurn = (firstSessionID: string, start: TurnStart, needs: AgentTurnNeeds): AgentTurn => {
   let sessionID = firstSessionID;
   const { agent, clock, log } = needs;
   const writer = createTurnLog();
   const ending = new AbortController();
   const { signal } = ending;
-  const earlier: ReadonlySet<string> = start.kind === 'prompt' ? start.knownMessageIDs : new Set();
-  const watch = watchTurn(needs, { writer, earlier, sessionID: () => sessionID, signal });
-  const { transcript, unheard } = watch;
-  const looked = Promise.withResolvers<void>();
+  const knownMessageIDs: ReadonlySet<string> = start.kind === 'prompt' ? start.knownMessageIDs : new Set();
+  const watch = watchTurn(needs, { writer, knownMessageIDs, sessionID: () => sessionID, signal });
+  const { reducer, logFailure } = watch;
+  const loaded = Promise.withResolvers<void>();
   let aborting: Promise<void> | undefined;
   let refusal: Fault<BridgeFault> | undefined;
 
-  /** Waits until the events have caught up with the answer; what is still missing then is looked up. */
+  /** Waits until the events have caught up with the response. What is still missing then is read from the agent. */
   const catchUp = async ({ info }: MessageRecord): Promise<void> => {
-    const isSure = () => !watch.hasLost() && transcript.isComplete(info.id);
-    await watch.until(() => watch.hasLost() || isSure(), FEED_LAG_MS);
-    if (!isSure()) await watch.look();
-    if (info.role === 'user' || transcript.hasAnswer(info.id)) return;
-    transcript.setPrompt(info.parentID);
-    await watch.look();
+    const isLogged = () => !watch.hasLostEvents() && reducer.isComplete(info.id);
+    await watch.waitUntil(() => watch.hasLostEvents() || isLogged(), EVENT_LAG_MS);
+    if (!isLogged()) await watch.readMessages();
+    if (info.role === 'user' || reducer.hasAnswer(info.id)) return;
+    reducer.setPrompt(info.parentID);
+    await watch.readMessages();
   };
-  /** By the agent's own end or by somebody else: what is there then must not look like a whole answer. */
-  const isAbortedElsewhere = ({ error }: AssistantInfo): boolean => isAbort(error) && aborting === undefined;
+  /** By the agent's own stop or by another program: then the text so far must not look like a complete answer. */
+  const isAbortedElsewhere = ({ error }: AssistantInfo): boolean => isAbortError(error) && aborting === undefined;
   const isBusy = async (): Promise<boolean | undefined> => {
     try {
       return (await agent.busySessions(signal)).has(sessionID);
@@ -106,92 +106,92 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
       return undefined;
     }
   };
-  /** Nobody answers for the turn any more, so it is looked at until it is over. */
-  const follow = async (): Promise<TurnEnd> => {
-    let seenAt = clock.now();
+  /** The response to the prompt is lost, so the session's status is read until the turn is over. */
+  const pollUntilEnd = async (): Promise<TurnEnd> => {
+    let reachedAt = clock.now();
     for (;;) {
       const busy = await isBusy();
-      if (busy !== undefined) seenAt = clock.now();
+      if (busy !== undefined) reachedAt = clock.now();
       if (busy === false) break;
-      if (clock.now() - seenAt > GIVE_UP_AFTER_MS) return INTERRUPTED;
+      if (clock.now() - reachedAt > GIVE_UP_AFTER_MS) return INTERRUPTED;
       await pause(clock, TRY_EVERY_MS, signal);
     }
-    await watch.look();
-    const said = transcript.lastAnswer();
-    return said?.time.completed === undefined || isAbortedElsewhere(said) ? INTERRUPTED : toTurnEnd(said);
+    await watch.readMessages();
+    const last = reducer.lastAnswer();
+    return last?.time.completed === undefined || isAbortedElsewhere(last) ? INTERRUPTED : toTurnEnd(last);
   };
-  const refused = (fault: Fault<BridgeFault>): TurnEnd => {
+  const endRefused = (fault: Fault<BridgeFault>): TurnEnd => {
     refusal = fault;
-    return failedWith(fault.detail);
+    return failedEnd(fault.detail);
   };
-  const askAnew = async (renew: Renew): Promise<TurnEnd> => {
+  const promptNewSession = async (renewSession: RenewSession): Promise<TurnEnd> => {
     let prompt: Prompt;
     try {
-      ({ sessionID, prompt } = await renew(signal));
+      ({ sessionID, prompt } = await renewSession(signal));
     } catch (error) {
       if (signal.aborted || !isBridgeFault(error)) throw error;
-      return refused(error);
+      return endRefused(error);
     }
-    return ask(prompt);
+    return sendPrompt(prompt);
   };
-  const ask = async (prompt: Prompt, renew?: Renew): Promise<TurnEnd> => {
+  const sendPrompt = async (prompt: Prompt, renewSession?: RenewSession): Promise<TurnEnd> => {
     let last: MessageRecord;
     try {
       last = await agent.prompt(sessionID, prompt, signal);
     } catch (error) {
       if (signal.aborted || !isBridgeFault(error)) throw error;
-      if (error.detail.kind === 'not-found' && renew !== undefined) return askAnew(renew);
-      if (wasNotBegun(error)) return refused(error);
+      if (error.detail.kind === 'not-found' && renewSession !== undefined) return promptNewSession(renewSession);
+      if (isRefusal(error)) return endRefused(error);
       log('warn', 'turn-followed', { reason: error.detail.kind });
-      const how = await follow();
-      return how === INTERRUPTED && hasFailed(error) ? failedWith(error.detail) : how;
+      const end = await pollUntilEnd();
+      return end === INTERRUPTED && isAgentError(error) ? failedEnd(error.detail) : end;
     }
     await catchUp(last);
-    transcript.applySnapshot([last]);
+    reducer.applySnapshot([last]);
     if (last.info.role === 'user') return { kind: 'answered', finish: 'stop' };
     return isAbortedElsewhere(last.info) ? INTERRUPTED : toTurnEnd(last.info);
   };
-  const found = async (): Promise<TurnEnd> => {
-    await watch.lose();
-    looked.resolve();
-    return follow();
+  const loadExisting = async (): Promise<TurnEnd> => {
+    await watch.recover();
+    loaded.resolve();
+    return pollUntilEnd();
   };
   const run = async (): Promise<void> => {
     try {
-      writer.finish(await (start.kind === 'prompt' ? ask(start.prompt, start.renewSession) : found()));
+      writer.finish(await (start.kind === 'prompt' ? sendPrompt(start.prompt, start.renewSession) : loadExisting()));
     } catch (error) {
-      if (!signal.aborted) unheard('turn-lost')(error);
+      if (!signal.aborted) logFailure('turn-lost')(error);
       writer.finish(signal.aborted ? { kind: 'answered', finish: 'stop' } : INTERRUPTED);
     } finally {
       watch.stop();
-      ending.abort(left());
+      ending.abort(stopped());
     }
   };
-  if (start.kind === 'prompt') looked.resolve();
+  if (start.kind === 'prompt') loaded.resolve();
   const running = run();
   const isOver = (): boolean => writer.log.end() !== undefined;
-  const stop = async (): Promise<void> => {
-    await watch.until(() => isOver() || transcript.promptID() !== undefined, BEGIN_LIMIT_MS);
+  const abort = async (): Promise<void> => {
+    await watch.waitUntil(() => isOver() || reducer.promptID() !== undefined, START_LIMIT_MS);
     if (isOver()) return;
     const done = new AbortController();
-    const over = running.finally(() => done.abort(left()));
-    await agent.abort(sessionID, done.signal).catch(unheard('turn-not-aborted'));
-    // What was said until then comes with the agent's own answer, if that comes soon.
+    const over = running.finally(() => done.abort(stopped()));
+    await agent.abort(sessionID, done.signal).catch(logFailure('turn-not-aborted'));
+    // The response to the prompt has the text so far, if it comes soon.
     await Promise.race([over, pause(clock, ABORT_LIMIT_MS, done.signal).catch(() => {})]);
-    ending.abort(left());
+    ending.abort(stopped());
   };
   return {
     sessionID: () => sessionID,
     log: writer.log,
-    promptID: transcript.promptID,
-    answerPermission: watch.answer,
+    promptID: reducer.promptID,
+    answerPermission: watch.answerPermission,
     abort() {
-      aborting ??= stop();
+      aborting ??= abort();
       return aborting;
     },
     ended: running,
     isAborted: () => aborting !== undefined,
-    loaded: looked.promise,
+    loaded: loaded.promise,
     refusal: () => refusal,
   };
 };

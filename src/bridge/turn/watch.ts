@@ -7,7 +7,6 @@ import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, PermissionAnswer } from '../agent/types.ts';
 import type { TurnLogWriter } from './log.ts';
 import { createTurnPermissions, type SessionFamilies } from './permission-requests.ts';
-
 import { createTurnReducer, type TurnReducer } from './reducer.ts';
 
 export type TurnWatchNeeds = {
@@ -16,108 +15,120 @@ export type TurnWatchNeeds = {
   readonly sessionFamilies: SessionFamilies;
   readonly clock: Clock;
   readonly log: Log;
-  /** What the agent is told of its questions where nobody may answer them; nothing: they are put to the user. */
+  /** The message with which all permission requests are rejected. Undefined: the user is asked. */
   readonly autoRejection: string | undefined;
 };
 
-export type Watched = {
+type WatchedTurn = {
   readonly writer: TurnLogWriter;
-  readonly earlier: ReadonlySet<string>;
+  /** Ids of the user messages that were in the session before the turn. */
+  readonly knownMessageIDs: ReadonlySet<string>;
   readonly sessionID: () => string;
   /** Aborts when the turn is over. */
   readonly signal: AbortSignal;
 };
 
-/** Keeps a turn's log in step with what the agent tells, from now on. */
-export type TurnWatch = {
-  readonly transcript: Omit<TurnReducer, 'applyEvent' | 'noteGap'>;
-  /** Reads all messages of the session, patiently. */
-  readonly look: () => Promise<void>;
-  /** The same, and the questions, after something was lost. Never rejects. */
-  readonly lose: () => Promise<void>;
-  /** Whether events were lost at any time, so that they alone are not believed at the end. */
-  readonly hasLost: () => boolean;
-  readonly answer: (askID: string, answer: PermissionAnswer) => Promise<void>;
-  /** Waits for something that events bring about, for so long at most. */
-  readonly until: (isSo: () => boolean, limitMs: number) => Promise<void>;
-  /** Logs a failure that nobody is told of, while that is still of interest. */
-  readonly unheard: (what: string) => (error: unknown) => void;
+/** Applies the agent's events to a turn's log, from now on. */
+type TurnWatch = {
+  readonly reducer: Omit<TurnReducer, 'applyEvent' | 'noteGap'>;
+  /** Reads all messages of the session, with retries. */
+  readonly readMessages: () => Promise<void>;
+  /** Reads the messages and the permission requests after events were lost. Never rejects. */
+  readonly recover: () => Promise<void>;
+  /** Whether events were lost at any time, so that they alone do not prove that a message is complete. */
+  readonly hasLostEvents: () => boolean;
+  readonly answerPermission: (requestID: string, answer: PermissionAnswer) => Promise<void>;
+  /** Waits for a condition that events bring about, up to a limit. */
+  readonly waitUntil: (isTrue: () => boolean, limitMs: number) => Promise<void>;
+  /** Returns a function that logs a failure which no caller gets, unless the turn is over. */
+  readonly logFailure: (event: string) => (error: unknown) => void;
   readonly stop: () => void;
 };
 
-export const watchTurn = (needs: TurnWatchNeeds, { writer, earlier, sessionID, signal }: Watched): TurnWatch => {
-  const { agent, clock, log } = needs;
-  const transcript = createTurnReducer(writer, earlier);
-  const again = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, signal });
-  const asks = createTurnPermissions({ ...needs, writer, sessionID, patiently: again, signal });
+export const watchTurn = (
+  needs: TurnWatchNeeds,
+  { writer, knownMessageIDs, sessionID, signal }: WatchedTurn,
+): TurnWatch => {
+  const { agent, feed, sessionFamilies, clock, log, autoRejection } = needs;
+  const reducer = createTurnReducer(writer, knownMessageIDs);
+  const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, signal });
+  const permissions = createTurnPermissions({
+    agent,
+    sessionFamilies,
+    writer,
+    sessionID,
+    autoRejection,
+    retry,
+    signal,
+  });
   let gaps = 0;
-  let sure: Promise<unknown> = Promise.resolve();
-  let news = Promise.withResolvers<void>();
+  let recovered: Promise<unknown> = Promise.resolve();
+  let change = Promise.withResolvers<void>();
 
-  const ring = (): void => {
-    news.resolve();
-    news = Promise.withResolvers();
+  const notifyChange = (): void => {
+    change.resolve();
+    change = Promise.withResolvers();
   };
-  const unheard = (what: string) => (error: unknown) => {
+  const logFailure = (event: string) => (error: unknown) => {
     if (signal.aborted) return;
-    log('warn', what, { reason: error instanceof Fault ? error.detail.kind : 'bug' });
+    log('warn', event, { reason: error instanceof Fault ? error.detail.kind : 'bug' });
   };
-  const look = (): Promise<void> =>
-    again(async () => {
-      // A list from before the last loss would hide what was lost.
+  const readMessages = (): Promise<void> =>
+    retry(async () => {
+      // A list from before the last gap would hide what was lost in it.
       for (let known = -1; known !== gaps; ) {
         known = gaps;
         const records = await agent.messages(sessionID(), signal);
-        if (known === gaps) transcript.applySnapshot(records);
+        if (known === gaps) reducer.applySnapshot(records);
       }
-      ring();
+      notifyChange();
     });
-  /** A question ends an answer, so what was said before it has to be known. */
-  const takeAsk = (ask: PermissionRecord): Promise<void> =>
-    sure.then(() => asks.take(ask)).catch(unheard('ask-not-taken'));
-  const lookForAsks = async (): Promise<void> => {
-    await Promise.all((await again(() => agent.permissionRequests(signal))).map(takeAsk));
+  /** A permission request ends an answer, so everything before it has to be in the log first. */
+  const addPermission = (request: PermissionRecord): Promise<void> =>
+    recovered.then(() => permissions.add(request)).catch(logFailure('ask-not-taken'));
+  const readPermissions = async (): Promise<void> => {
+    await Promise.all((await retry(() => agent.permissionRequests(signal))).map(addPermission));
   };
-  const lose = async (): Promise<void> => {
+  const recover = async (): Promise<void> => {
     gaps += 1;
-    transcript.noteGap();
-    sure = look().catch(unheard('agent-not-read'));
-    await Promise.all([sure, lookForAsks().catch(unheard('asks-not-read'))]);
+    reducer.noteGap();
+    recovered = readMessages().catch(logFailure('agent-not-read'));
+    await Promise.all([recovered, readPermissions().catch(logFailure('asks-not-read'))]);
   };
-  const hear = (told: AgentEventUpdate): void => {
-    if (told.kind === 'gap') {
-      void lose();
+  const onUpdate = (update: AgentEventUpdate): void => {
+    if (update.kind === 'gap') {
+      void recover();
       return;
     }
-    const { event } = told;
-    if (event.type === 'permission.asked') void takeAsk(event.properties);
-    else if (event.type === 'permission.replied') asks.drop(event.properties.requestID);
+    const { event } = update;
+    if (event.type === 'permission.asked') void addPermission(event.properties);
+    else if (event.type === 'permission.replied') permissions.remove(event.properties.requestID);
     else if (event.type === 'question.asked')
-      asks.rejectQuestion(event.properties).catch(unheard('question-not-rejected'));
+      permissions.rejectQuestion(event.properties).catch(logFailure('question-not-rejected'));
     else if (sessionOf(event) === sessionID()) {
-      transcript.applyEvent(event);
-      ring();
+      reducer.applyEvent(event);
+      notifyChange();
     }
   };
-  const stopListening = needs.feed.subscribe(hear);
+  const unsubscribe = feed.subscribe(onUpdate);
   return {
-    transcript,
-    look,
-    lose,
-    hasLost: () => gaps > 0,
-    answer: asks.answer,
-    async until(isSo, limitMs) {
+    reducer,
+    readMessages,
+    recover,
+    hasLostEvents: () => gaps > 0,
+    answerPermission: permissions.answer,
+    async waitUntil(isTrue, limitMs) {
       const endsAt = clock.now() + limitMs;
-      while (!isSo() && clock.now() < endsAt) {
+      while (!isTrue() && clock.now() < endsAt) {
         const waiting = new AbortController();
-        const late = pause(clock, endsAt - clock.now(), waiting.signal);
-        await Promise.race([news.promise, late]).finally(() => waiting.abort());
+        const timeout = pause(clock, endsAt - clock.now(), waiting.signal);
+        await Promise.race([change.promise, timeout]).finally(() => waiting.abort());
       }
     },
-    unheard,
+    logFailure,
     stop() {
-      stopListening();
-      ring();
+      unsubscribe();
+      notifyChange();
     },
   };
 };
