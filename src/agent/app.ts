@@ -11,7 +11,7 @@ import { createOpenStreams } from './events/readers.ts';
 import { statusPublication } from './events/records.ts';
 import { type AgentState, createAgentHandler } from './http/handler.ts';
 import type { McpServers } from './mcp/servers.ts';
-import { unmatchedRules } from './mcp/unmatched-rules.ts';
+import { findUnmatchedRules } from './mcp/unmatched-rules.ts';
 import type { AgentMetrics } from './metrics.ts';
 import type { ChatModel } from './model/types.ts';
 import type { EventDraft } from './protocol/events.ts';
@@ -204,7 +204,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     await mcp.settled(TOOLS_READY_LIMIT_MS, ending.signal);
     const permissions = [...catalog.agents.values()].flatMap(({ rules }) => rules.map((rule) => rule.permission));
     const tools = ['task', ...mcp.tools().map(({ name }) => name)];
-    for (const tool of unmatchedRules({ permissions, tools, statuses: mcp.statuses() }))
+    for (const tool of findUnmatchedRules({ permissions, tools, statuses: mcp.statuses() }))
       log('warn', 'rule-matches-no-tool', { tool });
   };
   const recoverAll = async (): Promise<void> => {

@@ -7,7 +7,6 @@ import { createAgentCatalog } from '../agent/agents/from-config.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { readAgentConfig } from '../agent/config/load.ts';
 import { agentList, configProviders, providerList } from '../agent/config/views.ts';
-import { mcpServersFrom } from '../agent/mcp/config.ts';
 import { createMcpServers } from '../agent/mcp/servers.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readAgentSettings, unknownAgentVariables } from '../agent/settings.ts';
@@ -96,7 +95,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     },
     mcp: (publish) =>
       createMcpServers({
-        servers: mcpServersFrom(config.mcp),
+        servers: Object.fromEntries(config.mcp),
         transports,
         clock,
         chance: Math.random,

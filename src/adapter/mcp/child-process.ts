@@ -75,10 +75,10 @@ const toStartError = (error: unknown): McpServerError => {
   if (code === 'EACCES') return new McpServerError('unreachable', 'The program may not be run');
   return new McpServerError('unreachable', 'The program could not be started');
 };
-const toEndError = (code: number | null, signal: string | null, lastWords: string): McpServerError => {
+const toEndError = (code: number | null, signal: string | null, lastStderr: string): McpServerError => {
   if (signal !== null) return new McpServerError('ended', `The program was ended by ${signal}`);
-  const hasFailed = code !== 0 && lastWords.trim() !== '';
-  return new McpServerError('ended', `The program ended with exit code ${code}`, hasFailed ? { lastWords } : {});
+  const hasFailed = code !== 0 && lastStderr.trim() !== '';
+  return new McpServerError('ended', `The program ended with exit code ${code}`, hasFailed ? { lastStderr } : {});
 };
 
 /** Sends a signal to a child, and where the system has process groups to all processes that it started. */

@@ -140,21 +140,33 @@ export type AgentConfig = {
   readonly rules: readonly Rule[];
 };
 
-export type McpServerConfig = {
+type McpServerCommon = {
   readonly name: string;
   readonly isEnabled: boolean;
-  /** For connecting, for listing and for every call. */
+  /** For connecting, for listing the tools and for every call. */
   readonly timeoutMs: number;
-} & (
-  | {
-      readonly type: 'local';
-      readonly command: readonly string[];
-      /** Relative to the working directory. */
-      readonly cwd: string | undefined;
-      readonly environment: Readonly<Record<string, string>>;
-    }
-  | { readonly type: 'remote'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
-);
+};
+
+/** A tool server that is started as a program, and speaks over its standard streams. */
+export type LocalMcpServer = McpServerCommon & {
+  readonly type: 'local';
+  /** The program and its arguments. No shell runs it. */
+  readonly command: readonly string[];
+  /** Relative to the working directory. */
+  readonly cwd: string | undefined;
+  /** All variables that the program gets beside `PATH`, `HOME` and `LANG`. */
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+/** A tool server that is reached over HTTP. */
+export type RemoteMcpServer = McpServerCommon & {
+  readonly type: 'remote';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** A tool server with all defaults filled in. */
+export type McpServerConfig = LocalMcpServer | RemoteMcpServer;
 
 /** The startup configuration as plain values that fit together. Holds secrets: only `shown` may leave the server. */
 export type AgentServerConfig = {

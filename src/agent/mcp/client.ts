@@ -9,36 +9,38 @@ import {
 import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { visibleLines } from '../../core/text.ts';
-import type { LocalMcpServer, RemoteMcpServer } from './config.ts';
+import type { LocalMcpServer, RemoteMcpServer } from '../config/types.ts';
 import { McpServerError } from './errors.ts';
-import { createListing, type Listing } from './tool-list.ts';
-import { type McpResult, resultFrom } from './tool-result.ts';
+import { createListingBuilder, type Listing } from './tool-list.ts';
+import { type McpResult, parseToolResult } from './tool-result.ts';
 
 /**
- * A way to a tool server that is not open yet. Its `close` may be called at any time and any number of times, and settles
- * when nothing of it is left. Where it can, it tells `onerror` a `McpProblem` before it closes by itself.
+ * A transport to a tool server that is not open yet. Its `close` may be called at any time and more than once, and settles
+ * when everything is closed. Before it closes by itself, it passes a `McpServerError` to `onerror` if it knows the cause.
  */
 export type McpTransport = Transport;
 
 export type McpTransports = {
-  readonly local: (server: Pick<LocalMcpServer, 'command' | 'cwd' | 'environment'>) => McpTransport;
+  readonly local: (
+    server: Pick<LocalMcpServer, 'command' | 'environment'> & { readonly cwd?: string | undefined },
+  ) => McpTransport;
   readonly remote: (server: Pick<RemoteMcpServer, 'url' | 'headers'>) => McpTransport;
 };
 
 export type McpCall = { readonly name: string; readonly input: Readonly<Record<string, unknown>> };
 
-/** A connection to one tool server. Everything rejects with the signal's reason, or else with a `McpProblem`. */
+/** A connection to one tool server. Its functions reject with the signal's reason, or with a `McpServerError`. */
 export type McpConnection = {
-  /** What the server says of itself as a whole, cleaned and bounded. */
+  /** The server's own instructions for its use, cleaned and limited. */
   readonly instructions: string | undefined;
   readonly list: (signal: AbortSignal) => Promise<Listing>;
-  /** Calls a tool once. A call that is left or late is cancelled at the server, which may carry it out nevertheless. */
+  /** Calls a tool once. An aborted or late call is cancelled at the server, which may carry it out nevertheless. */
   readonly call: (call: McpCall, signal: AbortSignal) => Promise<McpResult>;
-  /** Fulfilled with the reason once the connection is over. */
+  /** Fulfilled with the cause once the connection has ended. */
   readonly closed: Promise<McpServerError>;
 };
 
-export type McpClientNeeds = {
+export type McpClientOptions = {
   readonly transport: McpTransport;
   readonly clock: Clock;
   /** For the handshake, for a whole list and for a call, each. */
@@ -47,20 +49,20 @@ export type McpClientNeeds = {
   readonly onToolsChanged: () => void;
 };
 
-/** The SDK's own timer, out of the way: time is told by the clock. */
+/** Disables the SDK's own timeout: the clock measures the time. */
 const NEVER_MS = 2 ** 31 - 1;
 const PAGE_LIMIT = 50;
 const INSTRUCTIONS_LIMIT_CHARS = 8000;
 
-const problemOf = (error: unknown): McpServerError => {
+const toServerError = (error: unknown): McpServerError => {
   if (error instanceof McpError)
     return new McpServerError('refused', `Answered with error ${error.code}`, { code: error.code });
   return new McpServerError('unusable', 'Answered in a way that the protocol does not know');
 };
 
-/** Opens a connection over a transport. When it fails, closing the transport is left to the caller. */
+/** Opens a connection over a transport. If that fails, the caller closes the transport. */
 export const connectMcp = async (
-  { transport, clock, timeoutMs, version, onToolsChanged }: McpClientNeeds,
+  { transport, clock, timeoutMs, version, onToolsChanged }: McpClientOptions,
   signal: AbortSignal,
 ): Promise<McpConnection> => {
   const client = new Client({ name: 'gatehouse', version }, { capabilities: {} });
@@ -76,7 +78,7 @@ export const connectMcp = async (
   };
   client.setNotificationHandler(ToolListChangedNotificationSchema, onToolsChanged);
 
-  const limited = async <T>(work: (inner: AbortSignal) => Promise<T>, outer: AbortSignal): Promise<T> => {
+  const withTimeLimit = async <T>(work: (inner: AbortSignal) => Promise<T>, outer: AbortSignal): Promise<T> => {
     outer.throwIfAborted();
     if (over !== undefined) throw over;
     const deadline = createDeadline(clock, timeoutMs, outer);
@@ -88,21 +90,21 @@ export const connectMcp = async (
       if (deadline.signal.aborted) throw new McpServerError('timeout', `No answer within ${timeoutMs} ms`);
       // A server may send the SDK's own code for a closed connection.
       const isClosed = error instanceof McpError && error.code === ErrorCode.ConnectionClosed && over !== undefined;
-      throw isClosed ? over : problemOf(error);
+      throw isClosed ? over : toServerError(error);
     } finally {
       deadline.clear();
     }
   };
-  // The SDK's own calls would check results against schemas that the server wrote: a change that was made would be told
-  // as a failure, and one odd tool would hide all others.
-  const ask = (method: 'tools/list' | 'tools/call', params: Record<string, unknown>, inner: AbortSignal) =>
+  // The SDK's own functions check results against the server's schemas: a change that was made would be reported as a
+  // failure, and one invalid tool would hide all others.
+  const request = (method: 'tools/list' | 'tools/call', params: Record<string, unknown>, inner: AbortSignal) =>
     client.request({ method, params }, ResultSchema, { signal: inner, timeout: NEVER_MS });
 
   const list = async (inner: AbortSignal): Promise<Listing> => {
-    const { add, listing } = createListing();
+    const { add, listing } = createListingBuilder();
     let cursor: string | undefined;
     for (let page = 0; page < PAGE_LIMIT; page++) {
-      const { tools, nextCursor } = await ask('tools/list', cursor === undefined ? {} : { cursor }, inner);
+      const { tools, nextCursor } = await request('tools/list', cursor === undefined ? {} : { cursor }, inner);
       if (!Array.isArray(tools)) throw new McpServerError('unusable', 'Answered with no list of tools');
       if (!tools.every(add) || typeof nextCursor !== 'string' || nextCursor === cursor) break;
       cursor = nextCursor;
@@ -110,22 +112,24 @@ export const connectMcp = async (
     return listing();
   };
 
-  await limited((inner) => client.connect(transport, { signal: inner, timeout: NEVER_MS }), signal);
+  await withTimeLimit((inner) => client.connect(transport, { signal: inner, timeout: NEVER_MS }), signal);
   const instructions = client.getInstructions();
   return {
     instructions: instructions === undefined ? undefined : visibleLines(instructions, INSTRUCTIONS_LIMIT_CHARS),
     async list(outer) {
       try {
-        return await limited(list, outer);
+        return await withTimeLimit(list, outer);
       } catch (error) {
-        // A server without tools need not know of lists.
+        // A server without tools need not implement `tools/list`.
         if (error instanceof McpServerError && error.code === ErrorCode.MethodNotFound)
           return { tools: [], skipped: [] };
         throw error;
       }
     },
     async call({ name, input }, outer) {
-      return resultFrom(await limited((inner) => ask('tools/call', { name, arguments: { ...input } }, inner), outer));
+      return parseToolResult(
+        await withTimeLimit((inner) => request('tools/call', { name, arguments: { ...input } }, inner), outer),
+      );
     },
     closed: closed.promise,
   };

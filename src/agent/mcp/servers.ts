@@ -3,112 +3,68 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { visibleLines } from '../../core/text.ts';
+import type { McpServerConfig } from '../config/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { AgentTool } from '../tools/tool.ts';
+import { createToolbox, settingName } from './agent-tools.ts';
 import type { McpTransport, McpTransports } from './client.ts';
-import type { McpServerConfig } from './config.ts';
-import { createMcpLink, type McpLink, type McpNews, type McpStatus } from './connection.ts';
-import type { Skipped } from './tool-list.ts';
+import type { McpEvent, McpStatus } from './connection.ts';
+import { createMcpServer, type McpServer } from './server.ts';
 
-const LIMIT_CHARS = 200;
-/** Shorter ones are numbers and switches. */
-const SECRET_CHARS = 6;
+const STDERR_LIMIT_CHARS = 200;
+/** Shorter values of the environment are numbers and switches. */
+const SECRET_MIN_CHARS = 6;
 
-/** What Node adds to the words of an error: where it was thrown, and by which Node. */
-const ADDED = /^(?:at .+|\^+|Node\.js v[\d.]+)$/;
+/** Lines that Node adds to the text of an error: the stack and its own version. */
+const NODE_LINES = /^(?:at .+|\^+|Node\.js v[\d.]+)$/;
 
-const without = (text: string, secrets: readonly string[]): string =>
+const redactSecrets = (text: string, secrets: readonly string[]): string =>
   secrets
-    .filter((secret) => secret.length >= SECRET_CHARS)
+    .filter((secret) => secret.length >= SECRET_MIN_CHARS)
     .toSorted((left, right) => right.length - left.length)
     .reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
 
-/** The last lines that fit, as one. */
-const lastLines = (lines: readonly string[]): string =>
-  lines.reduceRight((end, line) => (`${line} ${end}`.length <= LIMIT_CHARS ? `${line} ${end}`.trim() : end), '');
+/** Joins the last lines that fit. */
+const joinLastLines = (lines: readonly string[]): string =>
+  lines.reduceRight((end, line) => (`${line} ${end}`.length <= STDERR_LIMIT_CHARS ? `${line} ${end}`.trim() : end), '');
 
 /**
- * What a program wrote before it failed, as one short line for the log. `secrets` are texts that it was given: what is
- * found of them, or looks like another, is replaced.
+ * The end of a program's standard error as one short line for the log. Replaces `secrets`, which are values that the
+ * program was given, and what looks like a secret.
  */
-export const lastWordsIn = (written: string, secrets: readonly string[]): string => {
-  const lines = withoutSecrets(without(written, secrets))
+export const formatLastStderr = (written: string, secrets: readonly string[]): string => {
+  const lines = withoutSecrets(redactSecrets(written, secrets))
     .split('\n')
-    .map((line) => visibleLines(line, LIMIT_CHARS).replaceAll('\t', ' '))
-    .filter((line) => line !== '' && !ADDED.test(line));
-  return lastLines(lines);
-};
-
-export type NamedLink = readonly [server: string, link: Pick<McpLink, 'listing' | 'call'>];
-
-/** A tool that is not offered, by a name that may be shown. */
-export type SkippedTool = Skipped & { readonly server: string };
-
-/** The longest that every model takes. */
-const NAME_LIMIT_CHARS = 64;
-
-const fit = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_');
-
-/** The name under which a model calls a server's tool. */
-export const toolNameFor = (server: string, tool: string): string => `${fit(server)}_${fit(tool)}`;
-
-/**
- * The tools of all servers under names that are theirs alone. Of two tools with one name the first is kept, in the order
- * of the servers.
- */
-export const agentToolsFrom = (
-  links: readonly NamedLink[],
-): { readonly tools: readonly AgentTool[]; readonly skipped: readonly SkippedTool[] } => {
-  const tools = new Map<string, AgentTool>();
-  const skipped: SkippedTool[] = [];
-  for (const [server, { listing, call }] of links) {
-    const skip = (tool: string, reason: string): void => {
-      skipped.push({ server, name: fit(tool.slice(0, NAME_LIMIT_CHARS)), reason });
-    };
-    for (const { name, reason } of listing().skipped) skip(name, reason);
-    for (const { name: tool, description, inputSchema } of listing().tools) {
-      const name = toolNameFor(server, tool);
-      if (name.length > NAME_LIMIT_CHARS) skip(tool, `a name of more than ${NAME_LIMIT_CHARS} characters`);
-      else if (tools.has(name)) skip(tool, 'a name that is taken');
-      else
-        tools.set(name, {
-          name,
-          description,
-          inputSchema,
-          origin: { server, tool },
-          patternsFor: () => ['*'],
-          run: (input, { signal }) => call({ name: tool, input }, signal),
-        });
-    }
-  }
-  return { tools: [...tools.values()], skipped };
+    .map((line) => visibleLines(line, STDERR_LIMIT_CHARS).replaceAll('\t', ' '))
+    .filter((line) => line !== '' && !NODE_LINES.test(line));
+  return joinLastLines(lines);
 };
 
 /** The tool servers of the configuration, kept connected from `start` to `stop`. */
 export type McpServers = {
-  /** Starts every server that is enabled, all at once. Waits for none. */
+  /** Starts all enabled servers at once, without waiting. */
   readonly start: () => void;
   /**
-   * Settles when each of them has been tried once, or after `limitMs`. Rejects with the signal's reason. Nothing when
-   * there is nothing to wait for.
+   * Settles when the first attempt of each server has succeeded or failed, or after `limitMs`. Rejects with the signal's
+   * reason. Undefined when there is nothing to wait for.
    */
   readonly settled: (limitMs: number, signal: AbortSignal) => Promise<void> | undefined;
   readonly statuses: () => Readonly<Record<string, McpStatus>>;
-  /** Switches a server on, and tries it now if it is not connected. Fulfilled with what came of that. */
+  /** Enables a server, and connects now if it is not connected. Fulfilled with the state after that attempt. */
   readonly connect: (name: string, signal?: AbortSignal) => Promise<McpStatus | 'not-found'>;
-  /** Switches a server off until it is connected again. */
+  /** Disables a server until `connect`. */
   readonly disconnect: (name: string) => Promise<McpStatus | 'not-found'>;
-  /** The tools of the servers that are on, also of one that is away: a call to it fails at once and says so. */
+  /** The tools of all enabled servers, connected or not: a call to a disconnected one fails at once with an error. */
   readonly tools: () => readonly AgentTool[];
-  /** What the servers that are connected say of themselves. Texts of others: data, and no instructions of ours. */
+  /** The instructions of connected servers. These are data of others, not our own instructions. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
-  /** Ends every connection within three seconds; nothing is started after that. */
+  /** Closes all connections within three seconds. Nothing starts after that. */
   readonly stop: () => Promise<void>;
 };
 
-export type McpServersNeeds = {
+type McpServersOptions = {
   readonly servers: Readonly<Record<string, McpServerConfig>>;
-  /** Asked for with each attempt: what they are made of is loaded when there is a server to connect to. */
+  /** Called for each attempt, so that the transports' code is loaded only when there is a server to connect to. */
   readonly transports: () => McpTransports | Promise<McpTransports>;
   readonly clock: Clock;
   /** From 0 to 1, for spreading attempts. */
@@ -120,108 +76,85 @@ export type McpServersNeeds = {
 };
 
 const STOP_LIMIT_MS = 3000;
-/** Of a list that has many. */
-const SKIPPED_LINES_LIMIT = 10;
 
-const keyOf = ({ server, name, reason }: SkippedTool): string => `${server} ${name} ${reason}`;
-const settingOf = (server: string): string => `mcp.${server}`;
-
-/** Why a server was lost, and what it said itself where nobody could see that otherwise. */
-const lossIn = (
-  { reason, lastWords }: Extract<McpNews, { readonly kind: 'lost' }>,
+/** Why a connection was lost, with the end of the program's standard error, which nothing else shows. */
+const lossReason = (
+  { reason, lastStderr }: Extract<McpEvent, { readonly kind: 'lost' }>,
   server: McpServerConfig | undefined,
 ): string => {
-  const given = server?.kind === 'local' ? Object.values(server.environment) : [];
-  const words = lastWords === undefined ? '' : lastWordsIn(lastWords, given);
-  return words === '' ? reason : `${reason}. It wrote: ${words}`;
+  const given = server?.type === 'local' ? Object.values(server.environment) : [];
+  const text = lastStderr === undefined ? '' : formatLastStderr(lastStderr, given);
+  return text === '' ? reason : `${reason}. It wrote: ${text}`;
 };
 
-/** The tools of all servers, which are the same objects until a server has others. */
-const createToolbox = (links: ReadonlyMap<string, McpLink>, log: Log) => {
-  let tools: readonly AgentTool[] = [];
-  let told = new Set<string>();
-  return {
-    tools: () => tools,
-    refresh(): void {
-      const found = agentToolsFrom([...links]);
-      tools = found.tools;
-      const fresh = found.skipped.filter((skipped) => !told.has(keyOf(skipped)));
-      told = new Set(found.skipped.map(keyOf));
-      for (const { server, name, reason } of fresh.slice(0, SKIPPED_LINES_LIMIT))
-        log('warn', 'mcp-tool-skipped', { setting: settingOf(server), tool: name, reason });
-      if (fresh.length > SKIPPED_LINES_LIMIT) log('warn', 'mcp-tools-skipped', { count: fresh.length });
-    },
-  };
-};
-
-/** Building it starts nothing. */
-export const createMcpServers = (needs: McpServersNeeds): McpServers => {
-  const { servers, transports, clock, chance, version, log, publish } = needs;
-  const links = new Map<string, McpLink>();
-  const toolbox = createToolbox(links, log);
+/** Creates the tool servers. Nothing starts before `start`. */
+export const createMcpServers = (options: McpServersOptions): McpServers => {
+  const { servers: configs, transports, clock, chance, version, log, publish } = options;
+  const servers = new Map<string, McpServer>();
+  const toolbox = createToolbox(servers, log);
   let isStopped = false;
 
-  const hear = (server: string, news: McpNews): void => {
-    const setting = settingOf(server);
-    if (news.kind === 'lost') {
-      const reason = lossIn(news, servers[server]);
-      log('warn', 'mcp-server-lost', { setting, reason, restMs: news.restMs });
-    } else if (news.kind === 'list-failed') log('warn', 'mcp-list-failed', { setting, reason: news.reason });
+  const handleEvent = (server: string, event: McpEvent): void => {
+    const setting = settingName(server);
+    if (event.kind === 'lost') {
+      const reason = lossReason(event, configs[server]);
+      log('warn', 'mcp-server-lost', { setting, reason, restMs: event.restMs });
+    } else if (event.kind === 'list-failed') log('warn', 'mcp-list-failed', { setting, reason: event.reason });
     else {
       toolbox.refresh();
-      if (news.kind === 'tools-changed') publish({ type: 'mcp.tools.changed', properties: { server } });
-      else log('info', 'mcp-server-connected', { setting, count: links.get(server)?.listing().tools.length ?? 0 });
+      if (event.kind === 'tools-changed') publish({ type: 'mcp.tools.changed', properties: { server } });
+      else log('info', 'mcp-server-connected', { setting, count: servers.get(server)?.listing().tools.length ?? 0 });
     }
   };
-  const opening = (server: McpServerConfig) => async (): Promise<McpTransport> => {
-    const ways = await transports();
-    return server.kind === 'local' ? ways.local(server) : ways.remote(server);
+  const createOpener = (config: McpServerConfig) => async (): Promise<McpTransport> => {
+    const { local, remote } = await transports();
+    return config.type === 'local' ? local(config) : remote(config);
   };
-  for (const [name, server] of Object.entries(servers)) {
-    const { timeoutMs } = server;
-    const tell = (news: McpNews): void => hear(name, news);
-    links.set(name, createMcpLink({ open: opening(server), clock, chance, timeoutMs, version, tell }));
+  for (const [name, config] of Object.entries(configs)) {
+    const { timeoutMs } = config;
+    const onEvent = (event: McpEvent): void => handleEvent(name, event);
+    servers.set(name, createMcpServer({ open: createOpener(config), clock, chance, timeoutMs, version, onEvent }));
   }
-  /** All first attempts, while they are under way. */
+  /** All first attempts, while they run. */
   let settling: Promise<void> | undefined;
   return {
     start() {
       if (isStopped) return;
-      const enabled = [...links].filter(([name]) => servers[name]?.enabled === true);
+      const enabled = [...servers].filter(([name]) => configs[name]?.isEnabled === true);
       if (enabled.length === 0) return;
-      settling = Promise.all(enabled.map(([, link]) => link.on().first)).then(() => {
+      settling = Promise.all(enabled.map(([, server]) => server.enable().firstAttempt)).then(() => {
         settling = undefined;
       });
     },
     settled: (limitMs, signal) =>
       settling === undefined ? undefined : pauseUntil(clock, { ms: limitMs, woken: settling }, signal),
-    statuses: () => Object.fromEntries([...links].map(([name, link]) => [name, link.status()])),
+    statuses: () => Object.fromEntries([...servers].map(([name, server]) => [name, server.status()])),
     async connect(name, signal) {
-      const link = links.get(name);
-      if (link === undefined) return 'not-found';
+      const server = servers.get(name);
+      if (server === undefined) return 'not-found';
       if (!isStopped) {
-        const tried = link.on().hurry();
-        await (signal === undefined ? tried : untilAborted(tried, signal));
+        const attempt = server.enable().reconnectNow();
+        await (signal === undefined ? attempt : untilAborted(attempt, signal));
       }
-      return link.status();
+      return server.status();
     },
     async disconnect(name) {
-      const link = links.get(name);
-      if (link === undefined) return 'not-found';
-      const off = link.off();
+      const server = servers.get(name);
+      if (server === undefined) return 'not-found';
+      const off = server.disable();
       toolbox.refresh();
       await off;
-      return link.status();
+      return server.status();
     },
     tools: toolbox.tools,
     instructions: () =>
-      [...links].flatMap(([server, link]) => {
-        const text = link.instructions() ?? '';
-        return text === '' ? [] : [{ server, text }];
+      [...servers].flatMap(([name, server]) => {
+        const text = server.instructions() ?? '';
+        return text === '' ? [] : [{ server: name, text }];
       }),
     async stop() {
       isStopped = true;
-      const off = Promise.all([...links.values()].map((link) => link.off())).then(() => {});
+      const off = Promise.all([...servers.values()].map((server) => server.disable())).then(() => {});
       toolbox.refresh();
       await pauseUntil(clock, { ms: STOP_LIMIT_MS, woken: off }, new AbortController().signal);
     },

@@ -1,21 +1,27 @@
+import { pause } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
 import { visibleLines } from '../../core/text.ts';
+import { McpServerError } from './errors.ts';
 
 /** A tool as its server lists it, cleaned and bounded. */
-export type ListedTool = {
-  /** The server's own name of it, with which it is called. */
+type ListedTool = {
+  /** The server's own name of the tool, with which it is called. */
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
 };
 
 /** Why a tool that a server lists is not offered. */
-export type Skipped = { readonly name: string; readonly reason: string };
+export type SkippedEntry = { readonly name: string; readonly reason: string };
 
-export type Listing = { readonly tools: readonly ListedTool[]; readonly skipped: readonly Skipped[] };
+/** The tools of one server. */
+export type Listing = { readonly tools: readonly ListedTool[]; readonly skipped: readonly SkippedEntry[] };
 
-export type ListingBuilder = {
-  /** Takes one entry of a server's list, whatever it is. False once there is no room for more. */
+export const EMPTY_LISTING: Listing = { tools: [], skipped: [] };
+
+type ListingBuilder = {
+  /** Adds one entry of a server's list, which may be anything. Returns false once the listing is full. */
   readonly add: (entry: unknown) => boolean;
   readonly listing: () => Listing;
 };
@@ -26,14 +32,14 @@ const SCHEMA_LIMIT_CHARS = 64_000;
 const SCHEMA_DEPTH_LIMIT = 40;
 const NAME_LIMIT_CHARS = 256;
 const DESCRIPTION_LIMIT_CHARS = 4096;
-/** What a model reads as prose. All else in a schema must stay as it is. */
+/** The texts of a schema that a model reads. Everything else must stay as it is. */
 const PROSE = new Set(['description', 'title']);
 
-/** A schema's value with its prose cleaned, or nothing when it is too deep. */
-const cleaned = (value: unknown, depth = 0): unknown => {
+/** A value of a schema with its prose cleaned, or undefined when it is nested too deeply. */
+const cleanSchema = (value: unknown, depth = 0): unknown => {
   if (depth > SCHEMA_DEPTH_LIMIT) return undefined;
   if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => cleaned(item, depth + 1));
+    const items = value.map((item: unknown) => cleanSchema(item, depth + 1));
     return items.includes(undefined) ? undefined : items;
   }
   if (!isRecord(value)) return value;
@@ -43,22 +49,22 @@ const cleaned = (value: unknown, depth = 0): unknown => {
       key,
       PROSE.has(key) && typeof inner === 'string'
         ? visibleLines(inner, DESCRIPTION_LIMIT_CHARS)
-        : cleaned(inner, depth + 1),
+        : cleanSchema(inner, depth + 1),
     ]);
   return entries.some(([, inner]) => inner === undefined) ? undefined : Object.fromEntries(entries);
 };
 
-/** A schema that describes an object, as every model wants it, or nothing when it is too deep or too large. */
-const schemaFrom = (given: unknown): Readonly<Record<string, unknown>> | undefined => {
-  const schema = cleaned(isRecord(given) ? given : {});
+/** A schema of an object, as models require, or undefined when it is too large or nested too deeply. */
+const toObjectSchema = (given: unknown): Readonly<Record<string, unknown>> | undefined => {
+  const schema = cleanSchema(isRecord(given) ? given : {});
   if (!isRecord(schema) || JSON.stringify(schema).length > SCHEMA_LIMIT_CHARS) return undefined;
   return { ...schema, type: 'object', properties: isRecord(schema.properties) ? schema.properties : {} };
 };
 
-/** Gathers a server's list of tools, page by page, within bounds. What does not fit is told by name. */
-export const createListing = (): ListingBuilder => {
+/** Collects a server's list of tools, page by page, within limits. `skipped` names the tools that do not fit. */
+export const createListingBuilder = (): ListingBuilder => {
   const tools: ListedTool[] = [];
-  const skipped: Skipped[] = [];
+  const skipped: SkippedEntry[] = [];
   let chars = 0;
 
   const skip = (name: string, reason: string): boolean => {
@@ -74,7 +80,7 @@ export const createListing = (): ListingBuilder => {
         return false;
       }
       if (tools.some((tool) => tool.name === name)) return skip(name, 'listed twice');
-      const schema = schemaFrom(inputSchema);
+      const schema = toObjectSchema(inputSchema);
       if (schema === undefined) return skip(name, 'a schema that is too large or too deep');
       const tool = {
         name,
@@ -90,5 +96,45 @@ export const createListing = (): ListingBuilder => {
       return true;
     },
     listing: () => ({ tools, skipped }),
+  };
+};
+
+/** The part of a connection that lists tools. Rejects with a `McpServerError` or with the signal's reason. */
+type Lister = { readonly list: (signal: AbortSignal) => Promise<Listing> };
+
+type RelistingOptions = {
+  readonly clock: Clock;
+  readonly onListing: (listing: Listing) => void;
+  readonly onFailed: (reason: string) => void;
+};
+
+/** A server may announce changes all the time. Its tools are listed no more often than this. */
+const RELIST_INTERVAL_MS = 1000;
+
+/** Creates a function that lists a connection's tools again, one list at a time, until the signal aborts. */
+export const createRelister = ({ clock, onListing, onFailed }: RelistingOptions, signal: AbortSignal) => {
+  let isBusy = false;
+  let isWanted = false;
+  const listWhileWanted = async (connection: Lister): Promise<void> => {
+    while (isWanted) {
+      isWanted = false;
+      const listing = await connection.list(signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        onFailed(error instanceof McpServerError ? error.message : 'The tools could not be listed');
+      });
+      if (listing !== undefined) onListing(listing);
+      await pause(clock, RELIST_INTERVAL_MS, signal);
+    }
+  };
+  return (connection: Lister): void => {
+    isWanted = true;
+    if (isBusy) return;
+    isBusy = true;
+    listWhileWanted(connection)
+      // Rejects only because the connection has ended.
+      .catch(() => {})
+      .finally(() => {
+        isBusy = false;
+      });
   };
 };

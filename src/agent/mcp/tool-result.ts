@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/json.ts';
 import { McpServerError } from './errors.ts';
 
-/** What a tool answered, as a text for the model. An error is the tool's own, and its words are data. */
+/** The result of a tool as a text for the model. `isError` is the tool's own error, whose text is data. */
 export type McpResult = { readonly text: string; readonly isError: boolean };
 
 const RESULT_LIMIT_BYTES = 1_000_000;
@@ -10,33 +10,34 @@ const LINK_LIMIT_CHARS = 500;
 
 const encoder = new TextEncoder();
 
-const sizeOf = (base64: unknown): string => {
+const formatSize = (base64: unknown): string => {
   const bytes = typeof base64 === 'string' ? Math.floor((base64.length * 3) / 4) : 0;
   return bytes < 1000 ? `${bytes} bytes` : `${Math.round(bytes / 1000)} kB`;
 };
-const mediaTypeOf = (given: unknown): string =>
-  typeof given === 'string' && MEDIA_TYPE.test(given) ? given : 'of unknown type';
+const formatMediaType = (value: unknown): string =>
+  typeof value === 'string' && MEDIA_TYPE.test(value) ? value : 'of unknown type';
 
-/** A block of a result that is text, or else one line that says what it is. */
-type Told = { readonly text?: string; readonly summary?: string };
+/** The text of a block of a result, or else one line that describes the block. */
+type BlockText = { readonly text?: string; readonly summary?: string };
 
-const toldOfResource = (resource: unknown): Told => {
+const resourceText = (resource: unknown): BlockText => {
   if (!isRecord(resource)) return { summary: '[resource]' };
   if (typeof resource.text === 'string') return { text: resource.text };
-  return { summary: `[resource ${mediaTypeOf(resource.mimeType)}, ${sizeOf(resource.blob)}]` };
+  return { summary: `[resource ${formatMediaType(resource.mimeType)}, ${formatSize(resource.blob)}]` };
 };
-const toldOf = (block: unknown): Told => {
+const blockText = (block: unknown): BlockText => {
   if (!isRecord(block)) return {};
   const { type, text, mimeType, data, resource, uri } = block;
   if (type === 'text') return typeof text === 'string' ? { text } : {};
-  if (type === 'image' || type === 'audio') return { summary: `[${type} ${mediaTypeOf(mimeType)}, ${sizeOf(data)}]` };
-  if (type === 'resource') return toldOfResource(resource);
+  if (type === 'image' || type === 'audio')
+    return { summary: `[${type} ${formatMediaType(mimeType)}, ${formatSize(data)}]` };
+  if (type === 'resource') return resourceText(resource);
   if (type === 'resource_link' && typeof uri === 'string')
     return { summary: `[link to ${uri.slice(0, LINK_LIMIT_CHARS)}]` };
   return { summary: '[a block of an unknown kind]' };
 };
 
-const bounded = (text: string): string => {
+const limitText = (text: string): string => {
   const whole = text.toWellFormed();
   if (whole.length * 3 <= RESULT_LIMIT_BYTES) return whole;
   const { read } = encoder.encodeInto(whole, new Uint8Array(RESULT_LIMIT_BYTES));
@@ -44,27 +45,27 @@ const bounded = (text: string): string => {
   return `${whole.slice(0, read)}\n[the tool answered with ${whole.length - read} more characters, which were dropped]`;
 };
 
-const jsonOf = (value: unknown): string => {
+const toJson = (value: unknown): string => {
   try {
     return JSON.stringify(value);
   } catch {
-    // So deep that it cannot be written.
+    // Nested too deeply for the stack.
     throw new McpServerError('unusable', 'The answer is nested too deeply');
   }
 };
 
 /**
- * The text of a tool's answer. A success that has structured content is told by that alone, as its texts only repeat it;
- * an error is told by its texts. Throws a `McpProblem` when it is no answer at all.
+ * The text of a tool's result. If a success has structured content, that is the text, because its text blocks only repeat
+ * it. The text of an error are its text blocks. Throws a `McpServerError` when the result violates the protocol.
  */
-export const resultFrom = (answer: unknown): McpResult => {
+export const parseToolResult = (answer: unknown): McpResult => {
   const { content = [], structuredContent, isError } = isRecord(answer) ? answer : {};
   if (!Array.isArray(content)) throw new McpServerError('unusable', 'The answer is not what the protocol says');
-  const told = content.map(toldOf);
-  const texts = told.flatMap(({ text }) => text ?? []);
+  const blocks = content.map(blockText);
+  const texts = blocks.flatMap(({ text }) => text ?? []);
   const failed = isError === true;
   const isStructured = isRecord(structuredContent) && (!failed || texts.length === 0);
-  const words = isStructured ? [jsonOf(structuredContent)] : texts;
-  const text = [...words, ...told.flatMap(({ summary }) => summary ?? [])].join('\n\n');
-  return { text: text === '' ? '[the tool answered with nothing]' : bounded(text), isError: failed };
+  const parts = isStructured ? [toJson(structuredContent)] : texts;
+  const text = [...parts, ...blocks.flatMap(({ summary }) => summary ?? [])].join('\n\n');
+  return { text: text === '' ? '[the tool answered with nothing]' : limitText(text), isError: failed };
 };

@@ -1,34 +1,34 @@
 import { wildcard } from '../../core/wildcard.ts';
 import type { McpStatus } from './connection.ts';
 
-export type RulesAndTools = {
-  /** Tools of rules, as they are written. */
+type RulesAndTools = {
+  /** The tool patterns of permission rules, as they are written. */
   readonly permissions: readonly string[];
-  /** Names of all tools that there are. */
+  /** The names of all existing tools. */
   readonly tools: readonly string[];
-  /** Every tool server, and whether its tools are known. */
+  /** All tool servers. The tools of connected ones are known. */
   readonly statuses: Readonly<Record<string, McpStatus>>;
 };
 
-const prefixOf = (server: string): string => `${server.replace(/[^\w-]/g, '_')}_`;
+const toolPrefix = (server: string): string => `${server.replace(/[^\w-]/g, '_')}_`;
 const isLiteral = (permission: string): boolean => !/[*?]/.test(permission);
 
-/** Whether a rule could be about tools that begin so. */
-const canBegin = (permission: string, prefix: string): boolean => {
+/** Whether a rule could match tools with this prefix. */
+const canMatchPrefix = (permission: string, prefix: string): boolean => {
   const [head = ''] = permission.split(/[*?]/);
   return head.startsWith(prefix) || (!isLiteral(permission) && prefix.startsWith(head));
 };
 
 /**
- * Rules that are about none of the tools: most often a name with a slip in it. Nothing is said of what may be about a
- * server that is away, nor of plain names that no server could give: of those the configuration has warned already.
+ * The rules that match no tool, most often because of a misspelled name. Leaves out rules that may match tools of a server
+ * that is not connected, and plain names that no server could have: the configuration has warned of those already.
  */
-export const unmatchedRules = ({ permissions, tools, statuses }: RulesAndTools): readonly string[] => {
+export const findUnmatchedRules = ({ permissions, tools, statuses }: RulesAndTools): readonly string[] => {
   const servers = Object.keys(statuses);
   const away = servers.filter((server) => statuses[server]?.status !== 'connected');
   return [...new Set(permissions)].filter((permission) => {
     if (tools.some(wildcard(permission))) return false;
-    if (isLiteral(permission) && !servers.some((server) => permission.startsWith(prefixOf(server)))) return false;
-    return !away.some((server) => canBegin(permission, prefixOf(server)));
+    if (isLiteral(permission) && !servers.some((server) => permission.startsWith(toolPrefix(server)))) return false;
+    return !away.some((server) => canMatchPrefix(permission, toolPrefix(server)));
   });
 };

@@ -121,7 +121,7 @@ describe('a tool server that is a program', (check) => {
         childServer('plain', { command: [process.execPath, '-e', script] }),
       );
       try {
-        return ((await rejection(open(transport))) as McpServerError).lastWords;
+        return ((await rejection(open(transport))) as McpServerError).lastStderr;
       } finally {
         await transport.close();
       }

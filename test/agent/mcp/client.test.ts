@@ -1,6 +1,6 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import * as assert from 'uvu/assert';
-import { connectMcp, type McpClientNeeds, type McpConnection } from '../../../src/agent/mcp/client.ts';
+import { connectMcp, type McpClientOptions, type McpConnection } from '../../../src/agent/mcp/client.ts';
 import { type McpErrorKind, McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -9,7 +9,7 @@ import { createPeer, never, type Peer, type PeerNeeds, text, tool } from './peer
 const NOBODY = new AbortController().signal;
 const LIMIT_MS = 30_000;
 
-const over = (peer: Peer, more: Partial<McpClientNeeds> = {}, signal = NOBODY): Promise<McpConnection> =>
+const over = (peer: Peer, more: Partial<McpClientOptions> = {}, signal = NOBODY): Promise<McpConnection> =>
   connectMcp(
     {
       transport: peer.transport,
@@ -21,7 +21,7 @@ const over = (peer: Peer, more: Partial<McpClientNeeds> = {}, signal = NOBODY): 
     },
     signal,
   );
-const connected = async (needs: PeerNeeds = {}, more: Partial<McpClientNeeds> = {}) => {
+const connected = async (needs: PeerNeeds = {}, more: Partial<McpClientOptions> = {}) => {
   const peer = createPeer(needs);
   return { peer, connection: await over(peer, more) };
 };
@@ -246,7 +246,7 @@ describe('connecting to a tool server', (check) => {
 
   check('fails when a server speaks another protocol, or refuses the handshake', async () => {
     const answering = (answer: object) => {
-      const transport: McpClientNeeds['transport'] = {
+      const transport: McpClientOptions['transport'] = {
         start: async () => {},
         async send(message) {
           if ('id' in message) transport.onmessage?.({ jsonrpc: '2.0', id: message.id ?? 0, ...answer } as never);

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import type { LocalMcpServer, McpServerConfig } from '../../../src/agent/mcp/config.ts';
+import type { LocalMcpServer, McpServerConfig } from '../../../src/agent/config/types.ts';
 import { startHttpToolServer } from '../../adapter/mcp/http-server.ts';
 import { describe } from '../../check.ts';
 import { childServer, isAlive, until } from './child.ts';
@@ -11,18 +11,20 @@ const NOBODY = new AbortController().signal;
 const UNKNOWN = /whether it was carried out is not known/;
 
 const child = (behaviour: string, timeoutMs = 20_000): McpServerConfig => ({
-  kind: 'local',
+  name: 'demo',
+  type: 'local',
+  cwd: undefined,
   ...childServer(behaviour),
-  enabled: true,
+  isEnabled: true,
   timeoutMs,
 });
 const remote = (url: string): McpServerConfig => ({
-  kind: 'remote',
+  name: 'demo',
+  type: 'remote',
   url,
   headers: {},
-  enabled: true,
+  isEnabled: true,
   timeoutMs: 5000,
-  oauth: false,
 });
 /** Runs the body with servers that are started and were tried once, and stops them, whatever came of it. */
 const withServers = async (
@@ -50,7 +52,7 @@ describe('tool servers that are programs and addresses', (check) => {
       mute: child('mute', 500),
       http: remote(http.url),
       nowhere: remote('http://127.0.0.1:1/mcp'),
-      off: { ...child('plain'), enabled: false },
+      off: { ...child('plain'), isEnabled: false },
     };
     await withServers(servers, async (world) => {
       assert.equal(world.servers.statuses(), {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { McpServerConfig } from '../../../src/agent/mcp/config.ts';
+import type { McpServerConfig } from '../../../src/agent/config/types.ts';
 import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -79,7 +79,11 @@ describe('tool servers', (check) => {
       fine: () => createPeer().transport,
     });
     const { servers, toolNames } = createMcpWorld({
-      servers: { mute: local('mute', { timeoutMs: 5000 }), off: local('off', { enabled: false }), fine: local('fine') },
+      servers: {
+        mute: local('mute', { timeoutMs: 5000 }),
+        off: local('off', { isEnabled: false }),
+        fine: local('fine'),
+      },
       transports,
       clock,
     });
@@ -450,7 +454,7 @@ describe('switching a tool server', (check) => {
   });
 
   check('on connects one that the configuration disables', async () => {
-    const world = await begun(() => ({}), { enabled: false });
+    const world = await begun(() => ({}), { isEnabled: false });
     assert.equal([world.attempts, world.servers.statuses()], [[], { demo: { status: 'disabled' } }]);
     assert.equal(await world.servers.connect('demo'), { status: 'connected' });
     assert.equal(world.toolNames(), ['demo_echo']);

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
-import { createListing } from '../../../src/agent/mcp/tool-list.ts';
+import { createListingBuilder } from '../../../src/agent/mcp/tool-list.ts';
 import { describe } from '../../check.ts';
 import { tool } from './peer.ts';
 
 const listed = (...entries: readonly unknown[]) => {
-  const { add, listing } = createListing();
+  const { add, listing } = createListingBuilder();
   for (const entry of entries) add(entry);
   return listing();
 };
@@ -112,7 +112,7 @@ describe('the list of a server’s tools', (check) => {
 
   check('holds a megabyte at most', () => {
     const inputSchema = { properties: { x: { pattern: 'x'.repeat(60_000) } } };
-    const { add, listing } = createListing();
+    const { add, listing } = createListingBuilder();
     let count = 0;
     while (add({ name: `t${count}`, inputSchema })) count += 1;
     assert.is(count, 16);
@@ -121,7 +121,7 @@ describe('the list of a server’s tools', (check) => {
   });
 
   check('ends with a server that lists nothing of use for ever', () => {
-    const { add, listing } = createListing();
+    const { add, listing } = createListingBuilder();
     let count = 0;
     while (add(null)) count += 1;
     assert.is(listing().skipped.length, count + 1);

@@ -1,14 +1,14 @@
 import * as assert from 'uvu/assert';
-import { agentToolsFrom, type NamedLink, toolNameFor } from '../../../src/agent/mcp/servers.ts';
-import { createListing } from '../../../src/agent/mcp/tool-list.ts';
+import { createAgentTools, type NamedServer, toolNameFor } from '../../../src/agent/mcp/agent-tools.ts';
+import { createListingBuilder } from '../../../src/agent/mcp/tool-list.ts';
 
 import { describe } from '../../check.ts';
 import { tool } from './peer.ts';
 
-const link = (server: string, ...names: readonly string[]): NamedLink => {
-  const { add, listing } = createListing();
+const link = (server: string, ...names: readonly string[]): NamedServer => {
+  const { add, listing } = createListingBuilder();
   for (const name of names) add(tool(name));
-  const call: NamedLink[1]['call'] = async ({ name }) => ({
+  const call: NamedServer[1]['call'] = async ({ name }) => ({
     output: `${server}/${name}`,
     title: '',
     metadata: {},
@@ -25,7 +25,7 @@ describe('the tools of all servers', (check) => {
   });
 
   check('are called by the name that their server gave them, and ask for the whole tool', async () => {
-    const { tools } = agentToolsFrom([link('demo', 'slow.tool')]);
+    const { tools } = createAgentTools([link('demo', 'slow.tool')]);
     const context = { sessionID: 's', messageID: 'm', callID: 'c', agent: 'a', signal: new AbortController().signal };
     assert.is((await tools[0]?.run({}, context))?.output, 'demo/slow.tool');
     assert.equal(tools[0]?.patternsFor({ anything: 'at all' }), ['*']);
@@ -33,7 +33,7 @@ describe('the tools of all servers', (check) => {
   });
 
   check('are left out when their name is too long or taken, whoever comes first', async () => {
-    const { tools, skipped } = agentToolsFrom([
+    const { tools, skipped } = createAgentTools([
       link('a_b', 'c', 'd.e', 'd e', 'n'.repeat(60), 'n'.repeat(61)),
       link('a', 'b_c', 'x'),
     ]);
@@ -51,7 +51,7 @@ describe('the tools of all servers', (check) => {
   });
 
   check('that are left out are told by a name that may be shown', () => {
-    const { skipped } = agentToolsFrom([link('a', 'x\n"y\u202e', 'x__y_', `${'<'.repeat(200)}`)]);
+    const { skipped } = createAgentTools([link('a', 'x\n"y\u202e', 'x__y_', `${'<'.repeat(200)}`)]);
     assert.equal(
       skipped.map(({ name }) => name),
       ['x__y_', '_'.repeat(64)],

@@ -1,15 +1,15 @@
 import * as assert from 'uvu/assert';
 import { McpServerError } from '../../../src/agent/mcp/errors.ts';
-import { resultFrom } from '../../../src/agent/mcp/tool-result.ts';
+import { parseToolResult } from '../../../src/agent/mcp/tool-result.ts';
 import { describe } from '../../check.ts';
 import { text } from './peer.ts';
 
-const shown = (answer: unknown): string => resultFrom(answer).text;
+const shown = (answer: unknown): string => parseToolResult(answer).text;
 
 describe('the result of a tool', (check) => {
   check('is the text of all its texts', () => {
     const content = [{ type: 'text', text: 'one' }, { type: 'text', text: 'two' }, { type: 'text' }];
-    assert.equal(resultFrom({ content }), { text: 'one\n\ntwo', isError: false });
+    assert.equal(parseToolResult({ content }), { text: 'one\n\ntwo', isError: false });
   });
 
   check('is its structured content alone when it is a success', () => {
@@ -20,9 +20,9 @@ describe('the result of a tool', (check) => {
 
   check('is the words of an error, which structured content does not replace', () => {
     const failed = { isError: true, structuredContent: { n: 1 } };
-    assert.equal(resultFrom(text('CODE: no.', failed)), { text: 'CODE: no.', isError: true });
-    assert.equal(resultFrom({ content: [], ...failed }), { text: '{"n":1}', isError: true });
-    assert.is(resultFrom(text('fine', { isError: 'yes' })).isError, false);
+    assert.equal(parseToolResult(text('CODE: no.', failed)), { text: 'CODE: no.', isError: true });
+    assert.equal(parseToolResult({ content: [], ...failed }), { text: '{"n":1}', isError: true });
+    assert.is(parseToolResult(text('fine', { isError: 'yes' })).isError, false);
   });
 
   check('says what a block is that is no text', () => {
@@ -76,12 +76,12 @@ describe('the result of a tool', (check) => {
 
   check('is a problem when it is no result', () => {
     assert.throws(
-      () => resultFrom({ content: 'text' }),
+      () => parseToolResult({ content: 'text' }),
       (error: unknown) => error instanceof McpServerError,
     );
     const deep = JSON.parse(`{"structuredContent":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`);
     assert.throws(
-      () => resultFrom(deep),
+      () => parseToolResult(deep),
       (error: unknown) => error instanceof McpServerError,
     );
   });

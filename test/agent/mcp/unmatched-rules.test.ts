@@ -1,12 +1,12 @@
 import * as assert from 'uvu/assert';
-import { unmatchedRules } from '../../../src/agent/mcp/unmatched-rules.ts';
+import { findUnmatchedRules } from '../../../src/agent/mcp/unmatched-rules.ts';
 import { describe } from '../../check.ts';
 import { createAgentWorld, toolNamed } from '../harness/world.ts';
 
 const CONNECTED = { status: 'connected' } as const;
 const TOOLS = ['task', 'relay-admin_read', 'relay-admin_recharge'];
 const unmatched = (permissions: readonly string[], more: object = {}): readonly string[] =>
-  unmatchedRules({ permissions, tools: TOOLS, statuses: { 'relay-admin': CONNECTED }, ...more });
+  findUnmatchedRules({ permissions, tools: TOOLS, statuses: { 'relay-admin': CONNECTED }, ...more });
 
 describe('a rule that is about no tool', (check) => {
   check('is known by the names of all tools', () => {

@@ -2,8 +2,8 @@ import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import type { AgentTool, ToolOutcome } from '../../../src/agent/tools/tool.ts';
 // Loaded here already: a clock that stands still waits for no files.
 import '../../../src/agent/mcp/client.ts';
+import type { LocalMcpServer, McpServerConfig } from '../../../src/agent/config/types.ts';
 import type { McpTransport, McpTransports } from '../../../src/agent/mcp/client.ts';
-import type { LocalMcpServer, McpServerConfig } from '../../../src/agent/mcp/config.ts';
 import { createMcpServers, type McpServers } from '../../../src/agent/mcp/servers.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { LogFields, LogLevel } from '../../../src/core/log.ts';
@@ -32,10 +32,12 @@ export type McpWorldNeeds = {
 
 /** A local server of this name, which `inMemory` knows by the same name. */
 export const local = (name: string, more: Partial<LocalMcpServer> = {}): LocalMcpServer => ({
-  kind: 'local',
+  name,
+  type: 'local',
   command: [name],
   environment: {},
-  enabled: true,
+  isEnabled: true,
+  cwd: undefined,
   timeoutMs: 30_000,
   ...more,
 });

@@ -18,11 +18,12 @@ describe('the relay admin bundle as a tool server of the agent server', (check) 
     const world = createMcpWorld({
       servers: {
         'relay-admin': {
-          kind: 'local',
+          name: 'demo',
+          type: 'local',
           command: [process.execPath, BUNDLE],
           cwd: directory,
           environment: { RELAY_BASE_URL: 'http://127.0.0.1:1', RELAY_ALLOWED_HOST: '127.0.0.1' },
-          enabled: true,
+          isEnabled: true,
           timeoutMs: 20_000,
         },
       },
