@@ -13,7 +13,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Two servers on one database that keep sessions for a minute, each with a clock of its own. */
 const startTwo = async (schema: string, retired: number[]) => {
-  const metrics = { ...NO_AGENT_METRICS, retired: (sessions: number) => void retired.push(sessions) };
+  const metrics = { ...NO_AGENT_METRICS, sessionsRetired: (sessions: number) => void retired.push(sessions) };
   return Promise.all(
     [1, 2].map(async () => {
       const clock = createFakeClock();
