@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
-import { jsonResponse } from '../core/http/json-response.ts';
+import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 
 import type { Log } from '../core/log.ts';

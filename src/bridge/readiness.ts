@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { jsonResponse } from '../core/http/json-response.ts';
+import { jsonResponse } from '../core/http/response.ts';
 import type { Log } from '../core/log.ts';
 import type { ModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';

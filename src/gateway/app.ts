@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
-import { jsonResponse } from '../core/http/json-response.ts';
+import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';

@@ -1,4 +1,4 @@
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
 import { LogBody, readBody } from '../protocol/request-schemas.ts';

@@ -1,6 +1,6 @@
 import type { CoreFault } from '../../core/fault.ts';
 import type { ErrorResponses } from '../../core/http/handler.ts';
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 
 /** An error in the shape that OpenCode's clients know. */
 const namedError = (

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
 import { notConfiguredText, notFoundText } from '../../core/identifier.ts';

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { type Credentials, hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts';
 import { guard, type Handler } from '../../core/http/handler.ts';
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
 import { StoreUnavailableError } from '../store/errors.ts';

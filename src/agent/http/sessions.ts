@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { requireAgent, requireModel } from '../agents/catalog.ts';
 import type { RouteContext } from '../context.ts';

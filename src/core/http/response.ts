@@ -1,6 +1,10 @@
 import type { CoreFault } from '../fault.ts';
 import { notConfiguredText } from '../identifier.ts';
 
+/** A JSON answer. */
+export const jsonResponse = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+
 /** The largest error body we send; clients log these whole. */
 const BODY_LIMIT_BYTES = 512;
 /** A wait longer than this is hopeless for a client's own retries, so it is told not to try. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 
 type HeaderTexts = Readonly<Record<string, string>>;
 

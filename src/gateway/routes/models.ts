@@ -1,4 +1,4 @@
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { findAlias, type ModelAlias } from '../models.ts';
 import { requireGatewayKey } from './request.ts';

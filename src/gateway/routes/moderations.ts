@@ -2,7 +2,7 @@ import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { readJson } from '../../core/http/body.ts';
-import { jsonResponse } from '../../core/http/json-response.ts';
+import { jsonResponse } from '../../core/http/response.ts';
 import type { ItemVerdict, Moderate, ModerationItem } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, findAlias, type ModelAlias } from '../models.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { jsonResponse } from '../../../src/core/http/json-response.ts';
+import { jsonResponse } from '../../../src/core/http/response.ts';
 import { describe } from '../../check.ts';
 
 describe('a JSON answer', (check) => {

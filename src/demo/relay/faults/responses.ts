@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import { jsonResponse } from '../../../core/http/json-response.ts';
+import { jsonResponse } from '../../../core/http/response.ts';
 import { barred, internalError, page, refused } from '../envelope.ts';
 import { storeUnavailable } from '../idempotency.ts';
 import type { Dials, RelayWorld } from '../world.ts';

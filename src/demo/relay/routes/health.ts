@@ -1,4 +1,4 @@
-import { jsonResponse } from '../../../core/http/json-response.ts';
+import { jsonResponse } from '../../../core/http/response.ts';
 import { ok, page } from '../envelope.ts';
 import type { RelayWorld } from '../world.ts';
 import type { RelayTable } from './table.ts';
