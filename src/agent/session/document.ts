@@ -6,7 +6,7 @@ import { IdSchema, StoredMessage, StoredPart, StoredSession } from '../protocol/
 
 const SHOWN_PROBLEMS = 10;
 
-/** Why a session cannot be exported or imported: a line for each thing that is wrong, and no more of them than can be read. */
+/** Why a session cannot be exported or imported: one line per problem, and at most `SHOWN_PROBLEMS` of them. */
 export class SessionDocumentError extends Error {
   override readonly name = 'SessionProblem';
   readonly problems: readonly string[];
@@ -19,19 +19,16 @@ export class SessionDocumentError extends Error {
   }
 }
 
-const refuse = (complaint: string): never => {
-  throw new SessionDocumentError([complaint]);
-};
-const expect = (isRight: boolean, complaint: string): void => {
-  if (!isRight) refuse(complaint);
+const expect = (isRight: boolean, problem: string): void => {
+  if (!isRight) throw new SessionDocumentError([problem]);
 };
 
 const expectUnique = (ids: readonly string[], place: string): void =>
   expect(new Set(ids).size === ids.length, `${place}: expected each id once`);
 
 /**
- * Holds the lines of a document against its contents, one after the other: each session, each message of it, and their
- * parts and outputs have to stand where they belong. A `SessionProblem` says what does not.
+ * Checks the lines of a document against its contents, one after the other: sessions, their messages, and the parts and
+ * outputs of those have to come in order. Throws a `SessionDocumentError` at the first line that does not.
  */
 export const createOrderCheck = ({ sessions }: DocumentContents) => {
   const ids = sessions.map(({ id }) => id);
@@ -43,7 +40,7 @@ export const createOrderCheck = ({ sessions }: DocumentContents) => {
   let sessionCount = 0;
   let messageCount = 0;
   let messageID: string | undefined;
-  let isOver = false;
+  let hasEnded = false;
   const parts = new Set<string>();
   const outputs = new Set<string>();
   const current = () => sessions[sessionCount - 1];
@@ -76,7 +73,7 @@ export const createOrderCheck = ({ sessions }: DocumentContents) => {
   };
   return {
     take(line: DocumentLine): void {
-      expect(!isOver, 'expected nothing after the end');
+      expect(!hasEnded, 'expected nothing after the end');
       switch (line.kind) {
         case 'session':
           takeSession(line.session.id, line.session.parentID);
@@ -102,7 +99,7 @@ export const createOrderCheck = ({ sessions }: DocumentContents) => {
             isComplete() && sessionCount === sessions.length,
             'expected all that the contents name before the end',
           );
-          isOver = true;
+          hasEnded = true;
           break;
         default:
           line satisfies never;
@@ -110,11 +107,11 @@ export const createOrderCheck = ({ sessions }: DocumentContents) => {
     },
     /** After the last line. */
     finish: (): void =>
-      expect(isOver, 'expected more: the document ends before its last line, as one that was cut off'),
+      expect(hasEnded, 'expected more: the document ends before its last line, as one that was cut off'),
   };
 };
 
-/** What a document of this kind says of itself. */
+/** The format and version in the first line of a document. */
 export const DOCUMENT_FORMAT = 'gatehouse-session';
 export const DOCUMENT_VERSION = 1;
 
@@ -135,23 +132,24 @@ const Line = v.variant('kind', [
 ]);
 
 /**
- * The first line of a document: the sessions in it with their messages, all in order. The one that was asked for comes
- * first, and each one that work was handed to after its parent.
+ * The first line of a document: the ids of its sessions and of their messages, all in order. The exported session comes
+ * first, and each task's session after its parent.
  */
 export type DocumentContents = v.InferOutput<typeof DocumentContents>;
 
-/** Another line: something that is kept. `end` is the last one, without which a document was cut off. */
+/** Any later line: something stored, or the last line `end`. Without that the document was cut off. */
 export type DocumentLine = v.InferOutput<typeof Line>;
+/** A line with something stored. */
 export type DocumentRecord = Exclude<DocumentLine, { readonly kind: 'end' }>;
 
-/** A session outside its store, with those below it: lines of JSON, so that none has to fit into memory as a whole. */
+/** A session outside its store, with those below it: lines of JSON, so that it need not fit into memory as a whole. */
 export type SessionDocument = {
   readonly contents: DocumentContents;
-  /** In groups, to be gone through once. Throws a `SessionProblem` at the first line that is wrong. */
+  /** In groups, to be iterated once. Throws a `SessionDocumentError` at the first wrong line. */
   readonly records: AsyncIterable<readonly DocumentRecord[]>;
 };
 
-/** Few enough to be kept at once beside a server that writes too. */
+/** The size of a group: one commit, small enough for a server that writes beside it. */
 const GROUP_CHARS = 1024 * 1024;
 const GROUP_RECORDS = 500;
 
@@ -167,13 +165,13 @@ const toProblem = (issue: v.BaseIssue<unknown>): string => {
   return path === '' ? message : `${path}: ${message}`;
 };
 
-/** What was given itself, not what a schema makes of it: names stay in their order. */
+/** The given value itself if it fits the schema: the schema's output would have its names in another order. */
 const checkAgainst = <Schema extends v.GenericSchema>(schema: Schema, given: unknown): v.InferInput<Schema> => {
   if (v.is(schema, given)) return given;
   throw new SessionDocumentError(v.safeParse(schema, given, { message: expectedText }).issues?.map(toProblem) ?? []);
 };
 
-/** What goes wrong is told with the line that it goes wrong in. */
+/** Adds the line number to errors of `read`. */
 const withLineNumber = <T>(number: number, read: () => T): T => {
   try {
     return read();
@@ -185,7 +183,7 @@ const withLineNumber = <T>(number: number, read: () => T): T => {
 
 const parseContents = (text: string): DocumentContents => {
   const given = parseJson(text);
-  // A document of another version is told by its version alone, not by all that is different in it.
+  // For another version the version is the only problem, not all that differs in it.
   checkAgainst(v.object(Head.entries), given);
   return checkAgainst(DocumentContents, given);
 };
@@ -220,7 +218,7 @@ async function* readRecords(
   }
 }
 
-/** Reads the beginning of a document. A `SessionProblem` says what is wrong with it, and where, but quotes none of it. */
+/** Reads the beginning of a document. A `SessionDocumentError` says what is wrong and where, and quotes nothing. */
 export const readSessionDocument = async (lines: AsyncIterable<string>): Promise<SessionDocument> => {
   const iterator = lines[Symbol.asyncIterator]();
   try {

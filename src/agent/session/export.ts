@@ -8,13 +8,13 @@ import {
   SessionDocumentError,
 } from './document.ts';
 
-/** What an export reads, a message at a time: nothing is held while whoever takes the document is slow. */
+/** What an export reads, one message at a time: a slow reader of the document blocks no writer. */
 export type SessionSource = Pick<Store, 'session' | 'sessions' | 'messageOutlines' | 'message' | 'output'>;
 
 const removedMeanwhile = () =>
   new SessionDocumentError(['Cannot export the session: something of it was removed meanwhile']);
 
-/** The session and those under it. Each is in it once, whatever the store holds: a loop of parents keeps nobody here. */
+/** Ids of the session and of all below it, each once: a parent circle in the store does not loop here. */
 const readFamilyIDs = async (source: SessionSource, first: Session): Promise<readonly string[]> => {
   const found = new Set([first.id]);
   for (const parentID of found) {
@@ -32,10 +32,10 @@ const readContents = async (source: SessionSource, ids: readonly string[]): Prom
 };
 
 async function* messageLines(source: SessionSource, sessionID: string, id: string): AsyncGenerator<DocumentLine> {
-  const told = await source.message(sessionID, id);
-  if (told === undefined) throw removedMeanwhile();
-  yield { kind: 'message', message: told.info };
-  for (const part of told.parts) {
+  const stored = await source.message(sessionID, id);
+  if (stored === undefined) throw removedMeanwhile();
+  yield { kind: 'message', message: stored.info };
+  for (const part of stored.parts) {
     yield { kind: 'part', part };
     const text = await source.output(sessionID, part.id);
     if (text !== undefined) yield { kind: 'output', partID: part.id, text };
@@ -57,8 +57,8 @@ async function* linesFor(
 }
 
 /**
- * The lines of a document with a session, all that belongs to it, and the sessions under it; nothing when there is no such
- * session. Which messages are in it is settled at the beginning, and each is as it is when its turn comes.
+ * The lines of a document with a session, all that belongs to it, and the sessions below it; undefined when there is no such
+ * session. The list of messages is read at the beginning, and each message when its line is requested.
  */
 export const exportSession = async (source: SessionSource, id: string): Promise<AsyncIterable<string> | undefined> => {
   const first = await source.session(id);

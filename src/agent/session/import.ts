@@ -6,6 +6,7 @@ import { type DocumentRecord, type SessionDocument, SessionDocumentError } from 
 
 import { createIDReplacement } from './new-ids.ts';
 
+/** What `importSession` works with. */
 export type ImportNeeds = {
   readonly store: Pick<Store, 'session' | 'commit'>;
   readonly ids: Ids;
@@ -13,22 +14,21 @@ export type ImportNeeds = {
 
 const NEW_IDS_HINT = 'a copy with new ids can be imported instead (--new-ids)';
 
-/** The parent of the first session may be left behind: without it the session is one of those that have none. */
+/** The first session loses a parent that the store does not have. */
 const withKnownParent = async ({ store }: ImportNeeds, session: Session): Promise<Session> => {
   const { parentID, ...alone } = session;
   return parentID === undefined || (await store.session(parentID)) !== undefined ? session : alone;
 };
 
-const refuseTaken = async ({ store }: ImportNeeds, { contents }: SessionDocument): Promise<void> => {
-  const complaints: string[] = [];
+const requireFreeIDs = async ({ store }: ImportNeeds, { contents }: SessionDocument): Promise<void> => {
+  const problems: string[] = [];
   for (const [index, { id }] of contents.sessions.entries()) {
-    if ((await store.session(id)) !== undefined)
-      complaints.push(`sessions[${index}]: its id is taken; ${NEW_IDS_HINT}`);
+    if ((await store.session(id)) !== undefined) problems.push(`sessions[${index}]: its id is taken; ${NEW_IDS_HINT}`);
   }
-  if (complaints.length > 0) throw new SessionDocumentError(complaints);
+  if (problems.length > 0) throw new SessionDocumentError(problems);
 };
 
-/** What keeps the records of a document, in its order. */
+/** Turns the records of a document into changes, in the document's order. */
 const createChanges = (needs: ImportNeeds) => {
   let sessionID: string | undefined;
   return async (record: DocumentRecord): Promise<StoreChange> => {
@@ -46,9 +46,10 @@ const toCreatedEvent = (info: Session) => ({
 });
 
 /**
- * Keeps the sessions of a document, all of them or none, and answers with the id of the first. It is done little by little,
- * beside a server that goes on; nobody sees any of it before it is whole. Answers that were not completed stay so until a
- * server starts and ends them. A `SessionProblem` says what is wrong with the document, or that ids are taken.
+ * Stores the sessions of a document, all or none, and returns the id of the first. It writes in small commits, so that a
+ * server on the same store can go on; no query returns the sessions before they are complete. Unfinished answers stay
+ * unfinished until a server starts and ends them. A `SessionDocumentError` says what is wrong with the document, or that
+ * ids are taken.
  */
 export const importSession = async (
   needs: ImportNeeds,
@@ -56,14 +57,14 @@ export const importSession = async (
   { hasNewIDs }: { readonly hasNewIDs: boolean },
 ): Promise<string> => {
   const { store, ids } = needs;
-  if (!hasNewIDs) await refuseTaken(needs, document);
-  const renamed = hasNewIDs ? createIDReplacement(document.contents, ids) : (record: DocumentRecord) => record;
+  if (!hasNewIDs) await requireFreeIDs(needs, document);
+  const replaceIDs = hasNewIDs ? createIDReplacement(document.contents, ids) : (record: DocumentRecord) => record;
   const changeOf = createChanges(needs);
   const sessions: Session[] = [];
   try {
     for await (const group of document.records) {
       const changes: StoreChange[] = [];
-      for (const record of group) changes.push(await changeOf(renamed(record)));
+      for (const record of group) changes.push(await changeOf(replaceIDs(record)));
       await store.commit(changes, []);
       for (const change of changes) if (change.kind === 'session-begun') sessions.push(change.session);
     }
@@ -72,7 +73,7 @@ export const importSession = async (
       sessions.map(toCreatedEvent),
     );
   } catch (error) {
-    // Whatever is left is hidden, and goes by itself in time.
+    // Should this fail as well: what is left is hidden, and pruned later.
     const givenUp = sessions.map(({ id }) => ({ kind: 'session-given-up' as const, sessionID: id }));
     await store.commit(givenUp, []).catch(() => {});
     if (!(error instanceof OrphanError)) throw error;

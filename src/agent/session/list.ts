@@ -3,7 +3,7 @@ import type { Session } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { SessionSource } from './export.ts';
 
-/** A session as an operator sees it in a list. Texts are cut, and hold nothing that a terminal would obey. */
+/** A session as an operator sees it in a list. Texts are cut, and contain no terminal control characters. */
 export type ListedSession = {
   readonly id: string;
   readonly updated: string;
@@ -21,7 +21,7 @@ const toSingleLine = (text: string, limitChars: number): string => visibleLines(
 const shownIfThere = (text: string | undefined): string | null =>
   text === undefined ? null : toSingleLine(text, NAME_CHARS);
 
-/** A time in seconds as people write it; one that no calendar has as what it is. */
+/** A time in ISO 8601 without fractions of a second; the number itself where no date has it. */
 export const formatTime = (ms: number): string => {
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? String(ms) : time.toISOString().replace(/\.\d+Z$/, 'Z');
@@ -43,7 +43,7 @@ const toListedSession = async (
   };
 };
 
-/** The newest sessions of a store, one after the other. */
+/** The sessions of a store, latest update first. */
 export async function* listSessions(
   source: Pick<SessionSource, 'sessions' | 'messageOutlines'>,
   limit: number,
@@ -56,23 +56,24 @@ const WIDTHS = [30, 20, 8, 11, 12, 30] as const;
 
 const formatRow = (cells: readonly (string | number)[]): string =>
   cells
-    .map((cell, place) => {
-      const width = WIDTHS[place] ?? 0;
+    .map((cell, column) => {
+      const width = WIDTHS[column] ?? 0;
       return typeof cell === 'number' ? String(cell).padStart(width) : cell.padEnd(width);
     })
     .join('  ')
     .trimEnd();
 
+/** The heading of the table. */
 export const LIST_HEADER = formatRow(['SESSION', 'UPDATED', 'MESSAGES', '      BYTES', 'AGENT', 'PARENT', 'TITLE']);
 
 /** A session as a line of a table. */
 export const formatListRow = ({ id, updated, messages, bytes, agent, parentID, title }: ListedSession): string =>
   formatRow([id, updated, messages, bytes, agent ?? '-', parentID ?? '-', visibleLines(title, ROW_TITLE_CHARS)]);
 
-/** What commands read of a store beside the servers that work on it. */
+/** What commands read of a store while servers work on it. */
 export type SessionReader = SessionSource &
   Pick<Store, 'sessionOutlines' | 'unfinished'> & {
-    /** Those of some sessions that a server works on, as far as the store tells. */
+    /** Those of the given sessions that a server works on, as far as the store knows. */
     readonly busy: (sessionIDs: readonly string[]) => Promise<readonly string[]>;
     readonly close: () => Promise<void>;
   };

@@ -5,15 +5,15 @@ import type { DocumentContents, DocumentRecord } from './document.ts';
 
 type ReplaceID = (id: string) => string;
 
-/** New ids in the order of the old ones. What is none of the old ones stays as it is. */
+/** Replaces each old id by a new one; the new ids have the order of the old. Any other text stays as it is. */
 const createReplaceID = (olds: readonly string[], kind: IdKind, ids: Ids): ReplaceID => {
-  // Ids of sessions descend, all others ascend: sorted, both stand as the old ones do.
+  // Ids of sessions descend, all others ascend: sorted, each new id takes the position of an old one.
   const fresh = olds.map(() => ids(kind)).sort();
   const newFor = new Map([...olds].sort().map((old, index) => [old, fresh[index] ?? old]));
   return (id) => newFor.get(id) ?? id;
 };
 
-/** A part of the tool that hands work on names the session which that work was done in. */
+/** A part of the `task` tool refers to the session of the task. */
 const replaceTaskSession = (part: Part, session: ReplaceID): Part => {
   if (part.type !== 'tool' || part.state.status === 'pending') return part;
   const { state } = part;
@@ -23,8 +23,8 @@ const replaceTaskSession = (part: Part, session: ReplaceID): Part => {
 };
 
 /**
- * Gives the records of a document, which come in its order, new ids: in the same order, and with the same references to
- * each other. Parts are ordered within their message only.
+ * Gives the records of a document new ids with the same order and the same references. To be called in the order of the
+ * document. Parts are ordered within their message only.
  */
 export const createIDReplacement = (
   { sessions }: Pick<DocumentContents, 'sessions'>,
@@ -45,7 +45,7 @@ export const createIDReplacement = (
     ...info,
     id: session(info.id),
     ...(info.parentID === undefined ? {} : { parentID: session(info.parentID) }),
-    // What it calls a part is not known yet: rather than more than was meant, nothing is turned back then.
+    // The part's new id is not known yet. Without it more would be reverted than was meant, so nothing is.
     ...(revert === undefined || revert.partID !== undefined
       ? {}
       : { revert: { messageID: message(revert.messageID) } }),

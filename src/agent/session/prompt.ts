@@ -10,16 +10,18 @@ import { createClientMessageIDs, createMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
 import { notFound, requireCapacity, type Sessions, toSessionModel } from './sessions.ts';
 
+/** What `createPromptAcceptance` works with. */
 export type PromptAcceptanceNeeds = {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly catalog: AgentCatalog;
   readonly ids: Ids;
   readonly clock: Clock;
-  /** Whether a session is being removed: it takes nothing in any more. */
+  /** Whether a session is being removed: it accepts no prompts any more. */
   readonly isClosing: (sessionID: string) => boolean;
 };
 
+/** A prompt that is stored, with its session as it is after that. */
 export type AcceptedPrompt = {
   readonly session: Session;
   readonly user: UserMessage;
@@ -32,10 +34,13 @@ const toModelRef = (session: Session): ModelRef | undefined => {
   return { providerID, modelID: id, ...(variant === undefined ? {} : { variant }) };
 };
 
-/** The one that is asked for, or else the session's own, which a prompt need not be free to name. */
-export const agentFor = (catalog: AgentCatalog, session: Session, asked: string | undefined): KnownAgent => {
+/**
+ * The requested agent, or else the session's own, even if prompts may not name that one. A `bad-input` fault when there is
+ * no agent of the requested name.
+ */
+export const agentFor = (catalog: AgentCatalog, session: Session, requested: string | undefined): KnownAgent => {
   const own = session.agent === undefined ? undefined : catalog.agents.get(session.agent);
-  return asked === undefined && own !== undefined ? own : requireAgent(catalog, asked ?? catalog.defaultAgent);
+  return requested === undefined && own !== undefined ? own : requireAgent(catalog, requested ?? catalog.defaultAgent);
 };
 
 const createPromptParts = (
@@ -62,22 +67,25 @@ const promptPublication = (user: UserMessage, parts: readonly (TextPart | FilePa
 });
 
 /**
- * Takes a prompt in: checks whom it is for before anything is kept, and settles once the message is stored. A session
- * remembers the agent and the model that were asked for last.
+ * Accepts prompts: checks agent and model before anything is stored, and settles once the message is stored. A session
+ * remembers the agent and the model of its last prompt.
  */
 export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, isClosing }: PromptAcceptanceNeeds) => {
-  const chosen = createClientMessageIDs({ store, clock });
+  const withClientID = createClientMessageIDs({ store, clock });
   const nextID = createMessageIDs({ store, ids });
-  const refuseClosing = (sessionID: string): void => {
+  const requireOpen = (sessionID: string): void => {
     if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
   return async (sessionID: string, prompt: PromptBody): Promise<AcceptedPrompt> => {
     const before = await sessions.get(sessionID);
     await requireCapacity(store, sessionID, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
-    const asked = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
-    const model = requireModel(catalog, prompt.variant === undefined ? asked : { ...asked, variant: prompt.variant });
-    const keep = async (id: string): Promise<AcceptedPrompt> => {
+    const requested = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
+    const model = requireModel(
+      catalog,
+      prompt.variant === undefined ? requested : { ...requested, variant: prompt.variant },
+    );
+    const storePrompt = async (id: string): Promise<AcceptedPrompt> => {
       const user: UserMessage = {
         id,
         sessionID,
@@ -89,22 +97,22 @@ export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, i
         ...(prompt.tools === undefined ? {} : { tools: prompt.tools }),
       };
       const parts = createPromptParts(prompt, { sessionID, messageID: id }, ids);
-      let dropped: Publication = {};
-      const remember = async (now: Session): Promise<Session> => {
-        dropped = await revertedRemoval(store, now);
-        refuseClosing(sessionID);
+      let removal: Publication = {};
+      const rememberChoices = async (now: Session): Promise<Session> => {
+        removal = await revertedRemoval(store, now);
+        requireOpen(sessionID);
         return { ...withoutRevert(now), agent: agent.name, model: toSessionModel(model) };
       };
-      const asked = promptPublication(user, parts);
-      const session = await sessions.update(sessionID, remember, (changed) =>
-        joinPublications(changed, dropped, asked),
+      const stored = promptPublication(user, parts);
+      const session = await sessions.update(sessionID, rememberChoices, (changed) =>
+        joinPublications(changed, removal, stored),
       );
-      refuseClosing(sessionID);
+      requireOpen(sessionID);
       return { session, user, message: { info: user, parts } };
     };
     const { messageID } = prompt;
     return messageID === undefined
-      ? keep(await nextID(sessionID))
-      : chosen(sessionID, messageID, () => keep(messageID));
+      ? storePrompt(await nextID(sessionID))
+      : withClientID(sessionID, messageID, () => storePrompt(messageID));
   };
 };

@@ -11,11 +11,11 @@ import { ABORTED_ERROR } from './run-queue.ts';
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
 const CALL_OUTCOME_UNKNOWN =
   'The server was stopped while this call was under way; whether it was carried out is not known';
-/** Events are read in pieces: some of them hold long texts. */
+/** Events are read in pages: some of them hold long texts. */
 const EVENTS_AT_ONCE = { limit: 100, limitBytes: 1024 * 1024 };
 const TIME_DIGITS = [4, 16] as const;
 
-/** A call is running from before it is made: until then it waits, for its arguments or for a person. */
+/** A call gets the status `running` before it is made. Until then it waits, for its arguments or for a person. */
 const endCall = (state: ToolState, now: number): ToolState | undefined => {
   const { status, input } = state;
   if (status === 'pending') return { status: 'error', input, error: CALL_NOT_MADE, time: { start: now, end: now } };
@@ -23,7 +23,7 @@ const endCall = (state: ToolState, now: number): ToolState | undefined => {
   return { status: 'error', input, error: CALL_OUTCOME_UNKNOWN, time: { start: state.time.start, end: now } };
 };
 
-/** A part that was being made when the process ended, as it stays. */
+/** A part that was incomplete when the process ended, as it is stored from now on; undefined for a complete one. */
 const endPart = (part: Part, now: number): Part | undefined => {
   if (part.type === 'tool') {
     const state = endCall(part.state, now);
@@ -38,7 +38,7 @@ const endPart = (part: Part, now: number): Part | undefined => {
 type UnfinishedAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
 const isAssistantMessage = (told: MessageWithParts): told is UnfinishedAnswer => told.info.role === 'assistant';
 
-/** What ends an answer, told as a run that is aborted tells it. */
+/** Ends an answer as an aborted run ends it. */
 const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publication => {
   const { sessionID } = info;
   const ended = parts.map((part) => endPart(part, now)).filter((part) => part !== undefined);
@@ -56,20 +56,20 @@ const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publicati
     ],
   };
 };
-/** That the turn failed, and that nothing runs any more. */
+/** Sends that the turn failed, and that the session is idle. */
 const turnFailed = ({ info: { sessionID } }: UnfinishedAnswer): Publication => {
-  const told: Publication = { drafts: [{ type: 'session.error', properties: { sessionID, error: ABORTED_ERROR } }] };
-  return joinPublications(told, statusPublication(sessionID, { type: 'idle' }));
+  const failure: Publication = { drafts: [{ type: 'session.error', properties: { sessionID, error: ABORTED_ERROR } }] };
+  return joinPublications(failure, statusPublication(sessionID, { type: 'idle' }));
 };
 
-/** Questions of a session that were told after a message was begun, and whose end was not. */
+/** Ids of a session's permission requests that were sent after a message was begun, and whose end was not. */
 const readOpenPermissions = async (
   store: Pick<Store, 'events'>,
   { info }: UnfinishedAnswer,
 ): Promise<readonly string[]> => {
   const open = new Set<string>();
   const directory = info.path.cwd;
-  // The time in a message's id may be of a client's clock that is ahead, and those of events never are.
+  // The time in a message's id may come from a client's clock that is ahead. That in an event's id never does.
   const [earliest = ''] = [info.id.slice(...TIME_DIGITS), timeDigitsAt(info.time.created)].sort();
   let afterID = `evt_${earliest}`;
   for (;;) {
@@ -83,8 +83,8 @@ const readOpenPermissions = async (
     if (events.length === 0) return [...open];
   }
 };
-const permissionsRejected = (sessionID: string, asks: readonly string[]): Publication => ({
-  drafts: asks.map(
+const permissionsRejected = (sessionID: string, requestIDs: readonly string[]): Publication => ({
+  drafts: requestIDs.map(
     (requestID): EventDraft => ({
       type: 'permission.replied',
       properties: { sessionID, requestID, reply: 'reject' },
@@ -92,6 +92,7 @@ const permissionsRejected = (sessionID: string, asks: readonly string[]): Public
   ),
 });
 
+/** What `createRecovery` works with. */
 export type RecoveryNeeds = {
   readonly store: Pick<Store, 'unfinished' | 'events'>;
   readonly publisher: Publisher;
@@ -99,30 +100,34 @@ export type RecoveryNeeds = {
   readonly leases: Pick<Leases, 'acquire' | 'withoutOwner'>;
 };
 
-/** Ends what a server that is gone has left unfinished. Answers with the number of answers that were ended. */
+/** Ends answers that a server left unfinished when it ended. Each method returns the number of answers. */
 export type Recovery = {
-  /** Of one session, on which nobody works but who asks. */
-  readonly session: (sessionID: string, under: string | undefined) => Promise<number>;
-  /** Of all sessions on which no server works. */
+  /** Those of one session. The caller holds its lease, `leaseID`, where there are other servers. */
+  readonly session: (sessionID: string, leaseID: string | undefined) => Promise<number>;
+  /** Those of all sessions on which no server works. */
   readonly all: () => Promise<number>;
 };
 
 /**
- * No session waits for an answer that nobody gives, and no client shows one as busy that does nothing any more.
+ * Recovery of unfinished answers. Without it clients would show a session as busy, and wait for an answer that never comes.
  */
 export const createRecovery = ({ store, publisher, clock, leases }: RecoveryNeeds): Recovery => {
-  const endAll = async (answers: readonly UnfinishedAnswer[], under: string | undefined): Promise<number> => {
+  const endAll = async (answers: readonly UnfinishedAnswer[], leaseID: string | undefined): Promise<number> => {
     const [first] = answers;
     if (first === undefined) return 0;
     const now = clock.now();
-    const asks = permissionsRejected(first.info.sessionID, await readOpenPermissions(store, first));
-    const fact = joinPublications(asks, ...answers.map((one) => answerClosed(one, now)), turnFailed(first));
-    await publisher.publish(first.info.path.cwd, { ...fact, leaseID: under });
+    const rejections = permissionsRejected(first.info.sessionID, await readOpenPermissions(store, first));
+    const publication = joinPublications(
+      rejections,
+      ...answers.map((one) => answerClosed(one, now)),
+      turnFailed(first),
+    );
+    await publisher.publish(first.info.path.cwd, { ...publication, leaseID });
     return answers.length;
   };
-  const leftIn = async (sessionID: string): Promise<readonly UnfinishedAnswer[]> =>
+  const readUnfinished = async (sessionID: string): Promise<readonly UnfinishedAnswer[]> =>
     (await store.unfinished()).filter(isAssistantMessage).filter(({ info }) => info.sessionID === sessionID);
-  const session: Recovery['session'] = async (sessionID, under) => endAll(await leftIn(sessionID), under);
+  const session: Recovery['session'] = async (sessionID, leaseID) => endAll(await readUnfinished(sessionID), leaseID);
   return {
     session,
     async all() {
@@ -131,7 +136,7 @@ export const createRecovery = ({ store, publisher, clock, leases }: RecoveryNeed
       for (const sessionID of await leases.withoutOwner([...new Set(found)])) {
         const lease = await leases.acquire(sessionID, () => {});
         try {
-          // Somebody else may have seen to it meanwhile.
+          // Another server may have recovered it meanwhile: then there is nothing left to end.
           count += await session(sessionID, lease.id);
         } finally {
           await lease.release();

@@ -7,15 +7,15 @@ import type { Session } from '../protocol/types.ts';
 import { StaleSessionError } from '../store/errors.ts';
 import type { SessionOutline, Store, StoreChange } from '../store/store.ts';
 
-/** How long sessions are kept. A family goes when either limit says so; without limits none does. */
+/** How long sessions are stored. A family is removed when it exceeds either limit; without limits none is. */
 export type RetentionLimits = {
-  /** Families that were not updated for longer go. */
+  /** Families that were not updated for longer are removed. */
   readonly ageMs?: number | undefined;
-  /** Families beyond so many go, the longest untouched first. */
+  /** Families beyond this number are removed, those with the oldest updates first. */
   readonly count?: number | undefined;
 };
 
-/** A session that has no parent, with all below it. */
+/** A session without a parent, with all sessions below it. */
 export type SessionFamily = {
   readonly rootID: string;
   /** The root comes first, and each after its parent. */
@@ -24,7 +24,7 @@ export type SessionFamily = {
   readonly updatedMs: number;
 };
 
-/** Sessions as families. One whose parent is gone is a root; parents that stand in a circle make no family. */
+/** Groups sessions into families. One whose parent does not exist is a root; sessions in a parent circle are left out. */
 export const groupFamilies = (outlines: readonly SessionOutline[]): readonly SessionFamily[] => {
   const known = new Set(outlines.map(({ id }) => id));
   const isBelow = ({ parentID }: SessionOutline): boolean => parentID !== undefined && known.has(parentID);
@@ -34,7 +34,7 @@ export const groupFamilies = (outlines: readonly SessionOutline[]): readonly Ses
     .map((root): SessionFamily => {
       const members = [root];
       let updatedMs = root.updatedMs;
-      // What is added on the way is walked through as well.
+      // The loop also visits members that it adds itself.
       for (const { id } of members) {
         for (const child of children.get(id) ?? []) {
           members.push(child);
@@ -48,7 +48,7 @@ export const groupFamilies = (outlines: readonly SessionOutline[]): readonly Ses
 const latestFirst = (left: SessionFamily, right: SessionFamily): number =>
   right.updatedMs - left.updatedMs || (left.rootID < right.rootID ? -1 : 1);
 
-/** The families that have to go, the longest untouched first. Whether one is at work is not known here. */
+/** The families that exceed a limit, oldest update first. Some may be busy: that is checked before the removal. */
 export const expiredFamilies = (
   outlines: readonly SessionOutline[],
   now: number,
@@ -59,38 +59,41 @@ export const expiredFamilies = (
     .filter(({ updatedMs }, place) => place >= count || now - updatedMs > ageMs)
     .reverse();
 
+/** What `createFamilyRemoval` works with. */
 export type FamilyRemovalNeeds = {
   readonly store: Pick<Store, 'session' | 'sessions' | 'unfinished'>;
-  /** Of a server its publisher's, so that whoever listens hears of it. */
+  /** In a server that of its publisher, so that clients receive the events. */
   readonly publish: Publisher['publish'];
-  /** Those of some sessions in which something runs or waits. */
+  /** Those of the given sessions in which something runs or waits. */
   readonly busy: (sessionIDs: readonly string[]) => Promise<readonly string[]>;
   readonly clock: Clock;
 };
 
+/** Removes whole families of sessions. */
 export type FamilyRemoval = {
-  /** Whether something goes on in a family, was left unfinished there, or may have begun this moment. */
+  /** Whether a run of the family is under way, was left unfinished, or may have begun this moment. */
   readonly isBusy: (family: SessionFamily) => Promise<boolean>;
   /**
-   * Removes a family as it was found. It answers false and leaves all of it when it is at work or has changed: so nobody who
-   * comes in between is cut off, and of two who remove the same family only one does.
+   * Removes a family as it was read. Returns false and removes nothing when it is busy or has changed: so a prompt that
+   * comes in between is safe, and of two servers that remove the same family one succeeds.
    */
   readonly remove: (family: SessionFamily) => Promise<boolean>;
 };
 
-/** A prompt that was taken shows in the session at once, and in an answer when the tool servers had their chance. */
+/** From a prompt to the beginning of its answer, which waits for tool servers. Only the session's update shows it. */
 const PROMPT_START_MS = 15_000;
 
-/** The session, or nothing when it is not any more as it was found. */
+/** The session; undefined when it has changed since it was read. */
 const unchanged = (found: SessionOutline, session: Session | undefined): Session | undefined =>
   session?.time.updated === found.updatedMs && session.parentID === found.parentID ? session : undefined;
 
 const familyMemberRemoval = (session: Session): readonly StoreChange[] => [
-  // Whoever prompts a session changes it: then nothing of this is done.
+  // A prompt changes its session: then the commit fails, and nothing is removed.
   { kind: 'session', session, before: session },
   { kind: 'session-removed', sessionID: session.id },
 ];
 
+/** The removal of families from one store. */
 export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemovalNeeds): FamilyRemoval => {
   const isAtWork = async ({ members, updatedMs }: SessionFamily): Promise<boolean> => {
     if (clock.now() - updatedMs < PROMPT_START_MS) return true;
@@ -106,7 +109,7 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
     }
     return false;
   };
-  const held = async (members: readonly SessionOutline[]): Promise<readonly Session[]> => {
+  const readUnchanged = async (members: readonly SessionOutline[]): Promise<readonly Session[]> => {
     const sessions: Session[] = [];
     for (const outline of members) {
       const session = unchanged(outline, await store.session(outline.id));
@@ -118,10 +121,10 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
   return {
     isBusy: isAtWork,
     async remove(family) {
-      const sessions = await held(family.members);
+      const sessions = await readUnchanged(family.members);
       const [root] = sessions;
       if (root === undefined || (await isAtWork(family)) || (await hasOthers(family.members))) return false;
-      // Those at the bottom come first, as when a client deletes a session.
+      // Children before parents, as when a client deletes a session.
       const upwards = [...sessions].reverse();
       try {
         await publish(root.directory, {
@@ -137,6 +140,7 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
   };
 };
 
+/** What `createRetention` works with. */
 export type RetentionNeeds = {
   readonly clock: Clock;
   readonly log: Log;
@@ -147,34 +151,35 @@ export type RetentionNeeds = {
   readonly metrics: Pick<AgentMetrics, 'sessionsRetired'>;
 };
 
+/** Removes expired sessions between `start` and `stop`. */
 export type Retention = { readonly start: () => void; readonly stop: () => void };
 
-/** Servers that are started together do not all look at the same time. */
+/** Servers that are started together do not all begin at the same time. */
 const FIRST_ROUND_MS = 180_000;
 const SPREAD_MS = 120_000;
 const ROUND_MS = 3_600_000;
-/** Whoever prompts meanwhile comes in between. */
+/** Lets prompts come in between two removals. */
 const PAUSE_MS = 50;
 
 const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
 /**
- * Removes what is older, or more, than the limits allow: a few minutes after `start`, and every hour from then on. A family
- * at work is left for the next time. Without limits it does nothing.
+ * Removes families that exceed a limit: a few minutes after `start`, and every hour from then on. A busy family is left for
+ * the next round. Without limits it does nothing.
  */
 export const createRetention = ({ clock, log, chance, store, removal, limits, metrics }: RetentionNeeds): Retention => {
   const ending = new AbortController();
   let cancel = (): void => {};
-  const round = async (onRemoved: (sessions: number) => void): Promise<void> => {
+  const removeExpired = async (onRemoved: (sessions: number) => void): Promise<void> => {
     for (const family of expiredFamilies(await store.sessionOutlines(), clock.now(), limits)) {
       if (await removal.remove(family)) onRemoved(family.members.length);
       await pause(clock, PAUSE_MS, ending.signal);
     }
   };
-  const look = async (): Promise<void> => {
+  const runRound = async (): Promise<void> => {
     let count = 0;
     try {
-      await round((sessions) => {
+      await removeExpired((sessions) => {
         count += sessions;
         metrics.sessionsRetired(sessions);
       });
@@ -182,14 +187,14 @@ export const createRetention = ({ clock, log, chance, store, removal, limits, me
       if (!ending.signal.aborted) log('warn', 'retention-failed', { reason: errorName(error) });
     }
     if (count > 0) log('info', 'sessions-retired', { count });
-    wait(ROUND_MS);
+    schedule(ROUND_MS);
   };
-  const wait = (ms: number): void => {
-    if (!ending.signal.aborted) cancel = clock.after(ms, () => void look());
+  const schedule = (ms: number): void => {
+    if (!ending.signal.aborted) cancel = clock.after(ms, () => void runRound());
   };
   return {
     start() {
-      if (limits.ageMs !== undefined || limits.count !== undefined) wait(FIRST_ROUND_MS + chance() * SPREAD_MS);
+      if (limits.ageMs !== undefined || limits.count !== undefined) schedule(FIRST_ROUND_MS + chance() * SPREAD_MS);
     },
     stop() {
       cancel();
@@ -198,21 +203,23 @@ export const createRetention = ({ clock, log, chance, store, removal, limits, me
   };
 };
 
+/** What `pruneSessions` works with. */
 export type PruneNeeds = {
   readonly clock: Clock;
   readonly store: Pick<Store, 'sessionOutlines'>;
   readonly removal: FamilyRemoval;
   readonly limits: RetentionLimits;
-  /** Nothing is removed: what would be is only told. */
+  /** Removes nothing, and returns what would be removed. */
   readonly isDryRun: boolean;
 };
 
+/** A family that exceeds a limit, and whether it was removed. */
 export type PrunedFamily = { readonly family: SessionFamily; readonly isRemoved: boolean };
 
-/** Lets a server on the same file get its turn. */
+/** Lets a server on the same SQLite file write in between. */
 const BATCH_PAUSE_MS = 10;
 
-/** Removes what the limits do not allow, and tells of each family whether it is gone. Those that are not are at work. */
+/** Removes families that exceed a limit, one after the other. Those that are not removed are busy. */
 export async function* pruneSessions({
   clock,
   store,

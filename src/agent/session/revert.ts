@@ -6,12 +6,12 @@ import type { MessageWithParts, Store, StoreChange } from '../store/store.ts';
 import type { RunQueue } from './run-queue.ts';
 import { notFound, type Sessions } from './sessions.ts';
 
-/** The prompt that a message is or answers. */
-const promptIDOf = (info: Message): string => (info.role === 'user' ? info.id : info.parentID);
+/** The id of the prompt that a message is or answers. */
+export const promptIDOf = (info: Message): string => (info.role === 'user' ? info.id : info.parentID);
 
 /**
- * The messages that stand before one of them: in the order of the prompts, each with its answers, as a model is told of
- * them. A prompt that waited stands in front of answers that were begun before it, and is not before them.
+ * The messages before one of them in the order in which a model receives them: prompt by prompt, each with its answers. A
+ * prompt that waited may have a lower id than answers to the prompt before it, and still comes after them.
  */
 export const messagesBefore = (
   messages: readonly MessageWithParts[],
@@ -31,51 +31,52 @@ export const messagesBefore = (
 const CONTENT_PARTS = ['text', 'tool'];
 
 /**
- * Where a session is turned back to when somebody points at a message, or at a part of it: a prompt goes as a whole, and of
- * an answer what stands before the part stays, if that says anything. Nothing when there is no such message or part.
+ * The point to which a session is reverted for a message, or a part of it: a prompt is reverted as a whole, and of an answer
+ * the parts before the given one stay, if a text or a call is among them. Undefined when there is no such message or part.
  */
 export const resolveRevert = (
   messages: readonly MessageWithParts[],
   { messageID, partID }: Revert,
 ): Revert | undefined => {
-  const told = messages.find(({ info }) => info.id === messageID);
-  if (told === undefined) return undefined;
-  const place = partID === undefined ? 0 : told.parts.findIndex(({ id }) => id === partID);
+  const message = messages.find(({ info }) => info.id === messageID);
+  if (message === undefined) return undefined;
+  const place = partID === undefined ? 0 : message.parts.findIndex(({ id }) => id === partID);
   if (place < 0) return undefined;
-  if (partID !== undefined && told.parts.slice(0, place).some(({ type }) => CONTENT_PARTS.includes(type)))
+  if (partID !== undefined && message.parts.slice(0, place).some(({ type }) => CONTENT_PARTS.includes(type)))
     return { messageID, partID };
-  const promptID = promptIDOf(told.info);
+  const promptID = promptIDOf(message.info);
   return { messageID: messages.some(({ info }) => info.id === promptID) ? promptID : messageID };
 };
 
-/** What goes when a session goes on from where it was turned back to. */
+/** What is removed with the next prompt of a session that was reverted. */
 export type RevertedContent = {
   readonly messageIDs: readonly string[];
-  /** Of the message that is cut, if one is. */
+  /** Parts of the one message that stays without them, if there is one. */
   readonly parts: readonly { readonly messageID: string; readonly id: string }[];
 };
 
-/** What is said from there on. Nothing when the message is gone. */
+/** The messages and parts from a revert point on. Empty when its message does not exist any more. */
 export const findRevertedContent = (
   messages: readonly MessageWithParts[],
   { messageID, partID }: Revert,
 ): RevertedContent => {
   const cut = messages.find(({ info }) => info.id === messageID);
   if (cut === undefined) return { messageIDs: [], parts: [] };
-  const kept = new Set(messagesBefore(messages, messageID));
+  const remaining = new Set(messagesBefore(messages, messageID));
   const place = cut.parts.findIndex(({ id }) => id === partID);
   const parts = place < 0 ? [] : cut.parts.slice(place);
-  const gone = messages.filter((told) => !kept.has(told) && (partID === undefined || told !== cut));
+  const gone = messages.filter((message) => !remaining.has(message) && (partID === undefined || message !== cut));
   return { messageIDs: gone.map(({ info }) => info.id), parts };
 };
 
+/** What reverting a session works with. */
 export type RevertNeeds = {
   readonly store: Pick<Store, 'messages'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
   readonly runs: Pick<RunQueue, 'statuses'>;
 };
 
-/** Refuses what would change what is said in a session while an answer is under way there. */
+/** A `conflict` fault while an answer of the session is under way. To be called before stored messages change. */
 export const requireIdle = async (runs: Pick<RunQueue, 'statuses'>, sessionID: string): Promise<void> => {
   if (!Object.hasOwn(await runs.statuses(), sessionID)) return;
   throw new Fault({
@@ -84,25 +85,26 @@ export const requireIdle = async (runs: Pick<RunQueue, 'statuses'>, sessionID: s
   });
 };
 
-/** Turns a session back to a message, until the next prompt or until that is taken back. Nothing is removed yet. */
+/** Reverts a session to a message, until the next prompt or until `unrevertSession`. Nothing is removed yet. */
 export const revertSession = async (
   { store, sessions, runs }: RevertNeeds,
   sessionID: string,
-  asked: Revert,
+  target: Revert,
 ): Promise<Session> => {
   await sessions.get(sessionID);
   await requireIdle(runs, sessionID);
-  const revert = resolveRevert(await store.messages(sessionID), asked);
+  const revert = resolveRevert(await store.messages(sessionID), target);
   if (revert === undefined) {
-    const { messageID, partID } = asked;
+    const { messageID, partID } = target;
     throw partID === undefined ? notFound('message', messageID) : notFound('part', partID);
   }
   return sessions.update(sessionID, (session) => ({ ...session, revert }));
 };
 
-/** The session as if it had never been turned back. */
+/** The session without its revert point. */
 export const withoutRevert = ({ revert: _, ...session }: Session): Session => session;
 
+/** Takes a revert back. A session that was not reverted stays as it is. */
 export const unrevertSession = async ({ sessions, runs }: RevertNeeds, sessionID: string): Promise<Session> => {
   const session = await sessions.get(sessionID);
   if (session.revert === undefined) return session;
@@ -110,7 +112,7 @@ export const unrevertSession = async ({ sessions, runs }: RevertNeeds, sessionID
   return sessions.update(sessionID, withoutRevert);
 };
 
-/** Messages removed, kept so and told. */
+/** Removes messages, and sends that they were removed. */
 export const messagesRemoval = (sessionID: string, messageIDs: readonly string[]): Publication =>
   messageIDs.length === 0
     ? {}
@@ -121,7 +123,7 @@ export const messagesRemoval = (sessionID: string, messageIDs: readonly string[]
         }),
       };
 
-/** What was said from where a session was turned back to, removed. Nothing where it was not, or was meanwhile. */
+/** Removes what comes after the revert point of a session. Empty where it has none. */
 export const revertedRemoval = async (
   store: Pick<Store, 'messages'>,
   { id, revert }: Session,
@@ -131,9 +133,9 @@ export const revertedRemoval = async (
   const messages = messagesRemoval(id, messageIDs);
   if (parts.length === 0) return messages;
   const cut: StoreChange = { kind: 'parts-removed', sessionID: id, partIDs: parts.map((part) => part.id) };
-  const told = parts.map((part): EventDraft => {
+  const events = parts.map((part): EventDraft => {
     const properties = { sessionID: id, messageID: part.messageID, partID: part.id };
     return { type: 'message.part.removed', properties };
   });
-  return { changes: [...(messages.changes ?? []), cut], drafts: [...(messages.drafts ?? []), ...told] };
+  return { changes: [...(messages.changes ?? []), cut], drafts: [...(messages.drafts ?? []), ...events] };
 };

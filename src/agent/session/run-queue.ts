@@ -21,46 +21,47 @@ export type QueuedPrompt = {
   readonly session: Session;
   readonly user: UserMessage;
   readonly showStatus: ShowStatus;
-  /** What is told with the end of the answer, as one: that the session is idle, unless another prompt waits. */
+  /** To be published with the end of the answer: that the session is idle, unless another prompt waits. */
   readonly atEnd: () => Promise<Publication>;
-  /** The lease under which everything of the answer is kept. */
+  /** The lease under which everything of the answer is stored. */
   readonly leaseID: string | undefined;
 };
-/** What answers a prompt, and tells that the session is busy when it begins. Rejects only when the store fails. */
+/** Answers a prompt, and publishes that the session is busy when it begins. Rejects only when the store fails. */
 export type AnswerPrompt = (prompt: QueuedPrompt, signal: AbortSignal) => Promise<AssistantMessage>;
+/** Publishes a session's status, here and to other servers. */
 export type ShowStatus = (status: SessionStatus) => Promise<void>;
 
-/** The runs of all sessions: one at a time for each session, in the order in which the prompts came. */
+/** The runs of all sessions: one at a time for each session, in the order of the prompts. */
 export type RunQueue = {
-  /** Runs a prompt that is stored, when its turn comes. Settles with the answer to this very prompt. */
+  /** Runs a stored prompt when those before it are done. Settles with the answer to this very prompt. */
   readonly run: (session: Session, user: UserMessage) => Promise<AssistantMessage>;
-  /** Sessions that are not idle, with what they do, here and at other servers. */
+  /** The statuses of sessions that are not idle, here and at other servers, by session id. */
   readonly statuses: () => Promise<Readonly<Record<string, SessionStatus>>>;
   readonly counts: () => { readonly running: number; readonly waiting: number };
-  /** Ends what runs and what waits, here and elsewhere, and settles once that has ended. What comes meanwhile is not waited for. */
+  /** Aborts what runs and what waits, on all servers, and settles once that has ended. It does not wait for later prompts. */
   readonly abort: (sessionID: string) => Promise<void>;
-  /** The same for what runs and waits here. */
+  /** The same on this server alone. */
   readonly abortHere: (sessionID: string) => Promise<void>;
-  /** The same, and from now on whatever comes is aborted at once, until `open`. The session is idle after it. */
+  /** As `abort`, and later prompts are aborted at once until `open`. The session is idle after it. */
   readonly close: (sessionID: string) => Promise<void>;
   readonly isClosing: (sessionID: string) => boolean;
   readonly open: (sessionID: string) => void;
-  /** Counts what may lead to a run as under way until `work` settles, which is after it has begun one if it does. */
+  /** Runs `work`, which may begin a run. Until it settles, `idle` does not settle either. */
   readonly whileAccepting: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Settles once nothing runs, nothing waits and nothing is being taken in. */
+  /** Settles once nothing runs, nothing waits and no prompt is being accepted. */
   readonly idle: () => Promise<void>;
-  /** The same as `abort` for all sessions; nothing runs any more after it. */
+  /** As `abortHere` for all sessions; nothing runs any more after it. */
   readonly stop: () => Promise<void>;
 };
 
 export type RunQueueNeeds = {
   readonly answer: AnswerPrompt;
   readonly leases: Leases;
-  /** Ends what a server that is gone has left in a session. */
-  readonly recoverSession: (sessionID: string, under: string | undefined) => Promise<unknown>;
-  /** Tells the world what a session does. */
+  /** Ends answers of a session that a server left unfinished. */
+  readonly recoverSession: (sessionID: string, leaseID: string | undefined) => Promise<unknown>;
+  /** Sends a session's status to those who follow the events. */
   readonly publishStatus: (session: Session, status: SessionStatus) => Promise<unknown>;
-  /** A run that failed in a way that it should not. */
+  /** Receives the error of a run that failed unexpectedly. */
   readonly onBug: (error: unknown) => void;
 };
 
@@ -69,66 +70,67 @@ type QueuedRun = {
   readonly user: UserMessage;
   readonly controller: AbortController;
   readonly done: PromiseWithResolvers<AssistantMessage>;
-  /** Settles when nothing of it is left, and the session is told to be idle if it was the last one. */
+  /** Settles when the run has ended, and the session was published as idle if it was the last one. */
   readonly ended: PromiseWithResolvers<void>;
 };
 type SessionQueue = { readonly runs: QueuedRun[]; status: SessionStatus; isIdlePublished: boolean };
 
+/** The run queue of this server. Leases keep other servers out of a session while it runs here. */
 export const createRunQueue = ({ answer, leases, recoverSession, publishStatus, onBug }: RunQueueNeeds): RunQueue => {
-  const lines = new Map<string, SessionQueue>();
+  const queues = new Map<string, SessionQueue>();
   const closing = new Set<string>();
-  const coming = new Set<Promise<void>>();
+  const accepting = new Set<Promise<void>>();
   let isStopped = false;
 
-  const answerUnder = (lease: SessionLease, job: QueuedRun, line: SessionQueue): Promise<AssistantMessage> => {
-    const { session, user, controller } = job;
-    const show = async (status: SessionStatus): Promise<void> => {
-      line.status = status;
+  const answerWithLease = (lease: SessionLease, run: QueuedRun, queue: SessionQueue): Promise<AssistantMessage> => {
+    const { session, user, controller } = run;
+    const showStatus = async (status: SessionStatus): Promise<void> => {
+      queue.status = status;
       await Promise.all([publishStatus(session, status), lease.showStatus(status)]);
     };
     const atEnd = async (): Promise<Publication> => {
       const isAwaited = await lease.isAwaited();
-      line.isIdlePublished = line.runs.length === 1 && !isAwaited;
-      return line.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
+      queue.isIdlePublished = queue.runs.length === 1 && !isAwaited;
+      return queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
     };
-    return answer({ session, user, showStatus: show, atEnd, leaseID: lease.id }, controller.signal);
+    return answer({ session, user, showStatus, atEnd, leaseID: lease.id }, controller.signal);
   };
-  const runOne = async (job: QueuedRun, line: SessionQueue): Promise<void> => {
-    const { session, controller, done } = job;
-    line.status = { type: 'busy' };
-    line.isIdlePublished = false;
+  const runNext = async (run: QueuedRun, queue: SessionQueue): Promise<void> => {
+    const { session, controller, done } = run;
+    queue.status = { type: 'busy' };
+    queue.isIdlePublished = false;
     let lease: SessionLease | undefined;
     try {
       lease = await leases.acquire(session.id, () => controller.abort(new RunAborted()));
       if (lease.hasUnfinishedAnswers) await recoverSession(session.id, lease.id);
-      done.resolve(await answerUnder(lease, job, line));
+      done.resolve(await answerWithLease(lease, run, queue));
     } catch (error) {
-      line.isIdlePublished = false;
-      // Whoever has taken over tells the rest.
-      if (error instanceof LeaseLostError) line.isIdlePublished = true;
+      queue.isIdlePublished = false;
+      // The server that has taken over publishes the rest.
+      if (error instanceof LeaseLostError) queue.isIdlePublished = true;
       else onBug(error);
       done.reject(error);
     }
     if (lease === undefined) return;
-    // Whoever waits elsewhere tells what the session does next.
-    if (!line.isIdlePublished) line.isIdlePublished = await lease.isAwaited().catch(() => false);
+    // A prompt that waits at another server decides the status then.
+    if (!queue.isIdlePublished) queue.isIdlePublished = await lease.isAwaited().catch(() => false);
     await lease.release().catch(onBug);
   };
-  const work = async (line: SessionQueue, sessionID: string): Promise<void> => {
-    for (let job = line.runs[0]; job !== undefined; job = line.runs[0]) {
-      await runOne(job, line);
-      line.runs.shift();
-      if (line.runs.length === 0) {
-        lines.delete(sessionID);
-        if (!line.isIdlePublished) await publishStatus(job.session, { type: 'idle' }).catch(onBug);
+  const work = async (queue: SessionQueue, sessionID: string): Promise<void> => {
+    for (let run = queue.runs[0]; run !== undefined; run = queue.runs[0]) {
+      await runNext(run, queue);
+      queue.runs.shift();
+      if (queue.runs.length === 0) {
+        queues.delete(sessionID);
+        if (!queue.isIdlePublished) await publishStatus(run.session, { type: 'idle' }).catch(onBug);
       }
-      job.ended.resolve();
+      run.ended.resolve();
     }
   };
   const abortHere = async (sessionID: string): Promise<void> => {
-    const jobs = [...(lines.get(sessionID)?.runs ?? [])];
-    for (const { controller } of jobs) controller.abort(new RunAborted());
-    await Promise.all(jobs.map(({ ended }) => ended.promise));
+    const runs = [...(queues.get(sessionID)?.runs ?? [])];
+    for (const { controller } of runs) controller.abort(new RunAborted());
+    await Promise.all(runs.map(({ ended }) => ended.promise));
   };
   const abort = async (sessionID: string): Promise<void> => {
     await Promise.all([abortHere(sessionID), leases.abort(sessionID)]);
@@ -136,55 +138,55 @@ export const createRunQueue = ({ answer, leases, recoverSession, publishStatus, 
   return {
     run(session, user) {
       const done = Promise.withResolvers<AssistantMessage>();
-      // Whoever does not wait for the answer must not end the process when there is none.
+      // A rejection that no caller waits for must not end the process.
       done.promise.catch(() => {});
-      const job: QueuedRun = { session, user, controller: new AbortController(), done, ended: Promise.withResolvers() };
-      if (isStopped || closing.has(session.id)) job.controller.abort(new RunAborted());
-      const line = lines.get(session.id);
-      if (line !== undefined) line.runs.push(job);
+      const run: QueuedRun = { session, user, controller: new AbortController(), done, ended: Promise.withResolvers() };
+      if (isStopped || closing.has(session.id)) run.controller.abort(new RunAborted());
+      const queue = queues.get(session.id);
+      if (queue !== undefined) queue.runs.push(run);
       else {
-        const fresh: SessionQueue = { runs: [job], status: { type: 'busy' }, isIdlePublished: false };
-        lines.set(session.id, fresh);
-        void work(fresh, session.id);
+        const created: SessionQueue = { runs: [run], status: { type: 'busy' }, isIdlePublished: false };
+        queues.set(session.id, created);
+        void work(created, session.id);
       }
       return done.promise;
     },
     async statuses() {
       const elsewhere = await leases.statuses();
-      return { ...elsewhere, ...Object.fromEntries([...lines].map(([id, { status }]) => [id, status])) };
+      return { ...elsewhere, ...Object.fromEntries([...queues].map(([id, { status }]) => [id, status])) };
     },
     counts() {
-      const jobs = [...lines.values()].reduce((sum, line) => sum + line.runs.length, 0);
-      return { running: lines.size, waiting: jobs - lines.size };
+      const runs = [...queues.values()].reduce((sum, queue) => sum + queue.runs.length, 0);
+      return { running: queues.size, waiting: runs - queues.size };
     },
     abort,
     abortHere,
     async close(sessionID) {
       closing.add(sessionID);
       await abort(sessionID);
-      while (lines.has(sessionID)) await abort(sessionID);
+      while (queues.has(sessionID)) await abort(sessionID);
     },
     isClosing: (sessionID) => closing.has(sessionID),
     open: (sessionID) => void closing.delete(sessionID),
     async whileAccepting(work) {
       const over = Promise.withResolvers<void>();
-      coming.add(over.promise);
+      accepting.add(over.promise);
       try {
         return await work();
       } finally {
-        coming.delete(over.promise);
+        accepting.delete(over.promise);
         over.resolve();
       }
     },
     async idle() {
-      while (lines.size + coming.size > 0) {
-        const jobs = [...lines.values()].flatMap((line) => line.runs);
-        await Promise.all([...coming, ...jobs.map(({ ended }) => ended.promise)]);
+      while (queues.size + accepting.size > 0) {
+        const runs = [...queues.values()].flatMap((queue) => queue.runs);
+        await Promise.all([...accepting, ...runs.map(({ ended }) => ended.promise)]);
       }
     },
     async stop() {
       isStopped = true;
-      while (lines.size > 0) await Promise.all([...lines.keys()].map(abortHere));
+      while (queues.size > 0) await Promise.all([...queues.keys()].map(abortHere));
     },
   };
 };

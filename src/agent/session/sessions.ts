@@ -8,6 +8,7 @@ import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../protocol/t
 import { StaleSessionError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
+/** What a session is created with. */
 export type NewSession = {
   readonly directory: string;
   readonly parentID?: string | undefined;
@@ -25,14 +26,14 @@ export type SessionsNeeds = {
   readonly version: string;
 };
 
-/** Sessions as they are made, found, changed and removed. */
+/** Creates, reads, changes and removes sessions, and publishes each change. */
 export type Sessions = {
   readonly create: (given: NewSession) => Promise<Session>;
   /** The session of an id; a `not-found` fault when there is none. */
   readonly get: (id: string) => Promise<Session>;
   /**
-   * Stores a session as changed, with the time of the change. `within` gives the whole of what is kept and told in that
-   * moment, and where in it the session stands.
+   * Stores a session as changed, with the time of the change. `within` adds what is stored and sent in the same commit,
+   * before or after the session's own publication. `change` runs again when another server was faster.
    */
   readonly update: (
     id: string,
@@ -85,9 +86,10 @@ export const createSlug = (id: string): string => {
 export const notFound = (kind: 'session' | 'message' | 'part' | 'output of part', id: string): Fault =>
   new Fault({ kind: 'not-found', hint: notFoundText(kind, id) });
 
-/** Servers that change one session at the same time take turns soon. */
+/** How often a change is tried. Two servers that change one session at a time get their turns within a few tries. */
 const TRIES = 20;
 
+/** Sessions of one store. Changes of one session happen one after the other. */
 export const createSessions = ({ store, publisher, ids, clock, version }: SessionsNeeds): Sessions => {
   const get = async (id: string): Promise<Session> => {
     const session = await store.session(id);
@@ -95,7 +97,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
     return session;
   };
   const changing = new Map<string, Promise<unknown>>();
-  /** One change of a session at a time: each begins from what the one before has left. */
+  /** One change of a session at a time: each begins with the result of the one before. */
   const inOrder = <T>(id: string, work: () => Promise<T>): Promise<T> => {
     const result = (changing.get(id) ?? Promise.resolve()).then(work, work);
     const settled = result
@@ -149,7 +151,7 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
             await publisher.publish(session.directory, within(fact));
             return session;
           } catch (error) {
-            // Another server was faster: what it did stays.
+            // Another server was faster: its change is read, and this one is made on top of it.
             if (!(error instanceof StaleSessionError) || tries === TRIES) throw error;
           }
         }
@@ -165,27 +167,27 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
   };
 };
 
-/** A model in the words of the session record, which calls the key `id`. */
+/** A model as session records hold it: they call the model's key `id`. */
 export const toSessionModel = ({ providerID, modelID, variant }: ModelRef): NonNullable<Session['model']> => ({
   providerID,
   id: modelID,
   ...(variant === undefined ? {} : { variant }),
 });
 
-/** Each step of a turn reads all that was said: what a session holds has to fit into memory several times. */
+/** Each step of a turn reads all messages, so a session has to fit into memory several times. */
 const LIMIT_BYTES = 128 * 1024 * 1024;
 
 const countChars = ({ parts, system = '' }: PromptBody): number =>
   parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text : part.url).length, system.length);
 
-/** Refuses a prompt for which the session has no room left. Answers are not held to it: they are short beside it. */
+/** A `body-too-large` fault when the session has no capacity for a prompt. Answers are not limited: they are short beside it. */
 export const requireCapacity = async (
   store: Pick<Store, 'messageOutlines'>,
   sessionID: string,
   prompt: PromptBody,
 ): Promise<void> => {
-  const held = (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
-  if (held + countChars(prompt) <= LIMIT_BYTES) return;
-  const message = `The session holds ${held} bytes, and no more than ${LIMIT_BYTES} may be in one. Begin a new session`;
+  const storedBytes = (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
+  if (storedBytes + countChars(prompt) <= LIMIT_BYTES) return;
+  const message = `The session holds ${storedBytes} bytes, and no more than ${LIMIT_BYTES} may be in one. Begin a new session`;
   throw new Fault({ kind: 'body-too-large', limitBytes: LIMIT_BYTES, message });
 };
