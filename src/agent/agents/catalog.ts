@@ -3,30 +3,30 @@ import { Fault } from '../../core/fault.ts';
 import type { ModelRef } from '../protocol/types.ts';
 import type { AgentProfile, ResolvedModel, Summariser, Titler } from './types.ts';
 
-/** An agent that can be asked for, and the model it prefers. */
+/** A configured agent, and the model it prefers. */
 export type KnownAgent = AgentProfile & {
   readonly model: ModelRef | undefined;
-  /** Whether other agents may hand work to it with the `task` tool. */
+  /** Whether other agents may give work to it with the `task` tool. */
   readonly canTakeTasks: boolean;
   /** Whether a prompt may name it. */
   readonly canAnswerPrompts: boolean;
   readonly description: string;
 };
 
-/** Who can answer here, from the configuration. */
+/** The configured agents and models. */
 export type AgentCatalog = {
   readonly agents: ReadonlyMap<string, KnownAgent>;
   readonly defaultAgent: string;
   readonly defaultModel: ModelRef;
-  /** Who names a session in which a model answers; nothing when sessions keep the titles that they begin with. */
+  /** What writes the title of a session in which this model answers; undefined when sessions keep their default titles. */
   readonly titlerFor: (ref: ModelRef) => Titler | undefined;
   /** Names of all models, `provider/key`. */
   readonly models: readonly string[];
-  /** The model as an agent speaks with it; nothing when there is none of this name or variant. */
+  /** The model with the options of an agent; undefined when there is no such model or variant. */
   readonly modelFor: (ref: ModelRef, agent: string) => ResolvedModel | undefined;
   /** The names of a model's variants; none where there is no such model. */
   readonly variantsFor: (ref: ModelRef) => readonly string[];
-  /** Who sums up what an agent and a model have said; nothing when there is no such model. */
+  /** What summarises a conversation of this agent and model; undefined when there is no such model. */
   readonly summariserFor: (ref: ModelRef, agent: string) => Summariser | undefined;
 };
 

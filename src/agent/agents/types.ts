@@ -5,10 +5,10 @@ import type { ModelRef, Rule } from '../protocol/types.ts';
 /** An agent as a turn needs it. */
 export type AgentProfile = {
   readonly name: string;
-  /** Comes first in what the model is told; empty for none. */
+  /** The beginning of the system prompt; empty for none. */
   readonly prompt: string;
   readonly rules: readonly Rule[];
-  /** How many steps a turn may take. In the last one the model may call no tools. */
+  /** How many steps a turn may take. In the last one the model must not call tools. */
   readonly steps: number;
 };
 
@@ -21,17 +21,17 @@ export type ResolvedModel = {
   readonly usableTokens: number | undefined;
   /** Whether a `think` section at the beginning of a text becomes a reasoning part of its own. */
   readonly splitsThinking: boolean;
-  /** Models that take none are told of none. */
+  /** A model without tool calls gets no tools. */
   readonly takesTools: boolean;
 };
 
-/** Who sums up a conversation. No prompt of its own: it is told what the agent at work is told. */
+/** The model that summarises a conversation. Without a prompt of its own it gets that of the answering agent. */
 export type Summariser = { readonly prompt: string | undefined; readonly model: ResolvedModel };
 
-/** Who names sessions, and the words that it is told. */
+/** The model that writes titles of sessions, and its prompt. */
 export type Titler = { readonly prompt: string; readonly model: ResolvedModel };
 
-/** Who answers: an agent's manners, the model that speaks for it, and who makes room when the context is full. */
+/** What answers a message: an agent, its model, and the summariser for a full context. */
 export type Responder = {
   readonly agent: AgentProfile;
   readonly model: ResolvedModel;

@@ -11,7 +11,7 @@ export type Effort = (typeof EFFORTS)[number];
 
 export const isEffort = (value: unknown): value is Effort => EFFORTS.some((effort) => effort === value);
 
-/** Options of a model that an adapter takes. It drops all others without a word; no list: they go into the body as they are. */
+/** The model options that an adapter supports. It ignores all others silently; undefined: all go into the body as they are. */
 export const ADAPTER_OPTIONS = {
   '@ai-sdk/openai-compatible': undefined,
   '@ai-sdk/openai': [
@@ -60,7 +60,7 @@ export const ADAPTER_OPTIONS = {
     'inferenceGeo',
     'mcpServers',
     'metadata',
-    // Not its own: it is told the effort in another way.
+    // Not its own option: the effort is sent in another way.
     'reasoningEffort',
     'safeguards',
     'sendReasoning',
@@ -74,5 +74,5 @@ export const ADAPTER_OPTIONS = {
   ],
 } as const satisfies Readonly<Record<BundledAdapter, readonly string[] | undefined>>;
 
-/** The options that an adapter takes; nothing when it takes all. */
+/** The options that an adapter supports; undefined when it supports all. */
 export const supportedOptionsFor = (npm: BundledAdapter): readonly string[] | undefined => ADAPTER_OPTIONS[npm];

@@ -4,16 +4,16 @@ import { dataUrlError, parseDataUrl } from '../protocol/request-schemas.ts';
 import { type BundledAdapter, type Effort, isEffort } from './adapters.ts';
 import type { ModelMessage, ModelTarget } from './types.ts';
 
-/** A file as somebody has attached it. */
+/** A file as a user attached it. */
 export type AttachedFile = { readonly mime: string; readonly url: string; readonly filename?: string };
 
-/** What a model is given of a file: its text, its bytes in base64, or a line that says what it was. */
+/** A file as a model gets it: its text, its bytes in base64, or a line that describes it. */
 export type ModelFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file'; readonly data: string; readonly mediaType: string };
 
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
-/** What every adapter can send. Whether a model takes it is for its backend to say. */
+/** Types that every adapter can send. The backend decides whether a model accepts them. */
 const SENT_TYPE = /^(?:image\/[\w.+-]+|application\/pdf)$/i;
 const NAME_LIMIT_CHARS = 200;
 
@@ -32,8 +32,8 @@ const decodeText = (isBase64: boolean, data: string): string =>
     : decodeURIComponent(data);
 
 /**
- * A file as a model can be told of it. Text is told as text, which every model can read, and nothing is ever fetched. What
- * cannot be sent is said in a line: a failure would fail every later turn of the session, too.
+ * Converts a file to what a model can read. Text stays text, which every model can read, and nothing is ever fetched. A
+ * line describes what cannot be sent: an error would also fail every later turn of the session.
  */
 export const toModelFile = (file: AttachedFile): ModelFile => {
   const { mime, url, filename } = file;
@@ -69,9 +69,9 @@ type UserPiece = Extract<ModelMessage, { readonly role: 'user' }>['content'][num
 type FilePiece = Extract<UserPiece, { readonly kind: 'file' }>;
 
 const toFileContent = (piece: FilePiece): TextContent | FileContent => {
-  const told = toModelFile(piece);
-  if (told.kind === 'text') return { type: 'text', text: told.text };
-  const { data, mediaType } = told;
+  const file = toModelFile(piece);
+  if (file.kind === 'text') return { type: 'text', text: file.text };
+  const { data, mediaType } = file;
   return { type: 'file', data, mediaType, ...(piece.filename === undefined ? {} : { filename: piece.filename }) };
 };
 
@@ -88,13 +88,13 @@ const toAiMessage = (message: ModelMessage): AiMessage => {
       return {
         role: 'assistant',
         content: [
-          // Some backends refuse a text that is empty.
+          // Some backends refuse an empty text.
           ...(message.text === '' ? [] : [{ type: 'text' as const, text: message.text }]),
           ...message.calls.map(({ id, name, input }) => ({
             type: 'tool-call' as const,
             toolCallId: id,
             toolName: name,
-            // Arguments that were no object cannot be repeated: backends refuse them.
+            // Backends refuse arguments that are no object.
             input: isRecord(input) ? input : {},
           })),
         ],
@@ -121,17 +121,17 @@ export const toAiMessages = (messages: readonly ModelMessage[]): AiMessage[] =>
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
 type JsonRecord = { [key: string]: Json | undefined };
 
-/** What an adapter is told of the options of a model. */
+/** The options of a model, in the form of its adapter. */
 export type AiOptions = {
   readonly options: JsonRecord;
-  /** How hard to think, for an adapter that makes of it whatever the model takes. */
+  /** Reasoning effort, for an adapter that converts it to what the model accepts. */
   readonly reasoning?: Effort;
 };
 
-/** Of these models OpenAI's adapter knows by itself whether they reason. It would keep an effort from all others. */
+/** OpenAI's adapter knows which of these models reason. To all others it would not send an effort. */
 const KNOWN_TO_OPENAI = /^(?:gpt-\d|chatgpt-|o\d)/;
 
-/** What of a value is JSON. The SDK's types ask for it; a configuration holds nothing else. */
+/** The JSON part of a value. The SDK's types require it; a configuration holds nothing else. */
 const toJson = (value: unknown): Json | undefined => {
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
     return value;
@@ -148,9 +148,9 @@ export const toAiOptions = (npm: BundledAdapter, { options, upstreamID }: ModelT
     case '@ai-sdk/openai-compatible':
       return { options: toJsonRecord(options) };
     case '@ai-sdk/openai': {
-      const isStranger = typeof reasoningEffort === 'string' && !KNOWN_TO_OPENAI.test(upstreamID);
-      // Its word for the system's message would change, too, and other servers may not know the new one.
-      const asReasoning = isStranger ? { forceReasoning: true, systemMessageMode: 'system' } : {};
+      const isUnknownModel = typeof reasoningEffort === 'string' && !KNOWN_TO_OPENAI.test(upstreamID);
+      // The role of the system message would change too, and other servers may not know the new one.
+      const asReasoning = isUnknownModel ? { forceReasoning: true, systemMessageMode: 'system' } : {};
       return { options: { ...asReasoning, ...toJsonRecord(options) } };
     }
     case '@ai-sdk/anthropic':

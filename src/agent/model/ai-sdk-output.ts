@@ -5,7 +5,7 @@ import { ModelError } from './types.ts';
 
 type Count = number | undefined;
 
-/** What is read of the SDK's usage. `raw` is the backend's own. */
+/** The fields of the SDK's usage that are read. `raw` is the backend's own. */
 export type AiUsage = {
   readonly inputTokens: Count;
   readonly inputTokenDetails: { readonly cacheReadTokens: Count; readonly cacheWriteTokens: Count };
@@ -15,7 +15,7 @@ export type AiUsage = {
   readonly raw?: Readonly<Record<string, unknown>> | undefined;
 };
 
-/** A backend's number may be anything that JSON allows; sums and prices are made of these. */
+/** A backend's number may be anything that JSON allows; sums and prices are calculated from these. */
 const counted = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 
@@ -45,20 +45,20 @@ const FINISHES: Readonly<Record<string, Finish>> = {
   other: 'other',
 };
 
-/** Why the model stopped, or nothing when its answer was cut off before it said so: `raw` is the backend's own reason. */
+/** Why the model stopped; undefined when its answer was cut off before it gave a reason. `raw` is the backend's own reason. */
 export const toFinish = (reason: string, raw: string | undefined, hasCalls: boolean): Finish | undefined => {
   // Some backends end with "stop" what ends with calls, and a loop that believed them would leave the calls undone.
   if (reason === 'stop' && hasCalls) return 'tool-calls';
-  const isUnsaid = reason === 'interrupted' || ((reason === 'other' || reason === 'error') && raw === undefined);
-  return isUnsaid ? undefined : (FINISHES[reason] ?? 'unknown');
+  const isCutOff = reason === 'interrupted' || ((reason === 'other' || reason === 'error') && raw === undefined);
+  return isCutOff ? undefined : (FINISHES[reason] ?? 'unknown');
 };
 
-/** Whose answer it was, and what must not show. */
+/** The provider of a failed call, and the texts that an error must not show. */
 export type ErrorContext = { readonly providerID: string; readonly secrets: readonly string[] };
 
 const DEEPEST_CAUSE = 8;
 const SDK_NAME = /^AI_(\w{1,48})$/;
-/** What else a backend may send along: keep-alives and the like. These words begin what belongs to the answer. */
+/** How the types of events begin that belong to an answer. Backends also send others, such as keep-alives. */
 const PART_OF_AN_ANSWER = /^(?:content_block|message|response|error)/;
 
 const causesOf = (error: unknown): readonly unknown[] => {
@@ -94,7 +94,7 @@ export const isIgnorableEvent = (error: unknown): boolean => {
   return typeof event.type !== 'string' || !PART_OF_AN_ANSWER.test(event.type);
 };
 
-/** An error that a backend has told in its stream, in one of the forms in which the SDK hands it on. */
+/** The error that a backend sent in its stream, in one of the forms in which the SDK passes it on. */
 const findProviderError = (error: unknown, { providerID, secrets }: ErrorContext): ModelError | undefined => {
   const unread = unreadIn(error);
   if (unread !== undefined && 'error' in unread) {
@@ -102,8 +102,8 @@ const findProviderError = (error: unknown, { providerID, secrets }: ErrorContext
   }
   if (!isRecord(error)) return undefined;
   const { name, code, type, message } = error;
-  const isComplaint = name === 'AI_StreamProviderError' || name === 'AI_APICallError' || !(error instanceof Error);
-  if (!isComplaint || (typeof message !== 'string' && typeof error.error !== 'string')) return undefined;
+  const isProviderError = name === 'AI_StreamProviderError' || name === 'AI_APICallError' || !(error instanceof Error);
+  if (!isProviderError || (typeof message !== 'string' && typeof error.error !== 'string')) return undefined;
   const body = parsed(error.responseBody) ?? { code, type, message, error: error.error };
   return createProviderError({ providerID, statusCode: statusOf(error), body, secrets });
 };
@@ -128,14 +128,14 @@ const toSdkError = (error: unknown, who: string): ModelError => {
   }
 };
 
-/** What was thrown while a model was asked, in our own words: nothing of it is repeated but a status and a code. */
-export const toModelError = (error: unknown, blame: ErrorContext): ModelError => {
+/** Converts an error of a model call. Of the original only a status and a code appear in the message. */
+export const toModelError = (error: unknown, context: ErrorContext): ModelError => {
   const causes = causesOf(error);
   const known = causes.find((cause) => cause instanceof ModelError);
   if (known instanceof ModelError) return known;
   for (const cause of causes) {
-    const complaint = findProviderError(cause, blame);
-    if (complaint !== undefined) return complaint;
+    const providerError = findProviderError(cause, context);
+    if (providerError !== undefined) return providerError;
   }
-  return toSdkError(error, `The provider "${blame.providerID}"`);
+  return toSdkError(error, `The provider "${context.providerID}"`);
 };

@@ -1,63 +1,30 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { jsonSchema, type LanguageModel, streamText, type TextStreamPart, type ToolSet } from 'ai';
-import { untilAborted } from '../../core/async.ts';
+import { jsonSchema, type LanguageModel, streamText, type ToolSet } from 'ai';
 import type { Clock } from '../../core/clock.ts';
-import { isRecord, parseJsonValue } from '../../core/json.ts';
+import { isRecord } from '../../core/json.ts';
 import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from './adapters.ts';
+import { type AiParts, readEvents } from './ai-sdk-events.ts';
 import { toAiMessages, toAiOptions, withoutLostThoughts } from './ai-sdk-input.ts';
-import { isIgnorableEvent, toFinish, toModelError, toTokens } from './ai-sdk-output.ts';
+import { toModelError } from './ai-sdk-output.ts';
 import { type BackendLimits, createBackendFetch, DEFAULT_LIMITS, type Fetcher } from './http.ts';
-import { type ChatModel, ModelError, type ModelEvent, type ModelRequest, type ModelTarget } from './types.ts';
-
-/** A tool call that the SDK has read to its end. `input` is what it made of the arguments: their text where it failed. */
-export type CompletedCall = { readonly id: string; readonly name: string; readonly input: unknown };
-
-const BLANK = /^\s*$/;
-
-/** Many models say nothing where a tool takes no arguments. */
-const parseInput = (raw: string): unknown => (BLANK.test(raw) ? {} : parseJsonValue(raw));
-
-const toRawInput = (input: unknown): string => (typeof input === 'string' ? input : (JSON.stringify(input) ?? ''));
-
-/** Follows the tool calls of one answer. Arguments are read here, so that nobody repairs them on the way. */
-export const createCallReader = () => {
-  const begun = new Map<string, string>();
-  let count = 0;
-  const begin = (id: string, name: string): readonly ModelEvent[] => {
-    if (begun.has(id)) return [];
-    begun.set(id, '');
-    return [{ kind: 'call-begun', id, name }];
-  };
-  return {
-    count: () => count,
-    begin,
-    add: (id: string, delta: string): void => void begun.set(id, (begun.get(id) ?? '') + delta),
-    end({ id, name, input }: CompletedCall): readonly ModelEvent[] {
-      const beginning = begin(id, name);
-      // Some backends send the arguments only with the end of the call.
-      const raw = begun.get(id) || toRawInput(input);
-      count += 1;
-      return [...beginning, { kind: 'call', id, name, input: parseInput(raw), raw }];
-    },
-  };
-};
+import { type ChatModel, ModelError, type ModelRequest, type ModelTarget } from './types.ts';
 
 export type AiModelNeeds = {
   readonly fetcher: Fetcher;
   readonly clock: Clock;
   /** Of this program, for the `user-agent`. */
   readonly version: string;
-  /** How long a provider may take, by its id; none for the usual limits. */
+  /** Time limits by the provider's id; undefined for the default limits. */
   readonly limitsFor?: (providerID: string) => BackendLimits | undefined;
-  /** Hears of a setting that an adapter keeps from a model, in one sentence, once. */
+  /** Called once, with one sentence, for each setting that an adapter does not send. */
   readonly onUnsupported?: (sentence: string) => void;
 };
 
-/** Making one costs several milliseconds, most of them for its schemas. */
+/** Creating a model takes several milliseconds, most of them for its schemas. */
 const MODEL_CACHE_SIZE = 64;
-/** Names the provider within the SDK, and so the place of its options. It shows nowhere. */
+/** The provider's name within the SDK, which is the key of its options. It appears nowhere else. */
 const COMPATIBLE = 'gatehouse';
 const OPTIONS_KEY: Readonly<Record<BundledAdapter, string>> = {
   '@ai-sdk/openai-compatible': COMPATIBLE,
@@ -81,7 +48,7 @@ const toAiTools = ({ tools }: ModelRequest): ToolSet =>
     ]),
   );
 
-/** The SDK would otherwise read addresses and keys from the environment: nothing is left out here. */
+/** Sets everything: the SDK would read missing addresses and keys from the environment. */
 const createLanguageModel = (npm: BundledAdapter, upstreamID: string, settings: Settings): LanguageModel => {
   switch (npm) {
     case '@ai-sdk/openai-compatible':
@@ -102,26 +69,26 @@ const baseUrlFor = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): 
 };
 
 const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds) => {
-  const kept = new Map<string, LanguageModel>();
+  const cached = new Map<string, LanguageModel>();
   const userAgent = `gatehouse-agent/${version}`;
   const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
     const limits = limitsFor?.(target.providerID) ?? DEFAULT_LIMITS;
-    const ask = createBackendFetch({ fetcher, clock, limits, userAgent }, target);
-    if (npm !== '@ai-sdk/anthropic') return ask;
+    const backendFetch = createBackendFetch({ fetcher, clock, limits, userAgent }, target);
+    if (npm !== '@ai-sdk/anthropic') return backendFetch;
     return (input, init) =>
-      ask(input, typeof init?.body === 'string' ? { ...init, body: withoutLostThoughts(init.body) } : init);
+      backendFetch(input, typeof init?.body === 'string' ? { ...init, body: withoutLostThoughts(init.body) } : init);
   };
   return (npm: BundledAdapter, target: ModelTarget): LanguageModel => {
     const { providerID, apiKey, headers, upstreamID } = target;
     const baseURL = baseUrlFor(npm, target);
     const key = JSON.stringify([npm, providerID, upstreamID, baseURL, apiKey, Object.entries(headers).sort()]);
-    const known = kept.get(key);
+    const known = cached.get(key);
     if (known !== undefined) return known;
     const settings = { baseURL, apiKey: apiKey ?? '', fetch: fetchFor(npm, target) };
     const model = createLanguageModel(npm, upstreamID, settings);
-    const [oldest] = kept.keys();
-    if (kept.size >= MODEL_CACHE_SIZE && oldest !== undefined) kept.delete(oldest);
-    kept.set(key, model);
+    const [oldest] = cached.keys();
+    if (cached.size >= MODEL_CACHE_SIZE && oldest !== undefined) cached.delete(oldest);
+    cached.set(key, model);
     return model;
   };
 };
@@ -132,16 +99,19 @@ const requireAdapter = ({ npm, providerID }: ModelTarget): BundledAdapter => {
   throw new ModelError('unknown-adapter', `The provider "${providerID}" needs one of the adapters ${valid}`);
 };
 
-type Parts = ReadableStream<TextStreamPart<ToolSet>>;
-
 /**
- * Backends that speak Anthropic's dialect may refuse a history with calls when no tools are named. Elsewhere tools that may
- * not be called are left out: not every backend keeps to that.
+ * Backends with Anthropic's API may refuse a history with calls when the request has no tools. Elsewhere tools that must
+ * not be called are left out: not every backend respects that.
  */
 const sendsTools = (npm: BundledAdapter, { tools, toolChoice }: ModelRequest): boolean =>
   tools.length > 0 && (toolChoice === undefined || npm === '@ai-sdk/anthropic');
 
-const startStream = (model: LanguageModel, npm: BundledAdapter, request: ModelRequest, signal: AbortSignal): Parts => {
+const startStream = (
+  model: LanguageModel,
+  npm: BundledAdapter,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AiParts => {
   const { target, system, messages, sessionID } = request;
   const { maxOutputTokens, temperature, topP } = target;
   const { options, reasoning } = toAiOptions(npm, target);
@@ -160,67 +130,27 @@ const startStream = (model: LanguageModel, npm: BundledAdapter, request: ModelRe
     maxRetries: 0,
     abortSignal: signal,
     telemetry: { isEnabled: false },
-    // Unless it is given one, the SDK writes errors to the console, bodies and all.
+    // Without a handler the SDK writes errors to the console, with bodies.
     onError: () => {},
-    // An address in a conversation or in an answer must not make us ask there.
+    // A URL in a conversation or an answer must not make the server request it.
     experimental_download: async (files) => {
       if (files.length === 0) return [];
-      throw new ModelError('api', `The provider "${target.providerID}" answered with a file that is elsewhere`);
+      throw new ModelError(
+        'api',
+        `The provider "${target.providerID}" answered with a file behind a URL, which is never fetched`,
+      );
     },
   });
   return stream;
 };
 
-/** Some adapters pass on what holds no words, such as a signature. */
-const deltaEvent = (kind: 'text' | 'reasoning', delta: string): readonly ModelEvent[] =>
-  delta === '' ? [] : [{ kind, delta }];
-
-type Reading = { readonly providerID: string; readonly onUnsupported: (feature: string) => void };
-
-/** The SDK's parts as events. Throws whatever error they hold. */
-async function* readEvents(
-  parts: Parts,
-  { providerID, onUnsupported }: Reading,
-  signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
-  const calls = createCallReader();
-  const reader = parts.getReader();
-  try {
-    for (;;) {
-      // The SDK ends its stream when the signal aborts, but not at once when the consumer is slow.
-      const { value: part } = await untilAborted(reader.read(), signal);
-      if (part === undefined) break;
-      if (part.type === 'start-step') {
-        for (const warning of part.warnings) if ('feature' in warning) onUnsupported(warning.feature);
-      } else if (part.type === 'text-delta') yield* deltaEvent('text', part.text);
-      else if (part.type === 'reasoning-delta') yield* deltaEvent('reasoning', part.text);
-      else if (part.type === 'tool-input-start') yield* calls.begin(part.id, part.toolName);
-      else if (part.type === 'tool-input-delta') calls.add(part.id, part.delta);
-      else if (part.type === 'tool-call') {
-        yield* calls.end({ id: part.toolCallId, name: part.toolName, input: part.input });
-      } else if (part.type === 'error') {
-        if (!isIgnorableEvent(part.error)) throw part.error;
-      } else if (part.type === 'finish-step') {
-        const finish = toFinish(part.finishReason, part.rawFinishReason, calls.count() > 0);
-        if (finish === undefined) break;
-        yield { kind: 'finished', finish, tokens: toTokens(part.usage) };
-        return;
-      }
-    }
-  } finally {
-    void reader.cancel().catch(() => {});
-  }
-  const message = `The provider "${providerID}" broke off before the end of its answer`;
-  throw new ModelError('cut-off', message, { isRetryable: true });
-}
-
-/** Tells of each thing once: a setting is the same in every step. */
+/** Reports each setting once: it is the same in every step. */
 const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (npm: BundledAdapter, { providerID, upstreamID }: ModelTarget, feature: string): void => {
     const sentence = `${npm} does not send ${feature} as it is set to the model ${upstreamID} of ${providerID}`;
-    if (told.has(sentence)) return;
-    told.add(sentence);
+    if (reported.has(sentence)) return;
+    reported.add(sentence);
     onUnsupported?.(sentence);
   };
 };
@@ -231,32 +161,32 @@ const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
  */
 export const createAiModel = (needs: AiModelNeeds): ChatModel => {
   const modelOf = createModelCache(needs);
-  const leftOut = createUnsupportedReporter(needs);
+  const reportUnsupported = createUnsupportedReporter(needs);
   // The SDK's only switch for its warnings, which it would write to stderr.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return async function* events(request, signal) {
     signal.throwIfAborted();
     const { target } = request;
     const { providerID, apiKey, headers } = target;
-    const blame = { providerID, secrets: [apiKey ?? '', ...Object.values(headers)] };
-    const asking = new AbortController();
-    const leave = () => asking.abort(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
+    const context = { providerID, secrets: [apiKey ?? '', ...Object.values(headers)] };
+    const call = new AbortController();
+    const onAbort = () => call.abort(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
     try {
       const npm = requireAdapter(target);
-      const onUnsupported = (feature: string) => leftOut(npm, target, feature);
+      const onUnsupported = (feature: string) => reportUnsupported(npm, target, feature);
       yield* readEvents(
-        startStream(modelOf(npm, target), npm, request, asking.signal),
+        startStream(modelOf(npm, target), npm, request, call.signal),
         { providerID, onUnsupported },
         signal,
       );
     } catch (error) {
       signal.throwIfAborted();
-      throw toModelError(error, blame);
+      throw toModelError(error, context);
     } finally {
-      signal.removeEventListener('abort', leave);
-      // Whoever stops listening early ends the call to the backend, too.
-      asking.abort();
+      signal.removeEventListener('abort', onAbort);
+      // A consumer that stops early also ends the call to the backend.
+      call.abort();
     }
   };
 };

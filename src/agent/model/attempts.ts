@@ -6,7 +6,7 @@ export type CountedModel = {
   readonly attempts: () => number;
 };
 
-/** A model with an account of its attempts. Meant for one turn, which asks for one thing at a time. */
+/** A model that counts its attempts. Meant for one turn, which makes one request at a time. */
 export const countAttempts = (model: ChatModel): CountedModel => {
   let last: ModelRequest | undefined;
   let count = 0;

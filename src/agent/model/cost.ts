@@ -10,7 +10,7 @@ export type Prices = {
 
 const MILLION = 1_000_000;
 
-/** What a step cost. Thinking is paid as output. */
+/** The cost of a step in dollars. Reasoning is billed as output. */
 export const costOf = ({ input, output, reasoning, cache }: MessageTokens, prices: Prices): number =>
   (input * prices.input +
     (output + reasoning) * prices.output +
@@ -18,10 +18,11 @@ export const costOf = ({ input, output, reasoning, cache }: MessageTokens, price
     cache.write * prices.cacheWrite) /
   MILLION;
 
-/** What a request and its answer take of the context. */
+/** How many tokens of the context a request and its answer take. */
 export const contextTokensOf = ({ total, input, output, reasoning, cache }: MessageTokens): number =>
   total ?? input + output + reasoning + cache.read + cache.write;
 
+/** The sums of two token counts. */
 export const addTokens = (left: Tokens, right: Tokens): Tokens => ({
   input: left.input + right.input,
   output: left.output + right.output,

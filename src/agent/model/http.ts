@@ -11,11 +11,11 @@ export type BackendLimits = {
   readonly headerMs: number;
   /** Between two pieces of it. */
   readonly gapMs: number;
-  /** From the question to the end of the answer. */
+  /** From the request to the end of the answer. */
   readonly wholeMs: number;
 };
 
-/** What holds for a provider of which the configuration says nothing else. */
+/** The limits of a provider for which the configuration sets none. */
 export const DEFAULT_LIMITS: BackendLimits = { headerMs: 300_000, gapMs: 300_000, wholeMs: 0 };
 
 const toCallDelta = (call: unknown, index: number): unknown => {
@@ -30,8 +30,8 @@ const toCallDelta = (call: unknown, index: number): unknown => {
 };
 
 /**
- * The event stream that a whole chat completion would have been; nothing when the value is no chat completion. Backends
- * that cannot stream answer so whatever they are asked for.
+ * Converts a whole chat completion to the event stream it would have been; undefined when the value is no chat completion.
+ * Backends that cannot stream answer with one although a stream was requested.
  */
 export const toCompletionStream = (completion: unknown): string | undefined => {
   if (!isRecord(completion) || !Array.isArray(completion.choices)) return undefined;
@@ -40,12 +40,12 @@ export const toCompletionStream = (completion: unknown): string | undefined => {
   const { message } = choice;
   const calls: readonly unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   const delta = { ...message, ...(calls.length === 0 ? {} : { tool_calls: calls.map(toCallDelta) }) };
-  // It came to its end as a whole, so it was not cut off.
+  // It arrived as a whole, so it was not cut off.
   const chunk = { ...completion, choices: [{ index: 0, delta, finish_reason: choice.finish_reason ?? 'stop' }] };
   return `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
 };
 
-/** `fetch`, or something like it: it rejects when its signal aborts, and for what goes wrong below HTTP. */
+/** `fetch` or a replacement: it rejects when its signal aborts, and for failures below HTTP. */
 export type Fetcher = (url: string, init: RequestInit) => Promise<Response>;
 
 export type BackendFetchNeeds = {
@@ -55,7 +55,7 @@ export type BackendFetchNeeds = {
   readonly limits: BackendLimits;
 };
 
-/** Whom to speak to, as far as it shows in headers. */
+/** The backend of a model, as far as headers depend on it. */
 export type ModelBackend = {
   readonly providerID: string;
   readonly apiKey: string | undefined;
@@ -66,7 +66,7 @@ const ERROR_LIMIT_BYTES = 64 * 1024;
 const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** All headers are set here: what the SDK makes of names and keys is overruled by what the configuration says. */
+/** The headers of a request. The configuration overrides what the SDK sets. */
 const createHeaders = (init: RequestInit, { apiKey, headers }: ModelBackend, userAgent: string): Headers => {
   const all = new Headers(init.headers);
   all.set('user-agent', userAgent);
@@ -90,7 +90,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** A fetch for one backend, that answers only with an event stream, and rejects with nothing but a `ModelError` or the caller's reason. */
+/** A fetch for one backend. It resolves only with an event stream, and rejects only with a `ModelError` or the caller's reason. */
 export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBackend): typeof fetch => {
   const { fetcher, clock, userAgent, limits } = needs;
   const { headerMs, gapMs, wholeMs } = limits;
@@ -98,11 +98,13 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
   const who = `The provider "${providerID}"`;
   const secrets = [backend.apiKey ?? '', ...Object.values(backend.headers)];
 
-  const refused = async (response: Response, watch: ExchangeLimiter): Promise<ModelError> => {
+  const toRefusalError = async (response: Response, limiter: ExchangeLimiter): Promise<ModelError> => {
     const { status: statusCode, headers } = response;
     const shouldRetry = headers.get('x-should-retry');
-    // What kept the body from arriving matters less than the status that came.
-    const text = await watch.readText(response.body, { limitMs: gapMs, limitBytes: ERROR_LIMIT_BYTES }).catch(() => '');
+    // The status matters more than why the body did not arrive.
+    const text = await limiter
+      .readText(response.body, { limitMs: gapMs, limitBytes: ERROR_LIMIT_BYTES })
+      .catch(() => '');
     return createProviderError({
       providerID,
       statusCode,
@@ -113,8 +115,8 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
     });
   };
 
-  const wholeAnswer = async ({ status: statusCode, body }: Response, watch: ExchangeLimiter): Promise<string> => {
-    const answer = parseJson(await watch.readText(body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }));
+  const readWholeAnswer = async ({ status: statusCode, body }: Response, limiter: ExchangeLimiter): Promise<string> => {
+    const answer = parseJson(await limiter.readText(body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }));
     if (isRecord(answer) && answer.error !== undefined && answer.error !== null) {
       throw createProviderError({ providerID, statusCode: undefined, body: answer, secrets });
     }
@@ -125,34 +127,34 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
     });
   };
 
-  const streamIn = async (response: Response, watch: ExchangeLimiter): Promise<Response> => {
+  const toStream = async (response: Response, limiter: ExchangeLimiter): Promise<Response> => {
     const headers = { 'content-type': 'text/event-stream' };
     const type = response.headers.get('content-type') ?? '';
     if (/^\s*application\/json\b/i.test(type)) {
-      const text = await wholeAnswer(response, watch);
-      watch.end();
+      const text = await readWholeAnswer(response, limiter);
+      limiter.end();
       return new Response(text, { headers });
     }
     if (/^\s*text\/html\b/i.test(type)) {
       throw new ModelError('api', `${who} answered with a web page: the baseURL leads elsewhere`);
     }
     if (response.body === null) throw new ModelError('cut-off', `${who} gave an empty answer`, { isRetryable: true });
-    return new Response(watch.body(response.body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }), {
+    return new Response(limiter.body(response.body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }), {
       headers,
     });
   };
 
   return async (input, init = {}) => {
-    const watch = createExchangeLimiter({ clock, who, wholeLimitMs: wholeMs, signal: init.signal ?? undefined });
+    const limiter = createExchangeLimiter({ clock, who, wholeLimitMs: wholeMs, signal: init.signal ?? undefined });
     try {
       const headers = createHeaders(init, backend, userAgent);
-      const asked = fetcher(String(input), { ...init, headers, redirect: 'manual', signal: watch.signal });
-      const response = await watch.withTimeout(headerMs, asked);
-      if (!response.ok) throw await refused(response, watch);
-      return await streamIn(response, watch);
+      const responding = fetcher(String(input), { ...init, headers, redirect: 'manual', signal: limiter.signal });
+      const response = await limiter.withTimeout(headerMs, responding);
+      if (!response.ok) throw await toRefusalError(response, limiter);
+      return await toStream(response, limiter);
     } catch (error) {
-      watch.abort();
-      throw watch.toError(error);
+      limiter.abort();
+      throw limiter.toError(error);
     }
   };
 };

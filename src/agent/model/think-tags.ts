@@ -3,7 +3,7 @@ import type { ModelEvent } from './types.ts';
 const OPENING = '<think>';
 const CLOSING = '</think>';
 
-/** How much of the end of a text may be the beginning of a mark. */
+/** How many characters at the end of a text may be the beginning of a tag. */
 const overlap = (text: string, mark: string): number => {
   for (let length = Math.min(mark.length - 1, text.length); length > 0; length--) {
     if (mark.startsWith(text.slice(-length))) return length;
@@ -11,7 +11,7 @@ const overlap = (text: string, mark: string): number => {
   return 0;
 };
 
-/** What a model says with the `think` section at its beginning as thoughts. A section anywhere else is text like any other. */
+/** Turns a `think` section at the beginning of a model's text into reasoning. A section anywhere else stays text. */
 export async function* splitThinking(source: AsyncIterable<ModelEvent>): AsyncGenerator<ModelEvent> {
   let state: 'before' | 'thinking' | 'after' = 'before';
   let held = '';

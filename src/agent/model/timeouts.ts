@@ -7,62 +7,62 @@ const CARRIAGE_RETURN = 0x0d;
 const COLON = 0x3a;
 
 /**
- * Follows the bytes of an event stream, and says of each piece whether it holds anything of an event: comments and empty
- * lines say nothing, and keep a connection awake on which nothing happens.
+ * Reads the bytes of an event stream and says of each chunk whether it holds a part of an event: comments and empty lines
+ * do not count, they only keep an idle connection open.
  */
 export const createSseContentDetector = (): ((bytes: Uint8Array) => boolean) => {
-  /** What the line at hand is, which may have begun in an earlier piece. */
-  let line: 'empty' | 'comment' | 'words' = 'empty';
+  /** The current line, which may have begun in an earlier chunk. */
+  let line: 'empty' | 'comment' | 'content' = 'empty';
   const after = (byte: number): typeof line => {
     if (byte === LINE_FEED || byte === CARRIAGE_RETURN) return 'empty';
-    return line === 'empty' ? (byte === COLON ? 'comment' : 'words') : line;
+    return line === 'empty' ? (byte === COLON ? 'comment' : 'content') : line;
   };
   return (bytes) => {
-    let hasWords = false;
+    let hasContent = false;
     for (const byte of bytes) {
       line = after(byte);
-      hasWords ||= line === 'words';
+      hasContent ||= line === 'content';
     }
-    return hasWords;
+    return hasContent;
   };
 };
 
 export type ReadLimits = {
-  /** For each piece; 0 for no limit. In a stream of events a piece without anything of an event is none. */
+  /** For each chunk; 0 for no limit. In an event stream a chunk without a part of an event does not count. */
   readonly limitMs: number;
-  /** For the whole. */
+  /** For the whole body. */
   readonly limitBytes: number;
 };
 
-/** Keeps an eye on one exchange with a backend: nothing in it lasts longer than it may, and a caller who leaves ends it. */
+/** Time and size limits of one exchange with a backend. A caller's abort ends it too. */
 export type ExchangeLimiter = {
-  /** For the exchange itself. */
+  /** Aborts the exchange itself. */
   readonly signal: AbortSignal;
-  /** Settles like the promise, but in time; 0 for no limit, as everywhere here. */
+  /** Settles like the promise, or rejects after `limitMs`; 0 for no limit. */
   readonly withTimeout: <T>(limitMs: number, promise: Promise<T>) => Promise<T>;
   readonly readText: (limitBody: ReadableStream<Uint8Array> | null, limits: ReadLimits) => Promise<string>;
-  /** The same bytes of an event stream, watched. Its end is the end of the watch. */
+  /** The same bytes of an event stream, under these limits. Its end ends the exchange. */
   readonly body: (body: ReadableStream<Uint8Array>, limits: ReadLimits) => ReadableStream<Uint8Array>;
-  /** What to reject with: the caller's reason, or the problem that it is. */
+  /** What to reject with: the caller's reason, or a `ModelError`. */
   readonly toError: (error: unknown) => unknown;
-  /** Lets go of the caller. */
+  /** Stops the timer and the caller's signal. */
   readonly end: () => void;
-  /** The same, and breaks off what still runs. */
+  /** The same, and aborts what still runs. */
   readonly abort: () => void;
 };
 
 export type ExchangeNeeds = {
   readonly clock: Clock;
-  /** Whom sentences are about. */
+  /** The subject of error messages. */
   readonly who: string;
-  /** For all of it, from now on. */
+  /** For the whole exchange, from now on. */
   readonly wholeLimitMs: number;
   readonly signal: AbortSignal | undefined;
 };
 
 const CODE = /^[A-Z0-9_]{1,64}$/;
 
-/** The platform's own word for a failure below HTTP. Its message is left out: it may name addresses. */
+/** The platform's code for a failure below HTTP. The message is not used: it may name addresses. */
 const systemErrorCode = (error: unknown): string | undefined => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
@@ -71,21 +71,21 @@ const systemErrorCode = (error: unknown): string | undefined => {
 
 export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: ExchangeNeeds): ExchangeLimiter => {
   const controller = new AbortController();
-  /** Breaks it off after that time, unless it is taken back. */
+  /** Aborts the exchange after that time, unless the returned function is called. */
   const limit = (limitMs: number, what: string): (() => void) => {
-    const late = () => controller.abort(new ModelError('network', `${who} ${what}`, { isRetryable: true }));
-    return limitMs === 0 ? () => {} : clock.after(limitMs, late);
+    const onTimeout = () => controller.abort(new ModelError('network', `${who} ${what}`, { isRetryable: true }));
+    return limitMs === 0 ? () => {} : clock.after(limitMs, onTimeout);
   };
   const cancelWhole = limit(wholeLimitMs, `was not done after ${wholeLimitMs} ms`);
-  const leave = () => {
+  const onAbort = () => {
     cancelWhole();
     controller.abort(signal?.reason);
   };
-  if (signal?.aborted) leave();
-  else signal?.addEventListener('abort', leave, { once: true });
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
   const end = () => {
     cancelWhole();
-    signal?.removeEventListener('abort', leave);
+    signal?.removeEventListener('abort', onAbort);
   };
   const drop = () => {
     end();
@@ -99,7 +99,7 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
     return new ModelError('network', message, { isRetryable: true });
   };
   const within = async <T>(limitMs: number, promise: Promise<T>, silentMs = 0): Promise<T> => {
-    // Silence that has lasted for some time already leaves at least a moment.
+    // After some silence already, at least a moment remains.
     const leftMs = limitMs === 0 ? 0 : Math.max(1, limitMs - silentMs);
     const cancelTimer = limit(leftMs, `was silent for ${limitMs} ms`);
     try {
@@ -111,22 +111,22 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
   const readerOf = (
     body: ReadableStream<Uint8Array>,
     { limitMs, limitBytes }: ReadLimits,
-    saysSomething: (bytes: Uint8Array) => boolean,
+    hasContent: (bytes: Uint8Array) => boolean,
   ) => {
     const reader = body.getReader();
     let bytes = 0;
-    // Only while somebody waits for more: a reader that takes its time is not the backend's silence.
+    // Counts only while a read is pending: a slow consumer is not the backend's silence.
     let silentMs = 0;
     return {
       async next(): Promise<Uint8Array | undefined> {
-        const askedAt = clock.now();
+        const startedAt = clock.now();
         const { value } = await within(limitMs, reader.read(), silentMs);
-        silentMs = value !== undefined && saysSomething(value) ? 0 : silentMs + clock.now() - askedAt;
+        silentMs = value !== undefined && hasContent(value) ? 0 : silentMs + clock.now() - startedAt;
         bytes += value?.byteLength ?? 0;
         if (bytes > limitBytes) throw new ModelError('api', `${who} answered with more than ${limitBytes} bytes`);
         return value;
       },
-      // A backend may ignore this, so nobody waits for it.
+      // A backend may ignore this, so it is not awaited.
       release: () => void reader.cancel().catch(() => {}),
     };
   };
@@ -152,7 +152,7 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
     },
     body(body, limits) {
       const reader = readerOf(body, limits, createSseContentDetector());
-      const giveUp = () => {
+      const cancel = () => {
         drop();
         reader.release();
       };
@@ -164,12 +164,12 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
             end();
             stream.close();
           } catch (error) {
-            const problem = toError(error);
-            giveUp();
-            stream.error(problem);
+            const reason = toError(error);
+            cancel();
+            stream.error(reason);
           }
         },
-        cancel: giveUp,
+        cancel,
       });
     },
   };

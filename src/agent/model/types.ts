@@ -1,6 +1,6 @@
 import type { Finish, MessageTokens } from '../protocol/types.ts';
 
-/** What is said to a model, in the order in which it was said. */
+/** A message of a conversation with a model. */
 export type ModelMessage =
   | {
       readonly role: 'user';
@@ -24,14 +24,14 @@ export type ModelMessage =
       }[];
     };
 
-/** A tool as a model is told of it. */
+/** A tool as a model sees it. */
 export type ToolSpec = {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
 };
 
-/** Where a model is and how it is spoken to: all that the configuration says of it, with every option merged. */
+/** The address, adapter and options of a model: everything that the configuration says of it, merged. */
 export type ModelTarget = {
   readonly providerID: string;
   /** The adapter package, one of those that are bundled. */
@@ -39,7 +39,7 @@ export type ModelTarget = {
   readonly baseURL: string | undefined;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** The name that the provider knows it by. */
+  /** The provider's own name of the model. */
   readonly upstreamID: string;
   /** Merged into the request's body: `store`, `reasoningEffort` and what else an adapter or a backend takes. */
   readonly options: Readonly<Record<string, unknown>>;
@@ -53,13 +53,13 @@ export type ModelRequest = {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
-  /** The tools are there to understand what was said, and not to be called. */
+  /** The tools are only there to explain earlier calls, and must not be called. */
   readonly toolChoice?: 'none';
-  /** Sent along so that a backend can keep what belongs together in one place. */
+  /** Sent so that a backend can route the requests of a session to one place. */
   readonly sessionID: string;
 };
 
-/** What a model says, piece by piece. It ends with exactly one `finished`, or it throws a `ModelError`. */
+/** A model's output, piece by piece. It ends with exactly one `finished`, or it throws a `ModelError`. */
 export type ModelEvent =
   | { readonly kind: 'text'; readonly delta: string }
   | { readonly kind: 'reasoning'; readonly delta: string }
@@ -68,12 +68,12 @@ export type ModelEvent =
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly input: unknown; readonly raw: string }
   | { readonly kind: 'finished'; readonly finish: Finish; readonly tokens: MessageTokens };
 
-/** Asks a model for one step. Never tries again by itself, and stops asking when the signal aborts. */
+/** Calls a model for one step. Never retries by itself, and ends the call when the signal aborts. */
 export type ChatModel = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
 
 export type ModelErrorKind = 'auth' | 'api' | 'network' | 'overflow' | 'content-filter' | 'cut-off' | 'unknown-adapter';
 
-/** Why a model gave no whole answer. Its message is our own words, never a backend's. */
+/** Why a model gave no whole answer. The message is our own, never a backend's. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;
