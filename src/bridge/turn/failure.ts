@@ -5,14 +5,14 @@ import type { AnswerFailure } from '../output.ts';
 import type { TurnEnd } from './log.ts';
 
 const MESSAGE_CHARS = 300;
-/** A backend may have answered with a whole page. */
+/** A backend may have answered with a whole HTML page. */
 const READ_CHARS = 4000;
-/** What looks like a key. The agent's words should hold none, but they are not all its own. */
+/** What looks like a key. The agent's message should have none, but it may quote its backend. */
 const KEY_LIKE = /\b(?:(?:sk|pk)[-_]|(?:key|admin|bearer|token)[-_ :="']+(?=[\w.-]*\d))[\w.-]{8,}/gi;
 
-/** The agent's reason in one bounded line without anything that looks like a key. */
+/** The agent's error message in one line of limited length, without anything that looks like a key. */
 const reasonOf = ({ name, data }: MessageErrorRecord): string => {
-  const [words = ''] = [data.message ?? '', name]
+  const [message = ''] = [data.message ?? '', name]
     .map((text) =>
       text
         .slice(0, READ_CHARS)
@@ -21,12 +21,12 @@ const reasonOf = ({ name, data }: MessageErrorRecord): string => {
         .trim(),
     )
     .filter((text) => text !== '');
-  return words.slice(0, MESSAGE_CHARS).toWellFormed();
+  return message.slice(0, MESSAGE_CHARS).toWellFormed();
 };
 
 const failed = (failure: AnswerFailure): TurnEnd => ({ kind: 'failed', failure });
 
-const ofBackend = (error: MessageErrorRecord): AnswerFailure => {
+const toBackendFailure = (error: MessageErrorRecord): AnswerFailure => {
   const status = error.data.statusCode;
   if (status === 429)
     return { status: 429, code: 'rate_limit_exceeded', message: "The agent's model is out of requests for now" };
@@ -34,7 +34,7 @@ const ofBackend = (error: MessageErrorRecord): AnswerFailure => {
   return { status: 502, code: 'model_error', message: `The agent's model failed${answered}: ${reasonOf(error)}` };
 };
 
-const endOf = (error: MessageErrorRecord): TurnEnd => {
+const toFailedEnd = (error: MessageErrorRecord): TurnEnd => {
   switch (error.name) {
     case 'MessageAbortedError':
       return { kind: 'answered', finish: 'stop' };
@@ -55,28 +55,28 @@ const endOf = (error: MessageErrorRecord): TurnEnd => {
         message: 'The conversation is too long for this model',
       });
     case 'APIError':
-      return failed(ofBackend(error));
+      return failed(toBackendFailure(error));
     default:
       return failed({ status: 502, code: 'agent_error', message: `The agent's turn failed: ${reasonOf(error)}` });
   }
 };
 
-/** How a turn ended, by its last message. */
+/** How a turn ended, read from its last message. */
 export const toTurnEnd = ({ error, finish }: AssistantInfo): TurnEnd => {
-  if (error !== undefined) return endOf(error);
+  if (error !== undefined) return toFailedEnd(error);
   if (finish === 'length') return { kind: 'answered', finish: 'length' };
   if (finish === 'content-filter') return { kind: 'answered', finish: 'content_filter' };
   return { kind: 'answered', finish: 'stop' };
 };
 
-/** What a turn comes to whose agent was started anew, or could not be reached any more. */
+/** The end of a turn whose agent was restarted, or cannot be reached any more. */
 export const INTERRUPTED: TurnEnd = failed({
   status: 502,
   code: 'agent_interrupted',
-  message: 'The agent server went away before it had answered. What it has done so far stands',
+  message: 'The agent server stopped before it had answered. What it has done until then is not undone',
 });
 
-/** How a fault is told in a stream whose status was sent already. */
+/** A fault as an event of a stream whose status was sent already. */
 export const toAnswerFailure = (detail: BridgeFault): AnswerFailure => {
   switch (detail.kind) {
     case 'agent-failed':
@@ -93,7 +93,11 @@ export const toAnswerFailure = (detail: BridgeFault): AnswerFailure => {
       return { status: 504, code: 'agent_timeout', message: 'The agent server did not answer in time' };
     case 'rate-limited':
     case 'overloaded':
-      return { status: 429, code: 'rate_limit_exceeded', message: 'Too much is under way in this conversation' };
+      return {
+        status: 429,
+        code: 'rate_limit_exceeded',
+        message: 'Too many requests wait in this conversation: try again later',
+      };
     case 'bad-input':
       return { status: 400, code: detail.code, message: detail.message };
     case 'not-found':
@@ -103,9 +107,10 @@ export const toAnswerFailure = (detail: BridgeFault): AnswerFailure => {
   }
 };
 
-/** A failed answer as the fault it is answered with. Asking again would run the turn again, so no client is told to. */
+/** A failed answer as a fault. Not retryable, because a retry would run the turn again. */
 export const toFault = ({ status, code, message }: AnswerFailure): Fault<BridgeFault> =>
   new Fault({ kind: 'agent-failed', status, code, message, isRetryable: false });
 
-/** For a source of sayings that ended without a last one, which is a bug of ours. */
-export const missingEndError = (): Error => new Error('An answer ended without its last word');
+/** For output events without `end` or `failure`, which is a bug of the bridge. */
+export const missingEndError = (): Error =>
+  new Error('The output events of an answer ended without `end` or `failure`');

@@ -77,6 +77,6 @@ describe('a chat completion in one piece', (check) => {
   });
 
   check('without a last word is a bug', async () => {
-    assert.match(String(await rejection(answer(saidText('a', 'Hel')))), 'without its last word');
+    assert.match(String(await rejection(answer(saidText('a', 'Hel')))), 'ended without `end` or `failure`');
   });
 });

@@ -160,7 +160,7 @@ describe('a chat completion in chunks', (check) => {
     assert.match(String(await rejection(reading)), 'secret detail');
     assert.match(data.at(-1) ?? '', '"code":"internal_error"');
     assert.not.match(data.join(''), 'secret detail');
-    assert.match(String(await rejection(dataOf(telling(saidText('a', 'x'))))), 'without its last word');
+    assert.match(String(await rejection(dataOf(telling(saidText('a', 'x'))))), 'ended without `end` or `failure`');
   });
 
   check('says nothing more to a client that left, and lets go of its source', async () => {
