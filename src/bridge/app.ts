@@ -1,8 +1,7 @@
 import type { Clock } from '../core/clock.ts';
-import { Fault } from '../core/fault.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
-import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
+import { createStandardRoutes } from '../core/http/standard-routes.ts';
 
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
@@ -96,16 +95,13 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     '/v1/responses': { POST: createAnswerRoute(routeNeeds, responses) },
     ...storedResponseRoutes({ ...needs, enter, conversations }),
     ...modelsRoutes(catalog, enter),
-    '/health': { GET: () => jsonResponse(200, { status: 'ok', service: 'bridge', version }) },
-    '/ready': { GET: readiness },
-    '/metrics': {
-      async GET() {
-        const text = await meter.text();
-        if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This runtime keeps no metrics' });
-        return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
-      },
-    },
-    '/openapi.json': { GET: () => jsonResponse(200, createBridgeOpenApi(version)) },
+    ...createStandardRoutes({
+      service: 'bridge',
+      version,
+      ready: readiness,
+      metricsText: meter.text,
+      openApi: () => createBridgeOpenApi(version),
+    }),
   };
   const routes = createRoutes(table, hintFor);
   const guarded = guard(routes.handler, {

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
-import { Fault } from '../core/fault.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
+import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-pool.ts';
@@ -158,23 +158,18 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const table: RouteTable = {
     '/v1/moderations': { POST: moderation },
     ...modelRoutes(models, gatewayKeys),
-    '/health': { GET: () => jsonResponse(200, { status: 'ok', service: 'gateway', version }) },
-    '/ready': {
-      async GET() {
+    ...createStandardRoutes({
+      service: 'gateway',
+      version,
+      async ready() {
         const { reasons, missing } = await checkReadiness();
         const lacks = missing.length === 0 ? {} : { missing_models_for: missing };
         if (reasons.length > 0) return jsonResponse(503, { status: 'not ready', reasons, ...lacks });
         return jsonResponse(200, { status: 'ready', ...lacks });
       },
-    },
-    '/metrics': {
-      async GET() {
-        const text = await metrics.text();
-        if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This runtime keeps no metrics' });
-        return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
-      },
-    },
-    '/openapi.json': { GET: () => jsonResponse(200, createGatewayOpenApi(version)) },
+      metricsText: metrics.text,
+      openApi: () => createGatewayOpenApi(version),
+    }),
   };
   const routes = createRoutes(table, hintFor);
   return guard(routes.handler, {

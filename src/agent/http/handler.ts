@@ -3,6 +3,7 @@ import { type Credentials, hasBasicCredentials, isFromLocalProgram } from '../..
 import { guard, type Handler } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
+import { createStandardRoutes } from '../../core/http/standard-routes.ts';
 import type { RouteContext } from '../context.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { compatRoutes, unknownPathHint } from './compat.ts';
@@ -61,30 +62,21 @@ const FOREIGN_ORIGIN = new Fault({
 
 const createRouteTable = (needs: RouteContext, stateNow: () => AgentState, isStoreUp: () => boolean): RouteTable => {
   const { version, metrics } = needs;
-  const doc = () => jsonResponse(200, openApiDocument(version));
   const ready = () => {
     const state = stateNow();
     if (state === 'ready' && isStoreUp()) return jsonResponse(200, { status: 'ready' });
     const reasons = [state === 'ready' ? 'the store cannot be reached' : state];
     return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': String(RETRY_AFTER_MS / 1000) });
   };
+  const openApi = () => openApiDocument(version);
   return {
-    '/health': { GET: () => jsonResponse(200, { status: 'ok', service: 'agent', version }) },
-    '/ready': { GET: ready },
+    ...createStandardRoutes({ service: 'agent', version, ready, metricsText: metrics.text, openApi }),
     ...sessionRoutes(needs),
     ...messageRoutes(needs),
     ...conversationRoutes(needs),
     ...otherRoutes(needs),
     ...compatRoutes(needs),
-    '/metrics': {
-      async GET() {
-        const text = await metrics.text();
-        if (text === undefined) throw new Fault({ kind: 'not-found', hint: 'This server keeps no metrics' });
-        return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
-      },
-    },
-    '/doc': { GET: doc },
-    '/openapi.json': { GET: doc },
+    '/doc': { GET: () => jsonResponse(200, openApi()) },
   };
 };
 
