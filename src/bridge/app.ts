@@ -15,9 +15,9 @@ import { modelsRoutes } from './http/models.ts';
 import { createAnswerRoute } from './http/route.ts';
 import { createLeaving } from './http/shutdown.ts';
 import type { BridgeMetrics } from './metrics.ts';
-import { chatFace } from './openai/chat/endpoint.ts';
-import { responsesFace } from './openai/responses/endpoint.ts';
-import { storedResponseRoutes } from './openai/responses/stored.ts';
+import { createChatEndpoint } from './openai/chat/endpoint.ts';
+import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
+import { createStoredResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
 import type { BridgeSettings } from './settings.ts';
@@ -80,8 +80,8 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
   const leaving = createLeaving();
   const gate = createSemaphore(settings.answersAtATime, 0);
   const routeNeeds = { ...settings, ...needs, answers, enter, leaving, gate };
-  const chat = chatFace({ ...needs, showsTools: settings.showsTools });
-  const responses = responsesFace(needs);
+  const chat = createChatEndpoint({ ...needs, showsTools: settings.showsTools });
+  const responses = createResponsesEndpoint(needs);
   const readiness = createReadiness({ ...needs, catalog });
   meter.watch(() => ({
     answersRunning: gate.running(),
@@ -93,7 +93,7 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
   const table: RouteTable = {
     '/v1/chat/completions': { POST: createAnswerRoute(routeNeeds, chat) },
     '/v1/responses': { POST: createAnswerRoute(routeNeeds, responses) },
-    ...storedResponseRoutes({ ...needs, enter, conversations }),
+    ...createStoredResponseRoutes({ ...needs, enter, conversations }),
     ...modelsRoutes(catalog, enter),
     ...createStandardRoutes({
       service: 'bridge',

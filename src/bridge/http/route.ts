@@ -111,7 +111,7 @@ export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNee
       question = asks[0];
     };
     const sayings = counted(filtered(answer.output, asked), { ...counting, onEnd });
-    const value = await face.whole(sayings, asked, answer);
+    const value = await face.toBody(sayings, asked, answer);
     return jsonResponse(200, value, {
       ...headersOf(answer, asked),
       // For clients that have a button for it.
@@ -125,7 +125,7 @@ export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNee
         const sayings = counted(filtered(answer.output, asked), counting);
         // Not the presence's signal: that aborts when the bridge stops, too, and then there is a last word to be said.
         const pieces = paceOutput(sayings, { clock, chunkSize: needs.chunkSize, delayMs: needs.chunkDelayMs }, left);
-        yield* face.events(pieces, asked, answer);
+        yield* face.toEvents(pieces, asked, answer);
       } finally {
         end();
       }
@@ -150,11 +150,11 @@ export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNee
     const owner = needs.enter(request);
     const startedAt = clock.now();
     const body = await readBody(request);
-    const asked = face.read(body, request.headers);
+    const asked = face.parse(body, request.headers);
     const mark = {
       key: retryKeyOf(request.headers),
       // With the conversation and the verdict, which may come in headers: the same words elsewhere are something else.
-      digest: needs.digest(JSON.stringify([face.endpoint, asked.conversation, asked.approval ?? null, body])),
+      digest: needs.digest(JSON.stringify([face.name, asked.conversation, asked.approval ?? null, body])),
       isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
     };
     const place = gate.tryAcquire();
@@ -164,7 +164,7 @@ export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNee
       place();
       done();
     };
-    const counting = { clock, startedAt, endpoint: face.endpoint, isStreamed: asked.isStreamed, meter };
+    const counting = { clock, startedAt, endpoint: face.name, isStreamed: asked.isStreamed, meter };
     let isOpen = false;
     try {
       const answer = await answers.start({ request: asked, owner, identity: mark, signal });

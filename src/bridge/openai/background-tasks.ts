@@ -1,15 +1,15 @@
-/** What a request looks like to somebody who wonders whether a person asked. */
-export type Signs = {
+/** What distinguishes a background task of a front end from a message of a person. */
+export type RequestTraits = {
   readonly system: string;
-  /** The words of the prompt. */
-  readonly words: string;
+  /** The text of the prompt. */
+  readonly promptText: string;
   readonly hasHistory: boolean;
   readonly isStreamed: boolean;
 };
 
 /**
- * How the fixed prompts begin by which front ends have their chats named, tagged and so on. Only beginnings, and only those that
- * nobody types: a person who talks of titles must not be taken for a machine.
+ * Beginnings of the fixed instructions with which front ends have chats titled, tagged and so on. Only texts that no person
+ * types: a message about titles must not count as a background task.
  */
 const INSTRUCTIONS: readonly RegExp[] = [
   // LobeChat and Cherry Studio, in several editions
@@ -25,8 +25,8 @@ const INSTRUCTIONS: readonly RegExp[] = [
   // Open WebUI, where a model cannot call tools by itself
   /^Available Tools: [\s\S]*\n\nYour task is to choose and return the correct tool\(s\) from the list of available tools/,
 ];
-/** The same as the user's only message. */
-const ALONE: readonly RegExp[] = [
+/** Beginnings of prompts that are the user's only message. */
+const SINGLE_MESSAGES: readonly RegExp[] = [
   // LibreChat, in several editions
   /^(?:Provide|Please generate) a concise, 5-word-or-less title for the conversation, using /,
   /^Analyze this conversation and provide:\n1\. The detected language of the conversation\n/,
@@ -35,11 +35,11 @@ const ALONE: readonly RegExp[] = [
   /^Your task is to reflect the speaker's likely facial expression through a fitting emoji\./,
   // Continue
   /^Given the following\.\.\. please reply with a title for the chat that is 3-4 words in length/,
-  // Cherry Studio's kin
+  // forks of Cherry Studio
   /^You need to summarize the user's conversation into a title of no more than 10 words/,
 ];
-/** The same as the last message of a whole conversation. */
-const AFTERWARDS: readonly RegExp[] = [
+/** Beginnings of prompts that are the last message of a whole conversation. */
+const LAST_MESSAGES: readonly RegExp[] = [
   // NextChat
   /^Please generate a four to five word title summarizing our conversation without any lead-in/,
   /^使用四到五个字直接返回这句话的简要主题，不要解释/,
@@ -47,19 +47,21 @@ const AFTERWARDS: readonly RegExp[] = [
   /^Generate a concise 3-7 word title for this conversation, omitting punctuation\. Go straight to the title/,
 ];
 
-/** Open WebUI's jobs hold all they need: a task, and the chat between tags. They are never streamed. */
-const isOpenWebUI = ({ words, isStreamed }: Signs): boolean =>
+/** Open WebUI's tasks hold an instruction, and the chat between tags. They are never streamed. */
+const isOpenWebUITask = ({ promptText: words, isStreamed }: RequestTraits): boolean =>
   !isStreamed &&
   /^\s*### Task:\s/.test(words) &&
   words.includes('\n<chat_history>\n') &&
   words.includes('\n</chat_history>');
 
-/** Whether a chat front end asks on its own account: for a title, tags, questions that may follow and the like. */
-export const isTask = (signs: Signs): boolean => {
-  const { system, words, hasHistory } = signs;
-  if (AFTERWARDS.some((begin) => begin.test(words))) return true;
+/** Whether a chat front end sends this for itself: for a title, tags, follow-up questions and the like. */
+export const isBackgroundTask = (traits: RequestTraits): boolean => {
+  const { system, promptText: words, hasHistory } = traits;
+  if (LAST_MESSAGES.some((begin) => begin.test(words))) return true;
   if (hasHistory) return false;
   return (
-    isOpenWebUI(signs) || ALONE.some((begin) => begin.test(words)) || INSTRUCTIONS.some((begin) => begin.test(system))
+    isOpenWebUITask(traits) ||
+    SINGLE_MESSAGES.some((begin) => begin.test(words)) ||
+    INSTRUCTIONS.some((begin) => begin.test(system))
   );
 };

@@ -1,6 +1,13 @@
 import * as v from 'valibot';
-import { badInput, type FilePart, type PromptPart, textOfParts } from '../request.ts';
-import { readAs } from './body.ts';
+import {
+  badInput,
+  type FilePart,
+  filesOfParts,
+  type HistoryMessage,
+  type PromptPart,
+  textOfParts,
+} from '../request.ts';
+import { parseMember } from './body.ts';
 
 const DATA_URL = /^data:([\w.+-]{1,99}\/[\w.+-]{1,99})(?:;[\w.+-]+=[\w.+-]*)*;base64,/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
@@ -26,51 +33,55 @@ const isBase64 = (data: string): boolean =>
   data !== '' && data.length % 4 === 0 && !NOT_BASE64.test(data.replace(/={1,2}$/, ''));
 
 /** The media type of a data URL in base64; nothing for any other text. */
-const mimeOf = (url: string): string | undefined => {
+const dataUrlMime = (url: string): string | undefined => {
   const [start, mime] = DATA_URL.exec(url) ?? [];
   return start !== undefined && isBase64(url.slice(start.length)) ? mime : undefined;
 };
 
 /** An image by a data URL. Images are not fetched from anywhere. */
-export const imageFrom = (url: string, at: string): FilePart => {
-  const mime = mimeOf(url);
+export const parseImage = (url: string, at: string): FilePart => {
+  const mime = dataUrlMime(url);
   if (mime !== undefined) return { type: 'file', mime, url };
   throw badInput('image_url_unsupported', at, `Expected a data: URL in base64 at '${at}': images are not fetched`);
 };
 
-/** Base64 as a data URL, whether it came as one or without its beginning. */
-const dataFrom = (data: string, mime: string, at: string): Pick<FilePart, 'mime' | 'url'> => {
-  const given = mimeOf(data);
+/** Base64 as a data URL, whether it was sent as one or as the data alone. */
+const parseBase64 = (data: string, mime: string, at: string): Pick<FilePart, 'mime' | 'url'> => {
+  const given = dataUrlMime(data);
   if (given !== undefined) return { mime: given, url: data };
   if (isBase64(data)) return { mime, url: `data:${mime};base64,${data}` };
   throw badInput('invalid_value', at, `Invalid value at '${at}': expected base64, or a data: URL in base64`);
 };
 
 /** A recording, as OpenAI's `input_audio` holds it. */
-export const audioFrom = ({ data, format }: { data: string; format: string }, at: string): FilePart => {
+export const parseAudio = ({ data, format }: { data: string; format: string }, at: string): FilePart => {
   if (!/^[\w.+-]{1,40}$/.test(format))
     throw badInput('invalid_value', `${at}.format`, `Invalid value at '${at}.format': expected a format such as "wav"`);
-  return { type: 'file', ...dataFrom(data, AUDIO_MIMES[format] ?? `audio/${format}`, `${at}.data`) };
+  return { type: 'file', ...parseBase64(data, AUDIO_MIMES[format] ?? `audio/${format}`, `${at}.data`) };
 };
 
-export type GivenFile = {
+export type FileInput = {
   readonly file_data?: string | null | undefined;
   readonly filename?: string | null | undefined;
   readonly file_id?: string | null | undefined;
   readonly file_url?: string | null | undefined;
 };
 
-/** A file that came along. One that is only named by an id or an address is refused: none are kept here, and none fetched. */
-export const fileFrom = ({ file_data, filename, file_id, file_url }: GivenFile, at: string): FilePart => {
+/** A file in the request. One that is only named by an id or a URL is refused: none are stored here, and none fetched. */
+export const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: string): FilePart => {
   if (file_data === undefined || file_data === null) {
-    const isNamed = (file_id ?? file_url) !== undefined && (file_id ?? file_url) !== null;
-    throw isNamed
-      ? badInput('unsupported_value', at, `Files are neither kept nor fetched here: send file_data at '${at}'`)
+    const isReference = (file_id ?? file_url) !== undefined && (file_id ?? file_url) !== null;
+    throw isReference
+      ? badInput('unsupported_value', at, `Files are neither stored nor fetched here: send file_data at '${at}'`)
       : badInput('missing_required_parameter', `${at}.file_data`, `Missing required parameter: '${at}.file_data'`);
   }
   const name = filename?.trim().slice(-NAME_CHARS) ?? '';
   const mime = MIMES[/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? ''] ?? UNKNOWN_MIME;
-  return { type: 'file', ...dataFrom(file_data, mime, `${at}.file_data`), ...(name === '' ? {} : { filename: name }) };
+  return {
+    type: 'file',
+    ...parseBase64(file_data, mime, `${at}.file_data`),
+    ...(name === '' ? {} : { filename: name }),
+  };
 };
 
 const maybeText = v.nullish(v.string());
@@ -87,43 +98,46 @@ const Part = v.variant('type', [
   v.object({ type: v.literal('input_file'), ...FILE }),
 ]);
 
-const partFrom = (value: unknown, at: string): PromptPart => {
-  const part = readAs(Part, value, at);
+const parsePart = (value: unknown, at: string): PromptPart => {
+  const part = parseMember(Part, value, at);
   switch (part.type) {
     case 'refusal':
       return { type: 'text', text: part.refusal };
     case 'image_url':
-      return imageFrom(part.image_url.url, `${at}.image_url.url`);
+      return parseImage(part.image_url.url, `${at}.image_url.url`);
     case 'input_image':
-      // One that is named by an id of a file has no address, and no other place to come from.
-      return imageFrom(part.image_url ?? '', `${at}.image_url`);
+      // An image that is named by a file id has no URL, and files are not stored here.
+      return parseImage(part.image_url ?? '', `${at}.image_url`);
     case 'input_audio':
-      return audioFrom(part.input_audio, `${at}.input_audio`);
+      return parseAudio(part.input_audio, `${at}.input_audio`);
     case 'file':
-      return fileFrom(part.file, `${at}.file`);
+      return parseFile(part.file, `${at}.file`);
     case 'input_file':
-      return fileFrom(part, at);
+      return parseFile(part, at);
     default:
       return { type: 'text', text: part.text };
   }
 };
 
+/** A text as a part of a prompt. */
+export const textPart = (text: string): PromptPart => ({ type: 'text', text });
+
 const isBlank = (part: PromptPart): boolean => part.type === 'text' && part.text.trim() === '';
 
-/** A message's content as pieces of a prompt, without those that say nothing. `at` is its place in the body. */
-export const partsFrom = (content: unknown, at: string): readonly PromptPart[] => {
+/** A message's content as parts of a prompt, without blank texts. `at` is its path in the body. */
+export const parseContent = (content: unknown, at: string): readonly PromptPart[] => {
   if (content === undefined || content === null) return [];
   if (typeof content !== 'string' && !Array.isArray(content))
     throw badInput('invalid_type', at, `Invalid type at '${at}': expected a string, an array of parts or null`);
   const parts: readonly PromptPart[] =
     typeof content === 'string'
       ? [{ type: 'text', text: content }]
-      : content.map((part, index) => partFrom(part, `${at}[${index}]`));
+      : content.map((part, index) => parsePart(part, `${at}[${index}]`));
   return parts.filter((part) => !isBlank(part));
 };
 
-/** The same with texts that follow each other in one: agents bound how many parts a prompt may have. */
-export const withTextsJoined = (parts: readonly PromptPart[]): readonly PromptPart[] => {
+/** The same with adjacent texts joined, because agents limit the number of parts. */
+export const joinAdjacentTexts = (parts: readonly PromptPart[]): readonly PromptPart[] => {
   const joined: PromptPart[] = [];
   for (const part of parts) {
     const before = joined.at(-1);
@@ -134,14 +148,31 @@ export const withTextsJoined = (parts: readonly PromptPart[]): readonly PromptPa
   return joined;
 };
 
-const text = (words: string): PromptPart => ({ type: 'text', text: words });
+/** A call of a client's tool as text: an agent that lacks that tool can be told no other way. */
+export const describeToolCall = (name: string, input: string): PromptPart =>
+  textPart(`[called ${name}${input === '' ? '' : ` with ${input}`}]`);
 
-/** A call of a tool elsewhere, in words: nothing else of it could be told to an agent that lacks that tool. */
-export const calledInWords = (name: string, input: string): PromptPart =>
-  text(`[called ${name}${input === '' ? '' : ` with ${input}`}]`);
-
-/** What such a call came to, in words. Files stay files. */
-export const returnedInWords = (name: string, parts: readonly PromptPart[]): readonly PromptPart[] => [
-  text(`[${name} returned]\n${textOfParts(parts)}`),
-  ...parts.filter((part) => part.type === 'file'),
+/** The result of such a call as text. Files stay files. */
+export const describeToolResult = (name: string, parts: readonly PromptPart[]): readonly PromptPart[] => [
+  textPart(`[${name} returned]\n${textOfParts(parts)}`),
+  ...filesOfParts(parts),
 ];
+
+/** The parts of one message, and whose it is. */
+export type RoleParts = { readonly role: HistoryMessage['role']; readonly parts: readonly PromptPart[] };
+
+/** The history of a conversation, with consecutive messages of one role joined: the agent has seen them as one message. */
+export const toHistory = (messages: readonly RoleParts[]): readonly HistoryMessage[] => {
+  const joined: { readonly role: HistoryMessage['role']; readonly parts: PromptPart[] }[] = [];
+  for (const { role, parts } of messages) {
+    const last = joined.at(-1);
+    const target = last?.role === role ? last.parts : [];
+    if (last?.role !== role) joined.push({ role, parts: target });
+    // One by one, because there may be more than a call can have arguments.
+    for (const part of parts) target.push(part);
+  }
+  return joined.map(({ role, parts }) => {
+    const files = filesOfParts(parts);
+    return { role, text: textOfParts(parts), ...(files.length === 0 ? {} : { files }) };
+  });
+};

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
-import { isTask, type Signs } from '../../../src/bridge/openai/background-tasks.ts';
+import { isBackgroundTask, type RequestTraits } from '../../../src/bridge/openai/background-tasks.ts';
 import { describe } from '../../check.ts';
 
-const signs = (given: Partial<Signs>): Signs => ({
+const signs = (given: Partial<RequestTraits>): RequestTraits => ({
   system: '',
-  words: 'Hi',
+  promptText: 'Hi',
   hasHistory: false,
   isStreamed: false,
   ...given,
@@ -58,29 +58,31 @@ const PEOPLE = [
 
 describe('a job of a chat front end', (check) => {
   check('is known by how its only message begins', () => {
-    for (const words of ALONE) assert.is(isTask(signs({ words })), true, words);
+    for (const words of ALONE) assert.is(isBackgroundTask(signs({ promptText: words })), true, words);
   });
   check('is known by how its instructions begin', () => {
-    for (const system of INSTRUCTIONS) assert.is(isTask(signs({ system })), true, system);
-    for (const system of INSTRUCTIONS) assert.is(isTask(signs({ system, isStreamed: true })), true, system);
+    for (const system of INSTRUCTIONS) assert.is(isBackgroundTask(signs({ system })), true, system);
+    for (const system of INSTRUCTIONS) assert.is(isBackgroundTask(signs({ system, isStreamed: true })), true, system);
   });
   check('is known at the end of a whole conversation', () => {
     for (const words of AFTERWARDS)
-      assert.is(isTask(signs({ words, hasHistory: true, isStreamed: true })), true, words);
+      assert.is(isBackgroundTask(signs({ promptText: words, hasHistory: true, isStreamed: true })), true, words);
   });
 });
 
 describe('what a person asks', (check) => {
   check('is no such job, whatever it is about', () => {
     for (const words of PEOPLE)
-      for (const hasHistory of [true, false]) assert.is(isTask(signs({ words, hasHistory })), false, words);
+      for (const hasHistory of [true, false])
+        assert.is(isBackgroundTask(signs({ promptText: words, hasHistory })), false, words);
   });
   check('is none in the middle of a conversation, nor under instructions for all of it', () => {
-    for (const words of ALONE) assert.is(isTask(signs({ words, hasHistory: true })), false, words);
-    for (const system of INSTRUCTIONS) assert.is(isTask(signs({ system, hasHistory: true })), false, system);
-    assert.is(isTask(signs({ system: 'You give good titles. Generate a concise title when asked.' })), false);
+    for (const words of ALONE)
+      assert.is(isBackgroundTask(signs({ promptText: words, hasHistory: true })), false, words);
+    for (const system of INSTRUCTIONS) assert.is(isBackgroundTask(signs({ system, hasHistory: true })), false, system);
+    assert.is(isBackgroundTask(signs({ system: 'You give good titles. Generate a concise title when asked.' })), false);
   });
   check("is none in a stream, even when it looks like one of Open WebUI's", () => {
-    assert.is(isTask(signs({ words: inTags('Generate tags.'), isStreamed: true })), false);
+    assert.is(isBackgroundTask(signs({ promptText: inTags('Generate tags.'), isStreamed: true })), false);
   });
 });

@@ -1,15 +1,16 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { readAs } from '../../../src/bridge/openai/body.ts';
+import { parseMember } from '../../../src/bridge/openai/body.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
 const Named = v.object({ name: v.string(), kind: v.nullish(v.picklist(['a', 'b'])) });
-const refused = (schema: v.GenericSchema, value: unknown, at?: string) => refusalOf(() => readAs(schema, value, at));
+const refused = (schema: v.GenericSchema, value: unknown, at?: string) =>
+  refusalOf(() => parseMember(schema, value, at));
 
 describe('what a client sent', (check) => {
   check('is handed on as the schema has it', () => {
-    assert.equal(readAs(Named, { name: 'x', other: 1 }), { name: 'x' });
+    assert.equal(parseMember(Named, { name: 'x', other: 1 }), { name: 'x' });
   });
   check('is refused at its place in the whole body', () => {
     assert.is(refused(Named, { name: 1 }), 'invalid_type at name');

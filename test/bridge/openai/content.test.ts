@@ -1,20 +1,20 @@
 import * as assert from 'uvu/assert';
-import { partsFrom, withTextsJoined } from '../../../src/bridge/openai/content.ts';
+import { joinAdjacentTexts, parseContent } from '../../../src/bridge/openai/content.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
-const part = (given: unknown) => partsFrom([given], 'content')[0];
+const part = (given: unknown) => parseContent([given], 'content')[0];
 const refused = (given: unknown) => refusalOf(() => part(given));
 const PDF = 'JVBERi0xLjc=';
 
 describe("a message's content", (check) => {
   check('is a text, parts or nothing', () => {
-    assert.equal(partsFrom('hi', 'content'), [{ type: 'text', text: 'hi' }]);
-    assert.equal(partsFrom(null, 'content'), []);
-    assert.equal(partsFrom(undefined, 'content'), []);
-    assert.equal(partsFrom([], 'content'), []);
+    assert.equal(parseContent('hi', 'content'), [{ type: 'text', text: 'hi' }]);
+    assert.equal(parseContent(null, 'content'), []);
+    assert.equal(parseContent(undefined, 'content'), []);
+    assert.equal(parseContent([], 'content'), []);
     assert.equal(
-      partsFrom(
+      parseContent(
         [
           { type: 'text', text: ' ' },
           { type: 'text', text: 'a' },
@@ -90,18 +90,18 @@ describe("a message's content", (check) => {
   check('of tens of millions of characters is read without trouble', () => {
     const url = `data:image/png;base64,${'A'.repeat(32_000_000)}`;
     const startedAt = performance.now();
-    assert.is(partsFrom([{ type: 'image_url', image_url: { url } }], 'content').length, 1);
+    assert.is(parseContent([{ type: 'image_url', image_url: { url } }], 'content').length, 1);
     assert.ok(performance.now() - startedAt < 3000);
   });
 
   check('is one text where texts follow each other', () => {
     const file = { type: 'file' as const, mime: 'a/b', url: 'data:a/b;base64,AAAA' };
     const text = (words: string) => ({ type: 'text' as const, text: words });
-    assert.equal(withTextsJoined([text('a'), text('b'), file, text('c'), text('d')]), [
+    assert.equal(joinAdjacentTexts([text('a'), text('b'), file, text('c'), text('d')]), [
       text('a\n\nb'),
       file,
       text('c\n\nd'),
     ]);
-    assert.equal(withTextsJoined([]), []);
+    assert.equal(joinAdjacentTexts([]), []);
   });
 });

@@ -1,12 +1,12 @@
 import * as assert from 'uvu/assert';
-import { placeOf } from '../../../src/bridge/openai/conversation-id.ts';
+import { parseConversationReference } from '../../../src/bridge/openai/conversation-id.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
 type Case = { readonly headers?: Record<string, string>; readonly body?: Record<string, unknown> };
 
 const place = ({ headers = {}, body = {} }: Case, isStreamed = true, isTask = false) =>
-  placeOf(new Headers(headers), body, { isStreamed, isTask });
+  parseConversationReference(new Headers(headers), body, { isStreamed, isTask });
 const named = (given: Case, isStreamed = true): string => {
   const found = place(given, isStreamed);
   return found.kind === 'named' ? `${found.id}${found.isIncremental ? ' is remembered' : ''}` : found.kind;

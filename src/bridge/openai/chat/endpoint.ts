@@ -2,8 +2,8 @@ import type { Clock } from '../../../core/clock.ts';
 import type { ClientAnswer } from '../../turn/answers.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedChatRequest, parseChatRequest } from './request.ts';
-import { chatAnswer } from './response.ts';
-import { chatChunks, emptyChunk, type StreamFacts } from './stream.ts';
+import { createChatCompletion } from './response.ts';
+import { type ChatStreamHeader, emptyChunk, streamChatChunks } from './stream.ts';
 
 export type ChatFaceNeeds = {
   readonly clock: Clock;
@@ -12,10 +12,10 @@ export type ChatFaceNeeds = {
 };
 
 /** `POST /v1/chat/completions`. */
-export const chatFace = ({ clock, newToken, showsTools }: ChatFaceNeeds): Endpoint<ParsedChatRequest> => {
-  const known = new WeakMap<ClientAnswer, StreamFacts>();
+export const createChatEndpoint = ({ clock, newToken, showsTools }: ChatFaceNeeds): Endpoint<ParsedChatRequest> => {
+  const known = new WeakMap<ClientAnswer, ChatStreamHeader>();
   /** The same for all that is made of one answer: chunks that only keep a stream awake belong to it too. */
-  const factsOf = ({ model, includeUsage }: ParsedChatRequest, answer: ClientAnswer): StreamFacts => {
+  const factsOf = ({ model, includeUsage }: ParsedChatRequest, answer: ClientAnswer): ChatStreamHeader => {
     const facts = known.get(answer) ?? {
       id: `chatcmpl-${newToken()}`,
       model: model ?? answer.model,
@@ -27,11 +27,11 @@ export const chatFace = ({ clock, newToken, showsTools }: ChatFaceNeeds): Endpoi
     return facts;
   };
   return {
-    endpoint: 'chat',
-    read: parseChatRequest,
-    whole: (sayings, asked, answer) => chatAnswer(sayings, factsOf(asked, answer)),
-    async *events(sayings, asked, answer) {
-      for await (const data of chatChunks(sayings, factsOf(asked, answer))) yield { data };
+    name: 'chat',
+    parse: parseChatRequest,
+    toBody: (sayings, asked, answer) => createChatCompletion(sayings, factsOf(asked, answer)),
+    async *toEvents(sayings, asked, answer) {
+      for await (const data of streamChatChunks(sayings, factsOf(asked, answer))) yield { data };
     },
     emptyEvent: (asked, answer) => ({ data: emptyChunk(factsOf(asked, answer)) }),
   };

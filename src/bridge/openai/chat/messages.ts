@@ -1,11 +1,19 @@
 import * as v from 'valibot';
-import { badInput, filesOfParts, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
-import { partsFrom, withTextsJoined } from '../content.ts';
+import { badInput, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
+import {
+  describeToolCall,
+  describeToolResult,
+  joinAdjacentTexts,
+  parseContent,
+  type RoleParts,
+  textPart,
+  toHistory,
+} from '../content.ts';
 
 const maybeText = v.nullish(v.string());
 const FunctionCall = v.object({ name: v.string(), arguments: maybeText });
 
-/** Messages of chat completions. Content is read later, each by its own rules. */
+/** Messages of chat completions. Their content is parsed later, part by part. */
 export const Messages = v.array(
   v.object({
     role: v.picklist(['developer', 'system', 'user', 'assistant', 'tool', 'function']),
@@ -27,13 +35,13 @@ export const Messages = v.array(
 );
 type Message = v.InferOutput<typeof Messages>[number];
 
-export type Transcript = {
+export type ParsedMessages = {
   readonly system: string;
   readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];
 };
 
-/** A message whose content was read; `index` is its place in the body. */
+/** A message whose content was read; `index` is its position in the body. */
 type ReadMessage = { readonly message: Message; readonly parts: readonly PromptPart[]; readonly index: number };
 
 type Call = { readonly id: string | undefined; readonly name: string; readonly input: string };
@@ -47,81 +55,59 @@ const callsOf = ({ tool_calls, function_call }: Message): readonly Call[] => [
   ...(function_call ? [{ id: undefined, name: function_call.name, input: function_call.arguments ?? '' }] : []),
 ];
 
-const text = (words: string): PromptPart => ({ type: 'text', text: words });
-
-/** What a client's own tools did, in words: nothing else of it could be told to an agent that lacks these tools. */
-const createToolTeller = () => {
+/** What a client's own tools did, as text: an agent that lacks these tools can be told no other way. */
+const createToolDescriber = () => {
   const names = new Map<string, string>();
   return {
-    called: (message: Message): readonly PromptPart[] =>
+    describeCalls: (message: Message): readonly PromptPart[] =>
       callsOf(message).map(({ id, name, input }) => {
         if (id !== undefined) names.set(id, name);
-        return text(`[called ${name}${input === '' ? '' : ` with ${input}`}]`);
+        return describeToolCall(name, input);
       }),
-    returned: ({ message, parts }: ReadMessage): readonly PromptPart[] => {
-      const name = names.get(message.tool_call_id ?? '') ?? message.name ?? 'a tool';
-      return [text(`[${name} returned]\n${textOfParts(parts)}`), ...filesOfParts(parts)];
-    },
+    describeResult: ({ message, parts }: ReadMessage): readonly PromptPart[] =>
+      describeToolResult(names.get(message.tool_call_id ?? '') ?? message.name ?? 'a tool', parts),
   };
 };
 
-type Voiced = { readonly role: HistoryMessage['role']; readonly parts: readonly PromptPart[] };
-
-const voicedIn = (messages: readonly ReadMessage[]): readonly Voiced[] => {
-  const tools = createToolTeller();
+/** What tools did belongs to the answer that called them. */
+const partsByRole = (messages: readonly ReadMessage[]): readonly RoleParts[] => {
+  const tools = createToolDescriber();
   return messages.map((read) => {
     const { message, parts } = read;
     if (message.role === 'user') return { role: 'user', parts };
-    if (message.role !== 'assistant') return { role: 'assistant', parts: tools.returned(read) };
-    const refusal = message.refusal ? [text(message.refusal)] : [];
-    return { role: 'assistant', parts: [...parts, ...refusal, ...tools.called(message)] };
+    if (message.role !== 'assistant') return { role: 'assistant', parts: tools.describeResult(read) };
+    const refusal = message.refusal ? [textPart(message.refusal)] : [];
+    return { role: 'assistant', parts: [...parts, ...refusal, ...tools.describeCalls(message)] };
   });
-};
-
-const saidFrom = ({ role, parts }: Voiced): HistoryMessage => {
-  const files = filesOfParts(parts);
-  return { role, text: textOfParts(parts), ...(files.length === 0 ? {} : { files }) };
-};
-
-/** What one side said without the other in between is one thing said: as a prompt, and as an answer, it was one. */
-const takingTurns = (voiced: readonly Voiced[]): readonly HistoryMessage[] => {
-  const turns: { role: HistoryMessage['role']; parts: PromptPart[] }[] = [];
-  for (const { role, parts } of voiced) {
-    const last = turns.at(-1);
-    const turn = last?.role === role ? last : { role, parts: [] };
-    if (turn !== last) turns.push(turn);
-    for (const part of parts) turn.parts.push(part);
-  }
-  return turns.map(saidFrom);
 };
 
 const isInstruction = ({ message }: ReadMessage): boolean => message.role === 'system' || message.role === 'developer';
 
-/** Instructions, what was said before, and the user's words since the last answer; a fault where there are none. */
-export const transcriptOf = (messages: readonly Message[]): Transcript => {
+/** Instructions, history, and the user's messages since the last answer. Faults with `bad-input` where there are none of these. */
+export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
   if (messages.length === 0) throw badInput('empty_array', 'messages', "Expected at least one message at 'messages'");
   const read = messages.map((message, index) => ({
     message,
-    parts: partsFrom(message.content, `messages[${index}].content`),
+    parts: parseContent(message.content, `messages[${index}].content`),
     index,
   }));
-  const said = read.filter((one) => !isInstruction(one));
-  const start = said.findLastIndex(({ message }) => message.role !== 'user') + 1;
-  const last = said.at(-1);
+  const dialogue = read.filter((one) => !isInstruction(one));
+  const start = dialogue.findLastIndex(({ message }) => message.role !== 'user') + 1;
+  const last = dialogue.at(-1);
   if (last === undefined) throw badInput('invalid_value', 'messages', "Expected a user message at 'messages'");
-  if (start === said.length) {
+  if (start === dialogue.length) {
     const at = `messages[${last.index}].role`;
     throw badInput('unsupported_value', at, `Expected the user's message to be the last one at '${at}'`);
   }
-  const prompt = withTextsJoined(said.slice(start).flatMap(({ parts }) => parts));
+  const prompt = joinAdjacentTexts(dialogue.slice(start).flatMap(({ parts }) => parts));
   if (prompt.length === 0) {
     const at = `messages[${last.index}].content`;
     throw badInput('invalid_value', at, `Expected something to answer at '${at}': it is empty`);
   }
   const instructions = read.filter(isInstruction).map(({ parts }) => textOfParts(parts));
   return {
-    system: instructions.filter((words) => words !== '').join('\n\n'),
-    history: takingTurns(voicedIn(said.slice(0, start))),
+    system: instructions.filter((text) => text !== '').join('\n\n'),
+    history: toHistory(partsByRole(dialogue.slice(0, start))),
     prompt,
   };
 };

@@ -2,51 +2,51 @@ import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { type BridgeRequest, badInput, textOfParts } from '../../request.ts';
 import { parseApprovalHeader } from '../../turn/approval-parser.ts';
-import { isTask } from '../background-tasks.ts';
-import { type IsNeutral, is, isEmpty, never, readAs, refuseTooMany } from '../body.ts';
-import { placeOf } from '../conversation-id.ts';
-import { Messages, transcriptOf } from './messages.ts';
+import { isBackgroundTask } from '../background-tasks.ts';
+import { type HasNoEffect, isEmpty, isNever, isOneOf, parseMember, refuseTooMany } from '../body.ts';
+import { parseConversationReference } from '../conversation-id.ts';
+import { Messages, parseMessages } from './messages.ts';
 
-type Given = Readonly<Record<string, unknown>>;
+type RequestBody = Readonly<Record<string, unknown>>;
 
-const isOnlyText: IsNeutral = (value) => Array.isArray(value) && value.every((modality) => modality === 'text');
+const isOnlyText: HasNoEffect = (value) => Array.isArray(value) && value.every((modality) => modality === 'text');
 
-/** Members that change an answer elsewhere and not here, and the values that ask for nothing. */
-const WITHOUT_EFFECT: Readonly<Record<string, IsNeutral>> = {
-  audio: never,
-  frequency_penalty: is(0),
-  function_call: is('none', 'auto'),
+/** Members that change an answer elsewhere and not here, and the values that make no difference. */
+const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
+  audio: isNever,
+  frequency_penalty: isOneOf(0),
+  function_call: isOneOf('none', 'auto'),
   functions: isEmpty,
   logit_bias: isEmpty,
-  logprobs: is(false),
-  max_completion_tokens: never,
-  max_tokens: never,
+  logprobs: isOneOf(false),
+  max_completion_tokens: isNever,
+  max_tokens: isNever,
   modalities: isOnlyText,
-  moderation: never,
-  parallel_tool_calls: is(true),
-  prediction: never,
-  presence_penalty: is(0),
+  moderation: isNever,
+  parallel_tool_calls: isOneOf(true),
+  prediction: isNever,
+  presence_penalty: isOneOf(0),
   response_format: (value) => isRecord(value) && value.type === 'text',
-  seed: never,
-  service_tier: is('auto', 'default'),
+  seed: isNever,
+  service_tier: isOneOf('auto', 'default'),
   stop: isEmpty,
-  temperature: is(1),
-  tool_choice: is('none', 'auto'),
+  temperature: isOneOf(1),
+  tool_choice: isOneOf('none', 'auto'),
   tools: isEmpty,
-  top_logprobs: is(0),
-  top_p: is(1),
-  verbosity: is('medium'),
-  web_search_options: never,
+  top_logprobs: isOneOf(0),
+  top_p: isOneOf(1),
+  verbosity: isOneOf('medium'),
+  web_search_options: isNever,
 };
 
-/** Names of the members that were given and have no effect here, in the order of the alphabet. */
-export const ignoredIn = (body: Given): readonly string[] =>
-  Object.entries(WITHOUT_EFFECT).flatMap(([name, isNeutral]) => {
+/** Names of the members that were sent and have no effect here, in alphabetical order. */
+export const ignoredChatMembers = (body: RequestBody): readonly string[] =>
+  Object.entries(UNSUPPORTED_MEMBERS).flatMap(([name, isNeutral]) => {
     const value = body[name];
     return value === undefined || value === null || isNeutral(value) ? [] : [name];
   });
 
-/** The members of the body that are read. */
+/** The members of the body that have an effect. */
 export const ChatRequestBody = v.object({
   messages: Messages,
   model: v.nullish(v.string()),
@@ -57,16 +57,16 @@ export const ChatRequestBody = v.object({
   stream_options: v.nullish(v.object({ include_usage: v.nullish(v.boolean()) })),
 });
 
-/** A request for a chat completion. `includeUsage`: a stream of it ends with what it cost. */
+/** A parsed request for a chat completion. `includeUsage`: its stream ends with the token usage. */
 export type ParsedChatRequest = BridgeRequest & { readonly includeUsage: boolean };
 
-const refuseSeveral = (n: number | null | undefined): void => {
+const refuseSeveralChoices = (n: number | null | undefined): void => {
   if (n !== undefined && n !== null && n !== 1)
     throw badInput('unsupported_value', 'n', "Unsupported value at 'n': there is one answer to a request here");
 };
 
-/** Whether a choice leaves it open that no tool of the client is called. */
-const isFree = (choice: unknown): boolean => {
+/** Whether the value of `tool_choice` allows an answer without a call of the client's tools. */
+const isToolChoiceOptional = (choice: unknown): boolean => {
   if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return true;
   const { mode } = isRecord(choice) && isRecord(choice.allowed_tools) ? choice.allowed_tools : {};
   return mode === 'auto';
@@ -74,7 +74,7 @@ const isFree = (choice: unknown): boolean => {
 
 const refuseForcedTools = (body: Readonly<Record<string, unknown>>): void => {
   for (const name of ['tool_choice', 'function_call'])
-    if (!isFree(body[name]))
+    if (!isToolChoiceOptional(body[name]))
       throw badInput(
         'unsupported_value',
         name,
@@ -82,23 +82,23 @@ const refuseForcedTools = (body: Readonly<Record<string, unknown>>): void => {
       );
 };
 
-/** No name, and no effort, is the default one. */
+/** A blank model or effort means the default. */
 const nonEmpty = (value: string | null | undefined): string | undefined => {
   const trimmed = value?.trim() ?? '';
   return trimmed === '' ? undefined : trimmed;
 };
 
-/** What the body of `POST /v1/chat/completions` asks. Faults with `bad-input`, naming the place. */
+/** Parses the body of `POST /v1/chat/completions`. Faults with `bad-input`, whose `param` is the path of the member. */
 export const parseChatRequest = (body: unknown, headers: Headers): ParsedChatRequest => {
   if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
   refuseTooMany(body.messages, 'messages');
-  const { messages, model, n, reasoning_effort, store, stream, stream_options } = readAs(ChatRequestBody, body);
-  refuseSeveral(n);
+  const { messages, model, n, reasoning_effort, store, stream, stream_options } = parseMember(ChatRequestBody, body);
+  refuseSeveralChoices(n);
   refuseForcedTools(body);
-  const { system, history, prompt } = transcriptOf(messages);
+  const { system, history, prompt } = parseMessages(messages);
   const isStreamed = stream === true;
-  const signs = { system, words: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
-  const isOwnTask = isTask(signs);
+  const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
+  const isOwnTask = isBackgroundTask(traits);
   const effort = nonEmpty(reasoning_effort);
   return {
     model: nonEmpty(model),
@@ -109,9 +109,9 @@ export const parseChatRequest = (body: unknown, headers: Headers): ParsedChatReq
     includeUsage: stream_options?.include_usage === true,
     effort: effort === 'none' ? undefined : effort,
     isStored: store !== false,
-    conversation: placeOf(headers, body, { isStreamed, isTask: isOwnTask }),
+    conversation: parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
-    ignored: ignoredIn(body),
+    ignored: ignoredChatMembers(body),
   };
 };

@@ -1,16 +1,16 @@
 import { type AnswerEnd, createParagraphJoiner, type OutputEvent, type Usage } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
 
-/** What every answer to one request says of itself. */
+/** Members that a body and every chunk of its stream have in common. */
 export type ChatAnswerHeader = {
   readonly id: string;
-  /** As the client asked for it. */
+  /** As the client named it. */
   readonly model: string;
   readonly createdSeconds: number;
 };
 
-/** What an exchange cost, as chat completions tell it. */
-export const chatUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
+/** The token usage in the form of chat completions. */
+export const toChatUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
   prompt_tokens: prompt,
   completion_tokens: completion,
   total_tokens: prompt + completion,
@@ -18,32 +18,32 @@ export const chatUsage = ({ prompt, cached, completion, reasoning }: Usage) => (
   completion_tokens_details: { reasoning_tokens: reasoning },
 });
 
-/** The member of ours that an answer has when it ends with questions; nothing otherwise. */
-export const approvalsIn = ({ approvalRequests: asks }: AnswerEnd) =>
+/** The member `gatehouse` of an answer that ends with approval requests; no member otherwise. */
+export const approvalsMember = ({ approvalRequests: asks }: AnswerEnd) =>
   asks.length === 0 ? {} : { gatehouse: { approvals: asks.map(({ id, tool, input }) => ({ id, tool, input })) } };
 
-type Told = { readonly content: string; readonly reasoning: string; readonly end: AnswerEnd };
+type CollectedOutput = { readonly content: string; readonly reasoning: string; readonly end: AnswerEnd };
 
-const toldBy = async (sayings: AsyncIterable<OutputEvent>): Promise<Told> => {
+const collectOutput = async (output: AsyncIterable<OutputEvent>): Promise<CollectedOutput> => {
   const beforeText = createParagraphJoiner();
   const beforeReasoning = createParagraphJoiner();
   let content = '';
   let reasoning = '';
-  for await (const saying of sayings) {
-    if (saying.kind === 'text') content += beforeText(saying.id) + saying.text;
-    else if (saying.kind === 'reasoning') reasoning += beforeReasoning(saying.id) + saying.text;
-    else if (saying.kind === 'failure') throw toFault(saying.failure);
-    else if (saying.kind === 'end') return { content, reasoning, end: saying.end };
+  for await (const event of output) {
+    if (event.kind === 'text') content += beforeText(event.id) + event.text;
+    else if (event.kind === 'reasoning') reasoning += beforeReasoning(event.id) + event.text;
+    else if (event.kind === 'failure') throw toFault(event.failure);
+    else if (event.kind === 'end') return { content, reasoning, end: event.end };
   }
   throw missingEndError();
 };
 
-/** The body of an answer in one piece. A failure is thrown, as the fault it is answered with. */
-export const chatAnswer = async (
-  sayings: AsyncIterable<OutputEvent>,
+/** The body of an answer that is not streamed. Throws the fault of an answer that failed. */
+export const createChatCompletion = async (
+  output: AsyncIterable<OutputEvent>,
   { id, model, createdSeconds }: ChatAnswerHeader,
 ) => {
-  const { content, reasoning, end } = await toldBy(sayings);
+  const { content, reasoning, end } = await collectOutput(output);
   return {
     id,
     object: 'chat.completion' as const,
@@ -63,7 +63,7 @@ export const chatAnswer = async (
         finish_reason: end.finish,
       },
     ],
-    usage: chatUsage(end.usage),
-    ...approvalsIn(end),
+    usage: toChatUsage(end.usage),
+    ...approvalsMember(end),
   };
 };

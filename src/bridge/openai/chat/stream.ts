@@ -3,18 +3,18 @@ import { internalErrorResponse } from '../../../core/http/response.ts';
 import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
 import { type AnswerEnd, createParagraphJoiner, type OutputEvent } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
-import { approvalsIn, type ChatAnswerHeader, chatUsage } from './response.ts';
+import { approvalsMember, type ChatAnswerHeader, toChatUsage } from './response.ts';
 
-export type StreamFacts = ChatAnswerHeader & {
+export type ChatStreamHeader = ChatAnswerHeader & {
   readonly includeUsage: boolean;
-  /** Whether calls of the agent's tools are told of, in the reasoning: nobody else is to run them. */
+  /** Whether calls of the agent's tools are shown, as lines of reasoning: as calls, clients would run them. */
   readonly showsTools: boolean;
 };
 
 const DONE = '[DONE]';
 
-/** Chunks of one stream, as the data of its events. Most of a chunk is always the same and written only once. */
-const createChunks = ({ id, model, createdSeconds, includeUsage }: StreamFacts) => {
+/** The chunks of one stream, as the data of its events. What all have in common is serialised once. */
+const createChunks = ({ id, model, createdSeconds, includeUsage }: ChatStreamHeader) => {
   const opening = JSON.stringify({ id, object: 'chat.completion.chunk', created: createdSeconds, model }).slice(0, -1);
   const start = `${opening},"choices":[{"index":0,"delta":`;
   const usage = includeUsage ? ',"usage":null' : '';
@@ -26,76 +26,78 @@ const createChunks = ({ id, model, createdSeconds, includeUsage }: StreamFacts) 
     reasoning: (text: string): string => chunk(`{"reasoning_content":${JSON.stringify(text)}}`, 'null'),
     empty: (): string => chunk('{}', 'null'),
     last: (end: AnswerEnd): readonly string[] => {
-      const more = JSON.stringify(approvalsIn(end)).slice(1, -1);
+      const more = JSON.stringify(approvalsMember(end)).slice(1, -1);
       const finish = chunk('{}', `"${end.finish}"`, more === '' ? '' : `,${more}`);
-      const cost = `${opening},"choices":[],"usage":${JSON.stringify(chatUsage(end.usage))}}`;
+      const cost = `${opening},"choices":[],"usage":${JSON.stringify(toChatUsage(end.usage))}}`;
       return includeUsage ? [finish, cost, DONE] : [finish, DONE];
     },
   };
 };
 
-/** A chunk that says nothing, for clients that take no notice of comments while they wait. */
-export const emptyChunk = (facts: StreamFacts): string => createChunks(facts).empty();
+/** A chunk without content, for clients that ignore comments while they wait. */
+export const emptyChunk = (facts: ChatStreamHeader): string => createChunks(facts).empty();
 
-const createEncoder = (facts: StreamFacts) => {
+const createEncoder = (facts: ChatStreamHeader) => {
   const chunks = createChunks(facts);
   const beforeText = createParagraphJoiner();
   const beforeReasoning = createParagraphJoiner();
   let toolLines = 0;
-  const told = (gap: string, text: string, chunk: (text: string) => string): readonly string[] =>
+  const chunksOfText = (gap: string, text: string, chunk: (text: string) => string): readonly string[] =>
     gap === '' ? [chunk(text)] : [chunk(gap), chunk(text)];
   const toolLine = (name: string, what: string): readonly string[] => {
     if (!facts.showsTools) return [];
     toolLines += 1;
-    return told(beforeReasoning(`tool line ${toolLines}`), `[tool ${name}] ${what}`, chunks.reasoning);
+    return chunksOfText(beforeReasoning(`tool line ${toolLines}`), `[tool ${name}] ${what}`, chunks.reasoning);
   };
   return {
     first: chunks.first,
-    chunksFor(saying: OutputEvent): readonly string[] {
-      switch (saying.kind) {
+    chunksFor(event: OutputEvent): readonly string[] {
+      switch (event.kind) {
         case 'text':
-          return told(beforeText(saying.id), saying.text, chunks.content);
+          return chunksOfText(beforeText(event.id), event.text, chunks.content);
         case 'reasoning':
-          return told(beforeReasoning(saying.id), saying.text, chunks.reasoning);
+          return chunksOfText(beforeReasoning(event.id), event.text, chunks.reasoning);
         case 'call':
-          return toolLine(saying.call.name, 'started');
+          return toolLine(event.call.name, 'started');
         case 'call-end':
-          return toolLine(saying.call.name, saying.isError ? 'failed' : 'finished');
+          return toolLine(event.call.name, event.isError ? 'failed' : 'finished');
         case 'end':
-          return chunks.last(saying.end);
+          return chunks.last(event.end);
         case 'failure':
-          throw toFault(saying.failure);
+          throw toFault(event.failure);
         case 'text-end':
         case 'reasoning-end':
           return [];
         default:
-          return saying satisfies never;
+          return event satisfies never;
       }
     },
   };
 };
 
-/** What went wrong as the data of a last event, in the words of an answer's body; empty for a client that left. */
+/** The data of the last event of a stream that failed, as the body of an error answer; empty for a client that has disconnected. */
 const errorEvent = (error: unknown): Promise<string> =>
   (isBridgeFault(error) ? bridgeErrorResponse(error.detail) : internalErrorResponse()).text();
 
 /**
- * The data of a stream's events. The first is there before anything of the source is waited for. Of a failure the last event
- * tells, and no `[DONE]` follows: who does not know such events sees an answer that broke off, and not one that is whole.
- * What is no fault is thrown after that event.
+ * The data of a stream's events. The first comes before any output. A failure is the last event, without a `[DONE]`: clients
+ * that do not know such events see an answer that broke off, not a complete one. Errors that are no faults are thrown after it.
  */
-export async function* chatChunks(sayings: AsyncIterable<OutputEvent>, facts: StreamFacts): AsyncGenerator<string> {
+export async function* streamChatChunks(
+  output: AsyncIterable<OutputEvent>,
+  facts: ChatStreamHeader,
+): AsyncGenerator<string> {
   const { first, chunksFor } = createEncoder(facts);
   yield first();
   try {
-    for await (const saying of sayings) {
-      for (const chunk of chunksFor(saying)) yield chunk;
-      if (saying.kind === 'end') return;
+    for await (const event of output) {
+      for (const chunk of chunksFor(event)) yield chunk;
+      if (event.kind === 'end') return;
     }
     throw missingEndError();
   } catch (error) {
-    const event = await errorEvent(error);
-    if (event !== '') yield event;
+    const data = await errorEvent(error);
+    if (data !== '') yield data;
     if (!(error instanceof Fault)) throw error;
   }
 }

@@ -2,11 +2,11 @@ import type { Clock } from '../../../core/clock.ts';
 import type { ClientAnswer } from '../../turn/answers.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
-import { responseAnswer } from './response.ts';
-import { responseEvents } from './stream.ts';
+import { createResponse } from './response.ts';
+import { streamResponse } from './stream.ts';
 
 /** `POST /v1/responses`. */
-export const responsesFace = ({ clock }: { readonly clock: Clock }): Endpoint<ParsedResponsesRequest> => {
+export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): Endpoint<ParsedResponsesRequest> => {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   const startOf = ({ model, echo }: ParsedResponsesRequest, answer: ClientAnswer) => ({
     responseID: answer.responseID,
@@ -15,10 +15,10 @@ export const responsesFace = ({ clock }: { readonly clock: Clock }): Endpoint<Pa
     nowSeconds,
   });
   return {
-    endpoint: 'responses',
-    read: parseResponsesRequest,
-    whole: (sayings, asked, answer) => responseAnswer(sayings, startOf(asked, answer)),
-    events: (sayings, asked, answer) => responseEvents(sayings, startOf(asked, answer)),
+    name: 'responses',
+    parse: parseResponsesRequest,
+    toBody: (sayings, asked, answer) => createResponse(sayings, startOf(asked, answer)),
+    toEvents: (sayings, asked, answer) => streamResponse(sayings, startOf(asked, answer)),
     // Every event of a response has a meaning, so a comment it is.
     emptyEvent: () => undefined,
   };

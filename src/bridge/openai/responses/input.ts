@@ -1,9 +1,16 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { badInput, filesOfParts, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
-import { readAs } from '../body.ts';
-import { calledInWords, partsFrom, returnedInWords, withTextsJoined } from '../content.ts';
-import { isMessageID, responseIDIn } from './items.ts';
+import { badInput, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
+import { parseMember } from '../body.ts';
+import {
+  describeToolCall,
+  describeToolResult,
+  joinAdjacentTexts,
+  parseContent,
+  type RoleParts,
+  toHistory,
+} from '../content.ts';
+import { isMessageID, responseIDInItemID } from './items.ts';
 
 const maybeText = v.nullish(v.string());
 const Message = v.object({
@@ -21,19 +28,19 @@ const RemoteCall = v.object({
 });
 const Reference = v.object({ id: v.string() });
 
-/** An item of a request's input, read. `index` is its place in the body. */
-export type ReadItem = {
+/** A parsed item of a request's input. `index` is its position in the body. */
+export type InputItem = {
   readonly index: number;
-  /** Whose it is. What tools did belongs to the answer that they were called for. */
-  readonly voice: 'user' | 'assistant' | 'instructions';
+  /** What tools did belongs to the answer that called them. */
+  readonly speaker: 'user' | 'assistant' | 'instructions';
   readonly parts: readonly PromptPart[];
-  /** The id of an item that the client knows of and does not send. */
+  /** The id of an item that the client refers to instead of sending it. */
   readonly reference?: string;
   readonly isToolOutput?: boolean;
 };
 
-/** What nobody but the server that made it can read, or what tells nothing of what was said. */
-const WITHOUT_WORDS = [
+/** Items that only the server that made them can read, or that hold no text of the conversation. */
+const TYPES_WITHOUT_TEXT = [
   'additional_tools',
   'compaction',
   'compaction_trigger',
@@ -47,53 +54,53 @@ const WITHOUT_WORDS = [
   'program',
   'reasoning',
 ];
-const OTHER_CALL = /^[a-z_]{1,60}_(?:call|output)$/;
+const OTHER_CALL_TYPE = /^[a-z_]{1,60}_(?:call|output)$/;
 const OTHER_CALL_CHARS = 8000;
 
-/** A call of a tool that is part of somebody else's platform, as its JSON. */
-const otherCallInWords = (type: string, { id: _id, type: _type, status: _status, ...rest }: object & Given) =>
+/** A call of a tool that is built into another platform, as its JSON. */
+const describeOtherCall = (type: string, { id: _id, type: _type, status: _status, ...rest }: object & JsonObject) =>
   [{ type: 'text', text: `[${type}]\n${JSON.stringify(rest).slice(0, OTHER_CALL_CHARS)}` }] as const;
 
-type Given = Readonly<Record<string, unknown>>;
-type ReadMessage = Pick<ReadItem, 'voice' | 'parts' | 'reference' | 'isToolOutput'>;
+type JsonObject = Readonly<Record<string, unknown>>;
+type ParsedItem = Pick<InputItem, 'speaker' | 'parts' | 'reference' | 'isToolOutput'>;
 
-const byAssistant = (parts: readonly PromptPart[]): ReadMessage => ({ voice: 'assistant', parts });
+const byAssistant = (parts: readonly PromptPart[]): ParsedItem => ({ speaker: 'assistant', parts });
 
-const messageIn = (item: Given, at: string): ReadMessage => {
-  const { role, content } = readAs(Message, item, at);
-  const voice = role === 'system' || role === 'developer' ? 'instructions' : role;
-  return { voice, parts: partsFrom(content, `${at}.content`) };
+const parseMessage = (item: JsonObject, at: string): ParsedItem => {
+  const { role, content } = parseMember(Message, item, at);
+  const speaker = role === 'system' || role === 'developer' ? 'instructions' : role;
+  return { speaker: speaker, parts: parseContent(content, `${at}.content`) };
 };
 
-const remoteCallIn = (item: Given, at: string): ReadMessage => {
-  const { id, name, arguments: input, output, error } = readAs(RemoteCall, item, at);
-  // Of ours the agent knows, and they are no part of what the client was told in words.
-  if (responseIDIn(id ?? '') !== undefined) return byAssistant([]);
+const parseRemoteCall = (item: JsonObject, at: string): ParsedItem => {
+  const { id, name, arguments: input, output, error } = parseMember(RemoteCall, item, at);
+  // The agent knows its own calls, and they are not part of the text that the client received.
+  if (responseIDInItemID(id ?? '') !== undefined) return byAssistant([]);
   const result = output ?? (error ? JSON.stringify(error) : '');
   return byAssistant([
-    calledInWords(name, input ?? ''),
-    ...(result === '' ? [] : returnedInWords(name, [{ type: 'text', text: result }])),
+    describeToolCall(name, input ?? ''),
+    ...(result === '' ? [] : describeToolResult(name, [{ type: 'text', text: result }])),
   ]);
 };
 
-const createReader = () => {
+const createItemParser = () => {
   const names = new Map<string, string>();
-  const callIn = (item: Given, at: string): ReadMessage => {
-    const { call_id, name, arguments: given, input } = readAs(Call, item, at);
+  const callIn = (item: JsonObject, at: string): ParsedItem => {
+    const { call_id, name, arguments: given, input } = parseMember(Call, item, at);
     if (call_id) names.set(call_id, name);
-    return byAssistant([calledInWords(name, given ?? input ?? '')]);
+    return byAssistant([describeToolCall(name, given ?? input ?? '')]);
   };
-  const outputIn = (item: Given, at: string): ReadMessage => {
-    const { call_id, name, output } = readAs(CallOutput, item, at);
+  const outputIn = (item: JsonObject, at: string): ParsedItem => {
+    const { call_id, name, output } = parseMember(CallOutput, item, at);
     const known = names.get(call_id ?? '') ?? name ?? 'a tool';
-    const parts = returnedInWords(known, partsFrom(output, `${at}.output`));
+    const parts = describeToolResult(known, parseContent(output, `${at}.output`));
     return { ...byAssistant(parts), isToolOutput: true };
   };
-  return (item: Given, at: string): ReadMessage => {
+  return (item: JsonObject, at: string): ParsedItem => {
     const type = item.type ?? (item.role === undefined ? 'item_reference' : 'message');
     switch (type) {
       case 'message':
-        return messageIn(item, at);
+        return parseMessage(item, at);
       case 'function_call':
       case 'custom_tool_call':
         return callIn(item, at);
@@ -101,30 +108,30 @@ const createReader = () => {
       case 'custom_tool_call_output':
         return outputIn(item, at);
       case 'mcp_call':
-        return remoteCallIn(item, at);
+        return parseRemoteCall(item, at);
       case 'item_reference':
-        return { ...byAssistant([]), reference: readAs(Reference, item, at).id };
+        return { ...byAssistant([]), reference: parseMember(Reference, item, at).id };
       default:
-        if (typeof type !== 'string' || !(WITHOUT_WORDS.includes(type) || OTHER_CALL.test(type)))
+        if (typeof type !== 'string' || !(TYPES_WITHOUT_TEXT.includes(type) || OTHER_CALL_TYPE.test(type)))
           throw badInput(
             'invalid_value',
             `${at}.type`,
             `Invalid value at '${at}.type': expected a type of input items`,
           );
-        return byAssistant(WITHOUT_WORDS.includes(type) ? [] : otherCallInWords(type, item));
+        return byAssistant(TYPES_WITHOUT_TEXT.includes(type) ? [] : describeOtherCall(type, item));
     }
   };
 };
 
-/** The items of a request's input, in order. A text alone is one message of the user. */
-export const itemsFrom = (input: unknown): readonly ReadItem[] => {
-  if (typeof input === 'string') return [{ index: 0, voice: 'user', parts: partsFrom(input, 'input') }];
+/** The items of a request's input, in order. A string is one message of the user. */
+export const parseItems = (input: unknown): readonly InputItem[] => {
+  if (typeof input === 'string') return [{ index: 0, speaker: 'user', parts: parseContent(input, 'input') }];
   if (input === undefined || input === null)
     throw badInput('missing_required_parameter', 'input', "Missing required parameter: 'input'");
   if (!Array.isArray(input))
     throw badInput('invalid_type', 'input', "Invalid type at 'input': expected a string or an array of items");
   if (input.length === 0) throw badInput('empty_array', 'input', "Expected at least one item at 'input'");
-  const read = createReader();
+  const read = createItemParser();
   return input.map((item: unknown, index) => {
     const at = `input[${index}]`;
     if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
@@ -132,48 +139,34 @@ export const itemsFrom = (input: unknown): readonly ReadItem[] => {
   });
 };
 
-export type SaidInItems = {
+export type ParsedInput = {
   readonly system: string;
-  /** What was said before the prompt, and after the answer that is known by its id if there is one. */
+  /** The messages before the prompt; only those after `previousResponseID` if there is one. */
   readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];
-  /** The response that what is said goes on from, where the client sent ids of items in place of the items. */
-  readonly after: string | undefined;
-  /** Where the client left out a message that cannot be found by its id. */
-  readonly lostAt: string | undefined;
+  /** The response that the input continues, where the client sent ids of items in place of the items. */
+  readonly previousResponseID: string | undefined;
+  /** The path of the id of a message that was not sent and is not known here. */
+  readonly unknownItemAt: string | undefined;
 };
 
-const saidFrom = (role: HistoryMessage['role'], parts: readonly PromptPart[]): HistoryMessage => {
-  const files = filesOfParts(parts);
-  return { role, text: textOfParts(parts), ...(files.length === 0 ? {} : { files }) };
+const toRoleParts = ({ speaker, parts }: InputItem): RoleParts => ({
+  role: speaker === 'user' ? 'user' : 'assistant',
+  parts,
+});
+
+const responseIDOf = ({ reference }: InputItem): string | undefined =>
+  reference === undefined ? undefined : responseIDInItemID(reference);
+const isMessageReference = ({ reference }: InputItem): boolean => reference !== undefined && isMessageID(reference);
+
+/** The index of the last item of a response of ours; -1 where the text of every answer was sent. */
+const findLastKnownItem = (dialogue: readonly InputItem[]): number => {
+  const isNeeded = dialogue.some((item) => isMessageReference(item) && responseIDOf(item) !== undefined);
+  return isNeeded ? dialogue.findLastIndex((item) => responseIDOf(item) !== undefined) : -1;
 };
 
-/** What one side said without the other in between is one thing said. */
-const takingTurns = (items: readonly ReadItem[]): readonly HistoryMessage[] => {
-  const turns: { readonly role: HistoryMessage['role']; readonly parts: PromptPart[] }[] = [];
-  for (const { voice, parts } of items) {
-    const role = voice === 'user' ? 'user' : 'assistant';
-    const last = turns.at(-1);
-    const own = last?.role === role ? last.parts : [];
-    if (last?.role !== role) turns.push({ role, parts: own });
-    // One by one, because there may be more than a call can have arguments.
-    for (const part of parts) own.push(part);
-  }
-  return turns.map(({ role, parts }) => saidFrom(role, parts));
-};
-
-const responseOf = ({ reference }: ReadItem): string | undefined =>
-  reference === undefined ? undefined : responseIDIn(reference);
-const isMessageReference = ({ reference }: ReadItem): boolean => reference !== undefined && isMessageID(reference);
-
-/** The last item that stands for an answer of ours; none where the words of every answer came along. */
-const knownUpTo = (said: readonly ReadItem[]): number => {
-  const isNeeded = said.some((item) => isMessageReference(item) && responseOf(item) !== undefined);
-  return isNeeded ? said.findLastIndex((item) => responseOf(item) !== undefined) : -1;
-};
-
-const promptIn = (said: readonly ReadItem[], start: number): readonly PromptPart[] => {
-  const last = said.at(-1);
+const parsePrompt = (dialogue: readonly InputItem[], start: number): readonly PromptPart[] => {
+  const last = dialogue.at(-1);
   if (last === undefined) throw badInput('invalid_value', 'input', "Expected a message of the user at 'input'");
   const at = `input[${last.index}]`;
   if (last.isToolOutput)
@@ -182,32 +175,32 @@ const promptIn = (said: readonly ReadItem[], start: number): readonly PromptPart
       at,
       `Unsupported value at '${at}': the agent runs tools of its own and waits for no output of a client's; expected the user's message`,
     );
-  if (start === said.length)
+  if (start === dialogue.length)
     throw badInput('unsupported_value', at, `Expected the user's message to be the last item, at '${at}'`);
-  const prompt = withTextsJoined(said.slice(start).flatMap(({ parts }) => parts));
+  const prompt = joinAdjacentTexts(dialogue.slice(start).flatMap(({ parts }) => parts));
   if (prompt.length === 0)
     throw badInput('invalid_value', 'input', "Expected something to answer at 'input': it is empty");
   return prompt;
 };
 
-/** Instructions, what was said before, and the user's words since the last answer; a fault where there are none. */
-export const saidInItems = (input: unknown): SaidInItems => {
-  const items = itemsFrom(input);
-  const said = items.filter(({ voice }) => voice !== 'instructions');
-  const start = said.findLastIndex(({ voice }) => voice !== 'user') + 1;
-  const prompt = promptIn(said, start);
-  const known = knownUpTo(said);
-  const since = said.slice(known + 1, start);
-  // The rest of the answer that is known, which some clients send in words.
-  const firstSince = known === -1 ? 0 : since.findIndex(({ voice }) => voice === 'user');
-  const lost = since.find((item) => isMessageReference(item) && responseOf(item) === undefined);
-  const instructions = items.filter(({ voice }) => voice === 'instructions').map(({ parts }) => textOfParts(parts));
-  const knownItem = said[known];
+/** Instructions, history, and the user's messages since the last answer. Faults with `bad-input` where there are none of these. */
+export const parseInput = (input: unknown): ParsedInput => {
+  const items = parseItems(input);
+  const dialogue = items.filter(({ speaker }) => speaker !== 'instructions');
+  const start = dialogue.findLastIndex(({ speaker }) => speaker !== 'user') + 1;
+  const prompt = parsePrompt(dialogue, start);
+  const lastKnown = findLastKnownItem(dialogue);
+  const since = dialogue.slice(lastKnown + 1, start);
+  // Some clients send the rest of the known answer as text, which is skipped.
+  const firstSince = lastKnown === -1 ? 0 : since.findIndex(({ speaker }) => speaker === 'user');
+  const lost = since.find((item) => isMessageReference(item) && responseIDOf(item) === undefined);
+  const instructions = items.filter(({ speaker }) => speaker === 'instructions').map(({ parts }) => textOfParts(parts));
+  const knownItem = dialogue[lastKnown];
   return {
-    system: instructions.filter((words) => words !== '').join('\n\n'),
-    history: firstSince === -1 ? [] : takingTurns(since.slice(firstSince)),
+    system: instructions.filter((text) => text !== '').join('\n\n'),
+    history: firstSince === -1 ? [] : toHistory(since.slice(firstSince).map(toRoleParts)),
     prompt,
-    after: knownItem === undefined ? undefined : responseOf(knownItem),
-    lostAt: lost === undefined ? undefined : `input[${lost.index}].id`,
+    previousResponseID: knownItem === undefined ? undefined : responseIDOf(knownItem),
+    unknownItemAt: lost === undefined ? undefined : `input[${lost.index}].id`,
   };
 };

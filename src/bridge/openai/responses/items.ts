@@ -6,7 +6,7 @@ export type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 export const outputText = (text: string) => ({ type: 'output_text' as const, annotations: [], logprobs: [], text });
 export const summaryText = (text: string) => ({ type: 'summary_text' as const, text });
 
-/** A text of an answer. One that has only just begun has no content yet. */
+/** A text of an answer. One that has just been added has no content yet. */
 export const messageItem = (id: string, text: string, status: TextStatus) => ({
   id,
   type: 'message' as const,
@@ -15,7 +15,7 @@ export const messageItem = (id: string, text: string, status: TextStatus) => ({
   role: 'assistant' as const,
 });
 
-/** Reasoning, told as its summary: that is the one place where every client looks for words that may be shown. */
+/** Reasoning, as its summary: that is where every client looks for text to show. */
 export const reasoningItem = (id: string, text: string, status: TextStatus) => ({
   id,
   type: 'reasoning' as const,
@@ -30,12 +30,12 @@ const labelOf = (name: string): string => {
   return end > 0 ? name.slice(0, end) : 'agent';
 };
 
-/** Arguments that were cut off are no JSON any more, and clients parse them. */
+/** Arguments that were cut off are no longer JSON, but clients parse them. */
 const argumentsOf = (input: string): string =>
   parseJsonValue(input) !== undefined ? input : JSON.stringify({ cut_off: input });
 
 /**
- * A call of a tool at the agent, told as a call of a tool of a remote server: clients show such calls and run none of them.
+ * A call of a tool at the agent, in the form of a call of a tool of a remote server: clients show such calls and run none of them.
  * Without a result it is in progress.
  */
 export const callItem = (id: string, { name, input }: AgentToolCall, result: CallResult | undefined) => ({
@@ -64,30 +64,30 @@ const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp' } as const;
 export type ItemKind = keyof typeof PREFIXES;
 
 /**
- * The id of a response's item. It holds the response's id, because some clients send nothing of an earlier answer but the ids of
- * its items.
+ * The id of a response's item. It holds the response's id, because some clients send only the ids of the items of an earlier
+ * answer.
  */
-export const itemIDOf = (kind: ItemKind, index: number, responseID: string): string =>
+export const itemIDFor = (kind: ItemKind, index: number, responseID: string): string =>
   `${PREFIXES[kind]}_${index}_${responseID}`;
 
 const OURS = /^(msg|rs|mcp)_\d{1,6}_(resp_.+)$/s;
 
-/** The response that an item of ours belongs to; nothing for items of others. */
-export const responseIDIn = (itemID: string): string | undefined => OURS.exec(itemID)?.[2];
+/** The id of the response that an item belongs to; undefined for items of other servers. */
+export const responseIDInItemID = (itemID: string): string | undefined => OURS.exec(itemID)?.[2];
 
-/** Whether an id, ours or not, is that of a message. */
+/** Whether an id, ours or of another server, is that of a message. */
 export const isMessageID = (itemID: string): boolean => itemID.startsWith(`${PREFIXES.message}_`);
 
-/** What a saying does to a response's items. An item keeps the index that it began with. */
+/** A change of a response's items by one output event. An item keeps its index. */
 export type ItemChange =
-  | { readonly kind: 'begun'; readonly index: number; readonly item: OutputItem }
-  | { readonly kind: 'grown'; readonly index: number; readonly text: string }
+  | { readonly kind: 'added'; readonly index: number; readonly item: OutputItem }
+  | { readonly kind: 'delta'; readonly index: number; readonly text: string }
   | { readonly kind: 'done'; readonly index: number; readonly item: OutputItem };
 
 export type OutputItems = {
-  readonly take: (saying: OutputEvent) => readonly ItemChange[];
+  readonly applyEvent: (event: OutputEvent) => readonly ItemChange[];
   readonly items: () => readonly OutputItem[];
-  /** Ends what was left open. There is nothing to take after that. */
+  /** Ends the open items. No event may be applied after that. */
   readonly close: (status: TextStatus) => readonly ItemChange[];
 };
 
@@ -98,77 +98,77 @@ type OpenCall = { readonly index: number; readonly id: string };
 const textItem = ({ kind, id, text }: OpenText, status: TextStatus): OutputItem =>
   kind === 'text' ? messageItem(id, text, status) : reasoningItem(id, text, status);
 
-/** Makes the items of a response from what is said, whether that is streamed or not. */
+/** Builds the items of a response from output events, for streams and for whole bodies. */
 export const createOutputItems = (responseID: string): OutputItems => {
   const items: OutputItem[] = [];
   const texts = new Map<string, OpenText>();
   const calls = new Map<string, OpenCall>();
-  // The texts put together read as paragraphs, because that is how most clients show an answer and keep it.
+  // Most clients show and store the joined texts, so these are separated as paragraphs.
   const beforeText = createParagraphJoiner();
 
-  const put = (kind: 'begun' | 'done', index: number, item: OutputItem): ItemChange => {
+  const setItem = (kind: 'added' | 'done', index: number, item: OutputItem): ItemChange => {
     items[index] = item;
     return { kind, index, item };
   };
   const beginText = (key: string, kind: TextKind): ItemChange => {
     const index = items.length;
-    const id = itemIDOf(kind === 'text' ? 'message' : 'reasoning', index, responseID);
+    const id = itemIDFor(kind === 'text' ? 'message' : 'reasoning', index, responseID);
     const open = { kind, index, id, text: '' };
     texts.set(key, open);
-    return put('begun', index, textItem(open, 'in_progress'));
+    return setItem('added', index, textItem(open, 'in_progress'));
   };
-  const growText = (kind: TextKind, key: string, more: string): readonly ItemChange[] => {
-    const begun = texts.has(key) ? [] : [beginText(key, kind)];
+  const appendText = (kind: TextKind, key: string, more: string): readonly ItemChange[] => {
+    const added = texts.has(key) ? [] : [beginText(key, kind)];
     const open = texts.get(key);
-    if (open === undefined) return begun;
+    if (open === undefined) return added;
     const text = kind === 'text' ? beforeText(key) + more : more;
     open.text += text;
-    return [...begun, { kind: 'grown', index: open.index, text }];
+    return [...added, { kind: 'delta', index: open.index, text }];
   };
   const endText = (key: string, status: TextStatus): readonly ItemChange[] => {
     const open = texts.get(key);
     texts.delete(key);
-    return open === undefined ? [] : [put('done', open.index, textItem(open, status))];
+    return open === undefined ? [] : [setItem('done', open.index, textItem(open, status))];
   };
   const beginCall = (call: AgentToolCall): readonly ItemChange[] => {
     if (calls.has(call.id)) return [];
     const index = items.length;
-    const id = itemIDOf('call', index, responseID);
+    const id = itemIDFor('call', index, responseID);
     calls.set(call.id, { index, id });
-    return [put('begun', index, callItem(id, call, undefined))];
+    return [setItem('added', index, callItem(id, call, undefined))];
   };
   const endCall = ({ call, output, isError }: Extract<OutputEvent, { kind: 'call-end' }>): readonly ItemChange[] => {
-    const begun = beginCall(call);
+    const added = beginCall(call);
     const open = calls.get(call.id);
     calls.delete(call.id);
     return open === undefined
-      ? begun
-      : [...begun, put('done', open.index, callItem(open.id, call, { output, isError }))];
+      ? added
+      : [...added, setItem('done', open.index, callItem(open.id, call, { output, isError }))];
   };
   return {
-    take(saying) {
-      switch (saying.kind) {
+    applyEvent(event) {
+      switch (event.kind) {
         case 'text':
         case 'reasoning':
-          return growText(saying.kind, saying.id, saying.text);
+          return appendText(event.kind, event.id, event.text);
         case 'text-end':
         case 'reasoning-end':
-          return endText(saying.id, 'completed');
+          return endText(event.id, 'completed');
         case 'call':
-          return beginCall(saying.call);
+          return beginCall(event.call);
         case 'call-end':
-          return endCall(saying);
+          return endCall(event);
         case 'end':
         case 'failure':
           return [];
         default:
-          return saying satisfies never;
+          return event satisfies never;
       }
     },
     items: () => items,
     close: (status) => {
       const open = [...texts.keys()].flatMap((key) => endText(key, status));
-      // Without a message some clients ask again, and others take what went wrong for something to be tried once more.
+      // Some clients repeat a request whose response has no message.
       if (status === 'in_progress' || items.some(({ type }) => type === 'message')) return open;
       return [...open, beginText('', 'text'), ...endText('', status)];
     },

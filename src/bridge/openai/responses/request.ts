@@ -2,50 +2,50 @@ import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
 import { parseApprovalHeader } from '../../turn/approval-parser.ts';
-import { isTask } from '../background-tasks.ts';
-import { type IsNeutral, is, isEmpty, never, readAs, refuseTooMany } from '../body.ts';
-import { placeOf } from '../conversation-id.ts';
-import { type SaidInItems, saidInItems } from './input.ts';
+import { isBackgroundTask } from '../background-tasks.ts';
+import { type HasNoEffect, isEmpty, isNever, isOneOf, parseMember, refuseTooMany } from '../body.ts';
+import { parseConversationReference } from '../conversation-id.ts';
+import { type ParsedInput, parseInput } from './input.ts';
 import type { ResponseEcho } from './response.ts';
 
-type Given = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Members that change a response elsewhere and not here, and the values that ask for nothing. */
-const WITHOUT_EFFECT: Readonly<Record<string, IsNeutral>> = {
+/** Members that change a response elsewhere and not here, and the values that make no difference. */
+const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
   access_programs: isEmpty,
   context_management: isEmpty,
   image: isEmpty,
   include: isEmpty,
-  max_output_tokens: never,
-  max_tool_calls: never,
+  max_output_tokens: isNever,
+  max_tool_calls: isNever,
   moderation: isEmpty,
-  parallel_tool_calls: is(true),
-  service_tier: is('auto', 'default'),
-  temperature: is(1),
+  parallel_tool_calls: isOneOf(true),
+  service_tier: isOneOf('auto', 'default'),
+  temperature: isOneOf(1),
   'text.format': (value) => isRecord(value) && value.type === 'text',
-  'text.verbosity': is('medium'),
-  tool_choice: is('none', 'auto'),
+  'text.verbosity': isOneOf('medium'),
+  tool_choice: isOneOf('none', 'auto'),
   tools: isEmpty,
-  top_logprobs: is(0),
-  top_p: is(1),
-  truncation: is('disabled'),
+  top_logprobs: isOneOf(0),
+  top_p: isOneOf(1),
+  truncation: isOneOf('disabled'),
 };
 
-const valueAt = (body: Given, path: string): unknown => {
+const valueAt = (body: JsonObject, path: string): unknown => {
   const [name = '', inner] = path.split('.');
   const value = body[name];
   if (inner === undefined) return value;
   return isRecord(value) ? value[inner] : undefined;
 };
 
-/** Names of the members that were given and have no effect here, in the order of the alphabet. */
-export const ignoredInResponses = (body: Given): readonly string[] =>
-  Object.entries(WITHOUT_EFFECT).flatMap(([path, isNeutral]) => {
+/** Names of the members that were sent and have no effect here, in alphabetical order. */
+export const ignoredResponseMembers = (body: JsonObject): readonly string[] =>
+  Object.entries(UNSUPPORTED_MEMBERS).flatMap(([path, isNeutral]) => {
     const value = valueAt(body, path);
     return value === undefined || value === null || isNeutral(value) ? [] : [path];
   });
 
-/** The members of the body that are read; `input` is read item by item. */
+/** The members of the body that have an effect; `input` is parsed item by item. */
 export const ResponsesRequestBody = v.object({
   background: v.nullish(v.boolean()),
   conversation: v.nullish(v.union([v.string(), v.object({ id: v.string() })])),
@@ -60,11 +60,11 @@ export const ResponsesRequestBody = v.object({
 type Request = v.InferOutput<typeof ResponsesRequestBody>;
 type Body = Readonly<Record<string, unknown>>;
 
-/** A request for a response. `echo`: what the response says again. */
+/** A parsed request for a response. `echo`: what the response repeats of the request. */
 export type ParsedResponsesRequest = BridgeRequest & { readonly echo: ResponseEcho };
 
-/** Whether a choice leaves it open that no tool of the client is called. */
-const isFree = (choice: unknown): boolean => {
+/** Whether the value of `tool_choice` allows an answer without a call of the client's tools. */
+const isToolChoiceOptional = (choice: unknown): boolean => {
   if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return true;
   return isRecord(choice) && choice.type === 'allowed_tools' && choice.mode === 'auto';
 };
@@ -72,23 +72,23 @@ const isFree = (choice: unknown): boolean => {
 const unsupported = (name: string, why: string) =>
   badInput('unsupported_value', name, `Unsupported value at '${name}': ${why}`);
 
-const refuseWhatIsNotDone = (body: Body, { background }: Request): void => {
+const refuseUnsupported = (body: Body, { background }: Request): void => {
   if (background === true) throw unsupported('background', 'answers are given at once or as a stream');
-  if (!isFree(body.tool_choice))
+  if (!isToolChoiceOptional(body.tool_choice))
     throw unsupported('tool_choice', "a client's tools are not called here, the agent has its own");
   if (body.prompt !== undefined && body.prompt !== null)
-    throw unsupported('prompt', 'no templates are kept here; send instructions and input');
+    throw unsupported('prompt', 'no templates are stored here; send instructions and input');
 };
 
-/** No name, and no id, is the same as none given. */
+/** A blank name or id is the same as none. */
 const nonEmpty = (value: string | null | undefined): string | undefined => {
   const trimmed = value?.trim() ?? '';
   return trimmed === '' ? undefined : trimmed;
 };
 
-type Named = { readonly conversationID: string | undefined; readonly previousID: string | undefined };
+type ReferencedIDs = { readonly conversationID: string | undefined; readonly previousID: string | undefined };
 
-const namedIn = ({ conversation, previous_response_id }: Request): Named => {
+const parseReferencedIDs = ({ conversation, previous_response_id }: Request): ReferencedIDs => {
   const conversationID = nonEmpty(typeof conversation === 'string' ? conversation : conversation?.id);
   const previousID = nonEmpty(previous_response_id);
   if (conversationID !== undefined && previousID !== undefined)
@@ -100,26 +100,33 @@ const namedIn = ({ conversation, previous_response_id }: Request): Named => {
   return { conversationID, previousID };
 };
 
-const FIT_AS_NAME = /^[^\p{C}]{1,200}$/u;
+const CONVERSATION_ID = /^[^\p{C}]{1,200}$/u;
 
-/** What the client names outright, in the members that are made for it. */
-const placeNamed = ({ conversationID, previousID }: Named): ConversationReference => {
+/** The conversation that the client names in `previous_response_id` or `conversation`. */
+const explicitConversation = ({ conversationID, previousID }: ReferencedIDs): ConversationReference => {
   if (previousID !== undefined) return { kind: 'after', responseID: previousID };
   if (conversationID === undefined) return { kind: 'unnamed' };
-  if (!FIT_AS_NAME.test(conversationID))
+  if (!CONVERSATION_ID.test(conversationID))
     throw badInput(
       'invalid_value',
       'conversation',
       "Invalid value at 'conversation': expected 1 to 200 printable characters",
     );
-  return placeOf(new Headers(), { conversation_id: conversationID }, { isStreamed: false, isTask: false });
+  return parseConversationReference(
+    new Headers(),
+    { conversation_id: conversationID },
+    { isStreamed: false, isTask: false },
+  );
 };
 
-/** Where the client names nothing outright, what it left out of its input tells more than a name by the way. */
-const placeOtherwise = (place: ConversationReference, { after, lostAt }: SaidInItems): ConversationReference => {
+/** Where the client names none explicitly, a response that its input refers to comes before an id in a header. */
+const impliedConversation = (
+  place: ConversationReference,
+  { previousResponseID: after, unknownItemAt: lostAt }: ParsedInput,
+): ConversationReference => {
   if (place.kind === 'named' && place.isIncremental) return place;
   if (lostAt !== undefined)
-    throw badInput('item_not_found', lostAt, `No message with the id at '${lostAt}' is known here: send it in words`);
+    throw badInput('item_not_found', lostAt, `No message with the id at '${lostAt}' is known here: send its text`);
   return after === undefined ? place : { kind: 'after', responseID: after };
 };
 
@@ -129,24 +136,24 @@ const echoOf = (request: Request, place: ConversationReference): ResponseEcho =>
   previousResponseID: place.kind === 'after' ? place.responseID : null,
   conversationID: place.kind === 'named' ? place.id : null,
   effort: nonEmpty(request.reasoning?.effort) ?? null,
-  isKept: request.store !== false,
+  isStored: request.store !== false,
 });
 
-/** What the body of `POST /v1/responses` asks. Faults with `bad-input`, naming the place. */
+/** Parses the body of `POST /v1/responses`. Faults with `bad-input`, whose `param` is the path of the member. */
 export const parseResponsesRequest = (body: unknown, headers: Headers): ParsedResponsesRequest => {
   if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
   refuseTooMany(body.input, 'input');
-  const request = readAs(ResponsesRequestBody, body);
-  refuseWhatIsNotDone(body, request);
-  const outright = placeNamed(namedIn(request));
-  const said = saidInItems(body.input);
-  const { history, prompt } = said;
-  const system = [request.instructions ?? '', said.system].filter((words) => words.trim() !== '').join('\n\n');
+  const request = parseMember(ResponsesRequestBody, body);
+  refuseUnsupported(body, request);
+  const explicit = explicitConversation(parseReferencedIDs(request));
+  const input = parseInput(body.input);
+  const { history, prompt } = input;
+  const system = [request.instructions ?? '', input.system].filter((text) => text.trim() !== '').join('\n\n');
   const isStreamed = request.stream === true;
-  const isNamed = outright.kind !== 'unnamed';
-  const signs = { system, words: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
-  const isOwnTask = !isNamed && said.after === undefined && isTask(signs);
-  const echo = echoOf(request, outright);
+  const isNamed = explicit.kind !== 'unnamed';
+  const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
+  const isOwnTask = !isNamed && input.previousResponseID === undefined && isBackgroundTask(traits);
+  const echo = echoOf(request, explicit);
   return {
     model: nonEmpty(request.model),
     system,
@@ -154,11 +161,13 @@ export const parseResponsesRequest = (body: unknown, headers: Headers): ParsedRe
     prompt,
     isStreamed,
     effort: echo.effort === null || echo.effort === 'none' ? undefined : echo.effort,
-    isStored: echo.isKept,
-    conversation: isNamed ? outright : placeOtherwise(placeOf(headers, body, { isStreamed, isTask: isOwnTask }), said),
+    isStored: echo.isStored,
+    conversation: isNamed
+      ? explicit
+      : impliedConversation(parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }), input),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
-    ignored: ignoredInResponses(body),
+    ignored: ignoredResponseMembers(body),
     echo,
   };
 };

@@ -1,38 +1,38 @@
 import type { AnswerEnd, AnswerFailure, OutputEvent, Usage } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
-import { approvalsIn } from '../chat/response.ts';
+import { approvalsMember } from '../chat/response.ts';
 import { createOutputItems, type OutputItem } from './items.ts';
 
-/** What a request said that its response says again. */
+/** Members of a request that its response repeats. */
 export type ResponseEcho = {
   readonly instructions: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly previousResponseID: string | null;
   readonly conversationID: string | null;
   readonly effort: string | null;
-  readonly isKept: boolean;
+  readonly isStored: boolean;
 };
 
-/** For a response whose request is not known any more. */
+/** For a response whose request is no longer known. */
 export const NO_ECHO: ResponseEcho = {
   instructions: null,
   metadata: {},
   previousResponseID: null,
   conversationID: null,
   effort: null,
-  isKept: true,
+  isStored: true,
 };
 
-export type ResponseFacts = {
+export type ResponseHeader = {
   readonly id: string;
   readonly model: string;
   readonly createdSeconds: number;
   readonly echo: ResponseEcho;
 };
 
-/** How far a response has come. */
+/** The state of a response: its items so far, and how it ended. */
 export type ResponseState =
-  | { readonly kind: 'going'; readonly output: readonly OutputItem[] }
+  | { readonly kind: 'running'; readonly output: readonly OutputItem[] }
   | {
       readonly kind: 'ended';
       readonly output: readonly OutputItem[];
@@ -51,20 +51,20 @@ const responseUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
 
 const REASONS = { length: 'max_output_tokens', content_filter: 'content_filter' } as const;
 
-const endedPart = (end: AnswerEnd, endedSeconds: number) => ({
+const endMembers = (end: AnswerEnd, endedSeconds: number) => ({
   ...(end.finish === 'stop'
     ? { status: 'completed' as const, completed_at: endedSeconds }
     : { status: 'incomplete' as const, incomplete_details: { reason: REASONS[end.finish] } }),
   usage: responseUsage(end.usage),
-  ...approvalsIn(end),
+  ...approvalsMember(end),
 });
 
-const changingPart = (state: ResponseState) => {
+const stateMembers = (state: ResponseState) => {
   switch (state.kind) {
-    case 'going':
+    case 'running':
       return { status: 'in_progress' as const };
     case 'ended':
-      return endedPart(state.end, state.endedSeconds);
+      return endMembers(state.end, state.endedSeconds);
     case 'failed': {
       const { code, message } = state.failure;
       return { status: 'failed' as const, error: { code, message } };
@@ -74,8 +74,8 @@ const changingPart = (state: ResponseState) => {
   }
 };
 
-/** A response as it is sent, with every member that official clients expect. What has no effect here says nothing of itself. */
-export const responseObject = ({ id, model, createdSeconds, echo }: ResponseFacts, state: ResponseState) => ({
+/** A response as it is sent, with every member that official clients expect. Settings without effect here have their defaults. */
+export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHeader, state: ResponseState) => ({
   id,
   object: 'response' as const,
   created_at: createdSeconds,
@@ -92,44 +92,44 @@ export const responseObject = ({ id, model, createdSeconds, echo }: ResponseFact
   parallel_tool_calls: true,
   previous_response_id: echo.previousResponseID,
   reasoning: { effort: echo.effort, summary: null },
-  store: echo.isKept,
+  store: echo.isStored,
   temperature: null,
   text: { format: { type: 'text' as const } },
   tool_choice: 'auto' as const,
   tools: [],
   top_p: null,
   truncation: 'disabled' as const,
-  ...changingPart(state),
+  ...stateMembers(state),
 });
-export type ResponseObject = ReturnType<typeof responseObject>;
+export type ResponseObject = ReturnType<typeof toResponseObject>;
 
-/** The answer to a response that was deleted. */
-export const deletedResponse = (id: string) => ({ id, object: 'response' as const, deleted: true as const });
+/** The body of the answer to a `DELETE`. */
+export const toDeletedResponse = (id: string) => ({ id, object: 'response' as const, deleted: true as const });
 
-/** What is known of an answer before it has begun. */
+/** What is known of a response before its first output. */
 export type ResponseStart = {
-  /** Settled once the answer has begun. */
+  /** Resolves once the answer has started. */
   readonly responseID: () => Promise<string>;
   readonly model: string;
   readonly echo: ResponseEcho;
   readonly nowSeconds: () => number;
 };
 
-/** The body of an answer in one piece. A failure is thrown, as the fault it is answered with. */
-export const responseAnswer = async (
-  sayings: AsyncIterable<OutputEvent>,
+/** The body of a response that is not streamed. Throws the fault of an answer that failed. */
+export const createResponse = async (
+  output: AsyncIterable<OutputEvent>,
   { responseID, model, echo, nowSeconds }: ResponseStart,
 ): Promise<ResponseObject> => {
   const createdSeconds = nowSeconds();
   const id = await responseID();
-  const { take, close, items } = createOutputItems(id);
-  for await (const saying of sayings) {
-    if (saying.kind === 'failure') throw toFault(saying.failure);
-    take(saying);
-    if (saying.kind !== 'end') continue;
-    close(saying.end.finish === 'stop' ? 'completed' : 'incomplete');
-    const ended = { kind: 'ended', output: items(), end: saying.end, endedSeconds: nowSeconds() } as const;
-    return responseObject({ id, model, createdSeconds, echo }, ended);
+  const { applyEvent: take, close, items } = createOutputItems(id);
+  for await (const event of output) {
+    if (event.kind === 'failure') throw toFault(event.failure);
+    take(event);
+    if (event.kind !== 'end') continue;
+    close(event.end.finish === 'stop' ? 'completed' : 'incomplete');
+    const ended = { kind: 'ended', output: items(), end: event.end, endedSeconds: nowSeconds() } as const;
+    return toResponseObject({ id, model, createdSeconds, echo }, ended);
   }
   throw missingEndError();
 };

@@ -11,18 +11,18 @@ import { toTurnEnd } from '../../turn/failure.ts';
 import { createTurnLog, type LogItem, type TurnLog } from '../../turn/log.ts';
 import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
 import { createOutputItems } from './items.ts';
-import { deletedResponse, NO_ECHO, type ResponseObject, type ResponseState, responseObject } from './response.ts';
+import { NO_ECHO, type ResponseObject, type ResponseState, toDeletedResponse, toResponseObject } from './response.ts';
 
-export type StoredResponse = {
+export type ResponseLocation = {
   readonly responseID: string;
-  /** The user message that it answers. */
+  /** The id of the user message that it answers. */
   readonly promptID: string;
-  /** For an answer that has not begun. */
+  /** For an answer that has not started. */
   readonly nowSeconds: number;
 };
 
-/** The messages of one turn, from its prompt to the next that somebody has written. */
-const turnIn = (messages: readonly MessageRecord[], promptID: string): readonly MessageRecord[] => {
+/** The messages of one turn, from its prompt to the next prompt of a user. */
+const messagesOfTurn = (messages: readonly MessageRecord[], promptID: string): readonly MessageRecord[] => {
   const from = messages.findIndex(({ info }) => info.id === promptID);
   if (from === -1) return [];
   const [next] = promptIDsAfter(messages, new Set([promptID]));
@@ -40,7 +40,7 @@ const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: T
   return { log: writer.log, transcript };
 };
 
-function* sayingsOf(item: LogItem, isOver: boolean): Generator<OutputEvent> {
+function* outputEventsOf(item: LogItem, isOver: boolean): Generator<OutputEvent> {
   if (item.kind === 'call') {
     yield { kind: 'call', call: item.call };
     if (item.result !== undefined) yield { kind: 'call-end', call: item.call, ...item.result };
@@ -58,19 +58,19 @@ const isOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
   last !== undefined && (last.time.completed !== undefined || last.error !== undefined);
 
 /**
- * A response made again from the agent's messages; nothing if its turn is not among them. The questions that it ended with are
- * not told again, and one that was continued after a question is the whole turn.
+ * A response rebuilt from the agent's messages; undefined if its turn is not among them. The approval requests that it ended
+ * with are left out, and a response that was continued after an approval is the whole turn.
  */
-export const storedResponse = (
+export const rebuildResponse = (
   messages: readonly MessageRecord[],
-  { responseID, promptID, nowSeconds }: StoredResponse,
+  { responseID, promptID, nowSeconds }: ResponseLocation,
 ): ResponseObject | undefined => {
-  const turn = turnIn(messages, promptID);
+  const turn = messagesOfTurn(messages, promptID);
   if (turn.length === 0) return undefined;
   const { log, transcript } = readTurn(turn);
   const last = transcript.lastAnswer();
-  const { take, close, items: output } = createOutputItems(responseID);
-  for (const item of log.items()) for (const saying of sayingsOf(item, isOver(last))) take(saying);
+  const { applyEvent, close, items: output } = createOutputItems(responseID);
+  for (const item of log.items()) for (const event of outputEventsOf(item, isOver(last))) applyEvent(event);
 
   const first = turn.find(({ info }) => info.role === 'assistant')?.info;
   const facts = {
@@ -79,24 +79,24 @@ export const storedResponse = (
     createdSeconds: first?.role === 'assistant' ? secondsOf(first.time.created) : nowSeconds,
     echo: NO_ECHO,
   };
-  const told = (state: ResponseState): ResponseObject => responseObject(facts, state);
+  const inState = (state: ResponseState): ResponseObject => toResponseObject(facts, state);
   if (!isOver(last)) {
     close('in_progress');
-    return told({ kind: 'going', output: output() });
+    return inState({ kind: 'running', output: output() });
   }
   const how = toTurnEnd(last);
   if (how.kind === 'failed') {
     close('incomplete');
-    return told({ kind: 'failed', output: output(), failure: how.failure });
+    return inState({ kind: 'failed', output: output(), failure: how.failure });
   }
   const { finish } = how;
   close(finish === 'stop' ? 'completed' : 'incomplete');
   const end = { finish, usage: log.usage(), approvalRequests: [] };
   const endedSeconds = secondsOf(last.time.completed ?? last.time.created);
-  return told({ kind: 'ended', output: output(), end, endedSeconds });
+  return inState({ kind: 'ended', output: output(), end, endedSeconds });
 };
 
-export type ResponsesRoutesNeeds = {
+export type StoredResponseOptions = {
   readonly enter: (request: Request) => Owner;
   readonly conversations: Conversations;
   readonly agent: AgentClient;
@@ -105,23 +105,28 @@ export type ResponsesRoutesNeeds = {
 
 const NO_RESPONSE = new Fault({ kind: 'not-found', hint: 'No such response, or not one of this key' });
 
-/** `GET` and `DELETE /v1/responses/{id}`: a response lives in the agent's session, and is made again from it. */
-export const storedResponseRoutes = ({ enter, conversations, agent, clock }: ResponsesRoutesNeeds): RouteTable => ({
+/** `GET` and `DELETE /v1/responses/{id}`: responses are not stored here but rebuilt from the agent's session. */
+export const createStoredResponseRoutes = ({
+  enter,
+  conversations,
+  agent,
+  clock,
+}: StoredResponseOptions): RouteTable => ({
   '/v1/responses/:id': {
     async GET(request, { id = '' }) {
       const owner = enter(request);
-      const place = await conversations.findResponse(id, owner, request.signal);
-      if (place === undefined) throw NO_RESPONSE;
-      const messages = await agent.messages(place.sessionID, request.signal);
+      const found = await conversations.findResponse(id, owner, request.signal);
+      if (found === undefined) throw NO_RESPONSE;
+      const messages = await agent.messages(found.sessionID, request.signal);
       const nowSeconds = Math.floor(clock.now() / 1000);
-      const response = storedResponse(messages, { responseID: id, promptID: place.promptID, nowSeconds });
+      const response = rebuildResponse(messages, { responseID: id, promptID: found.promptID, nowSeconds });
       if (response === undefined) throw NO_RESPONSE;
       return jsonResponse(200, response);
     },
     async DELETE(request, { id = '' }) {
       const owner = enter(request);
       if (!(await conversations.deleteResponse(id, owner, request.signal))) throw NO_RESPONSE;
-      return jsonResponse(200, deletedResponse(id));
+      return jsonResponse(200, toDeletedResponse(id));
     },
   },
 });

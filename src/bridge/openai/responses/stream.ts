@@ -10,9 +10,9 @@ import {
   outputText,
   summaryText,
 } from './items.ts';
-import { type ResponseStart, type ResponseState, responseObject } from './response.ts';
+import { type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
 
-/** An event of a streamed response; `data` is its JSON, which says the event's name once more. */
+/** An event of a streamed response; `data` is its JSON, which repeats the event's name as `type`. */
 export type ResponseEvent = { readonly event: string; readonly data: string };
 
 const DELTAS = { message: 'response.output_text.delta', reasoning: 'response.reasoning_summary_text.delta' } as const;
@@ -22,10 +22,10 @@ const textIn = (item: OutputItem): string => {
   return item.type === 'reasoning' ? (item.summary[0]?.text ?? '') : '';
 };
 
-/** The events of a response. They are numbered as they are made, so each is to be sent, in this order. */
-export const createResponseEvents = () => {
+/** Encodes the events of a response. They are numbered, so each has to be sent, in this order. */
+export const createEventEncoder = () => {
   let sequence = 0;
-  /** What the deltas of an item begin with, by its index: the same for all of them. */
+  /** The beginning of the deltas of an item, by its index: the same for all of them. */
   const openings = new Map<number, { readonly event: string; readonly start: string }>();
 
   const eventOf = (type: string, members: object): ResponseEvent => {
@@ -33,32 +33,32 @@ export const createResponseEvents = () => {
     sequence += 1;
     return { event: type, data };
   };
-  const keepOpening = (index: number, item: OutputItem): void => {
+  const storeOpening = (index: number, item: OutputItem): void => {
     if (item.type === 'mcp_call') return;
     const event = DELTAS[item.type];
     const place = item.type === 'message' ? { content_index: 0, logprobs: [] } : { summary_index: 0 };
     const members = JSON.stringify({ type: event, item_id: item.id, output_index: index, ...place });
     openings.set(index, { event, start: `${members.slice(0, -1)},"delta":` });
   };
-  const grown = (index: number, text: string): ResponseEvent => {
+  const encodeDelta = (index: number, text: string): ResponseEvent => {
     const { event, start } = openings.get(index) ?? { event: '', start: '' };
     const data = `${start}${JSON.stringify(text)},"sequence_number":${sequence}}`;
     sequence += 1;
     return { event, data };
   };
-  const callBegun = (output_index: number, item: OutputCallItem): readonly ResponseEvent[] => {
+  const encodeCallAdded = (output_index: number, item: OutputCallItem): readonly ResponseEvent[] => {
     const at = { item_id: item.id, output_index };
     return [
-      // Clients put the arguments together from what follows.
+      // Clients build the arguments from the deltas that follow.
       eventOf('response.output_item.added', { output_index, item: { ...item, arguments: '' } }),
       eventOf('response.mcp_call.in_progress', at),
       eventOf('response.mcp_call_arguments.delta', { ...at, delta: item.arguments }),
       eventOf('response.mcp_call_arguments.done', { ...at, arguments: item.arguments }),
     ];
   };
-  const begun = (output_index: number, item: OutputItem): readonly ResponseEvent[] => {
-    if (item.type === 'mcp_call') return callBegun(output_index, item);
-    keepOpening(output_index, item);
+  const encodeAdded = (output_index: number, item: OutputItem): readonly ResponseEvent[] => {
+    if (item.type === 'mcp_call') return encodeCallAdded(output_index, item);
+    storeOpening(output_index, item);
     const at = { item_id: item.id, output_index };
     return [
       eventOf('response.output_item.added', { output_index, item }),
@@ -87,7 +87,7 @@ export const createResponseEvents = () => {
         return item satisfies never;
     }
   };
-  const done = (output_index: number, item: OutputItem): readonly ResponseEvent[] => {
+  const encodeDone = (output_index: number, item: OutputItem): readonly ResponseEvent[] => {
     openings.delete(output_index);
     return [...endOf(output_index, item), eventOf('response.output_item.done', { output_index, item })];
   };
@@ -95,12 +95,12 @@ export const createResponseEvents = () => {
     eventOf,
     eventsOf(change: ItemChange): readonly ResponseEvent[] {
       switch (change.kind) {
-        case 'begun':
-          return begun(change.index, change.item);
-        case 'grown':
-          return [grown(change.index, change.text)];
+        case 'added':
+          return encodeAdded(change.index, change.item);
+        case 'delta':
+          return [encodeDelta(change.index, change.text)];
         case 'done':
-          return done(change.index, change.item);
+          return encodeDone(change.index, change.item);
         default:
           return change satisfies never;
       }
@@ -110,94 +110,94 @@ export const createResponseEvents = () => {
 
 const BUG: AnswerFailure = { status: 500, code: 'internal_error', message: 'The bridge failed while it answered' };
 
-const EVENTS = { going: 'response.in_progress', failed: 'response.failed' } as const;
+const EVENTS = { running: 'response.in_progress', failed: 'response.failed' } as const;
 
 const eventFor = (state: ResponseState): string => {
   if (state.kind !== 'ended') return EVENTS[state.kind];
   return state.end.finish === 'stop' ? 'response.completed' : 'response.incomplete';
 };
 
-/** How the last saying leaves the items that are still open. */
-const statusAfter = (saying: Extract<OutputEvent, { kind: 'end' | 'failure' }>) =>
-  saying.kind === 'end' && saying.end.finish === 'stop' ? 'completed' : 'incomplete';
+/** The status of items that are open when the answer ends. */
+const statusOfOpenItems = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>) =>
+  event.kind === 'end' && event.end.finish === 'stop' ? 'completed' : 'incomplete';
 
-/** What was thrown as a failure; nothing for a client that left, who can be told nothing. */
-const failureFrom = (error: unknown): AnswerFailure | undefined => {
+/** The failure to report for an error; undefined for a client that has disconnected. */
+const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
   if (!isBridgeFault(error)) return BUG;
   return error.detail.kind === 'client-left' ? undefined : toAnswerFailure(error.detail);
 };
 
-type EventOf = ReturnType<typeof createResponseEvents>['eventOf'];
+type EventOf = ReturnType<typeof createEventEncoder>['eventOf'];
 
-const errorEventOf = (eventOf: EventOf, { code, message }: AnswerFailure): ResponseEvent =>
+const toErrorEvent = (eventOf: EventOf, { code, message }: AnswerFailure): ResponseEvent =>
   eventOf('error', { code, message, param: null });
 
-type Known = { readonly id: string; readonly createdSeconds: number };
+type ResponseIdentity = { readonly id: string; readonly createdSeconds: number };
 
-/** Tells a response whose id is known. */
-const createTeller = ({ id, createdSeconds }: Known, { model, echo, nowSeconds }: ResponseStart) => {
-  const { eventOf, eventsOf } = createResponseEvents();
-  const { take, close, items } = createOutputItems(id);
+/** Writes the events of a response whose id is known. */
+const createResponseWriter = ({ id, createdSeconds }: ResponseIdentity, { model, echo, nowSeconds }: ResponseStart) => {
+  const { eventOf, eventsOf } = createEventEncoder();
+  const { applyEvent: take, close, items } = createOutputItems(id);
   const facts = { id, model, createdSeconds, echo };
-  const told = (state: ResponseState, event = eventFor(state)): ResponseEvent =>
-    eventOf(event, { response: responseObject(facts, state) });
+  const responseEvent = (state: ResponseState, event = eventFor(state)): ResponseEvent =>
+    eventOf(event, { response: toResponseObject(facts, state) });
 
   const eventsIn = (changes: readonly ItemChange[]): readonly ResponseEvent[] => {
     const [first] = changes;
-    // Nearly always there is one, and there may be very many of them.
+    // The fast path: nearly every output event is one change.
     return first !== undefined && changes.length === 1 ? eventsOf(first) : changes.flatMap(eventsOf);
   };
-  const last = (saying: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly ResponseEvent[] => {
-    const closing = eventsIn(close(statusAfter(saying)));
+  const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly ResponseEvent[] => {
+    const closing = eventsIn(close(statusOfOpenItems(event)));
     const output = items();
-    if (saying.kind === 'end')
-      return [...closing, told({ kind: 'ended', output, end: saying.end, endedSeconds: nowSeconds() })];
-    // The first of the two is the one that all clients hear; some take no notice of a response that says it failed.
-    const error = errorEventOf(eventOf, saying.failure);
-    return [...closing, error, told({ kind: 'failed', output, failure: saying.failure })];
+    if (event.kind === 'end')
+      return [...closing, responseEvent({ kind: 'ended', output, end: event.end, endedSeconds: nowSeconds() })];
+    // All clients understand the first of the two; some ignore `response.failed`.
+    const error = toErrorEvent(eventOf, event.failure);
+    return [...closing, error, responseEvent({ kind: 'failed', output, failure: event.failure })];
   };
   return {
     first(): readonly ResponseEvent[] {
-      const going: ResponseState = { kind: 'going', output: [] };
-      return [told(going, 'response.created'), told(going)];
+      const running: ResponseState = { kind: 'running', output: [] };
+      return [responseEvent(running, 'response.created'), responseEvent(running)];
     },
-    eventsFor: (saying: OutputEvent): readonly ResponseEvent[] =>
-      saying.kind === 'end' || saying.kind === 'failure' ? last(saying) : eventsIn(take(saying)),
+    eventsFor: (event: OutputEvent): readonly ResponseEvent[] =>
+      event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(take(event)),
   };
 };
 
-type Teller = { readonly eventsFor: (saying: OutputEvent) => readonly ResponseEvent[] };
+type EventWriter = { readonly eventsFor: (event: OutputEvent) => readonly ResponseEvent[] };
 
-/** Tells of an answer that never began, so that there is no response: no more than what went wrong. */
-const createFailureTeller = (): Teller => {
-  const { eventOf } = createResponseEvents();
+/** Writes only the error of an answer that never started, as there is no response. */
+const createFailureWriter = (): EventWriter => {
+  const { eventOf } = createEventEncoder();
   return {
-    eventsFor: (saying) => (saying.kind === 'failure' ? [errorEventOf(eventOf, saying.failure)] : []),
+    eventsFor: (event) => (event.kind === 'failure' ? [toErrorEvent(eventOf, event.failure)] : []),
   };
 };
 
 /**
- * The events of a streamed response. Of a failure the last two tell: `error`, and `response.failed` unless nothing had begun.
- * What is no fault is thrown after them.
+ * The events of a streamed response. A failure is its last two events: `error`, and `response.failed` if the response had
+ * started. Errors that are no faults are thrown after them.
  */
-export async function* responseEvents(
-  sayings: AsyncIterable<OutputEvent>,
+export async function* streamResponse(
+  output: AsyncIterable<OutputEvent>,
   start: ResponseStart,
 ): AsyncGenerator<ResponseEvent> {
   const createdSeconds = start.nowSeconds();
-  // Why there is none is said by the sayings.
+  // If there is none, the output has the failure.
   const id = await start.responseID().catch(() => undefined);
-  const response = id === undefined ? undefined : createTeller({ id, createdSeconds }, start);
-  const { eventsFor } = response ?? createFailureTeller();
+  const response = id === undefined ? undefined : createResponseWriter({ id, createdSeconds }, start);
+  const { eventsFor } = response ?? createFailureWriter();
   for (const event of response?.first() ?? []) yield event;
   try {
-    for await (const saying of sayings) {
-      for (const event of eventsFor(saying)) yield event;
-      if (saying.kind === 'end' || saying.kind === 'failure') return;
+    for await (const outputEvent of output) {
+      for (const event of eventsFor(outputEvent)) yield event;
+      if (outputEvent.kind === 'end' || outputEvent.kind === 'failure') return;
     }
     throw missingEndError();
   } catch (error) {
-    const failure = failureFrom(error);
+    const failure = toStreamFailure(error);
     if (failure !== undefined) for (const event of eventsFor({ kind: 'failure', failure })) yield event;
     if (!(error instanceof Fault)) throw error;
   }

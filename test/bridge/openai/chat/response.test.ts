@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
+import { createChatCompletion } from '../../../../src/bridge/openai/chat/response.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../harness/recorded-outputs.ts';
 
 const FACTS = { id: 'chatcmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000 };
-const answer = (...sayings: readonly Told[]) => chatAnswer(telling(...sayings), FACTS);
+const answer = (...sayings: readonly Told[]) => createChatCompletion(telling(...sayings), FACTS);
 
 describe('a chat completion in one piece', (check) => {
   check('tells what was said, and what it cost', async () => {

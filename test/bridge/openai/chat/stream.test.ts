@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
-import { chatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
+import { createChatCompletion } from '../../../../src/bridge/openai/chat/response.ts';
+import { streamChatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
 import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
@@ -17,7 +17,7 @@ type Chunk = {
 
 const dataOf = async (sayings: AsyncIterable<OutputEvent>, more: Partial<typeof FACTS> = {}): Promise<string[]> => {
   const data: string[] = [];
-  for await (const one of chatChunks(sayings, { ...FACTS, ...more })) data.push(one);
+  for await (const one of streamChatChunks(sayings, { ...FACTS, ...more })) data.push(one);
   return data;
 };
 const chunksIn = (data: readonly string[]): Chunk[] =>
@@ -57,7 +57,7 @@ describe('a chat completion in chunks', (check) => {
       await new Promise(() => {});
       yield ended();
     }
-    const { value } = await chatChunks(never(), FACTS).next();
+    const { value } = await streamChatChunks(never(), FACTS).next();
     assert.equal(JSON.parse(value ?? ''), whole({ role: 'assistant', content: '' }));
   });
 
@@ -84,7 +84,7 @@ describe('a chat completion in chunks', (check) => {
       ended({ finish: 'content_filter' }),
     ];
     const deltas = deltasIn(await dataOf(telling(...sayings)));
-    const { choices } = await chatAnswer(telling(...sayings), FACTS);
+    const { choices } = await createChatCompletion(telling(...sayings), FACTS);
     assert.is(deltas.map((delta) => delta?.content ?? '').join(''), choices[0]?.message.content);
     assert.is(deltas.map((delta) => delta?.reasoning_content ?? '').join(''), choices[0]?.message.reasoning_content);
     assert.is(choices[0]?.message.content, 'I look.\n\nFound.');
@@ -155,7 +155,7 @@ describe('a chat completion in chunks', (check) => {
     }
     const data: string[] = [];
     const reading = (async () => {
-      for await (const one of chatChunks(broken(), FACTS)) data.push(one);
+      for await (const one of streamChatChunks(broken(), FACTS)) data.push(one);
     })();
     assert.match(String(await rejection(reading)), 'secret detail');
     assert.match(data.at(-1) ?? '', '"code":"internal_error"');
@@ -172,7 +172,7 @@ describe('a chat completion in chunks', (check) => {
         isLetGo = true;
       }
     }
-    for await (const data of chatChunks(long(), FACTS)) if (data.includes('more')) break;
+    for await (const data of streamChatChunks(long(), FACTS)) if (data.includes('more')) break;
     assert.is(isLetGo, true);
     async function* left(): AsyncGenerator<OutputEvent> {
       yield* saidText('a', 'Hel');

@@ -1,7 +1,7 @@
 import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
 import { type ParsedChatRequest, parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
-import { chatAnswer } from '../../../../src/bridge/openai/chat/response.ts';
-import { chatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
+import { createChatCompletion } from '../../../../src/bridge/openai/chat/response.ts';
+import { streamChatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { type SseEvent, sseResponse } from '../../../../src/core/http/sse.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
@@ -27,8 +27,12 @@ export const createChatWorld = (...sayings: readonly Told[]): ChatWorld => {
     const wanted = parseChatRequest(await request.json(), request.headers);
     asked.push(wanted);
     const facts = { id: 'chatcmpl-1', model: wanted.model ?? 'acme/small', createdSeconds: 1_700_000_000 };
-    if (!wanted.isStreamed) return Response.json(await chatAnswer(telling(...sayings), facts));
-    const data = chatChunks(telling(...sayings), { ...facts, includeUsage: wanted.includeUsage, showsTools: true });
+    if (!wanted.isStreamed) return Response.json(await createChatCompletion(telling(...sayings), facts));
+    const data = streamChatChunks(telling(...sayings), {
+      ...facts,
+      includeUsage: wanted.includeUsage,
+      showsTools: true,
+    });
     return sseResponse(() => eventsOf(data), {
       ...neverLate,
       onBug(error) {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { saidInItems } from '../../../../src/bridge/openai/responses/input.ts';
+import { parseInput } from '../../../../src/bridge/openai/responses/input.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 import { responseID } from './world.ts';
@@ -8,25 +8,25 @@ const user = (content: unknown) => ({ role: 'user', content });
 const assistant = (content: unknown, more: object = {}) => ({ type: 'message', role: 'assistant', content, ...more });
 const reference = (id: string) => ({ type: 'item_reference', id });
 const words = (text: string) => [{ type: 'text', text }];
-const refused = (input: unknown) => refusalOf(() => saidInItems(input));
-const historyOf = (...items: unknown[]) => saidInItems([...items, user('Go on')]).history;
+const refused = (input: unknown) => refusalOf(() => parseInput(input));
+const historyOf = (...items: unknown[]) => parseInput([...items, user('Go on')]).history;
 
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
 const PDF = 'JVBERi0xLjc=';
 
 describe("the items of a request's input", (check) => {
   check('are one message where they are a text', () => {
-    assert.equal(saidInItems('Hello'), {
+    assert.equal(parseInput('Hello'), {
       system: '',
       history: [],
       prompt: words('Hello'),
-      after: undefined,
-      lostAt: undefined,
+      previousResponseID: undefined,
+      unknownItemAt: undefined,
     });
   });
 
   check('are what was said before, and what the user says since', () => {
-    const { history, prompt } = saidInItems([
+    const { history, prompt } = parseInput([
       user('One'),
       assistant([{ type: 'output_text', text: 'Two', annotations: [] }], { id: 'msg_1', status: 'completed' }),
       user([{ type: 'input_text', text: 'Three' }]),
@@ -40,7 +40,7 @@ describe("the items of a request's input", (check) => {
   });
 
   check('hold images and files that came along', () => {
-    const { prompt } = saidInItems([
+    const { prompt } = parseInput([
       user([
         { type: 'input_text', text: 'Look' },
         { type: 'input_image', image_url: PIXEL, detail: 'auto' },
@@ -133,7 +133,7 @@ describe("the items of a request's input", (check) => {
     const call = { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}' };
     assert.is(refused([user('Weather?'), call, output]), 'unsupported_value at input[2]');
     try {
-      saidInItems([user('Weather?'), call, output]);
+      parseInput([user('Weather?'), call, output]);
     } catch (error) {
       const { detail } = error as { detail: { message: string } };
       assert.match(detail.message, 'the agent runs tools of its own');
@@ -155,7 +155,7 @@ describe("the items of a request's input", (check) => {
 
   check('may be very many', () => {
     const parts = Array.from({ length: 200_000 }, () => ({ type: 'input_text', text: 'a' }));
-    const { history } = saidInItems([user(parts), user(parts), assistant('Yes'), user('Go on')]);
+    const { history } = parseInput([user(parts), user(parts), assistant('Yes'), user('Go on')]);
     assert.is(history[0]?.text.length, 400_000 * 3 - 2);
   });
 });
@@ -164,7 +164,11 @@ describe('items that a client names and does not send', (check) => {
   const ours = (kind: string, index: number, count = 1) => reference(`${kind}_${index}_${responseID(count)}`);
 
   check('tell which answer the user goes on from', () => {
-    const { after, history, prompt } = saidInItems([
+    const {
+      previousResponseID: after,
+      history,
+      prompt,
+    } = parseInput([
       user('One'),
       ours('rs', 0),
       ours('msg', 1),
@@ -177,11 +181,11 @@ describe('items that a client names and does not send', (check) => {
   });
 
   check('need no type', () => {
-    assert.is(saidInItems([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]).after, responseID());
+    assert.is(parseInput([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]).previousResponseID, responseID());
   });
 
   check('leave standing what was said after that answer', () => {
-    const { after, history } = saidInItems([
+    const { previousResponseID: after, history } = parseInput([
       user('One'),
       ours('msg', 0),
       assistant('the rest of it'),
@@ -197,7 +201,7 @@ describe('items that a client names and does not send', (check) => {
   });
 
   check('matter only where words are missing', () => {
-    const { after, history } = saidInItems([
+    const { previousResponseID: after, history } = parseInput([
       user('One'),
       ours('rs', 0),
       ours('mcp', 1),
@@ -212,11 +216,11 @@ describe('items that a client names and does not send', (check) => {
   });
 
   check('of others are missed where they are messages, and only since the last answer of ours', () => {
-    assert.is(saidInItems([user('One'), reference('msg_abc'), user('Two')]).lostAt, 'input[1].id');
-    assert.is(saidInItems([user('One'), reference('msg_0_abc'), user('Two')]).lostAt, 'input[1].id');
-    assert.is(saidInItems([user('One'), reference('rs_abc'), assistant('x'), user('Two')]).lostAt, undefined);
+    assert.is(parseInput([user('One'), reference('msg_abc'), user('Two')]).unknownItemAt, 'input[1].id');
+    assert.is(parseInput([user('One'), reference('msg_0_abc'), user('Two')]).unknownItemAt, 'input[1].id');
+    assert.is(parseInput([user('One'), reference('rs_abc'), assistant('x'), user('Two')]).unknownItemAt, undefined);
     assert.is(
-      saidInItems([user('One'), reference('msg_abc'), user('Two'), ours('msg', 0), user('Three')]).lostAt,
+      parseInput([user('One'), reference('msg_abc'), user('Two'), ours('msg', 0), user('Three')]).unknownItemAt,
       undefined,
     );
   });

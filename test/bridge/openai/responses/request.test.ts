@@ -40,7 +40,7 @@ describe('a request for a response', (check) => {
   check('says what it wishes for', () => {
     const made = asked({ model: 'acme/small', stream: true, reasoning: { effort: 'high' }, store: false });
     assert.equal(
-      [made.model, made.isStreamed, made.effort, made.isStored, made.echo.effort, made.echo.isKept],
+      [made.model, made.isStreamed, made.effort, made.isStored, made.echo.effort, made.echo.isStored],
       ['acme/small', true, 'high', false, 'high', false],
     );
   });

@@ -2,11 +2,11 @@ import type OpenAI from 'openai';
 import * as assert from 'uvu/assert';
 import { callItem, messageItem, reasoningItem } from '../../../../src/bridge/openai/responses/items.ts';
 import {
-  deletedResponse,
   NO_ECHO,
   type ResponseObject,
   type ResponseState,
-  responseObject,
+  toDeletedResponse,
+  toResponseObject,
 } from '../../../../src/bridge/openai/responses/response.ts';
 import { describe } from '../../../check.ts';
 import { ASK, COST, FAILURE } from '../../harness/recorded-outputs.ts';
@@ -21,7 +21,7 @@ const OUTPUT = [
 ];
 const END = { finish: 'stop', usage: COST, approvalRequests: [] } as const;
 const ended = (more: object = {}): ResponseObject =>
-  responseObject(FACTS, { kind: 'ended', output: OUTPUT, end: { ...END, ...more }, endedSeconds: NOW_SECONDS + 5 });
+  toResponseObject(FACTS, { kind: 'ended', output: OUTPUT, end: { ...END, ...more }, endedSeconds: NOW_SECONDS + 5 });
 
 type Writable<T> = T extends readonly (infer Item)[]
   ? Writable<Item>[]
@@ -36,12 +36,12 @@ const asOpenAI = ({ error: _error, reasoning: _reasoning, ...sent }: Writable<Re
 describe('a response', (check) => {
   check("has every member that OpenAI's types ask for", () => {
     const states: ResponseState[] = [
-      { kind: 'going', output: [] },
+      { kind: 'running', output: [] },
       { kind: 'ended', output: OUTPUT, end: END, endedSeconds: 1 },
       { kind: 'failed', output: [], failure: FAILURE },
     ];
     for (const state of states) {
-      const made = responseObject(FACTS, state);
+      const made = toResponseObject(FACTS, state);
       assert.is(asOpenAI(made as Writable<ResponseObject>).object, 'response');
       // A member without a value is one that is not sent.
       for (const [name, value] of Object.entries(made)) assert.is.not(value, undefined, name);
@@ -55,9 +55,9 @@ describe('a response', (check) => {
       previousResponseID: 'resp_0',
       conversationID: 'one',
       effort: 'high',
-      isKept: false,
+      isStored: false,
     };
-    const made = responseObject({ ...FACTS, echo }, { kind: 'going', output: [] });
+    const made = toResponseObject({ ...FACTS, echo }, { kind: 'running', output: [] });
     assert.equal(
       [made.instructions, made.metadata, made.previous_response_id, made.conversation, made.reasoning, made.store],
       ['Be brief', { a: 'b' }, 'resp_0', { id: 'one' }, { effort: 'high', summary: null }, false],
@@ -75,7 +75,7 @@ describe('a response', (check) => {
       total_tokens: 37,
     });
     assert.equal([made.status, made.created_at, made.completed_at], ['completed', NOW_SECONDS, NOW_SECONDS + 5]);
-    assert.not('usage' in responseObject(FACTS, { kind: 'going', output: [] }));
+    assert.not('usage' in toResponseObject(FACTS, { kind: 'running', output: [] }));
   });
 
   check('says why it is incomplete', () => {
@@ -91,7 +91,7 @@ describe('a response', (check) => {
   });
 
   check('says why it failed, and no more of it', () => {
-    const made = responseObject(FACTS, { kind: 'failed', output: [], failure: FAILURE });
+    const made = toResponseObject(FACTS, { kind: 'failed', output: [], failure: FAILURE });
     assert.is(made.status, 'failed');
     assert.equal(made.error, { code: 'model_error', message: "The agent's model failed" });
   });
@@ -104,7 +104,7 @@ describe('a response', (check) => {
   });
 
   check('is gone when it was deleted', () => {
-    assert.equal(deletedResponse('resp_1'), { id: 'resp_1', object: 'response', deleted: true });
+    assert.equal(toDeletedResponse('resp_1'), { id: 'resp_1', object: 'response', deleted: true });
   });
 });
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { MessageRecord } from '../../../../src/bridge/agent/schema.ts';
-import { storedResponse } from '../../../../src/bridge/openai/responses/stored.ts';
+import { rebuildResponse } from '../../../../src/bridge/openai/responses/stored.ts';
 import { describe } from '../../../check.ts';
 import { responseID } from './world.ts';
 
@@ -36,7 +36,7 @@ const tool = (state: object) => ({ type: 'tool', callID: `call_${parts}`, tool: 
 
 const records = (...given: object[]) => v.parse(v.array(MessageRecord), given);
 const stored = (...given: object[]) =>
-  storedResponse(records(...given), { responseID: responseID(), promptID: 'msg_u1', nowSeconds: 77 });
+  rebuildResponse(records(...given), { responseID: responseID(), promptID: 'msg_u1', nowSeconds: 77 });
 const outputOf = (...given: object[]) =>
   (stored(...given)?.output ?? []).map((item) => {
     if (item.type === 'message') return `${item.id.split('_resp')[0]} ${item.status} ${item.content[0]?.text}`;

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
-import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
+import { createResponse, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
+import { streamResponse } from '../../../../src/bridge/openai/responses/stream.ts';
 import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
@@ -14,7 +14,7 @@ const read = async (sayings: AsyncIterable<OutputEvent>, more: Partial<ResponseS
   const events: Event[] = [];
   let thrown: unknown;
   try {
-    for await (const { event, data } of responseEvents(sayings, startOf(more))) {
+    for await (const { event, data } of streamResponse(sayings, startOf(more))) {
       const parsed = JSON.parse(data);
       assert.is(parsed.type, event);
       assert.is(parsed.sequence_number, events.length);
@@ -159,13 +159,13 @@ describe('the events of a response', (check) => {
       await new Promise(() => {});
       yield ended();
     }
-    const events = responseEvents(never(), startOf());
+    const events = streamResponse(never(), startOf());
     assert.is((await events.next()).value?.event, 'response.created');
     assert.is((await events.next()).value?.event, 'response.in_progress');
   });
 
   check('tell the same response in the end as one that is not streamed', async () => {
-    const [whole, events] = [await responseAnswer(telling(...ALL), startOf()), await eventsOf(...ALL)];
+    const [whole, events] = [await createResponse(telling(...ALL), startOf()), await eventsOf(...ALL)];
     assert.equal(events.at(-1).response, JSON.parse(JSON.stringify(whole)));
   });
 
@@ -178,7 +178,7 @@ describe('the events of a response', (check) => {
         isEnded = true;
       }
     }
-    for await (const { event } of responseEvents(source(), startOf())) if (event.endsWith('delta')) break;
+    for await (const { event } of streamResponse(source(), startOf())) if (event.endsWith('delta')) break;
     assert.ok(isEnded);
   });
 });
@@ -241,24 +241,24 @@ describe('the events of a response that fails', (check) => {
 
 describe('a response in one piece', (check) => {
   check('is the fault of a failure, which nobody is to try again', async () => {
-    const thrown = await rejection(responseAnswer(telling(saidText('a', 'Hel'), failed()), startOf()));
+    const thrown = await rejection(createResponse(telling(saidText('a', 'Hel'), failed()), startOf()));
     assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
   });
 
   check('is the fault of an answer that never began, as it was', async () => {
     const fault = new Fault({ kind: 'backend-timeout' });
     const start = startOf({ responseID: () => Promise.reject(fault) });
-    assert.is(await rejection(responseAnswer(telling(failed()), start)), fault);
+    assert.is(await rejection(createResponse(telling(failed()), start)), fault);
   });
 
   check('takes an answer that just ends for a bug', async () => {
-    const thrown = await rejection(responseAnswer(telling(saidText('a', 'Hel')), startOf()));
+    const thrown = await rejection(createResponse(telling(saidText('a', 'Hel')), startOf()));
     assert.not.instance(thrown, Fault);
   });
 
   check('knows when it began and when it ended', async () => {
     let now = 100;
-    const made = await responseAnswer(telling(ended()), startOf({ nowSeconds: () => now++ }));
+    const made = await createResponse(telling(ended()), startOf({ nowSeconds: () => now++ }));
     assert.equal([made.created_at, (made as Record<string, unknown>).completed_at], [100, 101]);
   });
 });

@@ -1,7 +1,7 @@
 import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
-import { NO_ECHO, type ResponseStart, responseAnswer } from '../../../../src/bridge/openai/responses/response.ts';
-import { responseEvents } from '../../../../src/bridge/openai/responses/stream.ts';
+import { createResponse, NO_ECHO, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
+import { streamResponse } from '../../../../src/bridge/openai/responses/stream.ts';
 import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
@@ -64,8 +64,8 @@ export const createResponsesWorld = (...sayings: readonly Told[]): ResponsesWorl
     asked.push(wanted);
     const count = asked.length;
     const start = startOf({ responseID: async () => responseID(count), echo: wanted.echo });
-    if (!wanted.isStreamed) return Response.json(await responseAnswer(telling(...sayings), start));
-    return sseResponse(() => responseEvents(telling(...sayings), start), {
+    if (!wanted.isStreamed) return Response.json(await createResponse(telling(...sayings), start));
+    return sseResponse(() => streamResponse(telling(...sayings), start), {
       ...neverLate,
       onBug(error) {
         throw error;
