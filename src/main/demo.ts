@@ -20,11 +20,11 @@ const shown = async ({ facts, trouble }: DemoWorld, leaving: AbortSignal): Promi
   return Promise.race([left, trouble]);
 };
 
-const checked = async ({ facts, relayControl, trouble }: DemoWorld, leaving: AbortSignal): Promise<number> => {
+const checked = async ({ facts, relayCredits, trouble }: DemoWorld, leaving: AbortSignal): Promise<number> => {
   const over = new AbortController();
   trouble.catch(() => over.abort());
   const signal = AbortSignal.any([leaving, over.signal]);
-  return Promise.race([checkCommands({ commands: commandsFor(facts), relayControl, leaving: signal }), trouble]);
+  return Promise.race([checkCommands({ commands: commandsFor(facts), relayCredits, leaving: signal }), trouble]);
 };
 
 const follow = async (isCheck: boolean): Promise<number> => {

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
 import { type HttpClient, HttpClientError, type HttpResponse } from '../../src/core/http/client.ts';
 import { createSemaphore } from '../../src/core/semaphore.ts';
-import { BALANCE_FAULTS, ROUTE_FAULTS } from '../../src/demo/relay/faults/names.ts';
 import type { ToolAnswer } from '../../src/relay-admin/app.ts';
 import { createRelayClient } from '../../src/relay-admin/relay/client.ts';
 import { describe } from '../check.ts';
+import { BALANCE_FAULTS, ROUTE_FAULTS } from '../demo/relay/faults/names.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { ECHOES, HOSTILE_TEXTS, KEY, leaksIn, STRANGER, wholeError } from './harness/canaries.ts';
 import { httpCall } from './harness/http-calls.ts';

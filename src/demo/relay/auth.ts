@@ -1,5 +1,4 @@
 import { barred } from './envelope.ts';
-import { termsUnaccepted, wrongKey } from './faults/responses.ts';
 import type { RelayWorld } from './world.ts';
 
 /** The key acts as this user: the first admin who is active. Undefined when there is none. */
@@ -9,14 +8,29 @@ export const actorOf = ({ users }: RelayWorld): number | undefined =>
     .map(({ id }) => id)
     .sort((left, right) => left - right)[0];
 
+/** The 423 while no human has accepted the platform's terms. */
+export const termsUnaccepted = (): Response =>
+  barred(423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', 'Admin compliance acknowledgement required', {
+    metadata: {
+      version: 'v2026.06.10',
+      document_path_zh: '/compliance/zh',
+      document_path_en: '/compliance/en',
+      document_url_zh: 'https://relay.example/compliance/zh',
+      document_url_en: 'https://relay.example/compliance/en',
+    },
+  });
+
+/** The 401 for a wrong admin key. */
+export const wrongKey = (): Response => barred(401, 'INVALID_ADMIN_KEY', 'Invalid admin API key');
+
 const unauthorised = (headers: Headers): Response =>
   /^Bearer \S+$/.test(headers.get('authorization') ?? '')
     ? barred(401, 'INVALID_TOKEN', 'Invalid token')
     : barred(401, 'UNAUTHORIZED', 'Authorization required');
 
 /**
- * Why a request to the admin API goes no further, or undefined. A key that is there is the only thing looked at, the
- * admin key is no bearer token, and the terms come after the key.
+ * The response that stops a request to the admin API, or undefined. A key that is present decides alone, the admin key is
+ * no bearer token, and the terms are checked after the key.
  */
 export const barrierFor = (world: RelayWorld, headers: Headers, pattern: string): Response | undefined => {
   const key = headers.get('x-api-key') ?? '';

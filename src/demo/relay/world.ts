@@ -6,7 +6,7 @@ import { type DemoUser, type HistoryRow, seedHistory, seedUsers } from './record
 
 export type HealthAnswer = 'ok' | 'html' | 'json-200-not-ok' | 'down-404';
 
-/** A change of balance that was really made; `amount` is a signed decimal text. */
+/** A completed change of balance; `amount` is a signed decimal text. */
 export type Credit = {
   readonly userId: number;
   readonly amount: string;
@@ -14,22 +14,16 @@ export type Credit = {
   readonly idempotencyKey: string | null;
 };
 
-/** What an operator, or a test, sets; the platform reads it anew with every request. */
+/** Settings that the relay reads with every request. */
 export type Dials = {
   adminKey: string;
   areTermsAccepted: boolean;
   arePlanted: boolean;
   health: HealthAnswer;
   version: string;
-  /** Where every redirecting fault points. */
-  location: string;
-  /** How long `slow` and `late` take. */
-  delayMs: number;
-  /** The `Retry-After` of faults that have one; undefined leaves it out. */
-  retryAfterSeconds: number | undefined;
 };
 
-/** All that the demo relay knows, in memory and open to tests. */
+/** Everything that the demo relay holds in memory. A change shows with the next request. */
 export type RelayWorld = {
   readonly clock: Clock;
   readonly newId: () => string;
@@ -57,9 +51,6 @@ export const createWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: WorldNe
     arePlanted: true,
     health: 'ok',
     version: '0.1.179',
-    location: 'https://elsewhere.example/',
-    delayMs: 1000,
-    retryAfterSeconds: 7,
   },
   users: seedUsers(clock.now()),
   history: seedHistory(clock.now()),
@@ -72,7 +63,7 @@ export const createWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: WorldNe
 /** The time in the platform's form. */
 export const timeIn = ({ clock }: RelayWorld): string => new Date(clock.now()).toISOString();
 
-/** The user, after whatever was spent since the last request that touched them. Deleted ones are not found. */
+/** The user, after the spending since the last request about them. Deleted users are not found. */
 export const touchUser = (world: RelayWorld, id: number | undefined): DemoUser | undefined => {
   const user = world.users.find((one) => one.id === id && one.deleted_at === null);
   if (user !== undefined) user.balance -= user.running_debit;

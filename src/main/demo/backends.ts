@@ -5,8 +5,8 @@ import type { Handler } from '../../core/http/handler.ts';
 import { createDemoJudge } from '../../demo/judge/server.ts';
 import { createScriptedModel } from '../../demo/model/model.ts';
 import { demoScript } from '../../demo/model/script.ts';
-import type { RelayControl } from '../../demo/relay/control.ts';
 import { createDemoRelay } from '../../demo/relay/relay.ts';
+import type { Credit } from '../../demo/relay/world.ts';
 import { LOOPBACK } from './port.ts';
 
 const STOP_LIMIT_MS = 2000;
@@ -16,7 +16,7 @@ export type Toys = {
   readonly judge: string;
   readonly model: string;
   readonly relay: string;
-  readonly relayControl: RelayControl;
+  readonly relayCredits: readonly Credit[];
   readonly stop: () => Promise<unknown>;
 };
 
@@ -36,7 +36,7 @@ export const startToys = async (relayPort: number): Promise<Toys> => {
     judge: judge.address,
     model: chat.address,
     relay: platform.address,
-    relayControl: relay.control,
+    relayCredits: relay.world.credits,
     stop: () => Promise.all(servers.map((server) => server.stop(STOP_LIMIT_MS))),
   };
 };

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { type DemoCommand, RECHARGE } from '../../demo/commands.ts';
-import type { RelayControl } from '../../demo/relay/control.ts';
+import type { Credit } from '../../demo/relay/world.ts';
 
 const LINE_LIMIT_MS = 30_000;
 
@@ -38,7 +38,7 @@ const outputOf = (line: string, leaving: AbortSignal): Promise<string> =>
 
 export type CheckNeeds = {
   readonly commands: readonly DemoCommand[];
-  readonly relayControl: RelayControl;
+  readonly relayCredits: readonly Credit[];
   /** Aborts when nobody waits for the outcome any more. */
   readonly leaving: AbortSignal;
 };
@@ -49,7 +49,7 @@ const told = (isAsPromised: boolean, what: string, seen: string): boolean => {
 };
 
 /** Runs the lines one after the other and tells of each whether it kept its promise. The exit code is 0 when all did. */
-export const checkCommands = async ({ commands, relayControl, leaving }: CheckNeeds): Promise<number> => {
+export const checkCommands = async ({ commands, relayCredits, leaving }: CheckNeeds): Promise<number> => {
   let areAllKept = true;
   for (const { title, line, checkOutput: sightOf, missing } of commands) {
     if (missing !== undefined) {
@@ -60,7 +60,7 @@ export const checkCommands = async ({ commands, relayControl, leaving }: CheckNe
     if (leaving.aborted) return 1;
     areAllKept = told(isAsPromised, title, words) && areAllKept;
   }
-  const credits = relayControl.credits().map(({ amount }) => amount);
+  const credits = relayCredits.map(({ amount }) => amount);
   const isCredited = credits.length === 1 && Number(credits[0]) === Number(RECHARGE.amount);
   areAllKept = told(isCredited, 'The toy relay', `credits it has made: ${credits.join(', ') || 'none'}`) && areAllKept;
   return areAllKept ? 0 : 1;

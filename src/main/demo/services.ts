@@ -2,8 +2,8 @@ import type { Variables } from '../../core/config.ts';
 import { DEMO_MODEL_NAME } from '../../demo/agent-config.ts';
 import type { DemoAddresses } from '../../demo/help.ts';
 import { JUDGE_MODEL } from '../../demo/judge/judge.ts';
-import type { RelayControl } from '../../demo/relay/control.ts';
 import { DEMO_ADMIN_KEY } from '../../demo/relay/records/secrets.ts';
+import type { Credit } from '../../demo/relay/world.ts';
 import { startToys, type Toys } from './backends.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
 import type { Ports } from './port.ts';
@@ -20,7 +20,7 @@ export type DemoNeeds = LeavingSignals & {
 
 export type DemoWorld = {
   readonly facts: DemoAddresses;
-  readonly relayControl: RelayControl;
+  readonly relayCredits: readonly Credit[];
   /** Rejects when a service ends by itself. */
   readonly trouble: Promise<never>;
 };
@@ -113,7 +113,7 @@ export const withDemoServices = async (
     const starting = startAll(needs, { toys, files, begin });
     starting.catch(() => {});
     const facts = await Promise.race([starting, trouble.promise, aborted(needs.leaving)]);
-    if (facts !== undefined) code = await body({ facts, relayControl: toys.relayControl, trouble: trouble.promise });
+    if (facts !== undefined) code = await body({ facts, relayCredits: toys.relayCredits, trouble: trouble.promise });
   } finally {
     isOver = true;
     endCode = await endAll(started, needs.hurrying);

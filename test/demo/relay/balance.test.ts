@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { BALANCE_FAULTS, type BalanceFault } from '../../../src/demo/relay/faults/names.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
 import { amountOf, amountText, unitsOf } from '../../../src/demo/relay/records/users.ts';
 import { describe } from '../../check.ts';
 import { type Answer, relayWorld } from './caller.ts';
+import { BALANCE_FAULTS, type BalanceFault } from './faults/names.ts';
 
 const KEY = 'key-0000000000000001';
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
-import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import { createFakeClock } from '../../fake-clock.ts';
+import { createFaultyRelay } from './control.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a fake platform answers is looked into field by field
 export type Answer = any;
@@ -18,7 +18,7 @@ export const relayWorld = () => {
   const dropped: Request[] = [];
   let drawn = 0;
   const newId = () => `00000000-0000-4000-8000-${String(++drawn).padStart(12, '0')}`;
-  const { handler, control } = createDemoRelay({ clock, newId, drop: (request) => void dropped.push(request) });
+  const { handler, control } = createFaultyRelay({ clock, newId, drop: (request) => void dropped.push(request) });
   const call = (path: string, { method = 'GET', body, headers = {}, signal }: Sent = {}): Promise<Response> =>
     handler(
       new Request(path.startsWith('/') ? `http://relay${path}` : `http://relay/api/v1/admin/${path}`, {

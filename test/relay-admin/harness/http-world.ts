@@ -6,10 +6,9 @@ import { newId, webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
 
 import type { HttpClient } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
-import type { RelayControl } from '../../../src/demo/relay/control.ts';
-import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import { createRelayAdmin, type RelayAdmin } from '../../../src/relay-admin/app.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
+import { createFaultyRelay, type RelayControl } from '../../demo/relay/control.ts';
 import { KEY } from './canaries.ts';
 import { startRelay } from './relay-server.ts';
 import { createMemoryFile } from './world.ts';
@@ -93,7 +92,7 @@ const textOf = async (message: IncomingMessage): Promise<string> => {
 
 /** A server on a port of its own that may say anything, in front of a demo relay. */
 export const withFront = async (use: (front: Front) => Promise<void>): Promise<void> => {
-  const { handler, control } = createDemoRelay({
+  const { handler, control } = createFaultyRelay({
     clock: systemClock,
     newId: () => crypto.randomUUID(),
     adminKey: KEY,

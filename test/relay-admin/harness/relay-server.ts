@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import type { RelayControl } from '../../../src/demo/relay/control.ts';
-import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
+import { createFaultyRelay, type RelayControl } from '../../demo/relay/control.ts';
 
 export type RunningRelay = {
   /** `http://127.0.0.1:4711`, without a slash at its end. */
@@ -74,7 +73,7 @@ const listening = (server: Server): Promise<number> =>
 /** The demo relay on a port of its own, on real sockets: what it drops is dropped, what it streams is streamed. */
 export const startRelay = async (options: RelayOptions = {}): Promise<RunningRelay> => {
   const replies = new WeakMap<Request, ServerResponse>();
-  const { handler, control } = createDemoRelay({
+  const { handler, control } = createFaultyRelay({
     clock: systemClock,
     newId: () => crypto.randomUUID(),
     ...options,

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { SeenRequest } from '../../../src/demo/relay/recorded-requests.ts';
+import type { SeenRequest } from '../../../src/demo/relay/interceptor.ts';
 import { KEY } from './canaries.ts';
 
 const ADMIN = '/api/v1/admin/';

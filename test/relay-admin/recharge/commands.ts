@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { BALANCE_FAULTS, type BalanceFault, type RouteFault } from '../../../src/demo/relay/faults/names.ts';
+import { BALANCE_FAULTS, type BalanceFault, type RouteFault } from '../../demo/relay/faults/names.ts';
 import type { JournalFault } from './processes.ts';
 
 export const USERS = [2, 4, 6] as const;

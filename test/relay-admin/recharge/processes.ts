@@ -1,11 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
 import { type HttpClient, HttpClientError, httpClientOverFetch } from '../../../src/core/http/client.ts';
-import type { RelayControl } from '../../../src/demo/relay/control.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
-import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import { createRelayAdmin, type RelayAdmin } from '../../../src/relay-admin/app.ts';
 import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
+import { createFaultyRelay, type RelayControl } from '../../demo/relay/control.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createHeldOperations, createLife, type HeldOperations, type Life } from '../harness/held-operations.ts';
 
@@ -63,7 +62,7 @@ export const createProcesses = (operations: HeldOperations = createHeldOperation
     return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
   };
   const dropped = new WeakSet<Request>();
-  const { handler, control } = createDemoRelay({ clock, newId, drop: (request) => void dropped.add(request) });
+  const { handler, control } = createFaultyRelay({ clock, newId, drop: (request) => void dropped.add(request) });
   const direct = httpClientOverFetch(async (url, init) => {
     const request = new Request(url as string, init);
     const response = await handler(request);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { BALANCE_FAULTS } from '../../../src/demo/relay/faults/names.ts';
 import { describe } from '../../check.ts';
+import { BALANCE_FAULTS } from '../../demo/relay/faults/names.ts';
 import type { HeldOperations } from '../harness/held-operations.ts';
 import { answerOf, keyNumber, previewed } from '../harness/world.ts';
 import { aCommand } from './commands.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { BALANCE_FAULTS, type BalanceFault, type RouteFault } from '../../../src/demo/relay/faults/names.ts';
 import type { Reason } from '../../../src/relay-admin/recharge/result.ts';
 import { describe } from '../../check.ts';
+import { BALANCE_FAULTS, type BalanceFault, type RouteFault } from '../../demo/relay/faults/names.ts';
 import { createWorld, keyNumber, previewed, type World } from '../harness/world.ts';
 import { changesAt, comeTo, impatient, inTime, paid, pay, payRefusal, until } from './steps.ts';
 

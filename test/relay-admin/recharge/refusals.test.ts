@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import type { RouteFault } from '../../../src/demo/relay/faults/names.ts';
 import type { DemoUser } from '../../../src/demo/relay/records/users.ts';
 import { describe } from '../../check.ts';
+import type { RouteFault } from '../../demo/relay/faults/names.ts';
 import {
   answerOf,
   createMemoryFile,

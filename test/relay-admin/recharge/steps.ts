@@ -1,9 +1,9 @@
 import { untilAborted } from '../../../src/core/async.ts';
 import type { HttpClient } from '../../../src/core/http/client.ts';
-import type { RelayControl } from '../../../src/demo/relay/control.ts';
-import type { SeenRequest } from '../../../src/demo/relay/recorded-requests.ts';
+import type { SeenRequest } from '../../../src/demo/relay/interceptor.ts';
 import type { RelayAdmin, ToolAnswer } from '../../../src/relay-admin/app.ts';
 import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
+import type { RelayControl } from '../../demo/relay/control.ts';
 import { answerOf, keyNumber, refusalOf, resultOf, type World } from '../harness/world.ts';
 
 export type Pay = { readonly token: string; readonly key?: string; readonly signal?: AbortSignal };

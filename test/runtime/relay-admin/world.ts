@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import type { RelayControl } from '../../../src/demo/relay/control.ts';
+import type { RelayControl } from '../../demo/relay/control.ts';
 import { type RunningRelay, startRelay } from '../../relay-admin/harness/relay-server.ts';
 import { bundle } from '../processes.ts';
 import { type ProcessNeeds, type RelayAdminProcess, startRelayAdmin } from './process.ts';

@@ -1,9 +1,7 @@
 import * as v from 'valibot';
 import { boundBody, internalError, invalid, ok, refused } from '../envelope.ts';
-import { damagedReply, earlyReply } from '../faults/balance.ts';
-import type { BalanceFault, FaultQueue } from '../faults/names.ts';
-import { pause, type Trouble } from '../faults/responses.ts';
 import { createIdempotency, type Run } from '../idempotency.ts';
+import type { BalanceHooks, RelayInterceptor } from '../interceptor.ts';
 import { amountText, type DemoUser, unitsOf } from '../records/users.ts';
 
 import { addHistory, type RelayWorld, timeIn, touchUser } from '../world.ts';
@@ -28,10 +26,10 @@ const newBalance = ({ balance }: DemoUser, { operation, balance: amount }: Chang
   return operation === 'subtract' && next < 0n ? undefined : next;
 };
 
-type Asked = { readonly call: Call; readonly userId: number; readonly change: Change };
+type CreditOrder = { readonly call: Call; readonly userId: number; readonly change: Change };
 type Applied = { readonly data: object } | { readonly refusal: Response };
 
-const apply = (world: RelayWorld, { call, userId, change }: Asked, hasHistory: boolean): Applied => {
+const apply = (world: RelayWorld, { call, userId, change }: CreditOrder, hasHistory: boolean): Applied => {
   const user = touchUser(world, userId);
   if (user === undefined)
     return { refusal: refused({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }) };
@@ -51,41 +49,30 @@ const apply = (world: RelayWorld, { call, userId, change }: Asked, hasHistory: b
 
 type BalanceNeeds = {
   readonly world: RelayWorld;
-  readonly trouble: Trouble;
-  readonly faults: FaultQueue<BalanceFault>;
+  readonly hooksFor: RelayInterceptor['balanceHooks'] | undefined;
   readonly actorId: () => number;
 };
 
-/** `POST users/:id/balance`: the one route where a second try can cost money, with all that can go wrong on it. */
-export const createBalanceRoute = ({ world, trouble, faults, actorId }: BalanceNeeds): RelayRoute => {
+/** `POST users/:id/balance`: the one route where a retry can cost money, so it has hooks at every step. */
+export const createBalanceRoute = ({ world, hooksFor, actorId }: BalanceNeeds): RelayRoute => {
   const records = createIdempotency(world.clock);
 
-  const finish = async (asked: Asked, run: Run, fault: BalanceFault | undefined): Promise<Response> => {
-    const { request } = asked.call;
-    // A slow link behind the platform: the credit is made whether or not the caller still waits for it.
-    if (fault === 'late') await pause(world.clock, world.dials.delayMs, new AbortController().signal);
-    const applied = apply(world, asked, fault !== 'no-history');
+  const credit = async (order: CreditOrder, run: Run, hooks: BalanceHooks | undefined): Promise<Response> => {
+    await hooks?.beforeCredit();
+    const applied = apply(world, order, hooks?.hasHistory ?? true);
     if ('refusal' in applied) {
       run.fail();
       return applied.refusal;
     }
-    // In these two nobody tells the key how it ended, and it stays in progress for a day.
-    if (fault === 'stuck') return trouble.never(request);
-    if (fault === 'unavailable-after') return trouble.storeUnavailable();
-    if (fault === 'error-after') {
-      run.fail();
-      return trouble.internal();
-    }
-    // A caller who leaves cancels the platform's work, the note about the key included.
-    if (fault === 'slow' && !(await pause(world.clock, world.dials.delayMs, request.signal)))
-      return trouble.never(request);
+    const reply = await hooks?.afterCredit(run);
+    if (reply !== undefined) return reply;
     run.succeed(applied.data);
-    return damagedReply(trouble, fault, request) ?? ok(applied.data);
+    return hooks?.beforeResponse() ?? ok(applied.data);
   };
 
   return async (call) => {
-    const fault = faults.take(call.target);
-    const reply = earlyReply(trouble, fault, call.request);
+    const hooks = hooksFor?.(call.request, call.target);
+    const reply = await hooks?.before();
     if (reply !== undefined) return reply;
     const userId = idIn(call.params);
     if (userId === undefined) return refused({ status: 400, message: 'Invalid user ID' });
@@ -93,7 +80,7 @@ export const createBalanceRoute = ({ world, trouble, faults, actorId }: BalanceN
     if (change === undefined) return invalid('balance, operation or notes failed on its tag');
     const fingerprint = JSON.stringify(['POST', 'users/:id/balance', actorId(), userId, change]);
     const begun = records.begin(call.request.headers.get('idempotency-key'), fingerprint);
-    if ('reply' in begun) return damagedReply(trouble, fault, call.request) ?? begun.reply;
-    return finish({ call, userId, change }, begun.run, fault);
+    if ('reply' in begun) return hooks?.beforeResponse() ?? begun.reply;
+    return credit({ call, userId, change }, begun.run, hooks);
   };
 };

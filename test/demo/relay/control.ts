@@ -1,10 +1,15 @@
-import type { BalanceFault, FaultQueue, RouteFault } from './faults/names.ts';
-import type { createSeenRequests, SeenRequest } from './recorded-requests.ts';
-import type { DemoAccount } from './records/accounts.ts';
-import type { DemoChannel, DemoGroup } from './records/models.ts';
-import { type DemoUser, type HistoryRow, unitsOf } from './records/users.ts';
-
-import type { Credit, HealthAnswer, RelayWorld } from './world.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import type { Handler } from '../../../src/core/http/handler.ts';
+import type { SeenRequest } from '../../../src/demo/relay/interceptor.ts';
+import type { DemoAccount } from '../../../src/demo/relay/records/accounts.ts';
+import type { DemoChannel, DemoGroup } from '../../../src/demo/relay/records/models.ts';
+import { type DemoUser, type HistoryRow, unitsOf } from '../../../src/demo/relay/records/users.ts';
+import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
+import type { Credit, HealthAnswer } from '../../../src/demo/relay/world.ts';
+import { createBalanceHooks } from './faults/balance.ts';
+import { type BalanceFault, createFaultQueue, type RouteFault } from './faults/names.ts';
+import { createFaultResponses, type FaultSettings } from './faults/responses.ts';
+import { createRouteFaults } from './faults/routes.ts';
 
 /** What a test, or a demo, turns and looks at behind the relay's back. Amounts are decimal texts. */
 export type RelayControl = {
@@ -43,26 +48,59 @@ export type RelayControl = {
   readonly nameTarget: (request: Request, target: string) => void;
 };
 
-type ControlNeeds = {
-  readonly world: RelayWorld;
-  readonly seen: ReturnType<typeof createSeenRequests>;
-  readonly traps: readonly string[];
-  readonly balanceFaults: FaultQueue<BalanceFault>;
-  readonly routeFaults: FaultQueue<RouteFault>;
-  readonly targets: WeakMap<Request, string>;
-};
-
 const byId = <One extends { readonly id: number }>(all: readonly One[], id: number): One => {
   const found = all.find((one) => one.id === id);
   if (found === undefined) throw new RangeError(`The demo relay has no record ${id}`);
   return found;
 };
 
-export const createControl = (needs: ControlNeeds): RelayControl => {
-  const { world, seen, traps, balanceFaults, routeFaults, targets } = needs;
+const MAX_SEEN_REQUESTS = 5000;
+
+type FaultyRelayNeeds = {
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** `DEMO_ADMIN_KEY` unless given. */
+  readonly adminKey?: string;
+  /** Breaks the connection of a request; what the handler returns for it must then not be sent. */
+  readonly drop?: (request: Request) => void;
+};
+
+/** A demo relay that a test can make fail, and the control that does it. */
+export const createFaultyRelay = ({
+  drop,
+  ...needs
+}: FaultyRelayNeeds): { readonly handler: Handler; readonly control: RelayControl } => {
+  const { clock } = needs;
+  const settings: FaultSettings = { location: 'https://elsewhere.example/', delayMs: 1000, retryAfterSeconds: 7 };
+  const responses = createFaultResponses({ clock, settings, drop });
+  const answerWithFault = createRouteFaults({ clock, settings, responses });
+  const balanceFaults = createFaultQueue<BalanceFault>();
+  const routeFaults = createFaultQueue<RouteFault>();
+  const seen: SeenRequest[] = [];
+  const forbidden: string[] = [];
+  const targets = new WeakMap<Request, string>();
+  const { handler, world } = createDemoRelay({
+    ...needs,
+    interceptor: {
+      targetOf: (request) => targets.get(request),
+      onRequest(request) {
+        seen.push(request);
+        if (seen.length > MAX_SEEN_REQUESTS) seen.shift();
+      },
+      onForbidden: (pattern) => void forbidden.push(pattern),
+      answerRoute(request, target, answer) {
+        const fault = routeFaults.take(target);
+        return fault === undefined ? answer(false) : answerWithFault(fault, { request, answer });
+      },
+      balanceHooks(request, target) {
+        const fault = balanceFaults.take(target);
+        return fault === undefined ? undefined : createBalanceHooks({ clock, settings, responses }, fault, request);
+      },
+    },
+  });
   const { dials, users, history, accounts, groups, channels } = world;
   const user = (id: number): DemoUser => byId(users, id);
-  return {
+  const control: RelayControl = {
     users,
     history,
     accounts,
@@ -71,9 +109,11 @@ export const createControl = (needs: ControlNeeds): RelayControl => {
     user,
     account: (id) => byId(accounts, id),
     credits: () => [...world.credits],
-    requests: seen.all,
-    clearRequests: seen.clear,
-    traps: () => [...traps],
+    requests: () => [...seen],
+    clearRequests() {
+      seen.length = 0;
+    },
+    traps: () => [...forbidden],
     useFault: (fault, times) => balanceFaults.add(fault, times),
     useRouteFault: (fault, times, target) => routeFaults.add(fault, times, target),
     clearFaults() {
@@ -93,13 +133,13 @@ export const createControl = (needs: ControlNeeds): RelayControl => {
       dials.version = version;
     },
     setLocation(url) {
-      dials.location = url;
+      settings.location = url;
     },
     setDelayMs(ms) {
-      dials.delayMs = ms;
+      settings.delayMs = ms;
     },
     setRetryAfter(seconds) {
-      dials.retryAfterSeconds = seconds;
+      settings.retryAfterSeconds = seconds;
     },
     plantSecrets(arePlanted) {
       dials.arePlanted = arePlanted;
@@ -112,4 +152,5 @@ export const createControl = (needs: ControlNeeds): RelayControl => {
     },
     nameTarget: (request, target) => void targets.set(request, target),
   };
+  return { handler, control };
 };

@@ -1,18 +1,28 @@
-import type { Clock } from '../../../core/clock.ts';
-import { jsonResponse } from '../../../core/http/response.ts';
-import { barred, internalError, page, refused } from '../envelope.ts';
-import { storeUnavailable } from '../idempotency.ts';
-import type { Dials, RelayWorld } from '../world.ts';
+import type { Clock } from '../../../../src/core/clock.ts';
+import { jsonResponse } from '../../../../src/core/http/response.ts';
+import { termsUnaccepted, wrongKey } from '../../../../src/demo/relay/auth.ts';
+import { barred, internalError, page, refused } from '../../../../src/demo/relay/envelope.ts';
+import { storeUnavailable } from '../../../../src/demo/relay/idempotency.ts';
+
+/** Details of faults that a test sets. */
+export type FaultSettings = {
+  /** Where every redirect points. */
+  location: string;
+  /** How long `slow` and `late` take. */
+  delayMs: number;
+  /** The `Retry-After` of faults that have one; undefined omits it. */
+  retryAfterSeconds: number | undefined;
+};
 
 const HUGE_BYTES = 50 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 const DRIP_MS = 1000;
 const HEAD = '{"code":0,"message":"success","data":{"id":2,"notes":"';
 
-/** What a request that was given up gets; nobody reads it. */
+/** The response to an aborted request; no one reads it. */
 const gone = (): Response => new Response(null, { status: 499 });
 
-/** Waits for the delay and says true, or false as soon as the caller leaves. */
+/** Resolves with true after the delay, or with false as soon as the caller disconnects. */
 export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve(false);
@@ -27,8 +37,8 @@ export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<bo
     signal.addEventListener('abort', leave, { once: true });
   });
 
-/** Answers only once nobody listens any more. */
-export const never = ({ signal }: Request): Promise<Response> =>
+/** Answers only after the caller has disconnected. */
+const never = ({ signal }: Request): Promise<Response> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve(gone());
     else signal.addEventListener('abort', () => resolve(gone()), { once: true });
@@ -88,31 +98,18 @@ const echo = (status: number, { headers }: Request): Response => {
   });
 };
 
-const retryAfter = ({ retryAfterSeconds }: Dials): Readonly<Record<string, string>> =>
+const retryAfter = ({ retryAfterSeconds }: FaultSettings): Readonly<Record<string, string>> =>
   retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
 
-/** The 423 of a platform whose terms no human has accepted yet. */
-export const termsUnaccepted = (): Response =>
-  barred(423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', 'Admin compliance acknowledgement required', {
-    metadata: {
-      version: 'v2026.06.10',
-      document_path_zh: '/compliance/zh',
-      document_path_en: '/compliance/en',
-      document_url_zh: 'https://relay.example/compliance/zh',
-      document_url_en: 'https://relay.example/compliance/en',
-    },
-  });
-
-export const wrongKey = (): Response => barred(401, 'INVALID_ADMIN_KEY', 'Invalid admin API key');
-
-type TroubleNeeds = {
-  readonly world: RelayWorld;
+type ResponseNeeds = {
+  readonly clock: Clock;
+  readonly settings: FaultSettings;
   readonly drop: ((request: Request) => void) | undefined;
 };
 
-/** The bad answers, by name: what a client sees, whether or not anything happened behind them. */
-export const createTrouble = ({ world: { clock, dials }, drop }: TroubleNeeds) => ({
-  /** The connection breaks; where nobody can break it, an empty 502, which is what a proxy would make of it. */
+/** The faulty responses, by name: what a client sees, whether or not the platform did its work. */
+export const createFaultResponses = ({ clock, settings, drop }: ResponseNeeds) => ({
+  /** The connection breaks; where no test can break it, an empty 502, as from a proxy. */
   drop(request: Request): Response {
     drop?.(request);
     return new Response(null, { status: 502 });
@@ -125,15 +122,15 @@ export const createTrouble = ({ world: { clock, dials }, drop }: TroubleNeeds) =
   unauthorized: wrongKey,
   forbidden: (): Response => barred(403, 'FORBIDDEN', 'Admin access required'),
   notFound: (): Response => refused({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }),
-  unavailable: (): Response => jsonResponse(503, { code: 503, message: 'service unavailable' }, retryAfter(dials)),
+  unavailable: (): Response => jsonResponse(503, { code: 503, message: 'service unavailable' }, retryAfter(settings)),
   rateLimited: (): Response =>
-    jsonResponse(429, { code: 429, message: 'too many requests', reason: 'PANEL_RATE_LIMITED' }, retryAfter(dials)),
+    jsonResponse(429, { code: 429, message: 'too many requests', reason: 'PANEL_RATE_LIMITED' }, retryAfter(settings)),
   html: (): Response => page(200, 'Relay'),
   badGateway: (): Response => page(502, 'Bad gateway'),
   misdirected: (): Response => page(421, 'Misdirected request'),
   garbage: (): Response => new Response('{"code":0,"message":"success","data":{"id":', { headers: JSON_TYPE }),
   wrongShape: (): Response => jsonResponse(200, { code: 0, message: 'success', data: { user: 'ok' } }),
-  redirect: (status: number): Response => new Response(null, { status, headers: { location: dials.location } }),
+  redirect: (status: number): Response => new Response(null, { status, headers: { location: settings.location } }),
   notModified: (): Response => new Response(null, { status: 304, headers: { etag: '"demo"' } }),
   huge: (): Response => new Response(hugeBody(), { headers: JSON_TYPE }),
   /** The same, squeezed into few bytes on the wire. */
@@ -145,4 +142,4 @@ export const createTrouble = ({ world: { clock, dials }, drop }: TroubleNeeds) =
   drip: (): Response => new Response(dripBody(clock), { headers: JSON_TYPE }),
 });
 
-export type Trouble = ReturnType<typeof createTrouble>;
+export type FaultResponses = ReturnType<typeof createFaultResponses>;

@@ -82,5 +82,3 @@ export const createFaultQueue = <Fault extends string>() => {
     },
   };
 };
-
-export type FaultQueue<Fault extends string> = ReturnType<typeof createFaultQueue<Fault>>;
