@@ -7,7 +7,7 @@ import { parseQuery, requestDirectory } from './query.ts';
 /** The one project: sessions are grouped by their directories alone. */
 const PROJECT = 'global';
 
-/** Lists of what this server has none of, which clients ask for when they start. */
+/** Paths that clients request when they start, and that are empty lists here. */
 const EMPTY_LISTS = [
   '/command',
   '/skill',
@@ -18,7 +18,7 @@ const EMPTY_LISTS = [
   '/experimental/workspace',
   '/experimental/workspace/status',
 ];
-/** The same in the envelope of the newer API, which clients ask for beside the older one and can do without. */
+/** The same in the envelope of OpenCode's newer API, which clients request beside the older one. */
 const EMPTY_API_LISTS = [
   '/api/agent',
   '/api/command',
@@ -33,41 +33,45 @@ const createGetRoutes = (paths: readonly string[], answer: (request: Request) =>
   Object.fromEntries(paths.map((path) => [path, { GET: (request: Request) => jsonResponse(200, answer(request)) }]));
 
 /**
- * What OpenCode's clients ask for beside sessions: what there is to know, and the empty value of what this server does not
- * have.
+ * What OpenCode's clients request beside sessions: facts about the server, and empty values for what it does not have.
  */
-export const compatRoutes = ({ clock, directory, sessions, configViews }: RouteContext): RouteTable => {
+export const compatRoutes = ({
+  clock,
+  directory,
+  sessions,
+  configViews,
+}: Pick<RouteContext, 'clock' | 'directory' | 'sessions' | 'configViews'>): RouteTable => {
   const startedAt = clock.now();
-  const projectOf = (request: Request) => ({
+  const toProject = (request: Request) => ({
     id: PROJECT,
     worktree: requestDirectory(request, directory),
     time: { created: startedAt, updated: startedAt },
     sandboxes: [],
   });
-  const locationOf = (request: Request) => {
-    const asked = parseQuery(request).get('location[directory]');
-    const here = asked === null || asked === '' ? requestDirectory(request, directory) : asked;
-    return { directory: here, project: { id: PROJECT, directory: here } };
+  const toLocation = (request: Request) => {
+    const requested = parseQuery(request).get('location[directory]');
+    const chosen = requested === null || requested === '' ? requestDirectory(request, directory) : requested;
+    return { directory: chosen, project: { id: PROJECT, directory: chosen } };
   };
-  const nothingOf = async (id: string): Promise<Response> => {
+  const emptyListFor = async (id: string): Promise<Response> => {
     await sessions.get(id);
     return jsonResponse(200, []);
   };
   return {
     ...createGetRoutes(EMPTY_LISTS, () => []),
-    ...createGetRoutes(EMPTY_API_LISTS, (request) => ({ location: locationOf(request), data: [] })),
+    ...createGetRoutes(EMPTY_API_LISTS, (request) => ({ location: toLocation(request), data: [] })),
     ...createGetRoutes(['/vcs', '/provider/auth', '/experimental/resource'], () => ({})),
-    '/api/location': { GET: (request) => jsonResponse(200, locationOf(request)) },
-    '/session/:id/todo': { GET: (_request, { id = '' }) => nothingOf(id) },
-    '/session/:id/diff': { GET: (_request, { id = '' }) => nothingOf(id) },
-    '/project': { GET: (request) => jsonResponse(200, [projectOf(request)]) },
-    '/project/current': { GET: (request) => jsonResponse(200, projectOf(request)) },
+    '/api/location': { GET: (request) => jsonResponse(200, toLocation(request)) },
+    '/session/:id/todo': { GET: (_request, { id = '' }) => emptyListFor(id) },
+    '/session/:id/diff': { GET: (_request, { id = '' }) => emptyListFor(id) },
+    '/project': { GET: (request) => jsonResponse(200, [toProject(request)]) },
+    '/project/current': { GET: (request) => jsonResponse(200, toProject(request)) },
     '/project/:id/directories': { GET: () => jsonResponse(200, []) },
     '/experimental/capabilities': { GET: () => jsonResponse(200, { backgroundSubagents: false }) },
     '/experimental/console': { GET: () => jsonResponse(200, { consoleManagedProviders: [], switchableOrgCount: 0 }) },
     '/global/config': { GET: () => jsonResponse(200, configViews.config) },
     '/log': {
-      // Taken, and dropped: what a client says may be what a person said.
+      // Accepted and dropped: a client's log text may quote a user.
       async POST(request) {
         await readBody(request, LogBody);
         return jsonResponse(200, true);
@@ -76,7 +80,7 @@ export const compatRoutes = ({ clock, directory, sessions, configViews }: RouteC
   };
 };
 
-/** Parts of OpenCode's API that this server does not have, each with how it is called. The first that fits counts. */
+/** Parts of OpenCode's API that this server does not have, each with its name. The first match counts. */
 const UNSUPPORTED: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/session\/[^/]+\/share$/, 'sharing'],
   [/^\/session\/[^/]+\/shell$/, 'shell commands'],
@@ -95,7 +99,7 @@ const UNSUPPORTED: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/global\//, 'control of the server from outside'],
 ];
 
-/** What the 404 of a path says: whether it is one of OpenCode that this server does not have, or none that is known. */
+/** The message of the 404 for a path: unsupported here but part of OpenCode's API, or unknown. */
 export const unknownPathHint = (path: string): string => {
   const name = UNSUPPORTED.find(([form]) => form.test(path))?.[1];
   const beginning = name === undefined ? 'No such path' : `This server does not offer ${name}`;

@@ -12,7 +12,7 @@ const namedError = (
 
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
-/** The one place where a failure of the agent server becomes an answer. */
+/** The one place where a fault of the agent server becomes a response. */
 const toErrorResponse = (detail: CoreFault): Response => {
   switch (detail.kind) {
     case 'unauthorized':
@@ -68,6 +68,7 @@ const toErrorResponse = (detail: CoreFault): Response => {
   }
 };
 
+/** How faults and bugs are answered, in the shape that OpenCode's clients expect. */
 export const AGENT_ERROR_RESPONSES: ErrorResponses = {
   forFault: toErrorResponse,
   forBug: () => namedError(500, 'UnknownError', { message: 'The server failed. The request id leads to the log line' }),

@@ -15,7 +15,7 @@ import type { McpStatus } from '../mcp/connection.ts';
 import { PermissionReplyBody, PermissionResponseBody, readBody } from '../protocol/request-schemas.ts';
 import { requestDirectory } from './query.ts';
 
-/** What a stream tells of itself. It is not stored, and has no id to come back with. */
+/** Events about the stream itself. They are not stored, and have no id for `Last-Event-ID`. */
 export type StreamEvent =
   | { readonly type: 'server.connected'; readonly properties: Readonly<Record<string, never>> }
   | { readonly type: 'server.heartbeat'; readonly properties: Readonly<Record<string, never>> }
@@ -29,15 +29,15 @@ export const HEARTBEAT_EVENT: StreamEvent = { type: 'server.heartbeat', properti
 export const lostEvent = (properties: LostEvents): StreamEvent => ({ type: 'server.events.lost', properties });
 
 /**
- * The last event of a stream that the server ends. The global stream never tells of a single directory: OpenCode's terminal
- * would take that for a server that goes on, ask it at once and give up.
+ * The last event of a stream that the server ends. The global stream does not name a directory: OpenCode's terminal would
+ * conclude that the server goes on, send requests at once and fail.
  */
 export const closingEvent = (directory: string | undefined): StreamEvent =>
   directory === undefined
     ? { type: 'global.disposed', properties: {} }
     : { type: 'server.instance.disposed', properties: { directory } };
 
-/** The event as the wire has it, with a line that only people who look at the stream see. */
+/** A stream event for the wire. Lost events get a comment line, which clients ignore and people read. */
 export const streamEventToSse = (event: StreamEvent, isGlobal: boolean): SseEvent => ({
   ...(event.type === 'server.events.lost' ? { comment: 'events were lost, read anew what matters' } : {}),
   data: JSON.stringify(isGlobal ? { payload: event } : event),
@@ -48,25 +48,32 @@ const HEARTBEAT_MS = 10_000;
 const permissionNotFound = (id: string) =>
   new Fault({ kind: 'not-found', hint: `${notFoundText('permission request', id)}, or is no longer open` });
 
-const eventRoutes = (needs: RouteContext): RouteTable => {
-  async function* told(wanted: EventSubscription, isGlobal: boolean): AsyncGenerator<SseEvent> {
-    const pace = needs.streams.begin();
+const eventRoutes = ({
+  clock,
+  directory: ownDirectory,
+  store,
+  publisher,
+  streams,
+  ending,
+  onBug,
+}: Pick<RouteContext, 'clock' | 'directory' | 'store' | 'publisher' | 'streams' | 'ending' | 'onBug'>): RouteTable => {
+  async function* streamEvents(subscription: EventSubscription, isGlobal: boolean): AsyncGenerator<SseEvent> {
+    const progress = streams.begin();
     try {
       yield streamEventToSse(CONNECTED_EVENT, isGlobal);
-      for await (const told of followEvents(needs, { ...wanted, progress: pace }))
-        yield 'event' in told ? eventToSse(told, isGlobal) : streamEventToSse(lostEvent(told), isGlobal);
-      if (needs.ending.aborted) yield streamEventToSse(closingEvent(wanted.directory), isGlobal);
+      for await (const next of followEvents({ store, publisher, ending }, { ...subscription, progress }))
+        yield 'event' in next ? eventToSse(next, isGlobal) : streamEventToSse(lostEvent(next), isGlobal);
+      if (ending.aborted) yield streamEventToSse(closingEvent(subscription.directory), isGlobal);
     } finally {
-      pace.end();
+      progress.end();
     }
   }
   const stream = (request: Request, isGlobal: boolean): Response => {
-    // What is wrong with the request is told with a status, not in the stream.
+    // A wrong header gets an error status, which is only possible before the stream begins.
     const afterID = parseLastEventID(request);
-    const directory = isGlobal ? undefined : requestDirectory(request, needs.directory);
-    const { clock, onBug } = needs;
+    const directory = isGlobal ? undefined : requestDirectory(request, ownDirectory);
     const heartbeat = { everyMs: HEARTBEAT_MS, event: () => streamEventToSse(HEARTBEAT_EVENT, isGlobal) };
-    const source = (left: AbortSignal) => told({ afterID, directory, disconnected: left }, isGlobal);
+    const source = (left: AbortSignal) => streamEvents({ afterID, directory, disconnected: left }, isGlobal);
     return sseResponse(source, { clock, heartbeat, onBug });
   };
   return {
@@ -75,7 +82,7 @@ const eventRoutes = (needs: RouteContext): RouteTable => {
   };
 };
 
-const permissionRoutes = ({ approvals, sessions }: RouteContext): RouteTable => ({
+const permissionRoutes = ({ approvals, sessions }: Pick<RouteContext, 'approvals' | 'sessions'>): RouteTable => ({
   '/permission': { GET: async () => jsonResponse(200, await approvals.open()) },
   '/permission/:id/reply': {
     async POST(request, { id = '' }) {
@@ -92,7 +99,7 @@ const permissionRoutes = ({ approvals, sessions }: RouteContext): RouteTable => 
     async POST(request, { id = '', permissionID = '' }) {
       await sessions.get(id);
       const { response } = await readBody(request, PermissionResponseBody);
-      const isOfSession = (await approvals.open()).some((asked) => asked.id === permissionID && asked.sessionID === id);
+      const isOfSession = (await approvals.open()).some((open) => open.id === permissionID && open.sessionID === id);
       if (!isOfSession || !(await approvals.reply(permissionID, { reply: response })))
         throw permissionNotFound(permissionID);
       return jsonResponse(200, true);
@@ -100,7 +107,7 @@ const permissionRoutes = ({ approvals, sessions }: RouteContext): RouteTable => 
   },
 });
 
-const mcpRoutes = ({ mcp }: RouteContext): RouteTable => {
+const mcpRoutes = ({ mcp }: Pick<RouteContext, 'mcp'>): RouteTable => {
   const requireServer = (name: string, result: McpStatus | 'not-found'): Response => {
     if (result !== 'not-found') return jsonResponse(200, true);
     const hint = notConfiguredText('tool server', name, Object.keys(mcp.statuses()));
@@ -118,18 +125,18 @@ const mcpRoutes = ({ mcp }: RouteContext): RouteTable => {
 };
 
 /** Events, permissions, tool servers, and what the configuration shows. */
-export const otherRoutes = (needs: RouteContext): RouteTable => ({
-  ...eventRoutes(needs),
-  ...permissionRoutes(needs),
-  ...mcpRoutes(needs),
-  '/global/health': { GET: () => jsonResponse(200, { healthy: true, version: needs.version }) },
-  '/config': { GET: () => jsonResponse(200, needs.configViews.config) },
-  '/config/providers': { GET: () => jsonResponse(200, needs.configViews.configProviders) },
-  '/provider': { GET: () => jsonResponse(200, needs.configViews.provider) },
-  '/agent': { GET: () => jsonResponse(200, needs.configViews.agent) },
+export const otherRoutes = (context: RouteContext): RouteTable => ({
+  ...eventRoutes(context),
+  ...permissionRoutes(context),
+  ...mcpRoutes(context),
+  '/global/health': { GET: () => jsonResponse(200, { healthy: true, version: context.version }) },
+  '/config': { GET: () => jsonResponse(200, context.configViews.config) },
+  '/config/providers': { GET: () => jsonResponse(200, context.configViews.configProviders) },
+  '/provider': { GET: () => jsonResponse(200, context.configViews.provider) },
+  '/agent': { GET: () => jsonResponse(200, context.configViews.agent) },
   '/path': {
     GET(request) {
-      const directory = requestDirectory(request, needs.directory);
+      const directory = requestDirectory(request, context.directory);
       return jsonResponse(200, { home: '', state: '', config: '', worktree: directory, directory });
     },
   },

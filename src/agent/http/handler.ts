@@ -19,8 +19,8 @@ const USUAL_PORT = /:(?:80|443)$/;
 const toHostName = (text: string): string => text.toLowerCase().replace(USUAL_PORT, '');
 
 /**
- * Whether a browser sends a request for a page of another server. It adds the password that a person has typed once, and
- * the page need not see the answer to have had its way. What is no browser sends no `Origin`.
+ * Whether a browser sends a request for a page of another server. A browser adds the password that a person typed once, and
+ * such a page can do harm without seeing the response. Other clients send no `Origin`.
  */
 export const hasForeignOrigin = ({ headers }: Request): boolean => {
   const origin = headers.get('origin');
@@ -30,13 +30,13 @@ export const hasForeignOrigin = ({ headers }: Request): boolean => {
   return from !== to && !(LOCAL_NAME.test(from) && LOCAL_NAME.test(to));
 };
 
-/** Only a server that is ready answers more than that it is there. */
+/** Requests that need credentials are answered in the state `ready` only. */
 export type AgentState = 'starting' | 'ready' | 'stopping';
 
-/** A start takes no longer, and after a stop another server may be here. */
+/** A start takes no longer, and after a stop another server may answer. */
 const RETRY_AFTER_MS = 1000;
 
-/** Paths that need no credentials: they say nothing but that the server is there. */
+/** Paths without credentials: they tell nothing but the server's state. */
 const OPEN_PATHS = /^\w+:\/\/[^/?#]*\/(?:health|ready)\/?(?:[?#]|$)/;
 
 const FOREIGN_HOST = new Fault({
@@ -60,8 +60,11 @@ const FOREIGN_ORIGIN = new Fault({
   message: 'This server answers no web page of another origin',
 });
 
-const createRouteTable = (needs: RouteContext, stateNow: () => AgentState, isStoreUp: () => boolean): RouteTable => {
-  const { version, metrics } = needs;
+const createRouteTable = (
+  context: RouteContext,
+  { stateNow, isStoreUp }: Pick<HandlerNeeds, 'stateNow' | 'isStoreUp'>,
+): RouteTable => {
+  const { version, metrics } = context;
   const ready = () => {
     const state = stateNow();
     if (state === 'ready' && isStoreUp()) return jsonResponse(200, { status: 'ready' });
@@ -71,11 +74,11 @@ const createRouteTable = (needs: RouteContext, stateNow: () => AgentState, isSto
   const openApi = () => openApiDocument(version);
   return {
     ...createStandardRoutes({ service: 'agent', version, ready, metricsText: metrics.text, openApi }),
-    ...sessionRoutes(needs),
-    ...messageRoutes(needs),
-    ...conversationRoutes(needs),
-    ...otherRoutes(needs),
-    ...compatRoutes(needs),
+    ...sessionRoutes(context),
+    ...messageRoutes(context),
+    ...conversationRoutes(context),
+    ...otherRoutes(context),
+    ...compatRoutes(context),
     '/doc': { GET: () => jsonResponse(200, openApi()) },
   };
 };
@@ -97,7 +100,7 @@ export const createAgentHandler = (
   { newRequestId, credentials, isForThisMachine, isStoreUp, stateNow }: HandlerNeeds,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
   const { clock, log } = context;
-  const table = createRouteTable(context, stateNow, isStoreUp);
+  const table = createRouteTable(context, { stateNow, isStoreUp });
   const routes = createRoutes(table, unknownPathHint);
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);

@@ -14,15 +14,15 @@ import { parseQuery, wholeNumberParameter } from './query.ts';
 const HEADERS = { 'content-type': 'application/json' };
 
 /**
- * A JSON answer whose text comes in pieces. One piece is sent whole; of more each is asked for when the client has taken the
- * one before it. Rejects when the first two cannot be had; a failure after that breaks the answer off.
+ * A JSON response from a text in chunks. A single chunk is sent whole; of several, each is requested when the client has read
+ * the one before. Rejects when one of the first two fails; a later failure breaks the response off.
  */
 export const jsonChunksResponse = async (
-  pieces: AsyncGenerator<string>,
+  chunks: AsyncGenerator<string>,
   onBug: (error: unknown) => void,
 ): Promise<Response> => {
-  const first = await pieces.next();
-  let next = await pieces.next();
+  const first = await chunks.next();
+  let next = await chunks.next();
   const text = first.done === true ? '' : first.value;
   if (next.done === true) return new Response(text, { headers: HEADERS });
   const encoder = new TextEncoder();
@@ -32,101 +32,113 @@ export const jsonChunksResponse = async (
       if (next.done === true) return controller.close();
       controller.enqueue(encoder.encode(next.value));
       try {
-        next = await pieces.next();
+        next = await chunks.next();
       } catch (error) {
         onBug(error);
         controller.error(error);
       }
     },
-    cancel: async () => void (await pieces.return(undefined)),
+    cancel: async () => void (await chunks.return(undefined)),
   });
   return new Response(body, { headers: HEADERS });
 };
 
-/** Large enough that few are needed, and small enough that nothing waits for one. */
+/** Large enough for few chunks, small enough that other requests do not wait for one. */
 const CHUNK_CHARS = 256 * 1024;
 
 /**
- * The JSON text of a session's messages, in pieces that are made as they are asked for: a whole session need not fit into
- * memory at once. Each message is as it was when its piece was made; one that is gone by then is left out.
+ * The JSON text of a session's messages in chunks, each created when it is requested: a session need not fit into memory as
+ * text. Each message is as it was when its chunk was created; one that was removed by then is left out.
  */
 export async function* messageListChunks(
   store: Pick<Store, 'messageOutlines' | 'message'>,
   sessionID: string,
-  asked: MessageQuery,
+  query: MessageQuery,
 ): AsyncGenerator<string> {
-  let piece = '[';
-  let between = '';
-  for (const { id } of await store.messageOutlines(sessionID, asked)) {
-    const told = await store.message(sessionID, id);
-    if (told === undefined) continue;
-    piece += between + JSON.stringify(told);
-    between = ',';
-    if (piece.length < CHUNK_CHARS) continue;
-    yield piece;
-    piece = '';
+  let chunk = '[';
+  let separator = '';
+  for (const { id } of await store.messageOutlines(sessionID, query)) {
+    const message = await store.message(sessionID, id);
+    if (message === undefined) continue;
+    chunk += separator + JSON.stringify(message);
+    separator = ',';
+    if (chunk.length < CHUNK_CHARS) continue;
+    yield chunk;
+    chunk = '';
   }
-  yield `${piece}]`;
+  yield `${chunk}]`;
 }
 
 const KEEP_ALIVE_MS = 10_000;
 
 /**
- * A JSON answer whose headers go out at once and whose text comes when it is there; white space, which JSON allows, keeps the
- * connection awake meanwhile. A client that leaves ends nothing but its own waiting. `failed` gives the text of a failure.
+ * A JSON response whose headers are sent at once, and whose text when `answer` settles. White space, which JSON allows, keeps
+ * the connection alive meanwhile. A client that disconnects does not stop the work. `toError` creates the body of a failure.
  */
 export const jsonResponseWhenReady = (
   clock: Clock,
   answer: Promise<unknown>,
-  failed: (error: unknown) => unknown,
+  toError: (error: unknown) => unknown,
 ): Response => {
   const encoder = new TextEncoder();
-  let cancelBreath = (): void => {};
+  let cancelKeepAlive = (): void => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       // Servers send headers with the first byte of a body.
       controller.enqueue(encoder.encode(' '));
-      const breathe = (): void => {
-        cancelBreath = clock.after(KEEP_ALIVE_MS, () => {
+      const scheduleKeepAlive = (): void => {
+        cancelKeepAlive = clock.after(KEEP_ALIVE_MS, () => {
           controller.enqueue(encoder.encode(' '));
-          breathe();
+          scheduleKeepAlive();
         });
       };
-      breathe();
+      scheduleKeepAlive();
       const finish = (value: unknown): void => {
-        cancelBreath();
+        cancelKeepAlive();
         try {
           controller.enqueue(encoder.encode(JSON.stringify(value)));
           controller.close();
         } catch {
-          // Nobody listens any more.
+          // The client has disconnected.
         }
       };
-      answer.then(finish, (error: unknown) => finish(failed(error)));
+      answer.then(finish, (error: unknown) => finish(toError(error)));
     },
-    cancel: () => cancelBreath(),
+    cancel: () => cancelKeepAlive(),
   });
   return new Response(body, { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
 };
 
-/** Messages: listed, and prompted. */
-export const messageRoutes = (needs: RouteContext): RouteTable => {
-  const { clock, store, sessions, runs, acceptPrompt, onBug } = needs;
-
-  const toldOf = async ({ session }: AcceptedPrompt, answer: Promise<AssistantMessage>): Promise<MessageWithParts> => {
+/** Lists messages and takes prompts. A prompt goes on to `session/prompt.ts` and `session/run-queue.ts`. */
+export const messageRoutes = ({
+  clock,
+  store,
+  sessions,
+  runs,
+  streams,
+  acceptPrompt,
+  ending,
+  onBug,
+}: Pick<
+  RouteContext,
+  'clock' | 'store' | 'sessions' | 'runs' | 'streams' | 'acceptPrompt' | 'ending' | 'onBug'
+>): RouteTable => {
+  const readAnswer = async (
+    { session }: AcceptedPrompt,
+    answer: Promise<AssistantMessage>,
+  ): Promise<MessageWithParts> => {
     const message = await answer;
-    const told = await store.message(session.id, message.id);
-    return told ?? { info: message, parts: [] };
+    return (await store.message(session.id, message.id)) ?? { info: message, parts: [] };
   };
-  /** Takes a prompt in, and begins to answer it unless it wants none. */
-  const begun = (id: string, request: Request) =>
+  /** Accepts a prompt, and begins to answer it unless it wants no answer. */
+  const beginPrompt = (id: string, request: Request) =>
     runs.whileAccepting(async () => {
       const prompt = await readBody(request, PromptBody);
       const accepted = await acceptPrompt(id, prompt);
       const answer = prompt.noReply === true ? undefined : runs.run(accepted.session, accepted.user);
       return { accepted, answer };
     });
-  const isStopped = ({ info }: MessageWithParts): boolean =>
+  const isAborted = ({ info }: MessageWithParts): boolean =>
     info.role === 'assistant' && info.error?.name === 'MessageAbortedError';
   return {
     '/session/:id/message': {
@@ -139,18 +151,19 @@ export const messageRoutes = (needs: RouteContext): RouteTable => {
           const message = 'before: expected the id of a message of this session';
           throw new Fault({ kind: 'bad-input', code: 'invalid_query', param: 'before', message });
         }
-        const asked = {
+        const page = {
           ...(limit === undefined ? {} : { limit }),
           ...(beforeID === undefined ? {} : { beforeID }),
         };
-        return jsonChunksResponse(messageListChunks(store, id, asked), onBug);
+        return jsonChunksResponse(messageListChunks(store, id, page), onBug);
       },
       async POST(request, { id = '' }) {
-        const { accepted, answer } = await begun(id, request);
+        const { accepted, answer } = await beginPrompt(id, request);
         if (answer === undefined) return jsonResponse(200, accepted.message);
-        // Whoever has stopped it does not wait for what was told before.
-        const told = holdUntilDelivered(needs, toldOf(accepted, answer), (one) => !isStopped(one));
-        return jsonResponseWhenReady(clock, told, (error) => {
+        // A client that aborts a prompt does not wait for earlier events.
+        const hold = { clock, streams, ending };
+        const held = holdUntilDelivered(hold, readAnswer(accepted, answer), (message) => !isAborted(message));
+        return jsonResponseWhenReady(clock, held, (error) => {
           onBug(error);
           return toMessageError(error, '');
         });
@@ -158,7 +171,7 @@ export const messageRoutes = (needs: RouteContext): RouteTable => {
     },
     '/session/:id/prompt_async': {
       async POST(request, { id = '' }) {
-        const { answer } = await begun(id, request);
+        const { answer } = await beginPrompt(id, request);
         answer?.catch(onBug);
         return new Response(null, { status: 204 });
       },

@@ -3,6 +3,7 @@ import { Fault } from '../../core/fault.ts';
 const invalidQuery = (param: string, message: string) =>
   new Fault({ kind: 'bad-input', code: 'invalid_query', param, message: `${param}: ${message}` });
 
+/** The query parameters of a request. Parses the query alone, so that a malformed URL does not throw. */
 export const parseQuery = ({ url }: Request): URLSearchParams => {
   const start = url.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1).replace(/#.*$/s, ''));
@@ -27,11 +28,11 @@ const decodePath = (text: string): string => {
 
 const PATH_CHARS = 4096;
 
-/** The directory that a request is about: its query, its header, or the server's own. Whether there is one is not looked at. */
+/** The directory of a request: from its query, its header, or the server's own. It need not exist. */
 export const requestDirectory = (request: Request, own: string): string => {
   const header = request.headers.get('x-opencode-directory');
-  const asked = parseQuery(request).get('directory') ?? (header === null ? undefined : decodePath(header));
-  if (asked === undefined || asked === '') return own;
-  if (asked.length > PATH_CHARS) throw invalidQuery('directory', `expected at most ${PATH_CHARS} characters`);
-  return asked;
+  const requested = parseQuery(request).get('directory') ?? (header === null ? undefined : decodePath(header));
+  if (requested === undefined || requested === '') return own;
+  if (requested.length > PATH_CHARS) throw invalidQuery('directory', `expected at most ${PATH_CHARS} characters`);
+  return requested;
 };

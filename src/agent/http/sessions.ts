@@ -28,13 +28,18 @@ const unknownParent = () =>
     message: 'parentID: expected the id of a session',
   });
 
-/** Sessions: made, listed, changed, removed, looked at and stopped. */
-export const sessionRoutes = (needs: RouteContext): RouteTable => {
-  const { store, sessions, catalog, runs, directory } = needs;
-  /** Ends what runs in a session and in all below it, and lets nothing begin there any more. Those at the bottom come first. */
+/** Creates, lists, reads, changes, removes and aborts sessions. */
+export const sessionRoutes = ({
+  store,
+  sessions,
+  catalog,
+  runs,
+  directory,
+}: Pick<RouteContext, 'store' | 'sessions' | 'catalog' | 'runs' | 'directory'>): RouteTable => {
+  /** Aborts what runs in a session and in all below it, and lets nothing begin there. Returns their ids, children first. */
   const closeFamily = async (id: string): Promise<readonly string[]> => {
     await runs.close(id);
-    // Asked once nothing in it can make others.
+    // Read after nothing in it can create further children.
     const children = await store.sessions({ parentID: id });
     const below = await Promise.all(children.map((child) => closeFamily(child.id)));
     return [...below.flat(), id];
@@ -44,12 +49,12 @@ export const sessionRoutes = (needs: RouteContext): RouteTable => {
     try {
       for (const one of family) {
         await sessions.remove(one).catch((error: unknown) => {
-          // Somebody else may have removed it meanwhile.
+          // Another client may have removed it meanwhile.
           if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
         });
       }
     } finally {
-      // They are gone, or else they stay.
+      // They are removed, or else an error kept them: then prompts may run again.
       for (const one of family) runs.open(one);
     }
   };
@@ -57,11 +62,11 @@ export const sessionRoutes = (needs: RouteContext): RouteTable => {
     '/session': {
       async GET(request) {
         const query = parseQuery(request);
-        const [search, asked] = [query.get('search'), query.get('directory')];
+        const [search, inDirectory] = [query.get('search'), query.get('directory')];
         const limit = wholeNumberParameter(query, 'limit', 10_000);
         const updatedSince = wholeNumberParameter(query, 'start', Number.MAX_SAFE_INTEGER);
         const found = await store.sessions({
-          ...(asked === null ? {} : { directory: asked }),
+          ...(inDirectory === null ? {} : { directory: inDirectory }),
           ...(query.get('roots') === 'true' ? { areRoots: true } : {}),
           ...(search === null ? {} : { search }),
           ...(limit === undefined ? {} : { limit }),
@@ -99,7 +104,7 @@ export const sessionRoutes = (needs: RouteContext): RouteTable => {
       },
       async DELETE(_request, { id = '' }) {
         await sessions.get(id);
-        // With it go the sessions that it has handed work to.
+        // The sessions of its tasks are removed with it.
         await removeFamily(id);
         return jsonResponse(200, true);
       },
@@ -120,9 +125,9 @@ export const sessionRoutes = (needs: RouteContext): RouteTable => {
     '/session/:id/message/:messageID/part/:partID/output': {
       async GET(_request, { id = '', messageID = '', partID = '' }) {
         await sessions.get(id);
-        const told = await store.message(id, messageID);
-        if (told === undefined) throw notFound('message', messageID);
-        const isInMessage = told.parts.some((part) => part.id === partID);
+        const message = await store.message(id, messageID);
+        if (message === undefined) throw notFound('message', messageID);
+        const isInMessage = message.parts.some((part) => part.id === partID);
         const output = isInMessage ? await store.output(id, partID) : undefined;
         if (output === undefined) throw notFound('output of part', partID);
         return new Response(output, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
@@ -131,12 +136,25 @@ export const sessionRoutes = (needs: RouteContext): RouteTable => {
   };
 };
 
-/** What was said in a session: copied, turned back, summed up, and forgotten. */
-export const conversationRoutes = (needs: RouteContext): RouteTable => {
-  const { clock, store, sessions, publisher, runs, onBug } = needs;
+/** Forks, reverts and summarizes a session, and reads and removes its messages. */
+export const conversationRoutes = ({
+  clock,
+  ids,
+  store,
+  publisher,
+  sessions,
+  catalog,
+  runs,
+  streams,
+  ending,
+  onBug,
+}: Pick<
+  RouteContext,
+  'clock' | 'ids' | 'store' | 'publisher' | 'sessions' | 'catalog' | 'runs' | 'streams' | 'ending' | 'onBug'
+>): RouteTable => {
   const isClosing = (id: string): boolean => runs.isClosing(id);
-  /** Whether a summary stands in the place of everything now. */
-  const summed = async (request: Awaited<ReturnType<typeof requestSummary>>): Promise<boolean> => {
+  /** Whether a summary replaces the earlier messages now. */
+  const runSummary = async (request: Awaited<ReturnType<typeof requestSummary>>): Promise<boolean> => {
     if (request === undefined) return true;
     const { summary } = await runs.run(request.session, request.user);
     return summary === true;
@@ -145,24 +163,26 @@ export const conversationRoutes = (needs: RouteContext): RouteTable => {
     '/session/:id/fork': {
       async POST(request, { id = '' }) {
         const { messageID } = await readBody(request, ForkBody, true);
-        return jsonResponse(200, await forkSession(needs, id, messageID));
+        return jsonResponse(200, await forkSession({ store, publisher, sessions, runs, ids, clock }, id, messageID));
       },
     },
     '/session/:id/revert': {
       async POST(request, { id = '' }) {
         const { messageID, partID } = await readBody(request, RevertBody);
-        const asked = { messageID, ...(partID === undefined ? {} : { partID }) };
-        return jsonResponse(200, await revertSession(needs, id, asked));
+        const target = { messageID, ...(partID === undefined ? {} : { partID }) };
+        return jsonResponse(200, await revertSession({ store, sessions, runs }, id, target));
       },
     },
     '/session/:id/unrevert': {
-      POST: async (_request, { id = '' }) => jsonResponse(200, await unrevertSession(needs, id)),
+      POST: async (_request, { id = '' }) => jsonResponse(200, await unrevertSession({ store, sessions, runs }, id)),
     },
     '/session/:id/summarize': {
       async POST(request, { id = '' }) {
         const { providerID, modelID } = await readBody(request, SummarizeBody);
-        const asked = await requestSummary({ ...needs, isClosing }, id, { providerID, modelID });
-        return jsonResponseWhenReady(clock, holdUntilDelivered(needs, summed(asked)), (error) => {
+        const needs = { store, sessions, catalog, ids, clock, isClosing };
+        const summary = await requestSummary(needs, id, { providerID, modelID });
+        const held = holdUntilDelivered({ clock, streams, ending }, runSummary(summary));
+        return jsonResponseWhenReady(clock, held, (error) => {
           onBug(error);
           return toMessageError(error, providerID);
         });
@@ -171,9 +191,9 @@ export const conversationRoutes = (needs: RouteContext): RouteTable => {
     '/session/:id/message/:messageID': {
       async GET(_request, { id = '', messageID = '' }) {
         await sessions.get(id);
-        const told = await store.message(id, messageID);
-        if (told === undefined) throw notFound('message', messageID);
-        return jsonResponse(200, told);
+        const message = await store.message(id, messageID);
+        if (message === undefined) throw notFound('message', messageID);
+        return jsonResponse(200, message);
       },
       async DELETE(_request, { id = '', messageID = '' }) {
         const { directory } = await sessions.get(id);
