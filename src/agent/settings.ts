@@ -8,7 +8,8 @@ import {
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
-import { type Credentials, isLoopback } from '../core/http/auth.ts';
+import type { Credentials } from '../core/http/auth.ts';
+import { isUnprotected, type ListenAccess, listenAddress } from '../core/http/listen-settings.ts';
 import { LOG_LEVELS } from '../core/log.ts';
 
 import { DEFAULT_FILE } from './config/sources.ts';
@@ -95,13 +96,13 @@ export type AgentServerSettings = {
 };
 
 const DAY_MS = 86_400_000;
-const LOCAL_HOST = '127.0.0.1';
-const EVERY_HOST = '0.0.0.0';
 const UNPROTECTED =
   'AGENT_SERVER_PASSWORD: expected a value when HOST is not this machine alone; AGENT_ALLOW_ANONYMOUS=true lets everyone in';
 
-const isUnprotected = ({ HOST, AGENT_SERVER_PASSWORD, AGENT_ALLOW_ANONYMOUS }: AccessSettings): boolean =>
-  HOST !== undefined && !isLoopback(HOST) && AGENT_SERVER_PASSWORD === undefined && AGENT_ALLOW_ANONYMOUS !== 'true';
+const toListenAccess = ({ HOST, AGENT_SERVER_PASSWORD }: AccessSettings): ListenAccess => ({
+  host: HOST,
+  hasSecret: AGENT_SERVER_PASSWORD !== undefined,
+});
 
 /** Names that belong to the agent server. Kubernetes sets `AGENT_SERVICE_HOST`, `AGENT_PORT_4000_TCP` and the like itself. */
 const AGENT_NAMES = /^(?:AGENT_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENCODE_)/;
@@ -115,12 +116,13 @@ export const readAgentSettings = (variables: Variables): AgentServerSettings => 
   const problems: string[] = [];
   const settings = collectProblems(() => readVariables(AgentVariables, variables), problems);
   const access = collectProblems(() => readVariables(AccessVariables, variables), []);
-  if (access !== undefined && isUnprotected(access)) problems.push(UNPROTECTED);
+  if (access?.AGENT_ALLOW_ANONYMOUS === 'false' && isUnprotected(toListenAccess(access))) problems.push(UNPROTECTED);
   if (settings === undefined || problems.length > 0) throw new ConfigError(problems);
-  const { HOST, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = settings;
+  const { host, isLocalByDefault } = listenAddress(toListenAccess(settings));
+  const { AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = settings;
   return {
-    host: HOST ?? (password === undefined ? LOCAL_HOST : EVERY_HOST),
-    isLocalWithoutPassword: HOST === undefined && password === undefined,
+    host,
+    isLocalWithoutPassword: isLocalByDefault,
     port: settings.PORT,
     appEnv: settings.APP_ENV,
     logLevel: settings.LOG_LEVEL,

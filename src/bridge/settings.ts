@@ -10,7 +10,8 @@ import {
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
-import { type Credentials, isLoopback } from '../core/http/auth.ts';
+import type { Credentials } from '../core/http/auth.ts';
+import { isUnprotected, type ListenAccess, listenAddress } from '../core/http/listen-settings.ts';
 import { isRecord, parseJsonValue } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
 import type { DisconnectPolicy } from './turn/disconnect.ts';
@@ -176,13 +177,13 @@ export type BridgeSettings = {
   readonly answersAtATime: number;
 };
 
-const LOCAL_HOST = '127.0.0.1';
-const EVERY_HOST = '0.0.0.0';
 const OPEN_DOOR =
   'BRIDGE_API_KEYS: expected at least one key when HOST is not this machine alone; BRIDGE_ALLOW_ANONYMOUS=true lets everyone in';
 
-const isOpenDoor = ({ HOST, BRIDGE_API_KEYS, BRIDGE_ALLOW_ANONYMOUS }: v.InferOutput<typeof DoorVariables>): boolean =>
-  HOST !== undefined && !isLoopback(HOST) && BRIDGE_API_KEYS.length === 0 && BRIDGE_ALLOW_ANONYMOUS !== 'true';
+const toListenAccess = ({ HOST, BRIDGE_API_KEYS }: v.InferOutput<typeof DoorVariables>): ListenAccess => ({
+  host: HOST,
+  hasSecret: BRIDGE_API_KEYS.length > 0,
+});
 
 /** `BRIDGE_SERVICE_HOST`, `BRIDGE_PORT_4100_TCP` and the like are of Kubernetes, for a service that is named bridge. */
 const OUR_NAMES = /^(?:BRIDGE_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENAI_STREAM_|OPENCODE_)/;
@@ -197,10 +198,11 @@ export const unknownBridgeVariables = (variables: Variables): ReadonlyMap<string
 };
 
 const settingsFrom = (read: Read): BridgeSettings => {
-  const { HOST, BRIDGE_API_KEYS: keys, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = read;
+  const { host, isLocalByDefault } = listenAddress(toListenAccess(read));
+  const { BRIDGE_API_KEYS: keys, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = read;
   return {
-    host: HOST ?? (keys.length === 0 ? LOCAL_HOST : EVERY_HOST),
-    isLocalForWantOfKeys: HOST === undefined && keys.length === 0,
+    host,
+    isLocalForWantOfKeys: isLocalByDefault,
     port: read.PORT,
     logLevel: read.LOG_LEVEL,
     keys: [...new Set(keys)],
@@ -238,7 +240,7 @@ export const readBridgeSettings = (
   const merged = { ...file.variables, ...Object.fromEntries(given) };
   const read = collectProblems(() => readVariables(BridgeVariables, merged), problems);
   const door = collectProblems(() => readVariables(DoorVariables, merged), []);
-  if (door !== undefined && isOpenDoor(door)) problems.push(OPEN_DOOR);
+  if (door?.BRIDGE_ALLOW_ANONYMOUS === 'false' && isUnprotected(toListenAccess(door))) problems.push(OPEN_DOOR);
   if (read === undefined || problems.length > 0) throw new ConfigError(problems);
   return settingsFrom(read);
 };
