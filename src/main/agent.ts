@@ -6,7 +6,7 @@ import { newId, randomBytes } from '../adapter/web/crypto.ts';
 import { createAgentCatalog } from '../agent/agents/from-config.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { readAgentConfig } from '../agent/config/load.ts';
-import { agentList, configProviders, providerList } from '../agent/config/views.ts';
+import { createAgentList, createConfigProviders, createProviderList } from '../agent/config/views.ts';
 import { createMcpServers } from '../agent/mcp/servers.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readAgentSettings, unknownAgentVariables } from '../agent/settings.ts';
@@ -85,10 +85,10 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     peers,
     catalog: createAgentCatalog(config),
     configViews: {
-      config: config.shown,
-      provider: providerList(config),
-      configProviders: configProviders(config),
-      agent: agentList(config),
+      config: config.redacted,
+      provider: createProviderList(config),
+      configProviders: createConfigProviders(config),
+      agent: createAgentList(config),
     },
     async *model(...asked) {
       yield* (await models())(...asked);

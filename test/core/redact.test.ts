@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { shownConfig } from '../../src/agent/config/redacted.ts';
+import { redactConfig } from '../../src/agent/config/redacted.ts';
 import { isSecretName, REDACTED, withoutSecrets } from '../../src/core/redact.ts';
 import { redactData } from '../../src/relay-admin/read/redact.ts';
 import { describe } from '../check.ts';
@@ -67,7 +67,7 @@ describe('the agent server and the relay admin', (check) => {
   check('hide the same names', () => {
     for (const name of NAMES) {
       assert.ok(isSecretName(name), name);
-      assert.equal(shownConfig({ experimental: { [name]: 'plain' } }), { experimental: { [name]: REDACTED } }, name);
+      assert.equal(redactConfig({ experimental: { [name]: 'plain' } }), { experimental: { [name]: REDACTED } }, name);
       assert.equal(redactData({ [name]: 'plain' }).data, { [name]: REDACTED }, name);
     }
   });
@@ -75,7 +75,7 @@ describe('the agent server and the relay admin', (check) => {
   check('show the same names', () => {
     for (const name of SHOWN_NAMES) {
       assert.not.ok(isSecretName(name), name);
-      assert.equal(shownConfig({ experimental: { [name]: 'plain' } }), { experimental: { [name]: 'plain' } }, name);
+      assert.equal(redactConfig({ experimental: { [name]: 'plain' } }), { experimental: { [name]: 'plain' } }, name);
       assert.equal(redactData({ [name]: 'plain' }).data, { [name]: 'plain' }, name);
     }
   });
@@ -91,7 +91,7 @@ describe('the agent server and the relay admin', (check) => {
 
   check('take counts of tokens for no secret', () => {
     assert.is(withoutSecrets('max_tokens: 4096'), 'max_tokens: 4096');
-    assert.equal(shownConfig({ experimental: { max_tokens: 5 } }), { experimental: { max_tokens: 5 } });
+    assert.equal(redactConfig({ experimental: { max_tokens: 5 } }), { experimental: { max_tokens: 5 } });
     assert.equal(redactData({ max_tokens: 5 }).data, { max_tokens: 5 });
   });
 });

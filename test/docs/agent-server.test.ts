@@ -5,7 +5,7 @@ import type * as v from 'valibot';
 import { createPrometheusAgentMetrics } from '../../src/adapter/prometheus/agent.ts';
 import { readAgentConfig } from '../../src/agent/config/load.ts';
 import { ConfigFile } from '../../src/agent/config/schema.ts';
-import { inertBecause } from '../../src/agent/config/schema-values.ts';
+import { unsupportedReason } from '../../src/agent/config/schema-values.ts';
 import { AGENT_ERROR_RESPONSES } from '../../src/agent/http/errors.ts';
 import { openApiDocument } from '../../src/agent/http/openapi.ts';
 import { BUNDLED_ADAPTERS } from '../../src/agent/model/adapters.ts';
@@ -45,7 +45,7 @@ const joined = (lists: readonly Names[]): Names => ({
 
 /** Every path that a configuration may have, with `<id>` for what whoever writes it makes up. */
 const namesIn = (schema: unknown, path: string): Names => {
-  if (inertBecause(schema) !== undefined) return { effective: [], inert: [path] };
+  if (unsupportedReason(schema) !== undefined) return { effective: [], inert: [path] };
   if (!isRecord(schema)) return { effective: [], inert: [] };
   if (isRecord(schema.wrapped)) return namesIn(schema.wrapped, path);
   const below = (name: string) => (path === '' ? name : `${path}.${name}`);

@@ -1,23 +1,23 @@
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 
-/** What was read, or the place of the first thing that no JSON is. Lines and columns count from 1. */
-export type JsoncOutcome =
+/** The parsed value, or the position of the first syntax error. Lines and columns count from 1. */
+type JsoncOutcome =
   | { readonly kind: 'read'; readonly value: unknown }
   | { readonly kind: 'unreadable'; readonly line: number; readonly column: number; readonly expected: string };
 
-type Trouble = { readonly offset: number; readonly expected: string };
+type SyntaxProblem = { readonly offset: number; readonly expected: string };
 
-/** The parser calls itself for every level, and so do all who walk through what it gives. */
-const DEEPEST = 64;
-/** Names that objects of the language have by themselves: what stands under them would be lost, or worse. */
-const UNUSABLE = new Set(['__proto__', 'constructor', 'prototype']);
+/** The parser is recursive, and so is all code that walks through its result. */
+const DEPTH_LIMIT = 64;
+/** Names that JavaScript objects have by themselves: their values would be lost, or change the prototype. */
+const UNSAFE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
-// Numbers of the scanner's kinds of tokens, which are no values at run time.
+// The scanner's token kinds: its enum does not exist at run time.
 const OPENING = new Set([1, 3]);
 const CLOSING = new Set([2, 4]);
 const END_OF_TEXT = 17;
 
-const WORDS: Readonly<Record<string, string>> = {
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
   InvalidSymbol: 'expected a value, or a name or text in double quotes',
   PropertyNameExpected: 'expected a name in double quotes',
   ValueExpected: 'expected a value',
@@ -34,35 +34,36 @@ const WORDS: Readonly<Record<string, string>> = {
   InvalidCharacter: 'expected no control character',
 };
 
-const levelTrouble = (text: string): Trouble | undefined => {
+const findDepthError = (text: string): SyntaxProblem | undefined => {
   const scanner = createScanner(text, true);
   let level = 0;
   for (let token: number = scanner.scan(); token !== END_OF_TEXT; token = scanner.scan()) {
     if (OPENING.has(token)) level += 1;
     if (CLOSING.has(token)) level = Math.max(0, level - 1);
-    if (level > DEEPEST) return { offset: scanner.getTokenOffset(), expected: `expected at most ${DEEPEST} levels` };
+    if (level > DEPTH_LIMIT)
+      return { offset: scanner.getTokenOffset(), expected: `expected at most ${DEPTH_LIMIT} levels` };
   }
   return undefined;
 };
 
-const syntaxTrouble = ({ error, offset }: ParseError): Trouble => ({
+const toSyntaxError = ({ error, offset }: ParseError): SyntaxProblem => ({
   offset,
-  expected: WORDS[printParseErrorCode(error)] ?? 'expected JSON',
+  expected: ERROR_TEXTS[printParseErrorCode(error)] ?? 'expected JSON',
 });
 
-const nameTrouble = (branch: Node, seen: ReadonlySet<unknown>): Trouble | undefined => {
-  if (UNUSABLE.has(String(branch.value))) return { offset: branch.offset, expected: 'expected another name' };
+const checkName = (branch: Node, seen: ReadonlySet<unknown>): SyntaxProblem | undefined => {
+  if (UNSAFE_NAMES.has(String(branch.value))) return { offset: branch.offset, expected: 'expected another name' };
   if (seen.has(branch.value)) return { offset: branch.offset, expected: 'expected a name only once in an object' };
   return undefined;
 };
 
-/** The first name in the tree that cannot be kept. */
-const namesTrouble = (branch: Node): Trouble | undefined => {
+/** The first name in the tree that is duplicate or unsafe. */
+const findNameError = (branch: Node): SyntaxProblem | undefined => {
   const seen = new Set<unknown>();
   for (const child of branch.children ?? []) {
     const name = branch.type === 'object' ? child.children?.[0] : undefined;
-    const trouble = (name === undefined ? undefined : nameTrouble(name, seen)) ?? namesTrouble(child);
-    if (trouble !== undefined) return trouble;
+    const failure = (name === undefined ? undefined : checkName(name, seen)) ?? findNameError(child);
+    if (failure !== undefined) return failure;
     seen.add(name?.value);
   }
   return undefined;
@@ -76,19 +77,19 @@ const plainValue = (branch: Node | undefined): unknown => {
   );
 };
 
-const unreadable = (text: string, { offset, expected }: Trouble): JsoncOutcome => {
+const toUnreadable = (text: string, { offset, expected }: SyntaxProblem): JsoncOutcome => {
   const before = text.slice(0, offset).split('\n');
   return { kind: 'unreadable', line: before.length, column: (before.at(-1)?.length ?? 0) + 1, expected };
 };
 
-/** Reads JSON with comments and trailing commas. A name that stands twice in an object is refused, not forgotten. */
-export const readJsonc = (whole: string): JsoncOutcome => {
+/** Parses JSON with comments and trailing commas. A duplicate name in an object is an error. */
+export const parseJsonc = (whole: string): JsoncOutcome => {
   const text = whole.replace(/^\uFEFF/, '');
-  const tooDeep = levelTrouble(text);
-  if (tooDeep !== undefined) return unreadable(text, tooDeep);
+  const tooDeep = findDepthError(text);
+  if (tooDeep !== undefined) return toUnreadable(text, tooDeep);
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  const trouble = first === undefined ? tree && namesTrouble(tree) : syntaxTrouble(first);
-  return trouble === undefined ? { kind: 'read', value: plainValue(tree) } : unreadable(text, trouble);
+  const failure = first === undefined ? tree && findNameError(tree) : toSyntaxError(first);
+  return failure === undefined ? { kind: 'read', value: plainValue(tree) } : toUnreadable(text, failure);
 };

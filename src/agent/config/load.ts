@@ -1,13 +1,13 @@
 import type { Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 import { parsePermissionRules } from '../protocol/permission-rules.ts';
-import { type ConfigProblem, modelNames, modelRef } from './names.ts';
-import { shownConfig } from './redacted.ts';
-import { agentsFrom, mcpFrom, providersFrom } from './resolve.ts';
+import { type ConfigIssue, modelNames, parseModelRef } from './names.ts';
+import { redactConfig } from './redacted.ts';
+import { resolveAgents, resolveMcpServers, resolveProviders } from './resolve.ts';
 import type { ConfigSettings } from './schema.ts';
-import { type ConfigSource, configSources, mergedOver, type ReadFile, sourceOf } from './sources.ts';
+import { type ConfigSource, findSource, mergeConfig, type ReadFile, readConfigSources } from './sources.ts';
 import { type AgentServerConfig, DEFAULT_RULES, FIRST_AGENT, primaryAgentIds } from './types.ts';
-import { checkedSettings } from './validate.ts';
+import { validateConfig } from './validate.ts';
 
 const PERMISSION_TIMEOUT_MS = 300_000;
 const TURN_TIMEOUT_MS = 1_800_000;
@@ -16,23 +16,23 @@ const OUTPUT_LINES = 2000;
 const OUTPUT_BYTES = 51_200;
 
 type Instructions = AgentServerConfig['instructions'];
-type Read = Pick<AgentServerConfig, 'shown' | 'warnings' | 'instructions'>;
+type LoadedParts = Pick<AgentServerConfig, 'redacted' | 'warnings' | 'instructions'>;
 
-const merged = (sources: readonly ConfigSource[], part: 'written' | 'filled'): unknown =>
-  sources.map((source) => source[part]).reduce((base, over) => mergedOver(base, over));
+const mergeSources = (sources: readonly ConfigSource[], part: 'written' | 'resolved'): unknown =>
+  sources.map((source) => source[part]).reduce((base, over) => mergeConfig(base, over));
 
-/** The texts of `instructions`, and a problem for each file that cannot be read. */
+/** The texts of `instructions`, and an issue for each file that cannot be read. */
 const readInstructions = (
   file: unknown,
   readFile: ReadFile,
-): { readonly instructions: Instructions; readonly problems: readonly ConfigProblem[] } => {
+): { readonly instructions: Instructions; readonly issues: readonly ConfigIssue[] } => {
   const given: readonly unknown[] = isRecord(file) && Array.isArray(file.instructions) ? file.instructions : [];
-  const read = given.map((path) => ({ path, text: typeof path === 'string' ? readFile(path)?.trim() : undefined }));
+  const loaded = given.map((path) => ({ path, text: typeof path === 'string' ? readFile(path)?.trim() : undefined }));
   return {
-    instructions: read.flatMap(({ path, text }) =>
+    instructions: loaded.flatMap(({ path, text }) =>
       typeof path === 'string' && text !== undefined ? [{ path, text }] : [],
     ),
-    problems: read.flatMap(({ path, text }, index) =>
+    issues: loaded.flatMap(({ path, text }, index) =>
       typeof path === 'string' && path !== '' && text === undefined
         ? [{ path: ['instructions', index], text: 'expected the path of a file that can be read' }]
         : [],
@@ -40,8 +40,8 @@ const readInstructions = (
   };
 };
 
-/** A text that was checked cannot fail here any more; should it, that is a bug and no `ConfigError`. */
-const resolved = (settings: ConfigSettings, read: Read): AgentServerConfig => {
+/** Fills in the defaults of validated settings. An error here is a bug, not a `ConfigError`. */
+const resolveConfig = (settings: ConfigSettings, loaded: LoadedParts): AgentServerConfig => {
   const [onlyModel] = modelNames(settings);
   const defaultModel = settings.model ?? onlyModel;
   const primary = primaryAgentIds(settings);
@@ -50,13 +50,13 @@ const resolved = (settings: ConfigSettings, read: Read): AgentServerConfig => {
   const rules = [...DEFAULT_RULES, ...parsePermissionRules(settings.permission ?? {})];
   const steps = settings.steps ?? STEPS;
   return {
-    ...read,
-    providers: providersFrom(settings.provider ?? {}),
-    defaultModel: modelRef(defaultModel),
-    smallModel: settings.small_model === undefined ? undefined : modelRef(settings.small_model),
-    agents: agentsFrom(settings.agent ?? {}, { rules, steps }),
+    ...loaded,
+    providers: resolveProviders(settings.provider ?? {}),
+    defaultModel: parseModelRef(defaultModel),
+    smallModel: settings.small_model === undefined ? undefined : parseModelRef(settings.small_model),
+    agents: resolveAgents(settings.agent ?? {}, { rules, steps }),
     defaultAgent,
-    mcp: mcpFrom(settings.mcp ?? {}),
+    mcp: resolveMcpServers(settings.mcp ?? {}),
     rules,
     permissionTimeoutMs: settings.permission_timeout ?? PERMISSION_TIMEOUT_MS,
     turnTimeoutMs: settings.turn_timeout ?? TURN_TIMEOUT_MS,
@@ -70,15 +70,15 @@ const resolved = (settings: ConfigSettings, read: Read): AgentServerConfig => {
 };
 
 /**
- * The startup configuration from the file that `AGENT_CONFIG` names and the text in `AGENT_CONFIG_CONTENT`, the latter
- * merged over the former. Throws one `ConfigError` with every problem in it, by path and never with a value.
+ * Reads the startup configuration from the file that `AGENT_CONFIG` names and the text in `AGENT_CONFIG_CONTENT`, which
+ * overrides the file. Throws one `ConfigError` with all errors, each with its path and never with a value.
  */
 export const readAgentConfig = (variables: Variables, readFile: ReadFile): AgentServerConfig => {
-  const sources = configSources(variables, readFile);
-  const file = merged(sources, 'filled');
-  const written = merged(sources, 'written');
-  const { instructions, problems } = readInstructions(file, readFile);
-  const known = [...sources.flatMap((source) => source.problems), ...problems];
-  const { settings, warnings } = checkedSettings(file, known, (path) => sourceOf(path, sources));
-  return resolved(settings, { shown: shownConfig(isRecord(written) ? written : {}), warnings, instructions });
+  const sources = readConfigSources(variables, readFile);
+  const file = mergeSources(sources, 'resolved');
+  const written = mergeSources(sources, 'written');
+  const { instructions, issues } = readInstructions(file, readFile);
+  const known = [...sources.flatMap((source) => source.issues), ...issues];
+  const { settings, warnings } = validateConfig(file, known, (path) => findSource(path, sources));
+  return resolveConfig(settings, { redacted: redactConfig(isRecord(written) ? written : {}), warnings, instructions });
 };

@@ -1,22 +1,22 @@
 import { DEFAULT_LIMITS } from '../model/http.ts';
 import { parsePermissionRules } from '../protocol/permission-rules.ts';
 import type { Rule } from '../protocol/types.ts';
-import { modelRef, variantNames } from './names.ts';
-import type { AgentSettings, McpSettings } from './schema.ts';
+import { parseModelRef, variantNames } from './names.ts';
+import type { AgentEntrySettings, McpSettings } from './schema.ts';
 import { adapterOf, type ModelSettings, type ProviderSettings } from './schema-provider.ts';
 import {
   type AgentConfig,
   agentIds,
-  builtInOf,
+  builtInAgentFor,
   type McpServerConfig,
   type ModelConfig,
   type ProviderConfig,
 } from './types.ts';
 
-type Shared = { readonly rules: readonly Rule[]; readonly steps: number };
+type AgentDefaults = { readonly rules: readonly Rule[]; readonly steps: number };
 
-const agentFrom = (name: string, agent: AgentSettings, { rules, steps }: Shared): AgentConfig => {
-  const builtIn = builtInOf(name);
+const resolveAgent = (name: string, agent: AgentEntrySettings, { rules, steps }: AgentDefaults): AgentConfig => {
+  const builtIn = builtInAgentFor(name);
   return {
     name,
     description: agent.description ?? (builtIn.description || undefined),
@@ -26,48 +26,54 @@ const agentFrom = (name: string, agent: AgentSettings, { rules, steps }: Shared)
     color: agent.color,
     temperature: agent.temperature,
     topP: agent.top_p,
-    model: agent.model === undefined ? undefined : modelRef(agent.model),
+    model: agent.model === undefined ? undefined : parseModelRef(agent.model),
     variant: agent.variant,
     prompt: agent.prompt,
     options: agent.options ?? {},
     steps: agent.steps ?? steps,
-    // What a built-in agent is not for stays denied, also where the file allows everything for all.
+    // The rules of a built-in agent apply even if the file allows everything for all agents.
     rules: [...rules, ...parsePermissionRules(builtIn.permission), ...parsePermissionRules(agent.permission ?? {})],
   };
 };
 
 /** The built-in agents and those of the file, without the disabled ones. */
-export const agentsFrom = (
-  settings: Readonly<Record<string, AgentSettings>>,
-  shared: Shared,
+export const resolveAgents = (
+  settings: Readonly<Record<string, AgentEntrySettings>>,
+  shared: AgentDefaults,
 ): ReadonlyMap<string, AgentConfig> =>
-  new Map(agentIds({ agent: settings }).map((id) => [id, agentFrom(id, settings[id] ?? {}, shared)]));
+  new Map(agentIds({ agent: settings }).map((id) => [id, resolveAgent(id, settings[id] ?? {}, shared)]));
 
-const USUAL_TIMEOUT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
 
-const serverFrom = (name: string, server: McpSettings): McpServerConfig => {
-  const shared = { name, isEnabled: server.enabled ?? true, timeoutMs: server.timeout ?? USUAL_TIMEOUT_MS };
+const resolveMcpServer = (name: string, server: McpSettings): McpServerConfig => {
+  const shared = { name, isEnabled: server.enabled ?? true, timeoutMs: server.timeout ?? DEFAULT_TIMEOUT_MS };
   if (server.type === 'remote') return { ...shared, type: 'remote', url: server.url, headers: server.headers ?? {} };
   const { command, cwd, environment = {} } = server;
   return { ...shared, type: 'local', command, cwd, environment };
 };
 
-/** The tool servers, the disabled ones too: they are listed. */
-export const mcpFrom = (settings: Readonly<Record<string, McpSettings>>): ReadonlyMap<string, McpServerConfig> =>
-  new Map(Object.entries(settings).map(([name, server]) => [name, serverFrom(name, server)]));
+/** All tool servers, including disabled ones, which are listed too. */
+export const resolveMcpServers = (
+  settings: Readonly<Record<string, McpSettings>>,
+): ReadonlyMap<string, McpServerConfig> =>
+  new Map(Object.entries(settings).map(([name, server]) => [name, resolveMcpServer(name, server)]));
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** A variant that says nothing is the reasoning effort of its name. */
+/** An empty variant is the reasoning effort of its name. */
 const variantOptions = (name: string, { disabled: _, ...options }: Options): Options =>
   Object.keys(options).length === 0 ? { reasoningEffort: name } : options;
 
-const variantsOf = (model: ModelSettings): ReadonlyMap<string, Options> =>
+const resolveVariants = (model: ModelSettings): ReadonlyMap<string, Options> =>
   new Map(variantNames(model).map((name) => [name, variantOptions(name, model.variants?.[name] ?? {})]));
 
-type Place = { readonly providerID: string; readonly modelID: string; readonly headers: ProviderConfig['headers'] };
+type ModelLocation = {
+  readonly providerID: string;
+  readonly modelID: string;
+  readonly headers: ProviderConfig['headers'];
+};
 
-const modelFrom = ({ providerID, modelID, headers }: Place, model: ModelSettings): ModelConfig => ({
+const resolveModel = ({ providerID, modelID, headers }: ModelLocation, model: ModelSettings): ModelConfig => ({
   providerID,
   modelID,
   upstreamID: model.id ?? modelID,
@@ -86,14 +92,15 @@ const modelFrom = ({ providerID, modelID, headers }: Place, model: ModelSettings
   input: model.modalities?.input ?? ['text'],
   output: model.modalities?.output ?? ['text'],
   options: model.options ?? {},
-  variants: variantsOf(model),
+  variants: resolveVariants(model),
   headers: { ...headers, ...model.headers },
 });
 
-/** `false` is no limit, which is 0 for whoever keeps it. */
-const limitMs = (given: number | false | undefined, usual: number): number => (given === false ? 0 : (given ?? usual));
+/** `false` means no limit, which is 0 in `BackendLimits`. */
+const limitMs = (given: number | false | undefined, fallback: number): number =>
+  given === false ? 0 : (given ?? fallback);
 
-const providerFrom = (id: string, provider: ProviderSettings): ProviderConfig => {
+const resolveProvider = (id: string, provider: ProviderSettings): ProviderConfig => {
   const { baseURL, apiKey, headers = {}, timeout, headerTimeout, chunkTimeout } = provider.options ?? {};
   return {
     id,
@@ -110,14 +117,14 @@ const providerFrom = (id: string, provider: ProviderSettings): ProviderConfig =>
     models: new Map(
       Object.entries(provider.models ?? {}).map(([modelID, model]) => [
         modelID,
-        modelFrom({ providerID: id, modelID, headers }, model),
+        resolveModel({ providerID: id, modelID, headers }, model),
       ]),
     ),
   };
 };
 
-/** Every provider with every model, defaults filled in. */
-export const providersFrom = (
+/** All providers with their models and all defaults. */
+export const resolveProviders = (
   settings: Readonly<Record<string, ProviderSettings>>,
 ): ReadonlyMap<string, ProviderConfig> =>
-  new Map(Object.entries(settings).map(([id, provider]) => [id, providerFrom(id, provider)]));
+  new Map(Object.entries(settings).map(([id, provider]) => [id, resolveProvider(id, provider)]));

@@ -2,9 +2,9 @@ import type { BundledAdapter } from '../model/adapters.ts';
 import type { BackendLimits } from '../model/http.ts';
 import { type PermissionSettings, parsePermissionRules } from '../protocol/permission-rules.ts';
 import type { ModelRef, Rule } from '../protocol/types.ts';
-import { tableIn } from './names.ts';
+import { objectField } from './names.ts';
 
-/** `primary` talks with people, `subagent` is asked by other agents, `all` does both. */
+/** `primary` answers users, `subagent` works for other agents, `all` does both. */
 export type AgentMode = 'primary' | 'subagent' | 'all';
 
 type BuiltIn = {
@@ -14,7 +14,7 @@ type BuiltIn = {
   readonly permission: PermissionSettings;
 };
 
-/** What every agent may do unless something later says otherwise. */
+/** The first permission rules of every agent. Later rules override them. */
 export const DEFAULT_RULES: readonly Rule[] = parsePermissionRules('allow');
 
 const BUILT_IN: ReadonlyMap<string, BuiltIn> = new Map([
@@ -47,43 +47,43 @@ const BUILT_IN: ReadonlyMap<string, BuiltIn> = new Map([
   ],
 ]);
 
-/** The agent that answers when nobody names one, as long as it may. */
+/** The default agent, if it is not disabled. */
 export const FIRST_AGENT = 'build';
-const OWN: BuiltIn = { description: '', mode: 'all', isHidden: false, permission: {} };
+const CUSTOM_AGENT: BuiltIn = { description: '', mode: 'all', isHidden: false, permission: {} };
 
-/** What an agent is before the file says anything of it. */
-export const builtInOf = (id: string): BuiltIn & { readonly isNative: boolean } => ({
-  ...(BUILT_IN.get(id) ?? OWN),
+/** The defaults of an agent, before the settings of the file. */
+export const builtInAgentFor = (id: string): BuiltIn & { readonly isNative: boolean } => ({
+  ...(BUILT_IN.get(id) ?? CUSTOM_AGENT),
   isNative: BUILT_IN.has(id),
 });
 
-/** The ids of all agents of a configuration, right or wrong, without the disabled ones. */
+/** The ids of all agents of a configuration, valid or not, without the disabled ones. */
 export const agentIds = (file: unknown): readonly string[] => {
-  const written = tableIn(file, 'agent');
+  const written = objectField(file, 'agent');
   return [...new Set([...BUILT_IN.keys(), ...Object.keys(written)])].filter(
-    (id) => tableIn(written, id).disable !== true,
+    (id) => objectField(written, id).disable !== true,
   );
 };
 
-/** The agents of a configuration, right or wrong, that a person may talk with. */
+/** The ids of the agents of a configuration, valid or not, that answer users. */
 export const primaryAgentIds = (file: unknown): readonly string[] => {
-  const written = tableIn(file, 'agent');
+  const written = objectField(file, 'agent');
   return agentIds(file).filter((id) => {
-    const { mode, hidden } = tableIn(written, id);
-    const { isHidden, mode: usually } = builtInOf(id);
-    return (mode ?? usually) !== 'subagent' && (hidden ?? isHidden) !== true;
+    const { mode, hidden } = objectField(written, id);
+    const { isHidden, mode: builtInMode } = builtInAgentFor(id);
+    return (mode ?? builtInMode) !== 'subagent' && (hidden ?? isHidden) !== true;
   });
 };
 
 export type Medium = 'text' | 'audio' | 'image' | 'video' | 'pdf';
 type Options = Readonly<Record<string, unknown>>;
 
-/** A model with everything that is known of it. 0 tokens mean that a limit is not known. */
+/** A model with all settings. A limit of 0 tokens is unknown. */
 export type ModelConfig = {
   readonly providerID: string;
   /** Its key in the configuration, which is its id on our wire. */
   readonly modelID: string;
-  /** The name that the provider knows it by. */
+  /** Its id at the provider. */
   readonly upstreamID: string;
   readonly name: string;
   readonly limit: { readonly context: number; readonly input: number | undefined; readonly output: number };
@@ -104,7 +104,7 @@ export type ModelConfig = {
   readonly options: Options;
   /** What each variant adds to the options. */
   readonly variants: ReadonlyMap<string, Options>;
-  /** Those of its provider among them. */
+  /** Includes those of its provider. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
@@ -131,12 +131,12 @@ export type AgentConfig = {
   readonly topP: number | undefined;
   readonly model: ModelRef | undefined;
   readonly variant: string | undefined;
-  /** None: the one that its kind of agent has by itself. */
+  /** Undefined: the built-in prompt of its kind of agent. */
   readonly prompt: string | undefined;
-  /** Added to those of whatever model answers. */
+  /** Added to those of the model that answers. */
   readonly options: Options;
   readonly steps: number;
-  /** Our defaults, the configuration's, its own. The last one that covers a call counts. */
+  /** The default rules, the configuration's, and its own. The last one that matches a call applies. */
   readonly rules: readonly Rule[];
 };
 
@@ -168,17 +168,17 @@ export type RemoteMcpServer = McpServerCommon & {
 /** A tool server with all defaults filled in. */
 export type McpServerConfig = LocalMcpServer | RemoteMcpServer;
 
-/** The startup configuration as plain values that fit together. Holds secrets: only `shown` may leave the server. */
+/** The validated startup configuration with all defaults. Holds secrets: only `redacted` may leave the server. */
 export type AgentServerConfig = {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly defaultModel: ModelRef;
-  /** For titles. None: whatever model the session has. */
+  /** For titles. Undefined: the model of the session. */
   readonly smallModel: ModelRef | undefined;
   /** Every agent that is not disabled, the hidden ones too. */
   readonly agents: ReadonlyMap<string, AgentConfig>;
   readonly defaultAgent: string;
   readonly mcp: ReadonlyMap<string, McpServerConfig>;
-  /** Our defaults and the configuration's own rules, which every agent begins with. */
+  /** The default rules and the configuration's own, with which the rules of each agent begin. */
   readonly rules: readonly Rule[];
   readonly permissionTimeoutMs: number;
   readonly turnTimeoutMs: number;
@@ -187,13 +187,13 @@ export type AgentServerConfig = {
   readonly toolOutput: { readonly maxLines: number; readonly maxBytes: number };
   /** Texts for every system prompt, in order. */
   readonly instructions: readonly { readonly path: string; readonly text: string }[];
-  /** As it was written, without secrets. */
-  readonly shown: Readonly<Record<string, unknown>>;
-  /** Settings that were accepted and have no effect, a line each. */
+  /** The configuration as it was written, without secrets. */
+  readonly redacted: Readonly<Record<string, unknown>>;
+  /** A line for each setting that has no effect. */
   readonly warnings: readonly string[];
 };
 
-/** A model by its reference, or nothing: a stored session may name one that is gone. */
+/** The model of a reference, or undefined: a stored session may refer to a model that was removed. */
 export const modelConfigFor = (
   { providers }: Pick<AgentServerConfig, 'providers'>,
   { providerID, modelID }: ModelRef,

@@ -1,34 +1,34 @@
 import * as v from 'valibot';
 import { ConfigError, expectedText } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
+import { findIneffectiveSettings } from './ineffective-settings.ts';
 import {
+  type ConfigIssue,
   type ConfigPath,
-  type ConfigProblem,
+  formatPath,
   isWithin,
-  meantName,
   modelNames,
-  modelRef,
-  pathText,
-  quoted,
-  tableIn,
+  nearestKnownName,
+  objectField,
+  parseModelRef,
+  quoteName,
+  unsupportedText,
   variantNames,
-  withoutEffect,
 } from './names.ts';
 import { ConfigFile, type ConfigSettings } from './schema.ts';
 import { adapterOf } from './schema-provider.ts';
-import { inertBecause } from './schema-values.ts';
+import { unsupportedReason } from './schema-values.ts';
 import { primaryAgentIds } from './types.ts';
-import { idleSettings } from './warnings.ts';
 
-/** What a schema does not say of a value by itself: `inert` settings have no effect here, the rest are problems. */
-export type Unfit = ConfigProblem & { readonly kind: 'unknown-name' | 'list' | 'inert' };
+/** What valibot does not find by itself. `unsupported` settings have no effect and only warn; the others are errors. */
+type SchemaIssue = ConfigIssue & { readonly kind: 'unknown-name' | 'list' | 'unsupported' };
 
-/** The schema that stands behind those that only lead to it. */
-const schemaFor = (schema: unknown, value: unknown): Readonly<Record<string, unknown>> => {
+/** The schema behind optional, lazy and variant ones, for this value. */
+const resolveSchema = (schema: unknown, value: unknown): Readonly<Record<string, unknown>> => {
   if (!isRecord(schema)) return {};
-  if (inertBecause(schema) !== undefined) return schema;
-  if (isRecord(schema.wrapped)) return schemaFor(schema.wrapped, value);
-  if (typeof schema.getter === 'function') return schemaFor(schema.getter(value), value);
+  if (unsupportedReason(schema) !== undefined) return schema;
+  if (isRecord(schema.wrapped)) return resolveSchema(schema.wrapped, value);
+  if (typeof schema.getter === 'function') return resolveSchema(schema.getter(value), value);
   if (schema.type !== 'variant' || !Array.isArray(schema.options) || !isRecord(value)) return schema;
   const options: readonly unknown[] = schema.options;
   const chosen = options.find(
@@ -38,18 +38,18 @@ const schemaFor = (schema: unknown, value: unknown): Readonly<Record<string, unk
       isRecord(option.entries.type) &&
       option.entries.type.literal === value.type,
   );
-  return schemaFor(chosen, value);
+  return resolveSchema(chosen, value);
 };
 
 /**
- * Goes through a value along its schema: names that the schema does not have, settings without effect, and lists where
- * objects belong, which valibot takes for objects whose names are numbers.
+ * Compares a value with its schema: finds names that the schema does not have, unsupported settings, and lists in the place
+ * of objects, which valibot accepts as objects whose names are numbers.
  */
-export function* unfitNames(anySchema: unknown, value: unknown, path: ConfigPath = []): Generator<Unfit> {
-  const schema = schemaFor(anySchema, value);
-  const why = inertBecause(schema);
-  if (why !== undefined) {
-    yield { kind: 'inert', path, text: withoutEffect(why) };
+export function* checkNames(anySchema: unknown, value: unknown, path: ConfigPath = []): Generator<SchemaIssue> {
+  const schema = resolveSchema(anySchema, value);
+  const reason = unsupportedReason(schema);
+  if (reason !== undefined) {
+    yield { kind: 'unsupported', path, text: unsupportedText(reason) };
     return;
   }
   const entries = isRecord(schema.entries) ? schema.entries : undefined;
@@ -58,69 +58,71 @@ export function* unfitNames(anySchema: unknown, value: unknown, path: ConfigPath
   if (!isTable || !isRecord(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     const next = entries === undefined ? schema.value : Object.hasOwn(entries, name) ? entries[name] : schema.rest;
-    if (next !== undefined) yield* unfitNames(next, inner, [...path, name]);
-    else if (schema.type === 'object') yield { kind: 'unknown-name', path, text: unknownName(name, entries ?? {}) };
+    if (next !== undefined) yield* checkNames(next, inner, [...path, name]);
+    else if (schema.type === 'object') yield { kind: 'unknown-name', path, text: unknownNameText(name, entries ?? {}) };
   }
 }
 
-/** A setting without effect is never what was meant. */
-const unknownName = (name: string, entries: Readonly<Record<string, unknown>>): string => {
-  const known = Object.keys(entries).filter((other) => inertBecause(entries[other]) === undefined);
-  return `unknown name ${quoted(name)}, the nearest known one is ${quoted(meantName(name, known))}`;
+/** Suggests the nearest known name, but never an unsupported setting. */
+const unknownNameText = (name: string, entries: Readonly<Record<string, unknown>>): string => {
+  const known = Object.keys(entries).filter((other) => unsupportedReason(entries[other]) === undefined);
+  return `unknown name ${quoteName(name)}, the nearest known one is ${quoteName(nearestKnownName(name, known))}`;
 };
 
-const nearest = (name: string, known: readonly string[]): string =>
-  known.length === 0 ? '' : `, the nearest one is ${quoted(meantName(name, known))}`;
+const nearestText = (name: string, known: readonly string[]): string =>
+  known.length === 0 ? '' : `, the nearest one is ${quoteName(nearestKnownName(name, known))}`;
 
-const modelProblems = (value: unknown, path: ConfigPath, names: readonly string[]): readonly ConfigProblem[] =>
+const modelIssues = (value: unknown, path: ConfigPath, names: readonly string[]): readonly ConfigIssue[] =>
   typeof value !== 'string' || names.includes(value)
     ? []
-    : [{ path, text: `expected a model that is configured under provider${nearest(value, names)}` }];
+    : [{ path, text: `expected a model that is configured under provider${nearestText(value, names)}` }];
 
-const defaultModelProblems = (file: unknown, names: readonly string[]): readonly ConfigProblem[] => {
-  if (Object.keys(tableIn(file, 'provider')).length === 0)
+const defaultModelIssues = (file: unknown, names: readonly string[]): readonly ConfigIssue[] => {
+  if (Object.keys(objectField(file, 'provider')).length === 0)
     return [{ path: ['provider'], text: 'expected at least one provider with a model' }];
-  // A provider without models is told of by itself.
+  // A provider without models has its own error.
   if (names.length <= 1 || (isRecord(file) && file.model !== undefined)) return [];
   return [
     { path: ['model'], text: 'expected <provider>/<model key>, because there are several models to choose from' },
   ];
 };
 
-const variantProblems = (file: unknown, id: string, agent: unknown): readonly ConfigProblem[] => {
+const variantIssues = (file: unknown, id: string, agent: unknown): readonly ConfigIssue[] => {
   if (!isRecord(agent) || typeof agent.model !== 'string' || typeof agent.variant !== 'string') return [];
-  const { providerID, modelID } = modelRef(agent.model);
-  const models = tableIn(tableIn(tableIn(file, 'provider'), providerID), 'models');
+  const { providerID, modelID } = parseModelRef(agent.model);
+  const models = objectField(objectField(objectField(file, 'provider'), providerID), 'models');
   if (!Object.hasOwn(models, modelID)) return [];
   const names = variantNames(models[modelID]);
   if (names.includes(agent.variant)) return [];
-  return [{ path: ['agent', id, 'variant'], text: `expected a variant of its model${nearest(agent.variant, names)}` }];
+  return [
+    { path: ['agent', id, 'variant'], text: `expected a variant of its model${nearestText(agent.variant, names)}` },
+  ];
 };
 
-const agentProblems = (file: unknown, names: readonly string[]): readonly ConfigProblem[] => {
-  const agents = Object.entries(tableIn(file, 'agent')).flatMap(([id, agent]) => [
-    ...modelProblems(isRecord(agent) ? agent.model : undefined, ['agent', id, 'model'], names),
-    ...variantProblems(file, id, agent),
+const agentIssues = (file: unknown, names: readonly string[]): readonly ConfigIssue[] => {
+  const agents = Object.entries(objectField(file, 'agent')).flatMap(([id, agent]) => [
+    ...modelIssues(isRecord(agent) ? agent.model : undefined, ['agent', id, 'model'], names),
+    ...variantIssues(file, id, agent),
   ]);
   const primary = primaryAgentIds(file);
   const chosen = isRecord(file) ? file.default_agent : undefined;
   const rule = 'that is not disabled, not hidden and no subagent';
   if (primary.length === 0) return [...agents, { path: ['agent'], text: `expected an agent ${rule}` }];
   if (typeof chosen !== 'string' || primary.includes(chosen)) return agents;
-  const listed = primary.map(quoted).join(', ');
+  const listed = primary.map(quoteName).join(', ');
   return [...agents, { path: ['default_agent'], text: `expected an agent ${rule}: ${listed}` }];
 };
 
-const providerProblems = (file: unknown): readonly ConfigProblem[] =>
-  Object.entries(tableIn(file, 'provider')).flatMap(([id, provider]) => {
+const providerIssues = (file: unknown): readonly ConfigIssue[] =>
+  Object.entries(objectField(file, 'provider')).flatMap(([id, provider]) => {
     if (!isRecord(provider)) return [];
     const path = ['provider', id];
-    const options = tableIn(provider, 'options');
+    const options = objectField(provider, 'options');
     const npm = adapterOf(id, provider.npm);
     const hasAddress = options.baseURL !== undefined || provider.api !== undefined;
     const isCompatible = npm === '@ai-sdk/openai-compatible';
     return [
-      ...(Object.keys(tableIn(provider, 'models')).length === 0
+      ...(Object.keys(objectField(provider, 'models')).length === 0
         ? [{ path: [...path, 'models'], text: 'expected at least one model, because none is known without it' }]
         : []),
       ...(isCompatible && !hasAddress
@@ -132,71 +134,71 @@ const providerProblems = (file: unknown): readonly ConfigProblem[] =>
     ];
   });
 
-/** The beginning of the names of a server's tools, in which all but letters, digits, `_` and `-` look the same. */
+/** The prefix of the names of a server's tools. All characters but letters, digits, `_` and `-` become `_`. */
 const toolPrefix = (id: string): string => `${id.replace(/[^\w-]/g, '_')}_`;
-/** Whether one of two servers could list a tool under a name that the other one has, and be taken for it. */
-const canBeMistaken = (left: string, right: string): boolean =>
+/** Whether two servers could list tools with the same name. */
+const canShareToolName = (left: string, right: string): boolean =>
   toolPrefix(left).startsWith(toolPrefix(right)) || toolPrefix(right).startsWith(toolPrefix(left));
 
-const mcpProblems = (file: unknown): readonly ConfigProblem[] => {
-  const ids = Object.keys(tableIn(file, 'mcp'));
-  return ids.flatMap((id, index): readonly ConfigProblem[] => {
-    const earlier = ids.slice(0, index).find((other) => canBeMistaken(id, other));
+const mcpIssues = (file: unknown): readonly ConfigIssue[] => {
+  const ids = Object.keys(objectField(file, 'mcp'));
+  return ids.flatMap((id, index): readonly ConfigIssue[] => {
+    const earlier = ids.slice(0, index).find((other) => canShareToolName(id, other));
     if (earlier === undefined) return [];
     const [, longer = ''] = [id, earlier].map(toolPrefix).toSorted((left, right) => left.length - right.length);
-    const text = `expected an id that gives no tool a name that ${quoted(earlier)} could give, such as ${longer}x`;
+    const text = `expected an id that gives no tool a name that ${quoteName(earlier)} could give, such as ${longer}x`;
     return [{ path: ['mcp', id], text }];
   });
 };
 
-/** What must fit together. Looks at a file that may be wrong in other ways too, so that one start tells it all. */
-export const crossProblems = (file: unknown): readonly ConfigProblem[] => {
+/** Checks settings that refer to each other. The file may be invalid in other ways, so that one start reports all errors. */
+const referenceIssues = (file: unknown): readonly ConfigIssue[] => {
   const names = modelNames(file);
   const settings = isRecord(file) ? file : {};
   return [
-    ...modelProblems(settings.model, ['model'], names),
-    ...modelProblems(settings.small_model, ['small_model'], names),
-    ...defaultModelProblems(file, names),
-    ...providerProblems(file),
-    ...agentProblems(file, names),
-    ...mcpProblems(file),
+    ...modelIssues(settings.model, ['model'], names),
+    ...modelIssues(settings.small_model, ['small_model'], names),
+    ...defaultModelIssues(file, names),
+    ...providerIssues(file),
+    ...agentIssues(file, names),
+    ...mcpIssues(file),
   ];
 };
 
-const words = (issue: v.BaseIssue<unknown>): string => {
+const issueText = (issue: v.BaseIssue<unknown>): string => {
   if (issue.received !== 'undefined' && issue.expected === 'Object') return 'expected an object';
   if (issue.received !== 'undefined' && issue.expected === 'Array') return 'expected a list';
   return expectedText(issue);
 };
 
 const isStep = (step: unknown): step is string | number => typeof step === 'string' || typeof step === 'number';
-const pathOf = (issue: v.BaseIssue<unknown>): ConfigPath => (issue.path ?? []).map(({ key }) => key).filter(isStep);
+const issuePath = (issue: v.BaseIssue<unknown>): ConfigPath => (issue.path ?? []).map(({ key }) => key).filter(isStep);
 
-const follows = ({ path }: ConfigProblem, earlier: readonly ConfigProblem[]): boolean =>
+const followsFrom = ({ path }: ConfigIssue, earlier: readonly ConfigIssue[]): boolean =>
   earlier.some((other) => isWithin(path, other.path));
 
-export type CheckedSettings = { readonly settings: ConfigSettings; readonly warnings: readonly string[] };
+type CheckedSettings = { readonly settings: ConfigSettings; readonly warnings: readonly string[] };
 
 /**
- * A merged file as a type. Throws a `ConfigError` with every problem that it has, those known before among them; what
- * would only follow from one of them is left out. `told` puts the source's name before a path.
+ * Validates the merged sources. Throws a `ConfigError` with all errors, including the `known` ones, but without those that
+ * only follow from another. `sourceAt` returns the name of the source of a path.
  */
-export const checkedSettings = (
+export const validateConfig = (
   file: unknown,
-  known: readonly ConfigProblem[],
-  told: (path: ConfigPath) => string,
+  known: readonly ConfigIssue[],
+  sourceAt: (path: ConfigPath) => string,
 ): CheckedSettings => {
-  const lineOf = ({ path, text }: ConfigProblem): string => `${told(path)}: ${pathText(path)}: ${text}`;
-  const parsed = v.safeParse(ConfigFile, file, { message: words });
-  const unfit = [...unfitNames(ConfigFile, file)];
-  const unknown = unfit.filter(({ kind }) => kind === 'unknown-name');
-  const first = [...known, ...unfit.filter(({ kind }) => kind === 'list')];
-  const wrong = (parsed.issues ?? [])
-    .map((issue) => ({ path: pathOf(issue), text: issue.message }))
-    .filter((problem) => !follows(problem, first));
-  const misfits = crossProblems(file).filter((problem) => !follows(problem, [...first, ...wrong]));
-  const lines = [...first, ...unknown, ...wrong, ...misfits].map(lineOf);
+  const lineOf = ({ path, text }: ConfigIssue): string => `${sourceAt(path)}: ${formatPath(path)}: ${text}`;
+  const parsed = v.safeParse(ConfigFile, file, { message: issueText });
+  const schemaIssues = [...checkNames(ConfigFile, file)];
+  const unknown = schemaIssues.filter(({ kind }) => kind === 'unknown-name');
+  const first = [...known, ...schemaIssues.filter(({ kind }) => kind === 'list')];
+  const valueIssues = (parsed.issues ?? [])
+    .map((issue) => ({ path: issuePath(issue), text: issue.message }))
+    .filter((problem) => !followsFrom(problem, first));
+  const references = referenceIssues(file).filter((problem) => !followsFrom(problem, [...first, ...valueIssues]));
+  const lines = [...first, ...unknown, ...valueIssues, ...references].map(lineOf);
   if (!parsed.success || lines.length > 0) throw new ConfigError([...new Set(lines)]);
-  const inert = unfit.filter(({ kind }) => kind === 'inert');
-  return { settings: parsed.output, warnings: [...inert, ...idleSettings(parsed.output)].map(lineOf) };
+  const unsupported = schemaIssues.filter(({ kind }) => kind === 'unsupported');
+  return { settings: parsed.output, warnings: [...unsupported, ...findIneffectiveSettings(parsed.output)].map(lineOf) };
 };

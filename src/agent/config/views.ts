@@ -1,5 +1,5 @@
 import type { Rule } from '../protocol/types.ts';
-import { tableIn, textIn } from './names.ts';
+import { objectField, textField } from './names.ts';
 import {
   type AgentConfig,
   type AgentMode,
@@ -13,7 +13,7 @@ import {
 type Table = Readonly<Record<string, unknown>>;
 
 /** An agent as the wire shows it (OpenCode 1.x, `Agent`). */
-export type AgentView = {
+type AgentView = {
   readonly name: string;
   readonly description?: string;
   readonly mode: AgentMode;
@@ -30,11 +30,12 @@ export type AgentView = {
   readonly steps: number;
 };
 
-/** What may hold a secret comes from `shown`, the rest from the agent. */
-const agentView = (agent: AgentConfig, shown: Table): AgentView => {
-  const written = agent.description === undefined ? undefined : (textIn(shown, 'description') ?? agent.description);
-  const prompt = textIn(shown, 'prompt');
-  const color = textIn(shown, 'color');
+/** Settings that may hold a secret come from `redacted`, the others from the agent. */
+const toAgentView = (agent: AgentConfig, redacted: Table): AgentView => {
+  const written =
+    agent.description === undefined ? undefined : (textField(redacted, 'description') ?? agent.description);
+  const prompt = textField(redacted, 'prompt');
+  const color = textField(redacted, 'color');
   return {
     name: agent.name,
     ...(written === undefined ? {} : { description: written }),
@@ -50,21 +51,21 @@ const agentView = (agent: AgentConfig, shown: Table): AgentView => {
       : { model: { providerID: agent.model.providerID, modelID: agent.model.modelID } }),
     ...(agent.variant === undefined ? {} : { variant: agent.variant }),
     ...(prompt === undefined ? {} : { prompt }),
-    options: tableIn(shown, 'options'),
+    options: objectField(redacted, 'options'),
     steps: agent.steps,
   };
 };
 
-/** The body of `GET /agent`: every agent, the hidden ones too, the default one first. */
-export const agentList = ({ agents, defaultAgent, shown }: AgentServerConfig): readonly AgentView[] =>
+/** The body of `GET /agent`: all agents, including hidden ones, the default one first. */
+export const createAgentList = ({ agents, defaultAgent, redacted }: AgentServerConfig): readonly AgentView[] =>
   [...agents.values()]
     .toSorted((left, right) => Number(right.name === defaultAgent) - Number(left.name === defaultAgent))
-    .map((agent) => agentView(agent, tableIn(tableIn(shown, 'agent'), agent.name)));
+    .map((agent) => toAgentView(agent, objectField(objectField(redacted, 'agent'), agent.name)));
 
 type Media = Readonly<Record<Medium, boolean>>;
 
 /** A model as the wire shows it (OpenCode 1.x, `Model`). */
-export type ModelView = {
+type ModelView = {
   readonly id: string;
   readonly providerID: string;
   readonly api: { readonly id: string; readonly url: string; readonly npm: string };
@@ -91,8 +92,8 @@ export type ModelView = {
   readonly variants: Readonly<Record<string, Table>>;
 };
 
-/** A provider as the wire shows it. Has no `key`, unlike the peer's. */
-export type ProviderView = {
+/** A provider as the wire shows it. Has no `key`, unlike OpenCode's. */
+type ProviderView = {
   readonly id: string;
   readonly name: string;
   readonly source: 'config';
@@ -101,7 +102,7 @@ export type ProviderView = {
   readonly models: Readonly<Record<string, ModelView>>;
 };
 
-const mediaOf = (media: readonly Medium[]): Media => ({
+const toMedia = (media: readonly Medium[]): Media => ({
   text: media.includes('text'),
   audio: media.includes('audio'),
   image: media.includes('image'),
@@ -109,29 +110,29 @@ const mediaOf = (media: readonly Medium[]): Media => ({
   pdf: media.includes('pdf'),
 });
 
-type Place = { readonly npm: string; readonly url: string; readonly shown: Table };
+type ModelContext = { readonly npm: string; readonly url: string; readonly redacted: Table };
 
-/** Variants as they are, except that what was written is shown without its secrets. */
-const variantViews = (model: ModelConfig, shown: Table): Readonly<Record<string, Table>> =>
+/** All variants. Those that are written in the file are redacted. */
+const toVariantViews = (model: ModelConfig, redacted: Table): Readonly<Record<string, Table>> =>
   Object.fromEntries(
     [...model.variants].map(([name, options]) => {
-      const { disabled: _, ...written } = tableIn(tableIn(shown, 'variants'), name);
+      const { disabled: _, ...written } = objectField(objectField(redacted, 'variants'), name);
       return [name, Object.keys(written).length === 0 ? options : written];
     }),
   );
 
-const modelView = (model: ModelConfig, { npm, url, shown }: Place): ModelView => ({
+const toModelView = (model: ModelConfig, { npm, url, redacted }: ModelContext): ModelView => ({
   id: model.modelID,
   providerID: model.providerID,
-  api: { id: textIn(shown, 'id') ?? model.modelID, url, npm },
-  name: textIn(shown, 'name') ?? model.modelID,
+  api: { id: textField(redacted, 'id') ?? model.modelID, url, npm },
+  name: textField(redacted, 'name') ?? model.modelID,
   capabilities: {
     temperature: model.takesTemperature,
     reasoning: model.reasoning !== false,
     attachment: model.takesAttachments,
     toolcall: model.takesTools,
-    input: mediaOf(model.input),
-    output: mediaOf(model.output),
+    input: toMedia(model.input),
+    output: toMedia(model.output),
     interleaved: false,
   },
   cost: {
@@ -145,34 +146,36 @@ const modelView = (model: ModelConfig, { npm, url, shown }: Place): ModelView =>
     output: model.limit.output,
   },
   status: 'active',
-  options: tableIn(shown, 'options'),
+  options: objectField(redacted, 'options'),
   headers: {},
   release_date: '',
-  variants: variantViews(model, shown),
+  variants: toVariantViews(model, redacted),
 });
 
-const providerView = (provider: ProviderConfig, shown: Table): ProviderView => {
-  const { apiKey: _key, headers: _headers, ...options } = tableIn(shown, 'options');
-  const url = textIn(options, 'baseURL') ?? textIn(shown, 'api') ?? '';
+const toProviderView = (provider: ProviderConfig, redacted: Table): ProviderView => {
+  const { apiKey: _key, headers: _headers, ...options } = objectField(redacted, 'options');
+  const url = textField(options, 'baseURL') ?? textField(redacted, 'api') ?? '';
   return {
     id: provider.id,
-    name: textIn(shown, 'name') ?? provider.id,
+    name: textField(redacted, 'name') ?? provider.id,
     source: 'config',
     env: [],
     options,
     models: Object.fromEntries(
       [...provider.models].map(([key, model]) => [
         key,
-        modelView(model, { npm: provider.npm, url, shown: tableIn(tableIn(shown, 'models'), key) }),
+        toModelView(model, { npm: provider.npm, url, redacted: objectField(objectField(redacted, 'models'), key) }),
       ]),
     ),
   };
 };
 
-const providerViews = ({ providers, shown }: AgentServerConfig): readonly ProviderView[] =>
-  [...providers.values()].map((provider) => providerView(provider, tableIn(tableIn(shown, 'provider'), provider.id)));
+const toProviderViews = ({ providers, redacted }: AgentServerConfig): readonly ProviderView[] =>
+  [...providers.values()].map((provider) =>
+    toProviderView(provider, objectField(objectField(redacted, 'provider'), provider.id)),
+  );
 
-/** The model of each provider that is offered first: the default model, or the first one. */
+/** The model of each provider that clients offer first: the default model, or the first one. */
 const firstModels = (config: AgentServerConfig): Readonly<Record<string, string>> => {
   const ours = modelConfigFor(config, config.defaultModel);
   return Object.fromEntries(
@@ -185,14 +188,14 @@ const firstModels = (config: AgentServerConfig): Readonly<Record<string, string>
 };
 
 /** The body of `GET /provider`: the configured providers, all of them connected. */
-export const providerList = (config: AgentServerConfig) => ({
-  all: providerViews(config),
+export const createProviderList = (config: AgentServerConfig) => ({
+  all: toProviderViews(config),
   default: firstModels(config),
   connected: [...config.providers.keys()],
 });
 
 /** The body of `GET /config/providers`. */
-export const configProviders = (config: AgentServerConfig) => ({
-  providers: providerViews(config),
+export const createConfigProviders = (config: AgentServerConfig) => ({
+  providers: toProviderViews(config),
   default: firstModels(config),
 });

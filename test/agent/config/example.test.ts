@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
 import type { AgentServerConfig } from '../../../src/agent/config/types.ts';
-import { agentList, providerList } from '../../../src/agent/config/views.ts';
+import { createAgentList, createProviderList } from '../../../src/agent/config/views.ts';
 
 import { actionFor, isToolHidden } from '../../../src/agent/protocol/permission-rules.ts';
 import { ConfigError } from '../../../src/core/config.ts';
@@ -94,7 +94,7 @@ describe('the example configuration', (check) => {
   });
 
   check('shows neither key', () => {
-    const shown = JSON.stringify([config.shown, providerList(config), agentList(config)]);
+    const shown = JSON.stringify([config.redacted, createProviderList(config), createAgentList(config)]);
     assert.match(shown, /"relay-admin"/);
     assert.not.match(shown, /canary/);
   });
@@ -207,7 +207,7 @@ const LINE = /^(?:agent\.json|AGENT_CONFIG_CONTENT)(?::\d+:\d+)?: (?:\S.*: )?(?:
 const isTaken = (read: () => AgentServerConfig): boolean => {
   try {
     const taken = read();
-    assert.not.match(JSON.stringify([taken.shown, providerList(taken), agentList(taken)]), /canary/);
+    assert.not.match(JSON.stringify([taken.redacted, createProviderList(taken), createAgentList(taken)]), /canary/);
     return true;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -1,14 +1,14 @@
 import * as assert from 'uvu/assert';
-import { readJsonc } from '../../../src/agent/config/jsonc.ts';
+import { parseJsonc } from '../../../src/agent/config/jsonc.ts';
 import { describe } from '../../check.ts';
 
 const valueIn = (text: string): unknown => {
-  const outcome = readJsonc(text);
+  const outcome = parseJsonc(text);
   if (outcome.kind === 'read') return outcome.value;
   throw new Error(`${outcome.line}:${outcome.column}: ${outcome.expected}`);
 };
 const placeOf = (text: string): string => {
-  const outcome = readJsonc(text);
+  const outcome = parseJsonc(text);
   if (outcome.kind === 'unreadable') return `${outcome.line}:${outcome.column}: ${outcome.expected}`;
   throw new Error('The text was read');
 };

@@ -1,6 +1,6 @@
 import type { Agent, Provider } from '@opencode-ai/sdk/v2';
 import * as assert from 'uvu/assert';
-import { agentList, configProviders, providerList } from '../../../src/agent/config/views.ts';
+import { createAgentList, createConfigProviders, createProviderList } from '../../../src/agent/config/views.ts';
 
 import { describe } from '../../check.ts';
 import { configOf, type Json, LEAST } from './world.ts';
@@ -106,10 +106,10 @@ const config = configOf(
   { './prompt.md': secret('prompt-file') },
 );
 const BODIES: Readonly<Record<string, unknown>> = {
-  'GET /config': config.shown,
-  'GET /provider': providerList(config),
-  'GET /config/providers': configProviders(config),
-  'GET /agent': agentList(config),
+  'GET /config': config.redacted,
+  'GET /provider': createProviderList(config),
+  'GET /config/providers': createConfigProviders(config),
+  'GET /agent': createAgentList(config),
   'the warnings': config.warnings,
 };
 
@@ -134,7 +134,7 @@ describe('what a configuration shows', (check) => {
   }
 
   check('holds the rest as it was written', () => {
-    const text = JSON.stringify(config.shown);
+    const text = JSON.stringify(config.redacted);
     for (const word of [
       'shown-model',
       'shown-shape',
@@ -147,12 +147,12 @@ describe('what a configuration shows', (check) => {
       'https://t.test/[redacted]',
     ])
       assert.ok(text.includes(word), word);
-    assert.equal(config.shown.permission, WRITTEN.permission);
-    assert.equal(config.shown.model, 'home/small');
+    assert.equal(config.redacted.permission, WRITTEN.permission);
+    assert.equal(config.redacted.model, 'home/small');
   });
 
   check('has the map of tool servers, whatever they are called', () => {
-    assert.equal(config.shown.mcp, {
+    assert.equal(config.redacted.mcp, {
       tokens: { type: 'local', command: ['shown-program', ...Array(9).fill('[redacted]')], timeout: 5 },
       far: { type: 'remote', url: 'https://t.test/[redacted]' },
       near: { type: 'remote', url: 'https://t.test', enabled: false, oauth: false },
@@ -161,7 +161,7 @@ describe('what a configuration shows', (check) => {
   });
 
   check('has of a provider only the options that are known here', () => {
-    const { provider } = writable(config.shown) as { provider: { home: { options: object } } };
+    const { provider } = writable(config.redacted) as { provider: { home: { options: object } } };
     assert.equal(provider.home.options, {
       baseURL: 'http://127.0.0.1:1/v1',
       apiKey: '[redacted]',
@@ -207,7 +207,7 @@ describe('what a configuration shows', (check) => {
     const prompt = [
       ...arguments_.filter((words) => !/^-[kp]|^--sub/.test(words[0] ?? '')).map((words) => words.join(' ')),
     ];
-    const { shown } = configOf({
+    const { redacted: shown } = configOf({
       mcp,
       agent: {
         a: {
@@ -228,14 +228,16 @@ describe('what a configuration shows', (check) => {
 
   check('keeps addresses that people have named', () => {
     const baseURL = 'https://gateway.test/openai/deployments/gpt-4o-mini-2024-07-18/v1beta';
-    const { shown } = configOf({ provider: { home: { ...LEAST.provider.home, options: { baseURL } } } });
+    const { redacted: shown } = configOf({ provider: { home: { ...LEAST.provider.home, options: { baseURL } } } });
     assert.match(JSON.stringify(shown), baseURL);
   });
 
   check('does not take ordinary words for secrets', () => {
     const prompt =
       'Answer basic questions about bearer tokens, about max_tokens and about keys. Tokens are counted; a secret is kept';
-    const { shown } = configOf({ agent: { a: { prompt, options: { maxTokens: 5, tokens: 3, cached: true } } } });
+    const { redacted: shown } = configOf({
+      agent: { a: { prompt, options: { maxTokens: 5, tokens: 3, cached: true } } },
+    });
     assert.equal(shown.agent, { a: { prompt, options: { maxTokens: 5, tokens: 3, cached: true } } });
   });
 
@@ -260,7 +262,7 @@ describe('what a configuration shows', (check) => {
 
 describe('GET /provider', (check) => {
   check('is what the SDK expects, with the configured providers alone', () => {
-    const { all, connected, default: first } = providerList(config);
+    const { all, connected, default: first } = createProviderList(config);
     const typed: Provider[] = writable(all);
     assert.equal(
       typed.map(({ id, name, source, env }) => [id, name, source, env]),
@@ -271,11 +273,11 @@ describe('GET /provider', (check) => {
     );
     assert.equal(connected, ['home', 'key']);
     assert.equal(first, { home: 'small', key: 'token' });
-    assert.equal(configProviders(config), { providers: all, default: first });
+    assert.equal(createConfigProviders(config), { providers: all, default: first });
   });
 
   check('has no field for a key and no headers', () => {
-    for (const provider of providerList(config).all) {
+    for (const provider of createProviderList(config).all) {
       assert.not('key' in provider);
       assert.not('apiKey' in provider.options);
       assert.not('headers' in provider.options);
@@ -286,7 +288,7 @@ describe('GET /provider', (check) => {
   check('offers the default model first for its provider', () => {
     const models = { a: {}, b: {} };
     const several = configOf({ model: 'home/b', provider: { home: { ...LEAST.provider.home, models } } });
-    assert.equal(providerList(several).default, { home: 'b' });
+    assert.equal(createProviderList(several).default, { home: 'b' });
   });
 
   check('tells what a model can do', () => {
@@ -307,7 +309,7 @@ describe('GET /provider', (check) => {
         },
       },
     });
-    assert.equal(providerList(seeing).all[0]?.models.small, {
+    assert.equal(createProviderList(seeing).all[0]?.models.small, {
       id: 'small',
       providerID: 'home',
       api: { id: 'vendor/small', url: 'http://127.0.0.1:1/v1', npm: '@ai-sdk/openai-compatible' },
@@ -344,7 +346,7 @@ describe('GET /agent', (check) => {
         helper: { model: 'home/small', top_p: 0.5, temperature: 1, color: '#fff', options: { a: 1 }, prompt: 'Hi' },
       },
     });
-    const typed: Agent[] = writable(agentList(listed));
+    const typed: Agent[] = writable(createAgentList(listed));
     assert.equal(
       typed.map(({ name }) => name),
       ['helper', 'build', 'plan', 'general', 'title', 'compaction'],
@@ -366,7 +368,7 @@ describe('GET /agent', (check) => {
   });
 
   check('shows what was filled in as redacted', () => {
-    const byName = Object.fromEntries(agentList(config).map((agent) => [agent.name, agent]));
+    const byName = Object.fromEntries(createAgentList(config).map((agent) => [agent.name, agent]));
     assert.is(byName.build?.prompt, '[redacted]');
     assert.equal(byName.build?.options, { sessionKey: '[redacted]', shape: 'shown-shape' });
     assert.is(byName.filed?.description, 'api_key=[redacted]');

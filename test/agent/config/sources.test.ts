@@ -217,7 +217,10 @@ describe('instructions', (check) => {
       'a.md': 'other A',
     };
     const inline = JSON.stringify({ instructions: ['a.md', '/b.md'] });
-    const { instructions, shown } = readFrom({ AGENT_CONFIG: 'conf/agent.json', AGENT_CONFIG_CONTENT: inline }, files);
+    const { instructions, redacted: shown } = readFrom(
+      { AGENT_CONFIG: 'conf/agent.json', AGENT_CONFIG_CONTENT: inline },
+      files,
+    );
     assert.equal(instructions, [
       { path: 'conf/a.md', text: 'A' },
       { path: '/b.md', text: 'B' },

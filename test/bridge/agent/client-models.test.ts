@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { readAgentConfig } from '../../../src/agent/config/load.ts';
-import { configProviders } from '../../../src/agent/config/views.ts';
+import { createConfigProviders } from '../../../src/agent/config/views.ts';
 import { ConfigRecord, ProvidersRecord, toAgentModels } from '../../../src/bridge/agent/client.ts';
 import { describe } from '../../check.ts';
 
@@ -71,7 +71,7 @@ describe('the models of an agent', (check) => {
       small_model: 'local/tiny',
     };
     const config = readAgentConfig({ AGENT_CONFIG_CONTENT: JSON.stringify(content) }, () => undefined);
-    const onTheWire: unknown[] = JSON.parse(JSON.stringify([configProviders(config), config.shown]));
+    const onTheWire: unknown[] = JSON.parse(JSON.stringify([createConfigProviders(config), config.redacted]));
     assert.equal(modelsOf(onTheWire[0], onTheWire[1]), {
       models: [
         { providerID: 'cloud', modelID: 'large', name: 'Large', variants: ['high'], contextTokens: 131_072 },
