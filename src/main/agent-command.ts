@@ -12,11 +12,11 @@ import { AgentVariables, type Database } from '../agent/settings.ts';
 import { StoreUnavailableError } from '../agent/store/errors.ts';
 import { ConfigError, readVariables } from '../core/config.ts';
 import { openReader, runPrune, runSessions } from './agent/maintenance.ts';
-import { type AgentTask, taskFrom } from './agent/messages.ts';
-import { openStoreBeside } from './agent/store.ts';
+import { openStoreForCommand } from './agent/store.ts';
+import { type AgentTask, parseTask } from './agent/task.ts';
 import { AGENT_HELP } from './help.ts';
 
-/** No part that the server makes is as long: what was exported can be imported. */
+/** Longer than any part that the server creates, so everything that was exported can be imported. */
 const LINE_LIMIT_BYTES = 128 * 1024 * 1024;
 const PIECE_CHARS = 256 * 1024;
 
@@ -24,23 +24,24 @@ const database = (): Database =>
   readVariables(v.pick(AgentVariables, ['AGENT_DATABASE_URL']), process.env).AGENT_DATABASE_URL;
 const ids = createIds(systemClock, randomBytes);
 
-// Whoever reads may leave before the end. Who writes is told of it, and that is no failure of ours to explain.
+// The reader of a pipe may close it before the end. `writeOut` rejects then; the stream's own error needs no message.
 process.stdout.on('error', () => {});
 
-const printed = (text: string): Promise<void> =>
+const writeOut = (text: string): Promise<void> =>
   new Promise((settle, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : settle()));
   });
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
+const errorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 
-/** The lines of a file, or of what comes in. What cannot be read is a `SessionProblem`. */
-async function* linesIn(file: string): AsyncGenerator<string> {
+/** The lines of a file or of standard input. Throws `SessionDocumentError` when it cannot be read. */
+async function* readLines(file: string): AsyncGenerator<string> {
   try {
     yield* documentLines(file === '-' ? process.stdin : createReadStream(file), LINE_LIMIT_BYTES);
   } catch (error) {
     if (error instanceof SessionDocumentError) throw error;
-    throw new SessionDocumentError([`Cannot read the document: ${codeOf(error)}`]);
+    throw new SessionDocumentError([`Cannot read the document: ${errorCode(error)}`]);
   }
 }
 
@@ -54,28 +55,28 @@ const runExport = async (id: string): Promise<void> => {
     for await (const line of lines) {
       piece += `${line}\n`;
       if (piece.length < PIECE_CHARS) continue;
-      await printed(piece);
+      await writeOut(piece);
       piece = '';
     }
-    await printed(piece);
+    await writeOut(piece);
   } finally {
     await source.close();
   }
 };
 
 const runImport = async (file: string, hasNewIDs: boolean): Promise<void> => {
-  const place = database();
-  const document = await readSessionDocument(linesIn(file));
-  const { store, close } = await openStoreBeside(place, { ids });
+  const target = database();
+  const document = await readSessionDocument(readLines(file));
+  const { store, close } = await openStoreForCommand(target, { ids });
   try {
-    await printed(`${await importSession({ store, ids }, document, { hasNewIDs })}\n`);
+    await writeOut(`${await importSession({ store, ids }, document, { hasNewIDs })}\n`);
   } finally {
     await close();
   }
 };
 
-const follow = async (task: AgentTask): Promise<void> => {
-  const print = (line: string): Promise<void> => printed(`${line}\n`);
+const runTask = async (task: AgentTask): Promise<void> => {
+  const print = (line: string): Promise<void> => writeOut(`${line}\n`);
   switch (task.kind) {
     case 'sessions':
       return runSessions(database(), task, print);
@@ -90,29 +91,30 @@ const follow = async (task: AgentTask): Promise<void> => {
   }
 };
 
-const complaintsOf = (error: unknown): readonly string[] => {
+const errorMessages = (error: unknown): readonly string[] => {
   if (error instanceof ConfigError || error instanceof SessionDocumentError) return error.problems;
-  // SQLite's own words name no value of a row; a path of the machine may stand in others.
-  if (codeOf(error) === 'ERR_SQLITE_ERROR')
+  // SQLite's own messages contain no stored values, but other errors may contain a path of this machine.
+  if (errorCode(error) === 'ERR_SQLITE_ERROR')
     return ['the database could not be read or written; is it in use or damaged?'];
   if (error instanceof StoreUnavailableError) return ['the database is away; what was done so far stays'];
-  // PostgreSQL's words may quote what is stored; its code does not.
-  if (error instanceof Error && error.name === 'PostgresError') return [`the database refused it (${codeOf(error)})`];
+  // A PostgreSQL message may quote stored values; its code does not.
+  if (error instanceof Error && error.name === 'PostgresError')
+    return [`the database refused it (${errorCode(error)})`];
   throw error;
 };
 
-/** Runs `gatehouse agent` with arguments and answers with its exit code. Only a bug makes it reject. */
-export const runAgentCommand = async (words: readonly string[]): Promise<number> => {
-  if (words.some((word) => word === '--help' || word === '-h')) {
-    await printed(AGENT_HELP);
+/** Runs `gatehouse agent` with arguments and returns its exit code. Rejects only for a bug. */
+export const runAgentCommand = async (args: readonly string[]): Promise<number> => {
+  if (args.some((arg) => arg === '--help' || arg === '-h')) {
+    await writeOut(AGENT_HELP);
     return 0;
   }
   try {
-    await follow(taskFrom(words));
+    await runTask(parseTask(args));
     return 0;
   } catch (error) {
-    if (codeOf(error) === 'EPIPE') return 1;
-    for (const complaint of complaintsOf(error)) process.stderr.write(`gatehouse agent: ${complaint}\n`);
+    if (errorCode(error) === 'EPIPE') return 1;
+    for (const message of errorMessages(error)) process.stderr.write(`gatehouse agent: ${message}\n`);
     return 1;
   }
 };

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemClock } from '../adapter/node/clock.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
@@ -13,34 +12,26 @@ import { readAgentSettings, unknownAgentVariables } from '../agent/settings.ts';
 import { ConfigError, collectProblems } from '../core/config.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
-import { late } from './agent/deferred.ts';
-import { createLateMeter } from './agent/deferred-metrics.ts';
-import { agentFetch } from './agent/fetch.ts';
+import { loadOnce } from './agent/deferred.ts';
+import { createDeferredMetrics } from './agent/deferred-metrics.ts';
+import { createAgentFetch } from './agent/fetch.ts';
 import { openAgentStore } from './agent/store.ts';
-import { programsFor } from './agent/tool-commands.ts';
+import { createCommandLookup } from './agent/tool-commands.ts';
 import { AGENT_HELP } from './help.ts';
+import { readIfPresent } from './read-file.ts';
 import { VERSION } from './version.ts';
 
-/** The text of a file, or nothing when it cannot be read. */
-const readIfThere = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-};
+/** When the SDK of the models and the metrics library are loaded after the start, unless a request needs them before. Loading blocks the process. */
+const PRELOAD_AFTER_MS = 1000;
 
-/** How long after the start the models' SDK and the metrics' library are loaded, for which everything stands still, unless a question comes first. */
-const MODELS_AFTER_MS = 1000;
-
-/** Of the ten seconds that a process has for its end: the rest is for aborting what does not end, and for the streams. */
+/** A process has ten seconds to stop. The rest of them is for aborting what does not end, and for the streams. */
 const DRAIN_MS = 5000;
 
 const build = async ({ variables, writeLine }: ProcessContext): Promise<Service> => {
   const problems: string[] = [];
   const settings = collectProblems(() => readAgentSettings(variables), problems);
-  const config = collectProblems(() => readAgentConfig(variables, readIfThere), problems);
-  const outward = await agentFetch(variables, config?.providers.values() ?? [], problems);
+  const config = collectProblems(() => readAgentConfig(variables, readIfPresent), problems);
+  const outward = await createAgentFetch(variables, config?.providers.values() ?? [], problems);
   if (settings === undefined || config === undefined || problems.length > 0) throw new ConfigError(problems);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'agent', clock, write: writeLine });
@@ -48,10 +39,10 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   const { store, peers, close } = await openAgentStore(settings.database, {
     ids,
     leaseMs: settings.leaseMs,
-    onTrouble: (error) => log('warn', 'store-trouble', { reason: error instanceof Error ? error.name : typeof error }),
+    onError: (error) => log('warn', 'store-trouble', { reason: error instanceof Error ? error.name : typeof error }),
   });
   const directory = resolve(settings.directory ?? '.');
-  const models = late(async () => {
+  const models = loadOnce(async () => {
     const { createAiModel } = await import('../agent/model/ai-sdk.ts');
     return createAiModel({
       fetcher: outward.models,
@@ -61,15 +52,15 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
       onUnsupported: (reason) => log('warn', 'setting-without-effect', { reason }),
     });
   });
-  const { metrics, load: loadMeter } = createLateMeter(
-    late(async () => {
+  const { metrics, load: loadMeter } = createDeferredMetrics(
+    loadOnce(async () => {
       const { createPrometheusAgentMetrics } = await import('../adapter/prometheus/agent.ts');
       return createPrometheusAgentMetrics(VERSION);
     }),
   );
-  const transports = late(async () => {
+  const transports = loadOnce(async () => {
     const { createMcpTransports } = await import('../adapter/mcp/transports.ts');
-    return createMcpTransports({ httpFetch: outward.tools, commandLookup: programsFor(variables) });
+    return createMcpTransports({ httpFetch: outward.tools, commandLookup: createCommandLookup(variables) });
   });
   const server = createAgentServer({
     clock,
@@ -129,7 +120,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     port: settings.port,
     log,
     onListening() {
-      clock.after(MODELS_AFTER_MS, () => {
+      clock.after(PRELOAD_AFTER_MS, () => {
         void models().catch(() => {});
         loadMeter();
       });
@@ -149,9 +140,9 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
 /** Starts the agent server as this process's service. */
 export const main = (): Promise<void> => runService('agent', build);
 
-const begin = async (words: readonly string[]): Promise<void> => {
-  if (words.length === 0) return main();
-  if (words.some((word) => word === '--help' || word === '-h')) process.stdout.write(AGENT_HELP);
+const run = async (args: readonly string[]): Promise<void> => {
+  if (args.length === 0) return main();
+  if (args.some((arg) => arg === '--help' || arg === '-h')) process.stdout.write(AGENT_HELP);
   else {
     process.stderr.write(
       'gatehouse agent: expected no arguments; the server takes environment variables, see --help\n',
@@ -160,4 +151,4 @@ const begin = async (words: readonly string[]): Promise<void> => {
   }
 };
 
-if (isMain(import.meta.url)) await begin(process.argv.slice(2));
+if (isMain(import.meta.url)) await run(process.argv.slice(2));

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
@@ -14,24 +13,16 @@ import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.t
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
 import { BRIDGE_HELP } from './help.ts';
+import { readIfPresent } from './read-file.ts';
 import { VERSION } from './version.ts';
 
 export { createBridge };
 
-/** Where another server can be asked, one that is cut off from the network is not waited for long. */
+/** With several agent servers, an unreachable one is given up after this time. */
 const CONNECT_LIMIT_MS = 2000;
 
-/** The text of a file, or nothing when it cannot be read. */
-const readIfThere = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-};
-
 const build = async ({ variables, writeLine, isStopping }: ProcessContext): Promise<Service> => {
-  const settings = readBridgeSettings(variables, readIfThere);
+  const settings = readBridgeSettings(variables, readIfPresent);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'bridge', clock, write: writeLine });
   const { baseUrls } = settings.agent;
@@ -71,9 +62,9 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
 /** Starts the bridge as this process's service. */
 export const main = (): Promise<void> => runService('bridge', build);
 
-const begin = async (words: readonly string[]): Promise<void> => {
-  if (words.length === 0) return main();
-  if (words.some((word) => word === '--help' || word === '-h')) process.stdout.write(BRIDGE_HELP);
+const run = async (args: readonly string[]): Promise<void> => {
+  if (args.length === 0) return main();
+  if (args.some((arg) => arg === '--help' || arg === '-h')) process.stdout.write(BRIDGE_HELP);
   else {
     process.stderr.write(
       'gatehouse bridge: expected no arguments; the bridge takes environment variables, see --help\n',
@@ -82,4 +73,4 @@ const begin = async (words: readonly string[]): Promise<void> => {
   }
 };
 
-if (isMain(import.meta.url)) await begin(process.argv.slice(2));
+if (isMain(import.meta.url)) await run(process.argv.slice(2));

@@ -5,29 +5,29 @@ import { checkCommands, missingPrograms } from './demo/check.ts';
 import { openaiDirectory } from './demo/openai-package.ts';
 import { ANY_PORTS, portsBeside } from './demo/port.ts';
 import { ServiceEnded } from './demo/process.ts';
-import { type DemoWorld, withDemoServices } from './demo/services.ts';
-import { leavingSignals } from './demo/signals.ts';
+import { type RunningDemo, withDemoServices } from './demo/services.ts';
+import { createStopSignals } from './demo/signals.ts';
 
 const commandsFor = (facts: DemoAddresses): readonly DemoCommand[] =>
   demoCommands({ ...facts, node: process.execPath, openaiDirectory: openaiDirectory() });
 
-const shown = async ({ facts, trouble }: DemoWorld, leaving: AbortSignal): Promise<number> => {
+const showDemo = async ({ facts, failure }: RunningDemo, stopping: AbortSignal): Promise<number> => {
   process.stdout.write(demoBanner(facts, commandsFor(facts)));
-  const left = new Promise<number>((settle) => {
-    if (leaving.aborted) settle(0);
-    leaving.addEventListener('abort', () => settle(0), { once: true });
+  const stopped = new Promise<number>((settle) => {
+    if (stopping.aborted) settle(0);
+    stopping.addEventListener('abort', () => settle(0), { once: true });
   });
-  return Promise.race([left, trouble]);
+  return Promise.race([stopped, failure]);
 };
 
-const checked = async ({ facts, relayCredits, trouble }: DemoWorld, leaving: AbortSignal): Promise<number> => {
+const checkDemo = async ({ facts, relayCredits, failure }: RunningDemo, stopping: AbortSignal): Promise<number> => {
   const over = new AbortController();
-  trouble.catch(() => over.abort());
-  const signal = AbortSignal.any([leaving, over.signal]);
-  return Promise.race([checkCommands({ commands: commandsFor(facts), relayCredits, leaving: signal }), trouble]);
+  failure.catch(() => over.abort());
+  const signal = AbortSignal.any([stopping, over.signal]);
+  return Promise.race([checkCommands({ commands: commandsFor(facts), relayCredits, stopping: signal }), failure]);
 };
 
-const follow = async (isCheck: boolean): Promise<number> => {
+const startDemo = async (isCheck: boolean): Promise<number> => {
   const missing = isCheck ? missingPrograms() : [];
   if (missing.length > 0) {
     process.stderr.write(`gatehouse demo: --check needs ${missing.join(' and ')}, not found here\n`);
@@ -35,15 +35,15 @@ const follow = async (isCheck: boolean): Promise<number> => {
   }
   const { env } = process;
   const needs = {
-    ...leavingSignals(),
+    ...createStopSignals(),
     variables: env,
     key: env.MODERATION_API_KEY || `demo-${newId().slice(0, 12)}`,
     ports: isCheck ? ANY_PORTS : portsBeside(env.PORT),
   };
   try {
-    const code = await withDemoServices(needs, (world) => (isCheck ? checked : shown)(world, needs.leaving));
-    // A check that was broken off has shown nothing.
-    return isCheck && needs.leaving.aborted ? 1 : code;
+    const code = await withDemoServices(needs, (demo) => (isCheck ? checkDemo : showDemo)(demo, needs.stopping));
+    // A check that was interrupted has proved nothing.
+    return isCheck && needs.stopping.aborted ? 1 : code;
   } catch (error) {
     if (!(error instanceof ServiceEnded)) throw error;
     process.stderr.write(`gatehouse demo: ended, because ${error.message} did\n`);
@@ -52,15 +52,15 @@ const follow = async (isCheck: boolean): Promise<number> => {
 };
 
 /**
- * Starts all services on loopback, with toys for what would be behind them, and tells what to try once all of them
- * answer; with `--check` it tries that itself. A service that does not start has said why itself.
+ * Starts all services on loopback, with demo versions of the judge, the model and the relay, and prints what to try once
+ * all of them answer. With `--check` it runs these commands itself. A service that does not start prints the reason itself.
  */
-export const runDemo = async (words: readonly string[]): Promise<void> => {
-  const isCheck = words.length === 1 && words[0] === '--check';
-  if (words.length > 0 && !isCheck) {
+export const runDemo = async (args: readonly string[]): Promise<void> => {
+  const isCheck = args.length === 1 && args[0] === '--check';
+  if (args.length > 0 && !isCheck) {
     process.stdout.write(DEMO_HELP);
-    process.exitCode = words.every((word) => word === '--help' || word === '-h') ? 0 : 1;
+    process.exitCode = args.every((arg) => arg === '--help' || arg === '-h') ? 0 : 1;
     return;
   }
-  process.exit(await follow(isCheck));
+  process.exit(await startDemo(isCheck));
 };

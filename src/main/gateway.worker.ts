@@ -12,11 +12,11 @@ import { DEFAULT_POLICY } from '../gateway/policy/policy.ts';
 import { readGatewayConfig } from '../gateway/settings.ts';
 import { VERSION } from './version.ts';
 
-const NOT_HERE = ['REDIS_URL', 'MODERATION_POLICY_FILE'];
+const UNSUPPORTED = ['REDIS_URL', 'MODERATION_POLICY_FILE'];
 
 const build = async (variables: Variables): Promise<Handler> => {
   const config = readGatewayConfig(variables);
-  const stray = NOT_HERE.filter((name) => (variables[name] ?? '') !== '');
+  const stray = UNSUPPORTED.filter((name) => (variables[name] ?? '') !== '');
   if (stray.length > 0)
     throw new ConfigError(stray.map((name) => `${name}: not available in this runtime, expected none`));
   if (config.gatewayKeys.length === 0)

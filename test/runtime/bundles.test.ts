@@ -98,13 +98,17 @@ describe('the build', (check) => {
       "import data from 'https://example.com/x.js'; export const x = data;",
       'https://example.com/x.js',
     ],
-    ['src/main/gateway.worker.ts', "import '../adapter/node-digest.ts';", 'node:crypto'],
+    ['src/main/gateway.worker.ts', "import '../adapter/node/crypto.ts';", 'node:crypto'],
     [
       'src/main/gateway.node.ts',
-      "import { JUDGE_MODEL } from '../demo/judge.ts'; export const x = JUDGE_MODEL;",
+      "import { JUDGE_MODEL } from '../demo/judge/judge.ts'; export const x = JUDGE_MODEL;",
       'src/demo/',
     ],
-    ['src/main/eval.ts', "import { JUDGE_MODEL } from '../demo/judge.ts'; export const x = JUDGE_MODEL;", 'src/demo/'],
+    [
+      'src/main/eval.ts',
+      "import { JUDGE_MODEL } from '../demo/judge/judge.ts'; export const x = JUDGE_MODEL;",
+      'src/demo/',
+    ],
   ] as const;
   for (const [file, line, name] of additions) {
     check(`fails when ${file} begins with ${line}`, async () => {

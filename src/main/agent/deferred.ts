@@ -1,8 +1,5 @@
-/**
- * Something that is loaded when it is first asked for, and once. What could not be loaded may be there for whoever asks
- * next.
- */
-export const late = <Value>(load: () => Promise<Value>): (() => Promise<Value>) => {
+/** Loads a value at its first use, once. After a failed load, the next call tries again. */
+export const loadOnce = <Value>(load: () => Promise<Value>): (() => Promise<Value>) => {
   let loaded: Promise<Value> | undefined;
   return () => {
     loaded ??= load();

@@ -7,22 +7,22 @@ import { formatListRow, formatTime, LIST_HEADER, listSessions, type SessionReade
 import { createFamilyRemoval, type PruneNeeds, pruneSessions } from '../../agent/session/retention.ts';
 
 import type { Database } from '../../agent/settings.ts';
-import type { AgentTask } from './messages.ts';
-import { openStoreBeside } from './store.ts';
+import { openStoreForCommand } from './store.ts';
+import type { AgentTask } from './task.ts';
 
 type TaskOf<Kind extends AgentTask['kind']> = Extract<AgentTask, { readonly kind: Kind }>;
 type Print = (line: string) => Promise<void>;
 
-/** Opens a store for reading alone, beside the servers that work on it. */
-export const openReader = async (place: Database): Promise<SessionReader> => {
-  if (place.kind === 'sqlite') return openSqliteReader(resolve(place.path));
+/** Opens a store read-only, next to the servers that use it. */
+export const openReader = async (database: Database): Promise<SessionReader> => {
+  if (database.kind === 'sqlite') return openSqliteReader(resolve(database.path));
   const { openPostgresReader } = await import('../../adapter/postgres/reader.ts');
-  return openPostgresReader({ url: place.url });
+  return openPostgresReader({ url: database.url });
 };
 
-/** Prints the newest sessions of a store, a line for each. */
-export const runSessions = async (place: Database, { limit, isJson }: TaskOf<'sessions'>, print: Print) => {
-  const reader = await openReader(place);
+/** Prints the newest sessions of a store, one per line. */
+export const runSessions = async (database: Database, { limit, isJson }: TaskOf<'sessions'>, print: Print) => {
+  const reader = await openReader(database);
   try {
     if (!isJson) await print(LIST_HEADER);
     for await (const session of listSessions(reader, limit)) {
@@ -35,7 +35,7 @@ export const runSessions = async (place: Database, { limit, isJson }: TaskOf<'se
 
 const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
 
-const tellPruned = async (needs: PruneNeeds, print: Print): Promise<void> => {
+const printPruned = async (needs: PruneNeeds, print: Print): Promise<void> => {
   const word = needs.isDryRun ? 'would remove' : 'removed';
   let [families, sessions, left] = [0, 0, 0];
   for await (const { family, isRemoved } of pruneSessions(needs)) {
@@ -52,26 +52,26 @@ const tellPruned = async (needs: PruneNeeds, print: Print): Promise<void> => {
   await print(`${word} ${sum}, left ${left} at work`);
 };
 
-/** Removes sessions that the limits do not allow, and prints what became of each family. */
+/** Removes sessions beyond the limits, and prints the outcome for each family. */
 export const runPrune = async (
-  place: Database,
+  database: Database,
   { task, ids, print }: { readonly task: TaskOf<'prune'>; readonly ids: Ids; readonly print: Print },
 ): Promise<void> => {
   const { limits, isDryRun } = task;
   const clock = systemClock;
-  // It also refuses what no server has used: a slip in the address makes no database.
-  const reader = await openReader(place);
+  // The reader refuses a database that no server has used, so a typing error in the address creates no database.
+  const reader = await openReader(database);
   try {
     const { busy } = reader;
     const none = async () => [];
     if (isDryRun) {
       const removal = createFamilyRemoval({ store: reader, publish: none, busy, clock });
-      return await tellPruned({ clock, store: reader, removal, limits, isDryRun }, print);
+      return await printPruned({ clock, store: reader, removal, limits, isDryRun }, print);
     }
-    const { store, close } = await openStoreBeside(place, { ids });
+    const { store, close } = await openStoreForCommand(database, { ids });
     try {
       const removal = createFamilyRemoval({ store, publish: createPublisher(store).publish, busy, clock });
-      await tellPruned({ clock, store, removal, limits, isDryRun }, print);
+      await printPruned({ clock, store, removal, limits, isDryRun }, print);
     } finally {
       await close();
     }

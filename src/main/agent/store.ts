@@ -11,23 +11,24 @@ import type { Store } from '../../agent/store/store.ts';
 /** The store of an agent server, with the other servers on it. */
 export type AgentStore = { readonly store: Store; readonly peers: Peers; readonly close: () => Promise<void> };
 
+/** What opening a store needs. */
 export type AgentStoreNeeds = {
   readonly ids: Ids;
-  /** A server that was not heard of for so long is taken for dead by those that share its database. */
+  /** A server without a heartbeat for this long counts as dead for the others that share its database. */
   readonly leaseMs: number;
-  /** Hears of trouble with a database that is shared, as long as it lasts. */
-  readonly onTrouble: (error: unknown) => void;
+  /** Called with errors of a shared database, as long as they last. */
+  readonly onError: (error: unknown) => void;
 };
 
-/** One beat that is late kills nobody. */
-const BEATS = 3.5;
-/** A command is alive at every server, and takes none for dead: what lease they have it does not know. */
-const BESIDE = { beatMs: 500, aliveMs: 86_400_000 } as const;
+/** One late heartbeat does not make a server count as dead. */
+const HEARTBEATS_PER_LEASE = 3.5;
+/** Every server sees the command as alive, and the command counts no server as dead, because it does not know their lease. */
+const COMMAND_TIMES = { beatMs: 500, aliveMs: 86_400_000 } as const;
 
 type SharedNeeds = Omit<AgentStoreNeeds, 'leaseMs'> & { readonly times: HeartbeatTimes };
 
-const openShared = async (url: string, { ids, times, onTrouble }: SharedNeeds): Promise<AgentStore> => {
-  // What a server with a file has no use for is loaded by those that have.
+const openShared = async (url: string, { ids, times, onError: onTrouble }: SharedNeeds): Promise<AgentStore> => {
+  // Loaded only for PostgreSQL: a server with a file does not need it.
   const { openPostgres } = await import('../../adapter/postgres/connection.ts');
   const { createPostgresCluster: createPostgresPeers } = await import('../../adapter/postgres/cluster.ts');
   const { openPostgresStore } = await import('../../adapter/postgres/store.ts');
@@ -52,17 +53,17 @@ const openFile = async (path: string, { ids }: Pick<AgentStoreNeeds, 'ids'>): Pr
 /** Opens what `AGENT_DATABASE_URL` names. A `ConfigError` says why it cannot be used. */
 export const openAgentStore = async (database: Database, needs: AgentStoreNeeds): Promise<AgentStore> => {
   const { leaseMs } = needs;
-  const times = { beatMs: leaseMs / BEATS, aliveMs: leaseMs };
+  const times = { beatMs: leaseMs / HEARTBEATS_PER_LEASE, aliveMs: leaseMs };
   return database.kind === 'postgres' ? openShared(database.url, { ...needs, times }) : openFile(database.path, needs);
 };
 
-/** The same for a command beside servers: it shows that it is alive, and works on no session. */
-export const openStoreBeside = async (
+/** The same for a command that runs next to servers: it sends heartbeats and runs no session. */
+export const openStoreForCommand = async (
   database: Database,
   needs: Pick<AgentStoreNeeds, 'ids'>,
 ): Promise<Pick<AgentStore, 'store' | 'close'>> => {
   if (database.kind === 'sqlite') return openFile(database.path, needs);
-  const opened = await openShared(database.url, { ...needs, times: BESIDE, onTrouble() {} });
+  const opened = await openShared(database.url, { ...needs, times: COMMAND_TIMES, onError() {} });
   opened.peers.listen({ onEvents() {}, onAbort() {}, onGone() {} });
   return opened;
 };

@@ -5,13 +5,13 @@ import { type CommandLookup, DEFAULT_COMMAND_LOOKUP } from '../../adapter/mcp/co
 import { DEFAULT_FILE } from '../../agent/config/sources.ts';
 import type { Variables } from '../../core/config.ts';
 
-/** Where the command of all services is, beside this file: as a bundle, or as its source. */
+/** The file of the `gatehouse` command: as a bundle next to this one, or as source. */
 const COMMAND_FILES = ['./gatehouse.js', '../gatehouse.ts'].map((name) =>
   fileURLToPath(new URL(name, import.meta.url)),
 );
 
-/** In commands of tool servers `gatehouse` is this very program, and files may stand beside the configuration. */
-export const programsFor = ({ AGENT_CONFIG }: Variables): CommandLookup => {
+/** In commands of tool servers, `gatehouse` means this program, and file paths are relative to the configuration. */
+export const createCommandLookup = ({ AGENT_CONFIG }: Variables): CommandLookup => {
   const own = COMMAND_FILES.find((file) => existsSync(file));
   return {
     replacements: new Map([

@@ -11,7 +11,7 @@ import { LOOPBACK } from './port.ts';
 
 const STOP_LIMIT_MS = 2000;
 
-/** What stands for the world outside: judge, model and relay, in this process. */
+/** The demo's replacements for the outside services: judge, model and relay, in this process. */
 export type Toys = {
   readonly judge: string;
   readonly model: string;
@@ -22,7 +22,7 @@ export type Toys = {
 
 const serve = (handler: Handler, port = 0): Promise<RunningServer> => serveNode(handler, { host: LOOPBACK, port });
 
-/** Serves all three on loopback: the relay on its port where that can be had, so that a client's configuration fits the next demo too. */
+/** Serves all three on loopback. The relay gets its fixed port when it is free, so that a client's configuration fits the next demo, too. */
 export const startToys = async (relayPort: number): Promise<Toys> => {
   const relay = createDemoRelay({ clock: systemClock, newId });
   const model = createScriptedModel({ clock: systemClock, script: demoScript });

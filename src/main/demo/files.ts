@@ -9,12 +9,12 @@ import { DEMO_ADMIN_KEY } from '../../demo/relay/records/secrets.ts';
 import type { Toys } from './backends.ts';
 import { LOOPBACK } from './port.ts';
 
-/** All that the demo writes, in one directory of its own: what goes with the toys' memory. */
+/** The files of the demo, in one temporary directory. */
 export type DemoFiles = {
   readonly directory: string;
   readonly agentConfig: string;
   readonly database: string;
-  /** What an MCP client is to be told, and the file that holds it. */
+  /** The configuration for an MCP client, and the file that holds it. */
   readonly client: { readonly file: string; readonly text: string };
   readonly remove: () => void;
 };

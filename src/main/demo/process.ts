@@ -8,18 +8,18 @@ export type ProcessNeeds = {
   readonly service: string;
   readonly variables: Variables;
   readonly directory: string;
-  /** Another port will do: when its own is taken, nobody is told. */
-  readonly mayMove?: boolean;
+  /** Another port will do: when this one is in use, the message about it is dropped. */
+  readonly mayChangePort?: boolean;
 };
 
 export type DemoProcess = {
-  /** Its address, once it listens. Rejects when it ends before that; it has said why itself. */
+  /** Its address, once it listens. Rejects when it ends before that; it has printed the reason itself. */
   readonly address: Promise<string>;
   /** Its exit code. */
   readonly ended: Promise<number>;
-  /** Whether it ended because its port was taken, and may move. */
-  readonly isToMove: () => boolean;
-  /** Asks it to end, and makes it end when asked `hard`. Settles when it is gone. */
+  /** Whether it ended because its port was in use and it may use another one. */
+  readonly hasPortConflict: () => boolean;
+  /** Sends SIGTERM, or SIGKILL with `hard`. Resolves with the exit code. */
   readonly end: (how?: 'hard') => Promise<number>;
 };
 
@@ -30,34 +30,34 @@ export class ServiceEnded extends Error {
 
 const PORT_TAKEN = /\bPORT: port \d+ \S+ \S+ is in use\b/;
 
-/** Starts a service in a process of its own. What it complains of goes to the terminal. */
-export const startProcess = ({ service, variables, directory, mayMove = false }: ProcessNeeds): DemoProcess => {
+/** Starts a service in a process of its own. Its error output goes to the terminal. */
+export const startProcess = ({ service, variables, directory, mayChangePort = false }: ProcessNeeds): DemoProcess => {
   const child = spawn(process.execPath, [fileURLToPath(new URL(`./${service}.js`, import.meta.url))], {
     cwd: directory,
     env: variables,
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-    // A terminal sends Ctrl-C to all of its group: services are to be ended in order, by this process alone.
+    // A terminal sends Ctrl-C to its whole process group, but this process has to stop the services in order.
     detached: true,
   });
-  let held = '';
-  let isHeld = mayMove;
-  let isToMove = false;
-  let isAsked = false;
+  let buffered = '';
+  let isBuffering = mayChangePort;
+  let isPortTaken = false;
+  let isStopRequested = false;
   const release = (): void => {
-    isHeld = false;
-    process.stderr.write(held);
-    held = '';
+    isBuffering = false;
+    process.stderr.write(buffered);
+    buffered = '';
   };
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    held += text;
-    if (!isHeld) release();
+    buffered += text;
+    if (!isBuffering) release();
   });
   const ended = new Promise<number>((settle) => {
     child.once('close', (code, signal) => {
-      isToMove = isHeld && PORT_TAKEN.test(held);
-      if (!isToMove) release();
-      // Early in its start it ends by the signal itself.
-      settle(isAsked && signal === 'SIGTERM' ? 0 : (code ?? 1));
+      isPortTaken = isBuffering && PORT_TAKEN.test(buffered);
+      if (!isPortTaken) release();
+      // Early in its start it ends by the signal itself, without an exit code.
+      settle(isStopRequested && signal === 'SIGTERM' ? 0 : (code ?? 1));
     });
     child.once('error', () => settle(1));
   });
@@ -69,14 +69,14 @@ export const startProcess = ({ service, variables, directory, mayMove = false }:
     });
     void ended.then(() => reject(new ServiceEnded(service)));
   });
-  // Whoever waits for the demo to end does not wait for this.
+  // A rejection that no one waits for must not end the demo.
   address.catch(() => {});
   return {
     address,
     ended,
-    isToMove: () => isToMove,
+    hasPortConflict: () => isPortTaken,
     end(how) {
-      isAsked = true;
+      isStopRequested = true;
       child.kill(how === undefined ? 'SIGTERM' : 'SIGKILL');
       return ended;
     },

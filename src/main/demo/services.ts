@@ -8,37 +8,37 @@ import { startToys, type Toys } from './backends.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
 import type { Ports } from './port.ts';
 import { type DemoProcess, type ProcessNeeds, ServiceEnded, startProcess } from './process.ts';
-import { modelsAt, toolsAt } from './ready.ts';
-import type { LeavingSignals } from './signals.ts';
+import { checkModels, waitForTools } from './ready.ts';
+import type { StopSignals } from './signals.ts';
 import { agentVariables, bridgeVariables, gatewayVariables } from './variables.ts';
 
-export type DemoNeeds = LeavingSignals & {
+export type DemoNeeds = StopSignals & {
   readonly variables: Variables;
   readonly key: string;
   readonly ports: Ports;
 };
 
-export type DemoWorld = {
+export type RunningDemo = {
   readonly facts: DemoAddresses;
   readonly relayCredits: readonly Credit[];
   /** Rejects when a service ends by itself. */
-  readonly trouble: Promise<never>;
+  readonly failure: Promise<never>;
 };
 
 type Begin = (needs: ProcessNeeds) => DemoProcess;
 
-/** Its address, on its own port or on any free one. */
+/** Starts a service on its port, or on any free one. Resolves with its address. */
 const addressOf = async (begin: Begin, needs: ProcessNeeds): Promise<string> => {
-  const process = begin({ ...needs, mayMove: true });
+  const process = begin({ ...needs, mayChangePort: true });
   try {
     return await process.address;
   } catch (error) {
-    if (!process.isToMove()) throw error;
+    if (!process.hasPortConflict()) throw error;
     return begin({ ...needs, variables: { ...needs.variables, PORT: '0' } }).address;
   }
 };
 
-/** Side by side, but for the bridge, which has to be told where the agent server is. */
+/** Starts the services concurrently, except the bridge, which needs the address of the agent server. */
 const startAll = async (
   { variables, key, ports }: DemoNeeds,
   { toys, files, begin }: { readonly toys: Toys; readonly files: DemoFiles; readonly begin: Begin },
@@ -51,7 +51,7 @@ const startAll = async (
   const agent = await addressOf(begin, { service: 'agent', variables: ofAgent, directory });
   const ofBridge = bridgeVariables(variables, { port: ports.bridge, agent, key });
   const bridge = await addressOf(begin, { service: 'bridge', variables: ofBridge, directory });
-  await Promise.all([toolsAt(agent), modelsAt(bridge, key)]);
+  await Promise.all([waitForTools(agent), checkModels(bridge, key)]);
   return {
     gateway: await gateway.address,
     agent,
@@ -73,38 +73,38 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
     else signal.addEventListener('abort', () => settle(undefined), { once: true });
   });
 
-/** The last that was started ends first: nobody loses the one behind it. */
-const endAll = async (started: readonly DemoProcess[], hurrying: AbortSignal): Promise<number> => {
-  hurrying.addEventListener('abort', () => void started.map((one) => one.end('hard')), { once: true });
-  if (hurrying.aborted) for (const one of started) void one.end('hard');
+/** Stops the services in reverse order, so that none loses a service that it uses. */
+const endAll = async (started: readonly DemoProcess[], forced: AbortSignal): Promise<number> => {
+  forced.addEventListener('abort', () => void started.map((one) => one.end('hard')), { once: true });
+  if (forced.aborted) for (const one of started) void one.end('hard');
   let worst = 0;
   for (const one of started.toReversed()) {
     const code = await one.end();
-    if (!one.isToMove()) worst = Math.max(worst, code);
+    if (!one.hasPortConflict()) worst = Math.max(worst, code);
   }
   return worst;
 };
 
 /**
- * Runs the body beside all services, and answers with its exit code, or 0 when the demo was to end before. All that was
- * started or written is gone then, whatever came of it. Rejects with `ServiceEnded`.
+ * Starts all services, runs `body` and returns its exit code, or 0 when the demo was stopped before. Afterwards everything
+ * that was started or written is removed, also after an error. Rejects with `ServiceEnded`.
  */
 export const withDemoServices = async (
   needs: DemoNeeds,
-  body: (world: DemoWorld) => Promise<number>,
+  body: (world: RunningDemo) => Promise<number>,
 ): Promise<number> => {
   const toys = await startToys(needs.ports.relay);
   const files = createDemoFiles(toys);
   const started: DemoProcess[] = [];
-  const trouble = Promise.withResolvers<never>();
-  trouble.promise.catch(() => {});
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => {});
   let isOver = false;
   const begin: Begin = (given) => {
-    // A start that nobody waits for any more is not to go on.
+    // The demo is over: start nothing more.
     if (isOver) throw new ServiceEnded(given.service);
     const process = startProcess(given);
     started.push(process);
-    void process.ended.then(() => process.isToMove() || trouble.reject(new ServiceEnded(given.service)));
+    void process.ended.then(() => process.hasPortConflict() || failure.reject(new ServiceEnded(given.service)));
     return process;
   };
   let code = 0;
@@ -112,11 +112,11 @@ export const withDemoServices = async (
   try {
     const starting = startAll(needs, { toys, files, begin });
     starting.catch(() => {});
-    const facts = await Promise.race([starting, trouble.promise, aborted(needs.leaving)]);
-    if (facts !== undefined) code = await body({ facts, relayCredits: toys.relayCredits, trouble: trouble.promise });
+    const facts = await Promise.race([starting, failure.promise, aborted(needs.stopping)]);
+    if (facts !== undefined) code = await body({ facts, relayCredits: toys.relayCredits, failure: failure.promise });
   } finally {
     isOver = true;
-    endCode = await endAll(started, needs.hurrying);
+    endCode = await endAll(started, needs.forced);
     await toys.stop();
     files.remove();
   }

@@ -4,21 +4,21 @@ import type { DemoFiles } from './files.ts';
 import { LOOPBACK } from './port.ts';
 
 const ALIASES = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest'];
-/** What a program needs to run at all. */
-const OF_THE_MACHINE = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'];
+/** The variables that every program needs. */
+const SYSTEM_VARIABLES = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'];
 
-/** What to try is not lost among log lines. */
+/** Fewer log lines, so that the printed commands stay visible. */
 const QUIET = { LOG_LEVEL: 'warn' };
 
 type GatewayNeeds = { readonly port: string; readonly key: string; readonly judge: string };
 
-/** What a toy has no part in: others' keys, and what other gateways share. */
-const NOT_OF_A_DEMO = ['MODERATION_API_KEYS', 'REDIS_URL'];
+/** Not passed on: keys of other clients, and state shared with other gateways. */
+const EXCLUDED_VARIABLES = ['MODERATION_API_KEYS', 'REDIS_URL'];
 
-/** The gateway takes its settings from whoever starts the demo, but for its judge, its keys and where it listens. */
+/** The gateway takes the settings of the caller's environment, except its judge, its keys and its address. */
 export const gatewayVariables = (given: Variables, { port, key, judge }: GatewayNeeds): Variables => ({
   ...QUIET,
-  ...Object.fromEntries(Object.entries(given).filter(([name]) => !NOT_OF_A_DEMO.includes(name))),
+  ...Object.fromEntries(Object.entries(given).filter(([name]) => !EXCLUDED_VARIABLES.includes(name))),
   HOST: LOOPBACK,
   PORT: port,
   // No proxy leads to this machine.
@@ -30,15 +30,16 @@ export const gatewayVariables = (given: Variables, { port, key, judge }: Gateway
   MODERATION_MODELS: JSON.stringify(Object.fromEntries(ALIASES.map((alias) => [alias, JUDGE_MODEL]))),
 });
 
-/** Agent server and bridge take nothing else: neither a password nor a configuration of another one. */
+/** Agent server and bridge take nothing else of the environment: no password and no configuration of another server. */
 const bare = (given: Variables): Variables => ({
   ...QUIET,
   ...Object.fromEntries(
-    [...OF_THE_MACHINE, 'LOG_LEVEL'].flatMap((name) => (name in given ? [[name, given[name]]] : [])),
+    [...SYSTEM_VARIABLES, 'LOG_LEVEL'].flatMap((name) => (name in given ? [[name, given[name]]] : [])),
   ),
   HOST: LOOPBACK,
 });
 
+/** The settings of the demo's agent server. */
 export const agentVariables = (
   given: Variables,
   { port, files }: { readonly port: number; readonly files: DemoFiles },
@@ -49,6 +50,7 @@ export const agentVariables = (
   AGENT_DATABASE_URL: `sqlite:${files.database}`,
 });
 
+/** The settings of the demo's bridge. */
 export const bridgeVariables = (
   given: Variables,
   { port, agent, key }: { readonly port: number; readonly agent: string; readonly key: string },

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { type AgentMetrics, NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
-import { createLateMeter } from '../../../src/main/agent/deferred-metrics.ts';
+import { createDeferredMetrics } from '../../../src/main/agent/deferred-metrics.ts';
 import { describe, rejection } from '../../check.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -25,7 +25,7 @@ describe('a meter that is loaded late', (check) => {
   check('has counted what was before it was there, once it is', async () => {
     const { told, metrics: loaded } = counting();
     let loads = 0;
-    const { metrics, load } = createLateMeter(async () => {
+    const { metrics, load } = createDeferredMetrics(async () => {
       loads += 1;
       return loaded;
     });
@@ -53,7 +53,7 @@ describe('a meter that is loaded late', (check) => {
 
   check('is loaded by whoever asks for its text first, and tells each thing once', async () => {
     const { told, metrics: loaded } = counting();
-    const { metrics, load } = createLateMeter(async () => loaded);
+    const { metrics, load } = createDeferredMetrics(async () => loaded);
     metrics.turnEnded(ANSWERED);
     load();
     assert.equal(await Promise.all([metrics.text(), metrics.text()]), ['turn answered', 'turn answered']);
@@ -63,7 +63,7 @@ describe('a meter that is loaded late', (check) => {
   check('harms nobody when it cannot be loaded, and holds no more than so much', async () => {
     const { told, metrics: loaded } = counting();
     let isBroken = true;
-    const { metrics, load } = createLateMeter(async () => {
+    const { metrics, load } = createDeferredMetrics(async () => {
       if (isBroken) throw new Error('the disk is away');
       return loaded;
     });
@@ -78,7 +78,7 @@ describe('a meter that is loaded late', (check) => {
   });
 
   check('may also be one that keeps nothing', async () => {
-    const { metrics } = createLateMeter(async () => NO_AGENT_METRICS);
+    const { metrics } = createDeferredMetrics(async () => NO_AGENT_METRICS);
     assert.is(await metrics.text(), undefined);
   });
 });

@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
-import { late } from '../../../src/main/agent/deferred.ts';
+import { loadOnce } from '../../../src/main/agent/deferred.ts';
 import { describe, rejection } from '../../check.ts';
 
 describe('what is loaded late', (check) => {
   check('is loaded when it is asked for, and once', async () => {
     let loads = 0;
-    const value = late(async () => ({ load: ++loads }));
+    const value = loadOnce(async () => ({ load: ++loads }));
     assert.is(loads, 0);
     const [first, second] = await Promise.all([value(), value()]);
     assert.is(first, second);
@@ -16,7 +16,7 @@ describe('what is loaded late', (check) => {
   check('is loaded again for the next who asks when it could not be had', async () => {
     const broken = new Error('the disk is away');
     const loads = [() => Promise.reject(broken), () => Promise.resolve('there')];
-    const value = late(async () => loads.shift()?.());
+    const value = loadOnce(async () => loads.shift()?.());
     assert.is(await rejection(value()), broken);
     assert.is(await value(), 'there');
   });

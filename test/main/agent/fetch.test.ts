@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { Variables } from '../../../src/core/config.ts';
-import { agentFetch } from '../../../src/main/agent/fetch.ts';
+import { createAgentFetch } from '../../../src/main/agent/fetch.ts';
 import { configOf, type Json } from '../../agent/config/world.ts';
 import { describe } from '../../check.ts';
 
@@ -9,7 +9,7 @@ const baseURL = 'http://127.0.0.1:1/v1';
 const chosen = async (variables: Variables, options: Json = {}) => {
   const problems: string[] = [];
   const { providers } = configOf({ provider: { home: { options: { baseURL, ...options }, models: { small: {} } } } });
-  const { models, tools, close } = await agentFetch(variables, providers.values(), problems);
+  const { models, tools, close } = await createAgentFetch(variables, providers.values(), problems);
   await close();
   return { models: models === fetch, tools: tools === fetch, problems };
 };

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
-import { programsFor } from '../../../src/main/agent/tool-commands.ts';
+import { createCommandLookup } from '../../../src/main/agent/tool-commands.ts';
 import { describe } from '../../check.ts';
 
 describe('the programs of tool servers', (check) => {
   check('are this one and its Node, under their names', () => {
-    const { replacements: words } = programsFor({});
+    const { replacements: words } = createCommandLookup({});
     assert.equal(words.get('node'), [process.execPath]);
     const [node, file = ''] = words.get('gatehouse') ?? [];
     assert.is(node, process.execPath);
@@ -15,9 +15,9 @@ describe('the programs of tool servers', (check) => {
   });
 
   check('are looked for beside the configuration', () => {
-    assert.is(programsFor({}).directory, resolve('.'));
-    assert.is(programsFor({ AGENT_CONFIG: ' ' }).directory, resolve('.'));
-    assert.is(programsFor({ AGENT_CONFIG: 'conf/agent.json' }).directory, resolve('conf'));
-    assert.is(programsFor({ AGENT_CONFIG: '/etc/gatehouse/agent.json' }).directory, '/etc/gatehouse');
+    assert.is(createCommandLookup({}).directory, resolve('.'));
+    assert.is(createCommandLookup({ AGENT_CONFIG: ' ' }).directory, resolve('.'));
+    assert.is(createCommandLookup({ AGENT_CONFIG: 'conf/agent.json' }).directory, resolve('conf'));
+    assert.is(createCommandLookup({ AGENT_CONFIG: '/etc/gatehouse/agent.json' }).directory, '/etc/gatehouse');
   });
 });

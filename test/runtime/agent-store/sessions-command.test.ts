@@ -8,7 +8,7 @@ import type { Session } from '../../../src/agent/protocol/types.ts';
 import type { ListedSession } from '../../../src/agent/session/list.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import { answer } from '../../../src/demo/model/reply.ts';
-import { openStoreBeside } from '../../../src/main/agent/store.ts';
+import { openStoreForCommand } from '../../../src/main/agent/store.ts';
 import { startPostgres } from '../../adapter/postgres/world.ts';
 import { idsFrom, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';
@@ -94,7 +94,7 @@ const STORES = {
     await tried(address);
   }),
   PostgreSQL: inDatabase(async (url) => {
-    const { store, close } = await openStoreBeside({ kind: 'postgres', url }, { ids: idsFrom() });
+    const { store, close } = await openStoreForCommand({ kind: 'postgres', url }, { ids: idsFrom() });
     await fill(store);
     await close();
     await tried(url);
@@ -247,7 +247,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
     inDatabase(async (url) => {
       await inAgentWorld(async (world) => {
         const agent = await world.start({ variables: { AGENT_DATABASE_URL: url } });
-        const { store, close } = await openStoreBeside({ kind: 'postgres', url }, { ids: idsFrom() });
+        const { store, close } = await openStoreForCommand({ kind: 'postgres', url }, { ids: idsFrom() });
         await fill(store);
         await close();
         const listener = await agent.listen('/global/event');

@@ -1,12 +1,12 @@
 import * as assert from 'uvu/assert';
 import { SessionDocumentError } from '../../../src/agent/session/document.ts';
-import { taskFrom } from '../../../src/main/agent/messages.ts';
+import { parseTask } from '../../../src/main/agent/task.ts';
 import { describe } from '../../check.ts';
 
 const DAY_MS = 86_400_000;
 const problemOf = (words: readonly string[]): string => {
   try {
-    taskFrom(words);
+    parseTask(words);
   } catch (error) {
     if (error instanceof SessionDocumentError) return error.problems.join('\n');
     throw error;
@@ -16,20 +16,20 @@ const problemOf = (words: readonly string[]): string => {
 
 describe('the words of gatehouse agent', (check) => {
   check('ask for a list of sessions', () => {
-    assert.equal(taskFrom(['sessions']), { kind: 'sessions', limit: 50, isJson: false });
-    assert.equal(taskFrom(['sessions', '--json', '--limit', '7']), { kind: 'sessions', limit: 7, isJson: true });
-    assert.equal(taskFrom(['sessions', '--limit=7']), { kind: 'sessions', limit: 7, isJson: false });
+    assert.equal(parseTask(['sessions']), { kind: 'sessions', limit: 50, isJson: false });
+    assert.equal(parseTask(['sessions', '--json', '--limit', '7']), { kind: 'sessions', limit: 7, isJson: true });
+    assert.equal(parseTask(['sessions', '--limit=7']), { kind: 'sessions', limit: 7, isJson: false });
   });
 
   check('ask to export and to import', () => {
-    assert.equal(taskFrom(['export', 'ses_1']), { kind: 'export', sessionID: 'ses_1' });
-    assert.equal(taskFrom(['import', '-']), { kind: 'import', file: '-', hasNewIDs: false });
-    assert.equal(taskFrom(['import', '--new-ids', 'a']), { kind: 'import', file: 'a', hasNewIDs: true });
+    assert.equal(parseTask(['export', 'ses_1']), { kind: 'export', sessionID: 'ses_1' });
+    assert.equal(parseTask(['import', '-']), { kind: 'import', file: '-', hasNewIDs: false });
+    assert.equal(parseTask(['import', '--new-ids', 'a']), { kind: 'import', file: 'a', hasNewIDs: true });
   });
 
   check('ask to prune by age, by number, or by both', () => {
     const pruned = (words: readonly string[]) => {
-      const task = taskFrom(['prune', ...words]);
+      const task = parseTask(['prune', ...words]);
       return task.kind === 'prune' ? [task.limits.ageMs, task.limits.count, task.isDryRun] : [];
     };
     assert.equal(pruned(['--older-than', '30d']), [30 * DAY_MS, undefined, false]);
