@@ -33,7 +33,7 @@ export type LockConversation = (
   signal: AbortSignal,
 ) => Promise<LockedConversation>;
 
-export type ConversationLockingNeeds = {
+type ConversationLockingNeeds = {
   readonly agent: Pick<AgentClient, 'createSession'>;
   readonly index: ConversationIndex;
   readonly sync: ConversationSync;

@@ -14,7 +14,7 @@ import type { ConversationSync } from './sync.ts';
 import { messagesUpTo } from './transcript.ts';
 import type { Conversations, Owner, ResolvedConversation } from './types.ts';
 
-export type ResolverNeeds = {
+type ResolverNeeds = {
   readonly agent: Pick<AgentClient, 'messages'>;
   readonly index: ConversationIndex;
   readonly sync: ConversationSync;

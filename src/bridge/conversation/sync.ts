@@ -40,7 +40,7 @@ export type ConversationSync = {
   readonly discard: (sessionID: string) => void;
 };
 
-export type ConversationSyncNeeds = {
+type ConversationSyncNeeds = {
   readonly agent: Pick<AgentClient, 'session' | 'sessions' | 'messages' | 'setMetadata' | 'deleteSession'>;
   readonly index: ConversationIndex;
   /** How many conversations to read. */

@@ -54,7 +54,7 @@ export type ResolvedConversation = {
 };
 
 /** The turn that a stored response belongs to. */
-export type FoundResponse = {
+type FoundResponse = {
   readonly sessionID: string;
   readonly name: string;
   readonly promptID: string;

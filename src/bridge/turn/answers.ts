@@ -20,7 +20,7 @@ import {
   type RunningAnswer,
 } from './running-answer.ts';
 
-export type AnswersNeeds = {
+type AnswersNeeds = {
   readonly agent: AgentClient;
   readonly feed: AgentEventStream;
   readonly sessionFamilies: SessionFamilies;
@@ -42,7 +42,7 @@ export type ClientAnswer = {
   readonly output: AsyncGenerator<OutputEvent>;
 };
 
-export type AnswerRequest = {
+type AnswerRequest = {
   readonly request: BridgeRequest;
   readonly owner: Owner;
   readonly identity: RequestIdentity;

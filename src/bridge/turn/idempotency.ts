@@ -12,7 +12,7 @@ export type RequestIdentity = {
 };
 
 /** Stores what requests have started, so that a request that is sent again gets the same and nothing runs twice. */
-export type IdempotencyStore<T> = {
+type IdempotencyStore<T> = {
   /** Faults with `bad-input` (`idempotency_key_reused`) when the key came with another request. */
   readonly find: (owner: string, identity: RequestIdentity) => T | undefined;
   readonly add: (owner: string, identity: RequestIdentity, value: T) => void;

@@ -94,7 +94,7 @@ const createResultReader = <T>(
   };
 };
 
-export type AnswerPart = {
+type AnswerPart = {
   readonly from: LogPosition;
   /** Resolves when the end is known. */
   readonly outcome: Promise<TurnOutcome>;

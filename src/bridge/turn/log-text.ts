@@ -2,7 +2,7 @@
 const RESTART_SEPARATOR = '\n\n';
 
 /** One text of the agent. Both methods return what has to be sent because of the change, which may be empty. */
-export type AppendOnlyText = {
+type AppendOnlyText = {
   /** Whether anything was sent, even if it is withdrawn by now. */
   readonly hasSent: () => boolean;
   readonly add: (more: string) => string;

@@ -62,7 +62,7 @@ export const createSessionFamilies = (
 };
 
 /** The agent's permission requests in a turn, also those of its child sessions. */
-export type TurnPermissions = {
+type TurnPermissions = {
   /** Shows a request to the user, or rejects it where no user is asked. Requests of other turns change nothing. */
   readonly add: (request: PermissionRecord) => Promise<void>;
   /** The request was answered, here or by another program. */

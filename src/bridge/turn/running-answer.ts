@@ -26,7 +26,7 @@ export type AnswerSettings = {
   readonly dropsLeadingEcho: boolean;
 };
 
-export type AnswerRunnerNeeds = {
+type AnswerRunnerNeeds = {
   readonly turn: Omit<AgentTurnNeeds, 'autoRejection'>;
   readonly conversations: Pick<Conversations, 'newResponseID'>;
   readonly settings: AnswerSettings;
@@ -57,7 +57,7 @@ export type AnswerStart = {
 };
 
 /** Starts an answer in a locked conversation, which is released when the answer has ended. */
-export type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
+type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
 
 /** The lock is replaced when the agent has lost the session. */
 type CurrentLock = { locked: LockedConversation };

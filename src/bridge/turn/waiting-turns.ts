@@ -18,7 +18,7 @@ export type AnswerSource = {
 };
 
 /** Turns that wait for a user's approval, by session. */
-export type WaitingTurns = {
+type WaitingTurns = {
   /** `from` is where an answer ended while its turn did not. */
   readonly add: (turn: AgentTurn, from: LogPosition & Partial<Pick<TurnOutcome, 'last'>>) => void;
   /** What a request continues in its session; undefined when it is a new prompt. A prompt without approval aborts the turn. */
