@@ -1,6 +1,6 @@
 import type { Message, MessageError, Part, PermissionRequest, Session, SessionStatus } from './types.ts';
 
-/** What happened, without its id: that comes from the store, in which an event is before anyone hears of it. */
+/** An event without its id, which the store gives it. OpenCode's event types, as `GET /event` sends them. */
 export type EventDraft =
   | { readonly type: 'session.created'; readonly properties: { readonly sessionID: string; readonly info: Session } }
   | { readonly type: 'session.updated'; readonly properties: { readonly sessionID: string; readonly info: Session } }
@@ -49,9 +49,9 @@ export type EventDraft =
     }
   | { readonly type: 'mcp.tools.changed'; readonly properties: { readonly server: string } };
 
-/** An event as the wire has it. Ids ascend in the order in which the store took them. */
+/** An event as it is sent. Ids ascend in the order of the commits. */
 export type AgentEvent = EventDraft & { readonly id: string };
 
-/** The session that an event tells of, if it is of one. */
+/** The session of an event, if it has one. */
 export const sessionIDOf = ({ properties }: EventDraft): string | undefined =>
   'sessionID' in properties ? properties.sessionID : undefined;

@@ -1,12 +1,13 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** What an id is of. The prefix is part of it, and of the wire. */
+/** The prefix of each kind of id, which is part of the id. */
 export const ID_PREFIXES = { session: 'ses', message: 'msg', part: 'prt', permission: 'per', event: 'evt' } as const;
+/** What an id is for. */
 export type IdKind = keyof typeof ID_PREFIXES;
 
 /**
- * Makes ids: sessions descend with time, everything else ascends, also within one millisecond. One that is made `after`
- * another one sorts behind it, whatever clock that one has its time from.
+ * Creates ids: those of sessions descend with time, all others ascend, also within one millisecond. An id with `after` sorts
+ * after that id, whichever clock that one was created with.
  */
 export type Ids = (kind: IdKind, after?: string) => string;
 
@@ -20,29 +21,29 @@ const LARGEST = (1n << 48n) - 1n;
 export const isId = (kind: IdKind, text: string): boolean =>
   new RegExp(`^${ID_PREFIXES[kind]}_[0-9a-f]{${TIME_DIGITS}}[0-9A-Za-z]{${RANDOM_CHARS}}$`).test(text);
 
-/** The time digits that an id gets at this moment of the clock, for looking from there on. */
+/** The time digits of ids from this moment on, for queries. */
 export const timeDigitsAt = (ms: number): string =>
   ((BigInt(Math.max(0, Math.trunc(ms))) * PER_MILLISECOND) & LARGEST).toString(16).padStart(TIME_DIGITS, '0');
 
-/** The time in an id; none in what has another form. */
+/** The time in an id; undefined for a text of another form. */
 const timeOfId = (id: string): bigint | undefined => {
   const digits = new RegExp(`^[a-z]{3}_([0-9a-f]{${TIME_DIGITS}})`).exec(id)?.[1];
   return digits === undefined ? undefined : BigInt(`0x${digits}`);
 };
 
-/** A time that is later than an id's, and its own where that is later already. The last time of all stays what it is. */
+/** The given time, or the next one after the id's if that is later. The largest time has no next one. */
 const timeAfter = (time: bigint, id: string | undefined): bigint => {
   const before = id === undefined ? undefined : timeOfId(id);
   if (before === undefined || time > before) return time;
   return before < LARGEST ? before + 1n : LARGEST;
 };
 
-/** `randomBytes` gives that many bytes that nobody can guess. */
+/** An id generator. `randomBytes` returns that many unpredictable bytes. */
 export const createIds = (clock: Clock, randomBytes: (count: number) => Uint8Array): Ids => {
   let last = 0n;
   return (kind, after) => {
     const now = BigInt(clock.now()) * PER_MILLISECOND;
-    // A clock that is set back must not put new things before old ones.
+    // New ids must not sort before old ones when the clock is set back.
     last = now > last ? now : last + 1n;
     const place = last & LARGEST;
     const time = (kind === 'session' ? LARGEST - place : timeAfter(place, after)).toString(16);
@@ -52,7 +53,7 @@ export const createIds = (clock: Clock, randomBytes: (count: number) => Uint8Arr
   };
 };
 
-/** The next text of the same length that sorts after this one. Letters and digits in the order of their codes. */
+/** The next text of the same length in the order of character codes, of letters and digits. */
 const successorOf = (id: string): string => {
   const place = /[^z]z*$/.exec(id)?.index ?? 0;
   const code = id.charCodeAt(place);

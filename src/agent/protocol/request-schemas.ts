@@ -5,22 +5,22 @@ import { isRecord } from '../../core/json.ts';
 import type { ModelRef } from './types.ts';
 import { findMisspelledField } from './unknown-fields.ts';
 
-/** How deep objects and lists that come from outside may lie in each other. What writes them goes that deep, and has an end. */
+/** How deep objects and lists in a request may be nested. Code that writes them is recursive. */
 export const NESTING_LIMIT = 64;
 
-/** Whether something lies deeper than so many levels. Looks no further than that. */
+/** Whether a value is nested deeper than so many levels. It looks no deeper than that. */
 export const isNestedBeyond = (value: unknown, levels = NESTING_LIMIT): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some((part) => isNestedBeyond(part, levels - 1)));
 
-/** A `data:` URL in its parts. Nothing is decoded. */
+/** A `data:` URL, taken apart but not decoded. */
 export type DataUrl = { readonly isBase64: boolean; readonly data: string };
 
 const START = /^data:[\w.+-]{1,100}\/[\w.+-]{1,100}(;[^,]{0,200})?,/;
 const NO_BASE64 = /[^A-Za-z0-9+/]/;
 
-/** Takes a `data:` URL apart; nothing when it is none, or none with a media type. */
+/** Parses a `data:` URL; undefined when it is none, or has no media type. */
 export const parseDataUrl = (url: string): DataUrl | undefined => {
   const [start, parameters = ''] = START.exec(url) ?? [];
   if (start === undefined) return undefined;
@@ -40,16 +40,16 @@ const hasValidEscapes = (data: string): boolean => {
   }
 };
 
-/** What is wrong with the data, if anything: such a file could be told to no model, now or later. */
+/** What is expected of malformed data, undefined for sound data. A malformed file cannot be sent to any model. */
 export const dataUrlError = ({ isBase64, data }: DataUrl): string | undefined => {
   if (!isBase64) return hasValidEscapes(data) ? undefined : 'text in UTF-8 with sound percent escapes behind the comma';
   const isSound = data.length % 4 === 0 && !NO_BASE64.test(withoutPadding(data));
   return isSound ? undefined : 'base64 behind the comma, padded and without blanks';
 };
 
-/** The longest title, and the longest name of a file. */
+/** The longest title, and the longest file name, in characters. */
 export const TITLE_CHARS = 500;
-/** The longest name of anything else. */
+/** The longest name of anything else, in characters. */
 export const NAME_CHARS = 200;
 /** A text of at most so many characters. */
 export const TextUpTo = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
@@ -59,14 +59,14 @@ export const PART_TYPES = 'text or file';
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:\s*;[ -~]*)?$/;
 const DATA_URL = 'a data: URL with a media type; files of the server are not read';
 
-/** A file that cannot be told to a model now could not be told to any later: the session would be broken for good. */
+/** A malformed file could not be sent to a model later either: the session could never be answered again. */
 const DataUrlText = v.pipe(
   v.string(),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
     const url = parseDataUrl(dataset.value);
-    const complaint = url === undefined ? DATA_URL : dataUrlError(url);
-    if (complaint !== undefined) addIssue({ expected: complaint });
+    const expected = url === undefined ? DATA_URL : dataUrlError(url);
+    if (expected !== undefined) addIssue({ expected });
   }),
 );
 
@@ -88,7 +88,7 @@ const PartBody = v.variant('type', [
 type PartBody = v.InferOutput<typeof PartBody>;
 
 const isAnswerable = (part: PartBody): boolean => part.type === 'file' || part.text.trim() !== '';
-/** What a prompt says: something must be there to be answered. */
+/** The parts of a prompt. At least one must be a file or a text that is not blank. */
 export const PromptParts = v.pipe(
   v.array(PartBody),
   v.minLength(1),
@@ -131,7 +131,7 @@ const RuleBody = v.object({
   action: v.picklist(['allow', 'ask', 'deny']),
 });
 const METADATA_BYTES = 64 * 1024;
-/** Every event that tells of a session has them all. */
+/** Every event about a session contains all of its metadata, so it is limited. */
 const Metadata = v.pipe(
   v.record(v.string(), v.unknown()),
   v.rawCheck(({ dataset, addIssue }) => {
@@ -175,15 +175,15 @@ export const PermissionReplyBody = v.variant('reply', [
   v.object({ reply: v.literal('always') }),
   v.object({ reply: v.literal('reject'), message: v.optional(TextUpTo(4000)) }),
 ]);
-/** The same under the name that older clients use. */
+/** The same in the form of older clients, `POST /session/{id}/permissions/{permissionID}`. */
 export const PermissionResponseBody = v.object({ response: v.picklist(['once', 'always', 'reject']) });
 
-/** A message to fork before; without one all of them are copied. */
+/** `messageID`: only messages before this one are copied; all without it. */
 export const ForkBody = v.object({ messageID: v.optional(v.string()) });
 export const RevertBody = v.object({ messageID: v.string(), partID: v.optional(v.string()) });
-/** Clients also say `auto`, which changes nothing: the summary is made now. */
+/** Clients also send `auto`, which has no effect: the summary is created now. */
 export const SummarizeBody = v.object({ providerID: v.string(), modelID: v.string() });
-/** What a client would like to see in the log, which holds no texts of clients. */
+/** A client's log entry. Nothing of it is read: the log contains no texts of clients. */
 export const LogBody = v.object({});
 
 const EXPECTED: Readonly<Record<string, string>> = {
@@ -192,11 +192,11 @@ const EXPECTED: Readonly<Record<string, string>> = {
   mime: 'a media type, such as image/png',
 };
 
-/** A name of a table is the sender's, and may be of any length. */
+/** Keys of objects come from the sender, and may have any length. */
 const PATH_CHARS = 300;
 const shortenPath = (path: string): string => (path.length > PATH_CHARS ? `${path.slice(0, PATH_CHARS)}…` : path);
 
-/** What is wrong, where, in our words: never the value. */
+/** What is wrong and where: never the value. */
 const toBodyFault = (issue: v.BaseIssue<unknown>): Fault => {
   const { path: whole, expected } = issueOf(issue);
   const path = shortenPath(whole);
@@ -210,7 +210,7 @@ const invalidBody = (param: string | null, message: string): Fault =>
 
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 
-/** A request's body through a schema. `isOptional`: no body, or an empty one, counts as an empty object. */
+/** Parses a request's body; a `bad-input` fault names what is wrong. `isOptional`: no body counts as an empty object. */
 export const readBody = async <Schema extends v.GenericSchema>(
   request: Request,
   schema: Schema,
@@ -219,12 +219,12 @@ export const readBody = async <Schema extends v.GenericSchema>(
   const read = isOptional ? readJsonIfAny : readJson;
   const body = await read(request, BODY_LIMIT_BYTES, request.signal);
   const given = body === undefined ? {} : body;
-  // A schema of an object lets a list through.
+  // valibot's object schemas accept lists.
   if (!isRecord(given)) throw invalidBody(null, 'body: expected a JSON object');
   if (isNestedBeyond(given)) throw invalidBody(null, `body: expected at most ${NESTING_LIMIT} levels`);
-  const slip = findMisspelledField(schema, given);
-  if (slip !== undefined) {
-    const { path, nearest } = slip;
+  const misspelled = findMisspelledField(schema, given);
+  if (misspelled !== undefined) {
+    const { path, nearest } = misspelled;
     throw invalidBody(path, `${path}: unknown name, the nearest known one is ${nearest}`);
   }
   const result = v.safeParse(schema, given);

@@ -3,7 +3,7 @@ import { isRecord } from '../../core/json.ts';
 import { type IdKind, isId } from './ids.ts';
 import type { Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
 
-/** An id as this server makes them. */
+/** An id of a kind, in the form in which this server creates ids. */
 export const IdSchema = (kind: IdKind) =>
   v.pipe(
     v.string(),
@@ -11,7 +11,7 @@ export const IdSchema = (kind: IdKind) =>
   );
 
 const Time = v.pipe(v.number(), v.safeInteger('expected whole milliseconds'), v.minValue(0, 'expected a time'));
-/** valibot's own record leaves names such as `constructor` out. */
+/** An object with any names: valibot's own record drops names such as `constructor`. */
 const JsonObject = v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected an object');
 const Switches = v.custom<Readonly<Record<string, boolean>>>(
   (value) => isRecord(value) && Object.values(value).every((isOn) => typeof isOn === 'boolean'),

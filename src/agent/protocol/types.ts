@@ -10,10 +10,10 @@ export type Tokens = {
 
 export type Action = 'allow' | 'ask' | 'deny';
 
-/** What a permission rule says of the tools and patterns that it covers. */
+/** A permission rule: what happens with calls of the tools and patterns that it matches. */
 export type Rule = { readonly permission: string; readonly pattern: string; readonly action: Action };
 
-/** Where a session was turned back to: what is said from there on goes with the next prompt, unless that is taken back first. */
+/** The point to which a session was reverted: what follows is removed with the next prompt, unless it is unreverted first. */
 export type Revert = { readonly messageID: string; readonly partID?: string };
 
 /** A session as it is stored and as the wire shows it (OpenCode 1.x, `GET /session/{id}`). Times are milliseconds. */
@@ -49,7 +49,7 @@ export type SessionStatus =
   | { readonly type: 'busy' }
   | { readonly type: 'retry'; readonly attempt: number; readonly message: string; readonly next: number };
 
-/** Why an answer is none, in the words of the wire. Messages are our own: a backend's body may name accounts and keys. */
+/** Why an answer failed, in OpenCode's form. Messages are this server's own: a backend's body may name accounts and keys. */
 export type MessageError =
   | { readonly name: 'ProviderAuthError'; readonly data: { readonly providerID: string; readonly message: string } }
   | { readonly name: 'UnknownError'; readonly data: { readonly message: string; readonly ref?: string } }
@@ -96,7 +96,7 @@ export type AssistantMessage = {
   readonly tokens: MessageTokens;
   readonly finish?: Finish;
   readonly error?: MessageError;
-  /** Whether it stands for what came before it (compaction). */
+  /** Whether it replaces earlier messages (compaction). */
   readonly summary?: boolean;
 };
 
@@ -181,10 +181,10 @@ export type Part =
   | RetryPart
   | CompactionPart;
 
-/** Marks a call of an attempt that counts for nothing, because its step was begun anew. */
+/** Metadata of a call that does not count, because its step was begun again. */
 export const WITHDRAWN = { withdrawn: true } as const;
 
-/** Whether a call counts for nothing. A backend that was asked anew may even have given its id to another one. */
+/** Whether a call does not count. The repeated step may even have a call with the same id. */
 export const isWithdrawn = ({ state }: ToolPart): boolean =>
   state.status === 'error' && state.metadata?.withdrawn === true;
 
@@ -192,20 +192,21 @@ export const isWithdrawn = ({ state }: ToolPart): boolean =>
 export const isUnfinished = (message: Message): boolean =>
   message.role === 'assistant' && message.time.completed === undefined;
 
-/** A question to a person: may this tool call be made? It lives until it is answered, its run ends or its time is over. */
+/** Asks a person whether a tool call may be made. It is open until it is answered, its run ends or its time is over. */
 export type PermissionRequest = {
   readonly id: string;
   readonly sessionID: string;
   /** The tool's name. */
   readonly permission: string;
   readonly patterns: readonly string[];
-  /** What the person decides about: the tool's title and its arguments, and for a recharge the words of its preview. */
+  /** What the person decides about: the tool's title and arguments, and for a recharge the text of its preview. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Patterns that the answer `always` allows from then on. */
+  /** Patterns that the reply `always` allows from then on. */
   readonly always: readonly string[];
   readonly tool?: { readonly messageID: string; readonly callID: string };
 };
 
+/** A person's reply to a permission request. */
 export type PermissionReply =
   | { readonly reply: 'once' }
   | { readonly reply: 'always' }

@@ -1,16 +1,16 @@
 import { editDistance } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 
-/** A name that nobody reads, and that was most likely meant to be one that is read. */
+/** The path of a name that is not read, and the known name that was most likely meant. */
 export type MisspelledField = { readonly path: string; readonly nearest: string };
 
-/** Members of one object, or items of one list: more have no end worth looking for. */
+/** Members of one object, or items of one list, that are inspected. The rest is ignored. */
 const INSPECTED_LIMIT = 100;
 
-/** Names of OpenCode's own clients that do nothing here, and come close to one that does. `mode` is how older ones say `agent`. */
+/** Names that OpenCode's clients send, that have no effect here, and that resemble a known one. Older clients send `mode` for `agent`. */
 const TOLERATED: ReadonlySet<string> = new Set(['mode']);
 
-/** How many changes a mistyped name may be away: of a short one two would leave nothing. */
+/** How many edits a mistyped name may be away from the known one: fewer for short names. */
 const editLimit = (name: string): number => (name.length >= 5 ? 2 : name.length >= 3 ? 1 : 0);
 
 const nearestField = (name: string, known: readonly string[]): string | undefined => {
@@ -24,7 +24,7 @@ const nearestField = (name: string, known: readonly string[]): string | undefine
 
 type Entries = Readonly<Record<string, unknown>>;
 
-/** What may stand in an object: of several forms the one that its tag tells, or else all of them together. */
+/** The known members of an object: of a variant those of the form that its tag selects, or else of all forms. */
 const entriesOf = (schema: Entries, value: Entries): Entries => {
   if (isRecord(schema.entries)) return schema.entries;
   if (!Array.isArray(schema.options)) return {};
@@ -40,8 +40,8 @@ const entriesOf = (schema: Entries, value: Entries): Entries => {
 };
 
 /**
- * The first name in a value that its schema does not have, and that is a slip away from one that it has. Names that come
- * close to none are left alone: clients send more than is read here.
+ * The first name in a value that its schema does not have, but that resembles one that it has. Other unknown names are
+ * ignored: clients send more than is read here.
  */
 export const findMisspelledField = (schema: unknown, value: unknown, path = ''): MisspelledField | undefined => {
   if (!isRecord(schema)) return undefined;
