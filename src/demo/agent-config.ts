@@ -5,7 +5,7 @@ type Example = {
   readonly mcp: { readonly 'relay-admin': { readonly environment: Readonly<Record<string, string>> } };
 };
 
-export type AgentConfigNeeds = {
+type AgentConfigNeeds = {
   /** Where the scripted model answers. */
   readonly model: string;
   /** Settings of the tool server. */

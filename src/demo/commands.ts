@@ -2,15 +2,15 @@ import * as v from 'valibot';
 import { parseJson } from '../core/json.ts';
 import { DEMO_MODEL_NAME } from './agent-config.ts';
 
-/** What the output of a command shows, in a few words. */
-export type CommandResult = { readonly isAsExpected: boolean; readonly summary: string };
+/** Whether a command's output is as expected, and a short summary of it. */
+type CommandResult = { readonly isAsExpected: boolean; readonly summary: string };
 
-/** A line to be pasted into a shell, and what it promises. */
+/** A shell command of the demo, and the check of its output. */
 export type DemoCommand = {
   readonly title: string;
   readonly line: string;
   readonly checkOutput: (output: string) => CommandResult;
-  /** What it needs and this machine has not, if anything. */
+  /** A requirement that this machine lacks, if any. */
   readonly missing?: string;
 };
 
@@ -25,16 +25,16 @@ export type CommandSettings = {
   readonly openaiDirectory: string | undefined;
 };
 
-/** What the demo recharges. */
+/** The demo's recharge. */
 export const RECHARGE = { email: 'alice@example.com', amount: '2.5' } as const;
-/** Where the chat with the question goes on. */
+/** The session of the recharge and its approval. */
 const CONVERSATION = 'recharge-alice';
-/** The agent lists its open questions; the last one's id. */
+/** Prints the id of the last open permission request of the agent's list. */
 const LAST_ID = String.raw`sed -n 's/.*"id":"\(per_[^"]*\)".*/\1/p'`;
 const SHOWN_CHARS = 160;
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-/** A word of a shell, in quotes where it needs them. */
+/** A shell word, quoted where necessary. */
 const shellWord = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : quote(text));
 const shorten = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
 
@@ -50,7 +50,7 @@ const Chat = v.object({
   choices: v.tuple([v.object({ message: v.object({ content: v.string() }) })]),
 });
 
-/** The line that tells of an error, or else the beginning. */
+/** The line with an error, or else the beginning. */
 const summarise = (output: string): string => shorten(/^.*\b\w*Error\b.*$/m.exec(output)?.[0] ?? output) || 'no output';
 const unexpected = (output: string): CommandResult => ({ isAsExpected: false, summary: summarise(output) });
 
@@ -63,7 +63,7 @@ const checkFlagged =
     return { isAsExpected: result.flagged === expected, summary: `flagged ${result.flagged}, ${category} ${score}` };
   };
 
-/** The line of an answer that begins with these words. */
+/** Expects an answer with a line that begins with `expected`. */
 const checkAnswer =
   (expected: string) =>
   (output: string): CommandResult => {
@@ -100,7 +100,7 @@ const openAiChatLine = ({ bridge, key, node, openaiDirectory }: CommandSettings)
   return `${place}${shellWord(node)} --input-type=module -e ${quote(program)}`;
 };
 
-/** Five lines, in the order in which they are to be run: the fourth asks what the fifth approves. */
+/** Five commands, to be run in order: the fifth approves the fourth's permission request. */
 export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => [
   { title: 'A text that is flagged', line: moderationLine(facts, 'I will kill you'), checkOutput: checkFlagged(true) },
   {

@@ -12,7 +12,7 @@ bridge. Agent server, bridge and relay listen on 4000, 4100 and 8090, or on any 
 everything when it ends: never use it for real input.
 `;
 
-export type ClientSettings = {
+type ClientSettings = {
   readonly node: string;
   readonly program: string;
   readonly relay: string;

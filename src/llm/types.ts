@@ -32,7 +32,7 @@ export type ChatReply =
 
 /** The chat APIs that a backend can be called with. */
 export const DIALECT_NAMES = ['ollama', 'openai'] as const;
-export type DialectName = (typeof DIALECT_NAMES)[number];
+type DialectName = (typeof DIALECT_NAMES)[number];
 
 /** A chat API: how its requests are written and its responses read. Pure functions. */
 export type Dialect = {

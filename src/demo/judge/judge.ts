@@ -1,10 +1,10 @@
 import { JUDGE_CODES, JUDGE_TABLE, type JudgeCode, type JudgeRow } from './patterns.ts';
 
-/** The only model that the demo judge serves. It shows in every answer, so that nobody takes it for a real judge. */
+/** The demo judge's only model. Every answer names it, so that no one takes it for a real judge. */
 export const JUDGE_MODEL = 'demo-judge';
 
 /** All 13 categories, whole numbers from 0 to 100. */
-export type JudgeScores = Readonly<Record<JudgeCode, number>>;
+type JudgeScores = Readonly<Record<JudgeCode, number>>;
 
 const UNMARKED_ANSWER = 'I am a demo judge and only read marked texts.';
 const CLEAN: JudgeScores = {
@@ -31,10 +31,10 @@ const createPattern = ({ phrase }: JudgeRow): RegExp =>
 
 const MATCHERS = JUDGE_TABLE.map((row) => ({ row, pattern: createPattern(row) }));
 
-/** As the table's phrases are written. Hidden characters and look-alikes stay: undoing those is the gateway's work. */
+/** Normalised like the table's phrases. Hidden characters and look-alikes stay: decoding them is the gateway's task. */
 const normaliseForTable = (text: string): string => text.toLowerCase().replace(/[‘’]/g, "'").replace(/\s+/g, ' ');
 
-/** The rows whose phrase stands in a text: the whole reason for its scores. */
+/** The rows whose phrase a text contains: they alone decide its scores. */
 export const findRows = (text: string): readonly JudgeRow[] => {
   const readable = normaliseForTable(text);
   return MATCHERS.filter(({ pattern }) => pattern.test(readable)).map(({ row }) => row);
@@ -50,11 +50,11 @@ export const judgeText = (text: string): JudgeScores => {
 };
 
 /** A text to judge, and the number that proves which text a verdict is about. */
-export type MarkedText = { readonly nonce: string; readonly text: string };
+type MarkedText = { readonly nonce: string; readonly text: string };
 
 /**
- * What stands between the marker lines of a prompt. The first text marker and the last end marker of the same nonce
- * count, so markers inside the text are text.
+ * The text between the marker lines of a prompt; undefined without them. The first text marker and the last end marker
+ * with the same nonce count, so markers inside the text are text.
  */
 export const parseMarkedText = (prompt: string): MarkedText | undefined => {
   const start = /^\[\[text (\d{12})\]\]$/m.exec(prompt);
@@ -65,7 +65,7 @@ export const parseMarkedText = (prompt: string): MarkedText | undefined => {
   return end === undefined ? undefined : { nonce, text: rest.slice(0, end.index).replace(/^\r?\n|\r?\n$/g, '') };
 };
 
-/** The judge's whole answer to a prompt: a verdict with the nonce, or a sentence that is no verdict without markers. */
+/** The judge's answer to a prompt: a verdict with the nonce, or a sentence when the prompt has no markers. */
 export const judgePrompt = (prompt: string): string => {
   const marked = parseMarkedText(prompt);
   return marked === undefined ? UNMARKED_ANSWER : JSON.stringify({ ...judgeText(marked.text), nonce: marked.nonce });

@@ -9,7 +9,7 @@ import { OLLAMA_MODELS, OllamaChat, replyAsOllama } from './ollama.ts';
 import { OPENAI_MODELS, OpenAiChat, replyAsOpenAi } from './openai.ts';
 
 const VERSION = '0.0.0-demo';
-/** Room for the largest image that OpenAI's clients may send, in base64. */
+/** Enough for the largest image that OpenAI's clients may send, in base64. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 
 const parseRequest = async <Schema extends v.GenericSchema>(
@@ -25,9 +25,9 @@ const parseRequest = async <Schema extends v.GenericSchema>(
 
 const ErrorBody = v.object({ error: v.object({ message: v.string() }) });
 
-/** Ollama has a bare sentence where OpenAI has an object. */
+/** An error in Ollama's form: a string where OpenAI has an object. */
 const toOllamaError = async (reply: Response): Promise<Response> => {
-  // Who has left is answered without a body.
+  // The response to a disconnected client has no body.
   if (reply.body === null) return reply;
   const { error } = v.parse(ErrorBody, await reply.json());
   return new Response(JSON.stringify({ error: error.message }), { status: reply.status, headers: reply.headers });
@@ -36,9 +36,9 @@ const toOllamaError = async (reply: Response): Promise<Response> => {
 const isOllamaPath = ({ url }: Request): boolean => /^\w+:\/\/[^/]*\/api(?:[/?#]|$)/.test(url);
 
 /**
- * A backend that speaks Ollama's and OpenAI's dialects and judges by the table, so that the gateway can be seen at work
- * without a model. It needs no keys and no network, keeps nothing, never rejects, and only reads text: an image counts
- * as harmless here, which is fine for a demo and for nothing else.
+ * Creates a backend that speaks Ollama's and OpenAI's dialects and judges by the table, so that the gateway runs without a
+ * model. It needs no keys and no network, stores nothing, never rejects, and reads text only: every image counts as
+ * harmless, so use it for demos alone.
  */
 export const createDemoJudge = (): Handler => {
   const routes = createRoutes(

@@ -8,7 +8,7 @@ import { isRecord } from '../../core/json.ts';
 import { createChatWriter } from './chat-completions.ts';
 import { createMessagesWriter } from './messages.ts';
 import { type ModelScript, refusal, type ScriptedAnswer } from './reply.ts';
-import { type ModelDialect, type ModelRequest, REQUEST_PARSERS, type ReceivedRequest } from './request.ts';
+import { type DemoModelRequest, type ModelDialect, REQUEST_PARSERS, type ReceivedRequest } from './request.ts';
 import { createResponsesWriter } from './responses.ts';
 import { completeAnswer, createStreamBody } from './stream.ts';
 
@@ -18,7 +18,7 @@ const VERSION = '0.0.0-demo';
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 const WRITERS = { chat: createChatWriter, responses: createResponsesWriter, messages: createMessagesWriter } as const;
 
-const parseModelRequest = (dialect: ModelDialect, body: unknown): ModelRequest => {
+const parseModelRequest = (dialect: ModelDialect, body: unknown): DemoModelRequest => {
   try {
     return REQUEST_PARSERS[dialect](body);
   } catch {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** One message of a conversation. */
-export type ModelMessage =
+export type DemoModelMessage =
   | { readonly role: 'user'; readonly text: string }
   | {
       readonly role: 'assistant';
@@ -11,17 +11,17 @@ export type ModelMessage =
   | { readonly role: 'tool'; readonly id: string; readonly name: string; readonly text: string };
 
 /** A request to a model, in no dialect. */
-export type ModelRequest = {
+export type DemoModelRequest = {
   readonly model: string;
   readonly system: string;
-  readonly turns: readonly ModelMessage[];
+  readonly turns: readonly DemoModelMessage[];
   /** The names of the offered tools. */
   readonly tools: readonly string[];
   readonly isStreamed: boolean;
 };
 
 /** A request as it was received. */
-export type ReceivedRequest = ModelRequest & {
+export type ReceivedRequest = DemoModelRequest & {
   readonly dialect: ModelDialect;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ const Names = v.fallback(v.array(v.looseObject({ name: Text })), []);
 const Common = { model: v.string(), stream: v.nullish(v.boolean(), false) };
 
 /** Tool results name only their call; this adds the name of its tool. */
-const addToolNames = (turns: readonly ModelMessage[]): readonly ModelMessage[] => {
+const addToolNames = (turns: readonly DemoModelMessage[]): readonly DemoModelMessage[] => {
   const names = new Map(
     turns.flatMap((turn) => (turn.role === 'assistant' ? turn.calls.map(({ id, name }) => [id, name] as const) : [])),
   );
@@ -71,9 +71,9 @@ const Chat = v.object({
   tools: v.nullish(v.array(v.object({ function: v.object({ name: v.string() }) })), []),
 });
 
-const parseChatRequest = (body: unknown): ModelRequest => {
+const parseChatRequest = (body: unknown): DemoModelRequest => {
   const { model, stream, messages, tools } = v.parse(Chat, body);
-  const turnOf = (message: v.InferOutput<typeof Chat>['messages'][number]): ModelMessage[] => {
+  const turnOf = (message: v.InferOutput<typeof Chat>['messages'][number]): DemoModelMessage[] => {
     const text = joinText(message.content);
     if (message.role === 'user') return [{ role: 'user', text }];
     if (message.role === 'tool') return [{ role: 'tool', id: message.tool_call_id, name: '', text }];
@@ -115,10 +115,10 @@ const Responses = v.object({
   tools: v.nullish(Names, []),
 });
 
-const parseResponsesRequest = (body: unknown): ModelRequest => {
+const parseResponsesRequest = (body: unknown): DemoModelRequest => {
   const { model, stream, instructions, input, tools } = v.parse(Responses, body);
   const items = typeof input === 'string' ? [] : input;
-  const turnOf = (item: (typeof items)[number]): ModelMessage[] => {
+  const turnOf = (item: (typeof items)[number]): DemoModelMessage[] => {
     const { type, role, call_id: id, name } = item;
     if (type === 'function_call') {
       return [{ role: 'assistant', text: '', calls: [{ id, name, arguments: item.arguments }] }];
@@ -158,16 +158,21 @@ const filterBlocks = <Schema extends v.GenericSchema>(
     return read.success ? [read.output] : [];
   });
 
-const parseMessagesRequest = (body: unknown): ModelRequest => {
+const parseMessagesRequest = (body: unknown): DemoModelRequest => {
   const { model, stream, system, messages, tools } = v.parse(Messages, body);
-  const turnsOf = ({ role, content }: (typeof messages)[number]): ModelMessage[] => {
+  const turnsOf = ({ role, content }: (typeof messages)[number]): DemoModelMessage[] => {
     const text = joinText(content);
     if (role === 'assistant') {
       const calls = filterBlocks(ToolUse, content).map(({ id, name, input }) => ({ id, name, arguments: input }));
       return [{ role, text, calls }];
     }
     const results = filterBlocks(ToolResult, content).map(
-      (result): ModelMessage => ({ role: 'tool', id: result.tool_use_id, name: '', text: joinText(result.content) }),
+      (result): DemoModelMessage => ({
+        role: 'tool',
+        id: result.tool_use_id,
+        name: '',
+        text: joinText(result.content),
+      }),
     );
     return text === '' ? results : [...results, { role: 'user', text }];
   };

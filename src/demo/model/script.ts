@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { parseJson } from '../../core/json.ts';
 import { answer, calls, type ModelScript, type ScriptedAnswer, text } from './reply.ts';
-import type { ModelMessage, ReceivedRequest } from './request.ts';
+import type { DemoModelMessage, ReceivedRequest } from './request.ts';
 
 const TITLE_WORDS = 6;
 const SHOWN_CHARS = 200;
@@ -43,7 +43,7 @@ const keyFor = (token: string): string =>
 /** The next step of a recharge, by the tools' results so far. */
 const nextRechargeStep = (
   { email, amount }: RechargeRequest,
-  steps: readonly ModelMessage[],
+  steps: readonly DemoModelMessage[],
   nameOf: (tool: AdminTool) => string,
 ): ScriptedAnswer => {
   const last = steps.findLast((turn) => turn.role === 'tool');
@@ -67,7 +67,7 @@ const nextRechargeStep = (
   );
 };
 
-const delegateRecharge = ({ email, amount }: RechargeRequest, steps: readonly ModelMessage[]): ScriptedAnswer => {
+const delegateRecharge = ({ email, amount }: RechargeRequest, steps: readonly DemoModelMessage[]): ScriptedAnswer => {
   const last = steps.findLast((turn) => turn.role === 'tool');
   if (last !== undefined) return answerText(`The maintainer says: ${shorten(last.text)}`);
   const prompt = `recharge ${email} ${amount}`;

@@ -1,8 +1,8 @@
-import { barred } from './envelope.ts';
+import { guardError } from './envelope.ts';
 import type { RelayWorld } from './world.ts';
 
 /** The key acts as this user: the first admin who is active. Undefined when there is none. */
-export const actorOf = ({ users }: RelayWorld): number | undefined =>
+export const findActor = ({ users }: RelayWorld): number | undefined =>
   users
     .filter(({ role, status, deleted_at }) => role === 'admin' && status === 'active' && deleted_at === null)
     .map(({ id }) => id)
@@ -10,7 +10,7 @@ export const actorOf = ({ users }: RelayWorld): number | undefined =>
 
 /** The 423 while no human has accepted the platform's terms. */
 export const termsUnaccepted = (): Response =>
-  barred(423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', 'Admin compliance acknowledgement required', {
+  guardError(423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', 'Admin compliance acknowledgement required', {
     metadata: {
       version: 'v2026.06.10',
       document_path_zh: '/compliance/zh',
@@ -21,22 +21,22 @@ export const termsUnaccepted = (): Response =>
   });
 
 /** The 401 for a wrong admin key. */
-export const wrongKey = (): Response => barred(401, 'INVALID_ADMIN_KEY', 'Invalid admin API key');
+export const wrongKey = (): Response => guardError(401, 'INVALID_ADMIN_KEY', 'Invalid admin API key');
 
 const unauthorised = (headers: Headers): Response =>
   /^Bearer \S+$/.test(headers.get('authorization') ?? '')
-    ? barred(401, 'INVALID_TOKEN', 'Invalid token')
-    : barred(401, 'UNAUTHORIZED', 'Authorization required');
+    ? guardError(401, 'INVALID_TOKEN', 'Invalid token')
+    : guardError(401, 'UNAUTHORIZED', 'Authorization required');
 
 /**
  * The response that stops a request to the admin API, or undefined. A key that is present decides alone, the admin key is
  * no bearer token, and the terms are checked after the key.
  */
-export const barrierFor = (world: RelayWorld, headers: Headers, pattern: string): Response | undefined => {
+export const checkAccess = (world: RelayWorld, headers: Headers, pattern: string): Response | undefined => {
   const key = headers.get('x-api-key') ?? '';
   if (key === '') return unauthorised(headers);
-  if (key !== world.dials.adminKey) return wrongKey();
-  if (actorOf(world) === undefined) return barred(500, 'INTERNAL_ERROR', 'No active admin user');
-  if (world.dials.areTermsAccepted || / compliance(\/|$)/.test(pattern)) return undefined;
+  if (key !== world.settings.adminKey) return wrongKey();
+  if (findActor(world) === undefined) return guardError(500, 'INTERNAL_ERROR', 'No active admin user');
+  if (world.settings.areTermsAccepted || / compliance(\/|$)/.test(pattern)) return undefined;
   return termsUnaccepted();
 };

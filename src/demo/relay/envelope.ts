@@ -7,7 +7,7 @@ type HeaderTexts = Readonly<Record<string, string>>;
 export const ok = (data: unknown, headers: HeaderTexts = {}): Response =>
   jsonResponse(200, { code: 0, message: 'success', data }, headers);
 
-export type Refusal = {
+type RelayRefusal = {
   readonly status: number;
   readonly message: string;
   readonly reason?: string;
@@ -15,21 +15,22 @@ export type Refusal = {
 };
 
 /** A handler's refusal: `code` is the status as a number, and every value in `metadata` is a text. */
-export const refused = ({ status, ...rest }: Refusal, headers: HeaderTexts = {}): Response =>
+export const refusedResponse = ({ status, ...rest }: RelayRefusal, headers: HeaderTexts = {}): Response =>
   jsonResponse(status, { code: status, ...rest }, headers);
 
 /** The other shape, that of whatever stands before the handlers: `code` is a word, and there is never any `data`. */
-export const barred = (status: number, code: string, message: string, more: object = {}): Response =>
+export const guardError = (status: number, code: string, message: string, more: object = {}): Response =>
   jsonResponse(status, { code, message, ...more });
 
 /** What the platform makes of every error that it did not foresee, refusals by its own rules among them. */
-export const internalError = (): Response => refused({ status: 500, message: 'internal error' });
+export const internalError = (): Response => refusedResponse({ status: 500, message: 'internal error' });
 
 /** What could not be bound to the request's fields. */
-export const invalid = (detail: string): Response => refused({ status: 400, message: `Invalid request: ${detail}` });
+export const invalid = (detail: string): Response =>
+  refusedResponse({ status: 400, message: `Invalid request: ${detail}` });
 
 /** A page that a proxy or the panel's own front end puts where JSON was asked for. */
-export const page = (status: number, title: string): Response =>
+export const htmlPage = (status: number, title: string): Response =>
   new Response(`<!doctype html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`, {
     status,
     headers: { 'content-type': 'text/html; charset=utf-8' },
@@ -43,7 +44,7 @@ const USUAL_PAGE = 20;
 const countOf = (text: string | null): number => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : 0);
 
 /** Reads `page` and `page_size` or `limit`. A size past 1000 is silently 20, like everything else that is no size. */
-export const pageOf = (query: URLSearchParams): Page => {
+export const parsePage = (query: URLSearchParams): Page => {
   const size = countOf(query.get('page_size') ?? query.get('limit'));
   return {
     page: Math.max(1, countOf(query.get('page'))),
@@ -52,7 +53,7 @@ export const pageOf = (query: URLSearchParams): Page => {
 };
 
 /** One page of a list, in the platform's frame: an empty list has one page. */
-export const paged = <Item>(items: readonly Item[], { page: number, pageSize }: Page) => ({
+export const toPage = <Item>(items: readonly Item[], { page: number, pageSize }: Page) => ({
   items: items.slice((number - 1) * pageSize, number * pageSize),
   total: items.length,
   page: number,
@@ -64,7 +65,7 @@ export const paged = <Item>(items: readonly Item[], { page: number, pageSize }: 
  * A body bound to its fields, or undefined where the platform would refuse it. Null counts as left out, and names that
  * the schema lacks are dropped in silence.
  */
-export const boundBody = <Schema extends v.GenericSchema>(
+export const parseBody = <Schema extends v.GenericSchema>(
   schema: Schema,
   body: string,
 ): v.InferOutput<Schema> | undefined => {

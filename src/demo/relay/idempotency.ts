@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { ok, refused } from './envelope.ts';
+import { ok, refusedResponse } from './envelope.ts';
 
 const KEPT_MS = 86_400_000;
 const BACKOFF_MS = 5000;
@@ -13,24 +13,24 @@ type Ending =
 
 type Entry = { readonly fingerprint: string; readonly expiresAt: number; ending: Ending };
 
-/** One run under a key: whoever got it says how it ended, or leaves it processing for as long as the key is kept. */
+/** One run under a key. Without `succeed` or `fail` it stays in progress until the key expires. */
 export type Run = {
   readonly succeed: (data: unknown) => void;
   readonly fail: () => void;
 };
 
-export type Begun = { readonly run: Run } | { readonly reply: Response };
+type Begun = { readonly run: Run } | { readonly reply: Response };
 
-/** The three conflicts and the silent store, in the platform's words. */
+/** The platform's response to a key that was used with another request. */
 export const conflict = (): Response =>
-  refused({
+  refusedResponse({
     status: 409,
     message: 'idempotency key was used with a different request',
     reason: 'IDEMPOTENCY_KEY_CONFLICT',
   });
 
 const later = (reason: string, message: string, seconds: number): Response =>
-  refused(
+  refusedResponse(
     { status: 409, message, reason, metadata: { retry_after: String(seconds) } },
     { 'retry-after': String(seconds) },
   );
@@ -46,16 +46,20 @@ export const backingOff = (restMs = BACKOFF_MS): Response =>
   );
 
 export const storeUnavailable = (): Response =>
-  refused({ status: 503, message: 'idempotency store is unavailable', reason: 'IDEMPOTENCY_STORE_UNAVAILABLE' });
+  refusedResponse({
+    status: 503,
+    message: 'idempotency store is unavailable',
+    reason: 'IDEMPOTENCY_STORE_UNAVAILABLE',
+  });
 
 const badKey = (): Response =>
-  refused({ status: 400, message: 'idempotency key is invalid', reason: 'IDEMPOTENCY_KEY_INVALID' });
+  refusedResponse({ status: 400, message: 'idempotency key is invalid', reason: 'IDEMPOTENCY_KEY_INVALID' });
 
 const UNRECORDED: Run = { succeed() {}, fail() {} };
 
 /**
- * The platform's memory of keys for one operation, across all users. It forgets after 24 hours and then runs the same
- * key again; it does so 5 seconds after a failure too, and never sees that a run will not come back.
+ * Creates the platform's idempotency keys of one operation, across all users. A key expires after 24 hours, and 5 seconds
+ * after a failure, and then runs again. A run that never ends is never noticed.
  */
 export const createIdempotency = (clock: Clock) => {
   const entries = new Map<string, Entry>();
@@ -74,7 +78,7 @@ export const createIdempotency = (clock: Clock) => {
     return restMs > 0 ? backingOff(restMs) : undefined;
   };
   return {
-    /** Without a key there is nothing to remember, and the request simply runs. */
+    /** A request without a key runs unrecorded. */
     begin(header: string | null, fingerprint: string): Begun {
       if (header === null || header.trim() === '') return { run: UNRECORDED };
       const key = header.trim();

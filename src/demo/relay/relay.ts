@@ -1,18 +1,18 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Handler } from '../../core/http/handler.ts';
-import { actorOf, barrierFor } from './auth.ts';
+import { checkAccess, findActor } from './auth.ts';
 import { internalError } from './envelope.ts';
 import type { RelayInterceptor } from './interceptor.ts';
-import { withoutSecrets } from './records/secrets.ts';
+import { removeSecrets } from './records/secrets.ts';
 import { accountsTable } from './routes/accounts.ts';
 import { createBalanceRoute } from './routes/balance.ts';
-import { trapsTable } from './routes/forbidden.ts';
+import { forbiddenTable } from './routes/forbidden.ts';
 import { openTable, unknownPath } from './routes/health.ts';
 import { modelsTable } from './routes/models.ts';
 import { statsTable } from './routes/stats.ts';
-import { type Call, createPaths, type Found, partsOf } from './routes/table.ts';
+import { createRouteFinder, type FoundRoute, type RelayCall, splitTarget } from './routes/table.ts';
 import { usersTable } from './routes/users.ts';
-import { createWorld, type RelayWorld } from './world.ts';
+import { createRelayWorld, type RelayWorld } from './world.ts';
 
 type DemoRelay = { readonly handler: Handler; readonly world: RelayWorld };
 
@@ -26,43 +26,43 @@ type DemoRelayNeeds = {
 
 const BALANCE = 'POST users/:id/balance';
 
-const bodyOf = (request: Request): Promise<string | undefined> => request.text().catch(() => undefined);
+const readBody = (request: Request): Promise<string | undefined> => request.text().catch(() => undefined);
 
-const misplaced = (found: Exclude<Found, { kind: 'route' }>, method: string): Response => {
+const respondWithoutRoute = (found: Exclude<FoundRoute, { kind: 'route' }>, method: string): Response => {
   if (found.kind === 'malformed') return new Response('400 Bad Request', { status: 400 });
   if (found.kind === 'unknown') return unknownPath();
   return new Response(null, { status: method === 'GET' ? 301 : 307, headers: { location: found.location } });
 };
 
 /** Removes the planted secrets from a response, unless they are switched on. */
-const removePlantedSecrets = async ({ dials }: RelayWorld, reply: Response): Promise<Response> =>
-  dials.arePlanted || reply.body === null
+const removePlantedSecrets = async ({ settings }: RelayWorld, reply: Response): Promise<Response> =>
+  settings.arePlanted || reply.body === null
     ? reply
-    : new Response(withoutSecrets(await reply.text(), dials.adminKey), reply);
+    : new Response(removeSecrets(await reply.text(), settings.adminKey), reply);
 
 /**
  * Creates a relay platform for the admin tools: its admin API, with its peculiarities and its forbidden routes, in memory.
  * It never rejects, and fails only when an interceptor makes it. It reads whole bodies, so keep it on loopback.
  */
 export const createDemoRelay = ({ interceptor, ...needs }: DemoRelayNeeds): DemoRelay => {
-  const world = createWorld(needs);
-  const forbidden = trapsTable(world);
-  const find = createPaths({
+  const world = createRelayWorld(needs);
+  const forbidden = forbiddenTable(world);
+  const find = createRouteFinder({
     ...openTable(world),
     ...usersTable(world),
     ...accountsTable(world),
     ...modelsTable(world),
     ...statsTable(world),
     ...forbidden,
-    [BALANCE]: createBalanceRoute({ world, hooksFor: interceptor?.balanceHooks, actorId: () => actorOf(world) ?? 0 }),
+    [BALANCE]: createBalanceRoute({ world, hooksFor: interceptor?.balanceHooks, actorId: () => findActor(world) ?? 0 }),
   });
 
-  const answer = async (found: Found, call: Omit<Call, 'params'>): Promise<Response> => {
+  const answer = async (found: FoundRoute, call: Omit<RelayCall, 'params'>): Promise<Response> => {
     const { method, headers } = call.request;
-    if (found.kind !== 'route') return misplaced(found, method);
+    if (found.kind !== 'route') return respondWithoutRoute(found, method);
     const { pattern, params, route } = found;
     if (Object.hasOwn(forbidden, pattern)) interceptor?.onForbidden(pattern);
-    const barrier = pattern.includes(' /') ? undefined : barrierFor(world, headers, pattern);
+    const barrier = pattern.includes(' /') ? undefined : checkAccess(world, headers, pattern);
     return barrier ?? route({ ...call, params });
   };
 
@@ -70,11 +70,11 @@ export const createDemoRelay = ({ interceptor, ...needs }: DemoRelayNeeds): Demo
     const url = new URL(request.url);
     const target = interceptor?.targetOf(request) ?? url.pathname + url.search;
     const { method, headers } = request;
-    const body = await bodyOf(request);
+    const body = await readBody(request);
     // The caller disconnected before the end of the body.
     if (body === undefined) return new Response(null, { status: 400 });
     interceptor?.onRequest({ method, target, headers: Object.fromEntries(headers), body, at: world.clock.now() });
-    const query = new URLSearchParams(partsOf(target).search);
+    const query = new URLSearchParams(splitTarget(target).search);
     const found = find(method, target);
     const call = { request, target, query, body };
     if (found.kind === 'route' && found.pattern === BALANCE) return answer(found, { ...call, isIgnored: false });

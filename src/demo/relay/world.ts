@@ -15,7 +15,7 @@ export type Credit = {
 };
 
 /** Settings that the relay reads with every request. */
-export type Dials = {
+type RelaySettings = {
   adminKey: string;
   areTermsAccepted: boolean;
   arePlanted: boolean;
@@ -27,7 +27,7 @@ export type Dials = {
 export type RelayWorld = {
   readonly clock: Clock;
   readonly newId: () => string;
-  readonly dials: Dials;
+  readonly settings: RelaySettings;
   readonly users: DemoUser[];
   readonly history: HistoryRow[];
   readonly accounts: DemoAccount[];
@@ -42,10 +42,10 @@ export type WorldNeeds = {
   readonly adminKey?: string | undefined;
 };
 
-export const createWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: WorldNeeds): RelayWorld => ({
+export const createRelayWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: WorldNeeds): RelayWorld => ({
   clock,
   newId,
-  dials: {
+  settings: {
     adminKey,
     areTermsAccepted: true,
     arePlanted: true,
@@ -61,7 +61,7 @@ export const createWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: WorldNe
 });
 
 /** The time in the platform's form. */
-export const timeIn = ({ clock }: RelayWorld): string => new Date(clock.now()).toISOString();
+export const currentTime = ({ clock }: RelayWorld): string => new Date(clock.now()).toISOString();
 
 /** The user, after the spending since the last request about them. Deleted users are not found. */
 export const touchUser = (world: RelayWorld, id: number | undefined): DemoUser | undefined => {

@@ -10,7 +10,7 @@ import type { CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { isBlank } from '../text/normalize.ts';
-import { type InputLimits, parseItems, parseOuterFields, requireGatewayKey } from './request.ts';
+import { type InputLimits, parseModerationItems, parseOuterFields, requireGatewayKey } from './request.ts';
 
 /** Headers in which clients send how long they wait: name, and milliseconds per unit. */
 const TIMEOUT_HEADERS = [
@@ -97,7 +97,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
       await readJson(request, needs.bodyLimitBytes, deadline.signal),
     );
     const alias = findAlias(models, model);
-    return { alias, items: parseItems(input, alias.vision, needs.limits) };
+    return { alias, items: parseModerationItems(input, alias.vision, needs.limits) };
   };
 
   const respond = ({ alias, items }: ParsedRequest, verdicts: readonly ItemVerdict[]): Response => {

@@ -85,7 +85,11 @@ const parseParts = (value: unknown, hasVision: boolean, limits: InputLimits): Mo
 const isPart = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 /** Parses `input` within the limits. Throws `bad-input` faults that name the parameter and never quote it. */
-export const parseItems = (input: unknown, hasVision: boolean, limits: InputLimits): readonly ModerationItem[] => {
+export const parseModerationItems = (
+  input: unknown,
+  hasVision: boolean,
+  limits: InputLimits,
+): readonly ModerationItem[] => {
   if (typeof input === 'string') return [createTextItem(input, 'input', limits)];
   if (!Array.isArray(input))
     throw badInput('invalid_type', 'input', 'Expected a string, an array of strings or an array of parts at input');

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
-import { amountOf, amountText, unitsOf } from '../../../src/demo/relay/records/users.ts';
+import { formatAmount, toAmount, toUnits } from '../../../src/demo/relay/records/users.ts';
 import { describe } from '../../check.ts';
 import { type Answer, relayWorld } from './caller.ts';
 import { BALANCE_FAULTS, type BalanceFault } from './faults/names.ts';
@@ -23,11 +23,11 @@ const rowsOf = async ({ data }: World): Promise<Answer[]> =>
 describe('demo money', (check) => {
   check('is exact in units of 1e-8, and a double on the wire', () => {
     for (const text of ['0', '1.5', '-0.00000005', '98765.43210987', '999999999999.99999999'])
-      assert.is(amountText(unitsOf(text)), text);
-    assert.is(unitsOf(0.1 + 0.2), 30000000n);
-    assert.is(unitsOf(1e-9), 0n);
-    assert.is(JSON.stringify(amountOf(5n)), '5e-8');
-    for (const text of ['', '1.', '.5', '1e3', '0.000000001', 'x']) assert.throws(() => unitsOf(text), /digits/);
+      assert.is(formatAmount(toUnits(text)), text);
+    assert.is(toUnits(0.1 + 0.2), 30000000n);
+    assert.is(toUnits(1e-9), 0n);
+    assert.is(JSON.stringify(toAmount(5n)), '5e-8');
+    for (const text of ['', '1.', '.5', '1e3', '0.000000001', 'x']) assert.throws(() => toUnits(text), /digits/);
   });
 });
 

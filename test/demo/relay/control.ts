@@ -3,7 +3,7 @@ import type { Handler } from '../../../src/core/http/handler.ts';
 import type { SeenRequest } from '../../../src/demo/relay/interceptor.ts';
 import type { DemoAccount } from '../../../src/demo/relay/records/accounts.ts';
 import type { DemoChannel, DemoGroup } from '../../../src/demo/relay/records/models.ts';
-import { type DemoUser, type HistoryRow, unitsOf } from '../../../src/demo/relay/records/users.ts';
+import { type DemoUser, type HistoryRow, toUnits } from '../../../src/demo/relay/records/users.ts';
 import { createDemoRelay } from '../../../src/demo/relay/relay.ts';
 import type { Credit, HealthAnswer } from '../../../src/demo/relay/world.ts';
 import { createBalanceHooks } from './faults/balance.ts';
@@ -98,7 +98,7 @@ export const createFaultyRelay = ({
       },
     },
   });
-  const { dials, users, history, accounts, groups, channels } = world;
+  const { settings: relaySettings, users, history, accounts, groups, channels } = world;
   const user = (id: number): DemoUser => byId(users, id);
   const control: RelayControl = {
     users,
@@ -121,16 +121,16 @@ export const createFaultyRelay = ({
       routeFaults.clear();
     },
     setKey(key) {
-      dials.adminKey = key;
+      relaySettings.adminKey = key;
     },
     setTermsAccepted(areAccepted) {
-      dials.areTermsAccepted = areAccepted;
+      relaySettings.areTermsAccepted = areAccepted;
     },
     setHealthAnswer(answer) {
-      dials.health = answer;
+      relaySettings.health = answer;
     },
     setVersion(version) {
-      dials.version = version;
+      relaySettings.version = version;
     },
     setLocation(url) {
       settings.location = url;
@@ -142,13 +142,13 @@ export const createFaultyRelay = ({
       settings.retryAfterSeconds = seconds;
     },
     plantSecrets(arePlanted) {
-      dials.arePlanted = arePlanted;
+      relaySettings.arePlanted = arePlanted;
     },
     debit(userId, amount) {
-      user(userId).balance -= unitsOf(amount);
+      user(userId).balance -= toUnits(amount);
     },
     setRunningDebit(userId, amount) {
-      user(userId).running_debit = unitsOf(amount);
+      user(userId).running_debit = toUnits(amount);
     },
     nameTarget: (request, target) => void targets.set(request, target),
   };

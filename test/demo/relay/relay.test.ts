@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { DEMO_ADMIN_KEY, PLANTED } from '../../../src/demo/relay/records/secrets.ts';
+import { DEMO_ADMIN_KEY, PLANTED_SECRETS } from '../../../src/demo/relay/records/secrets.ts';
 import { describe } from '../../check.ts';
 import { relayWorld } from './caller.ts';
 
@@ -118,9 +118,9 @@ describe('demo relay and its secrets', (check) => {
 
   check('lays out every secret on its list somewhere', async () => {
     const text = await shown(relayWorld());
-    const unseen = PLANTED.filter((secret) => !text.includes(secret));
+    const unseen = PLANTED_SECRETS.filter((secret) => !text.includes(secret));
     assert.equal(unseen, []);
-    assert.is(new Set(PLANTED).size, PLANTED.length);
+    assert.is(new Set(PLANTED_SECRETS).size, PLANTED_SECRETS.length);
   });
   check('has its key and others in what a tool may well read', async () => {
     const { call } = relayWorld();
@@ -132,7 +132,7 @@ describe('demo relay and its secrets', (check) => {
     world.control.plantSecrets(false);
     const text = (await shown(world)) + (await (await world.credit(1)).text());
     assert.equal(
-      PLANTED.filter((secret) => text.includes(secret)),
+      PLANTED_SECRETS.filter((secret) => text.includes(secret)),
       [],
     );
     assert.is((await world.data('accounts/1')).name, 'openai-main');

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { HOSTILE, PLANTED } from '../../../src/demo/relay/records/secrets.ts';
+import { HOSTILE, PLANTED_SECRETS } from '../../../src/demo/relay/records/secrets.ts';
 
 const DIGITS = '7f3a91c4e05bd28f6a1e94c37b50d8e2f19a6c3b74e8d05f2a9c61b7e3840d5f';
 
@@ -24,7 +24,7 @@ const NEEDLES: readonly string[] = [
   HEX.slice(0, 24),
   PERCENT.slice(0, 36),
   encodeURIComponent(KEY),
-  ...PLANTED,
+  ...PLANTED_SECRETS,
 ].map((needle) => needle.toLowerCase());
 
 /** What stands in a text of the key, in any spelling, or of a secret of the relay's. */

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { HOSTILE, PLANTED } from '../../../src/demo/relay/records/secrets.ts';
+import { HOSTILE, PLANTED_SECRETS } from '../../../src/demo/relay/records/secrets.ts';
 import { describe } from '../../check.ts';
 import type { RelayAdminProcess } from './process.ts';
 import { CHANGING_CALLS, type NamedCall, READING_CALLS } from './tool-calls.ts';
@@ -66,7 +66,7 @@ const assertNoSecret = (admin: RelayAdminProcess, world: RelayAdminWorld): void 
   for (const [where, text] of Object.entries(outputOf(admin, world))) {
     assert.ok(text.length > 100, `${where} holds something`);
     for (const form of FORMS_OF_KEY) assert.not.ok(text.includes(form), `the key, as ${form}, is in ${where}`);
-    for (const secret of PLANTED) assert.not.ok(text.includes(secret), `${secret} is in ${where}`);
+    for (const secret of PLANTED_SECRETS) assert.not.ok(text.includes(secret), `${secret} is in ${where}`);
     assert.not.match(text, /cannot handle|<html|onerror/i, where);
   }
 };

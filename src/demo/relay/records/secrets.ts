@@ -47,7 +47,7 @@ export const SECRETS = {
 } as const;
 
 /** For canaries: none of these may come out of a tool, whatever the platform answered. */
-export const PLANTED: readonly string[] = Object.values(SECRETS);
+export const PLANTED_SECRETS: readonly string[] = Object.values(SECRETS);
 
 /** Text that means harm to a reader: it changes what is seen, hides words or speaks to a model. */
 export const HOSTILE = {
@@ -58,8 +58,8 @@ export const HOSTILE = {
 } as const;
 
 /** The text with every planted secret, and the key in use, cut out: the platform as it would be in a better world. */
-export const withoutSecrets = (text: string, adminKey: string): string =>
-  [...PLANTED, adminKey]
+export const removeSecrets = (text: string, adminKey: string): string =>
+  [...PLANTED_SECRETS, adminKey]
     .filter((secret) => secret !== '')
     .reduce((left, secret) => left.replaceAll(secret, 'removed'), text);
 

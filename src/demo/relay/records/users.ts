@@ -5,7 +5,7 @@ const PER_ONE = 10n ** BigInt(DECIMALS);
 const AMOUNT = /^(-?)(\d+)(?:\.(\d{1,8}))?$/;
 
 /** Money as whole units of 1e-8. A number is rounded there, as the platform's column rounds; a text must be exact. */
-export const unitsOf = (amount: number | string): bigint => {
+export const toUnits = (amount: number | string): bigint => {
   const [, sign, whole, part = ''] = AMOUNT.exec(typeof amount === 'number' ? amount.toFixed(DECIMALS) : amount) ?? [];
   if (whole === undefined) throw new RangeError('An amount has digits and at most 8 decimals');
   const units = BigInt(whole) * PER_ONE + BigInt(part.padEnd(DECIMALS, '0'));
@@ -13,7 +13,7 @@ export const unitsOf = (amount: number | string): bigint => {
 };
 
 /** `1.5` for 150000000 units: exact, without trailing zeros. */
-export const amountText = (units: bigint): string => {
+export const formatAmount = (units: bigint): string => {
   const size = units < 0n ? -units : units;
   const part = String(size % PER_ONE)
     .padStart(DECIMALS, '0')
@@ -22,7 +22,7 @@ export const amountText = (units: bigint): string => {
 };
 
 /** What the platform puts into its JSON: a double, with a double's digits (`5e-8` too). */
-export const amountOf = (units: bigint): number => Number(amountText(units));
+export const toAmount = (units: bigint): number => Number(formatAmount(units));
 
 /** A user as the platform's own fields name it, money in units of 1e-8. Tests may change anything but the id. */
 export type DemoUser = {
@@ -83,15 +83,15 @@ export const createUser = (id: number, email: string, createdAt: string): DemoUs
 type Person = Partial<DemoUser> & { readonly email: string };
 
 const PEOPLE: readonly Person[] = [
-  { email: 'owner@relay.example', role: 'admin', concurrency: 30, rpm_limit: 0, balance: unitsOf('1000') },
-  { email: 'alice@example.com', balance: unitsOf('12.5'), notes: 'Pays by invoice' },
-  { email: 'bob@example.com', status: 'disabled', balance: unitsOf('0.3') },
-  { email: 'carol@example.org', concurrency: 0, rpm_limit: 0, balance: unitsOf('98765.43210987') },
-  { email: 'mallory@example.net', username: HOSTILE.username, notes: HOSTILE.notes, balance: unitsOf('1') },
-  { email: 'Dave@Example.com', balance: unitsOf('7') },
-  { email: 'dave@example.com', balance: unitsOf('8') },
-  { email: 'erin@example.com', notes: 'Shares a card with alice@example.com', balance: unitsOf('-0.00000005') },
-  { email: 'gone@example.com', balance: unitsOf('2') },
+  { email: 'owner@relay.example', role: 'admin', concurrency: 30, rpm_limit: 0, balance: toUnits('1000') },
+  { email: 'alice@example.com', balance: toUnits('12.5'), notes: 'Pays by invoice' },
+  { email: 'bob@example.com', status: 'disabled', balance: toUnits('0.3') },
+  { email: 'carol@example.org', concurrency: 0, rpm_limit: 0, balance: toUnits('98765.43210987') },
+  { email: 'mallory@example.net', username: HOSTILE.username, notes: HOSTILE.notes, balance: toUnits('1') },
+  { email: 'Dave@Example.com', balance: toUnits('7') },
+  { email: 'dave@example.com', balance: toUnits('8') },
+  { email: 'erin@example.com', notes: 'Shares a card with alice@example.com', balance: toUnits('-0.00000005') },
+  { email: 'gone@example.com', balance: toUnits('2') },
 ];
 const DELETED_ID = 9;
 
@@ -107,11 +107,11 @@ export const seedUsers = (nowMs: number): DemoUser[] =>
   });
 
 const ROWS = [
-  { used_by: 2, type: 'balance', value: unitsOf('10'), notes: '' },
-  { used_by: 2, type: 'admin_balance', value: unitsOf('5'), notes: 'Goodwill' },
-  { used_by: 2, type: 'admin_concurrency', value: unitsOf('2'), notes: '' },
-  { used_by: 5, type: 'admin_balance', value: unitsOf('1'), notes: HOSTILE.notes },
-  { used_by: 4, type: 'admin_balance', value: unitsOf('98765.43210987'), notes: 'Transfer' },
+  { used_by: 2, type: 'balance', value: toUnits('10'), notes: '' },
+  { used_by: 2, type: 'admin_balance', value: toUnits('5'), notes: 'Goodwill' },
+  { used_by: 2, type: 'admin_concurrency', value: toUnits('2'), notes: '' },
+  { used_by: 5, type: 'admin_balance', value: toUnits('1'), notes: HOSTILE.notes },
+  { used_by: 4, type: 'admin_balance', value: toUnits('98765.43210987'), notes: 'Transfer' },
 ] as const;
 
 export const seedHistory = (nowMs: number): HistoryRow[] =>

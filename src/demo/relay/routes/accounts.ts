@@ -1,14 +1,14 @@
 import * as v from 'valibot';
-import { boundBody, invalid, ok, paged, pageOf, refused } from '../envelope.ts';
+import { invalid, ok, parseBody, parsePage, refusedResponse, toPage } from '../envelope.ts';
 import type { DemoAccount } from '../records/accounts.ts';
 import { CREDENTIALS, EXTRA_SECRETS, PROXY, SECRETS } from '../records/secrets.ts';
-import { type RelayWorld, timeIn } from '../world.ts';
-import { type Call, idIn, type RelayTable } from './table.ts';
+import { currentTime, type RelayWorld } from '../world.ts';
+import { parseId, type RelayCall, type RelayTable } from './table.ts';
 
 /** An account as an admin sees it, with all the secrets that the platform has let through at one time or another. */
-const accountView = ({ dials }: RelayWorld, account: DemoAccount) => {
+const accountView = ({ settings }: RelayWorld, account: DemoAccount) => {
   const { models: _, ...rest } = account;
-  const said = `last upstream call sent x-api-key: ${dials.adminKey}, Authorization: Bearer ${SECRETS.jwt}`;
+  const said = `last upstream call sent x-api-key: ${settings.adminKey}, Authorization: Bearer ${SECRETS.jwt}`;
   return {
     ...rest,
     credentials: CREDENTIALS,
@@ -53,7 +53,7 @@ const isInGroup = (wanted: string | null, { group_ids }: DemoAccount): boolean =
 const tagOf = (text: string): string =>
   `W/"${[...text].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 4294967291, 7).toString(16)}"`;
 
-const list = (world: RelayWorld, { query, request }: Call): Response => {
+const list = (world: RelayWorld, { query, request }: RelayCall): Response => {
   const status = query.get('status') ?? '';
   const search = (query.get('search') ?? '').trim().toLowerCase();
   const order = query.get('sort_order') === 'desc' ? -1 : 1;
@@ -62,7 +62,7 @@ const list = (world: RelayWorld, { query, request }: Call): Response => {
     .filter((account) => isInGroup(query.get('group'), account) && account.name.toLowerCase().includes(search))
     .filter((account) => status === '' || derivedStates(world, account).includes(status))
     .sort((left, right) => order * left.name.localeCompare(right.name));
-  const { items, ...frame } = paged(found, pageOf(query));
+  const { items, ...frame } = toPage(found, parsePage(query));
   const data = { items: items.map((account) => accountView(world, account)), ...frame };
   const etag = tagOf(JSON.stringify(data));
   return request.headers.get('if-none-match') === etag
@@ -70,13 +70,14 @@ const list = (world: RelayWorld, { query, request }: Call): Response => {
     : ok(data, { etag });
 };
 
-const noAccount = (): Response => refused({ status: 404, message: 'account not found', reason: 'ACCOUNT_NOT_FOUND' });
-const badId = (): Response => refused({ status: 400, message: 'Invalid account ID' });
+const noAccount = (): Response =>
+  refusedResponse({ status: 404, message: 'account not found', reason: 'ACCOUNT_NOT_FOUND' });
+const badId = (): Response => refusedResponse({ status: 400, message: 'Invalid account ID' });
 
 const ofAccount =
   (world: RelayWorld, view: (account: DemoAccount) => unknown) =>
-  ({ params }: Call): Response => {
-    const id = idIn(params);
+  ({ params }: RelayCall): Response => {
+    const id = parseId(params);
     if (id === undefined) return badId();
     const account = world.accounts.find((one) => one.id === id);
     return account === undefined ? noAccount() : ok(view(account));
@@ -85,14 +86,14 @@ const ofAccount =
 const Switch = v.object({ schedulable: v.optional(v.boolean(), false) });
 
 /** Nothing in the body means false: this is how the platform has it, and why `{}` switches an account off. */
-const setSchedulable = (world: RelayWorld, { params, body, isIgnored }: Call): Response => {
-  const id = idIn(params);
+const setSchedulable = (world: RelayWorld, { params, body, isIgnored }: RelayCall): Response => {
+  const id = parseId(params);
   if (id === undefined) return badId();
-  const fields = boundBody(Switch, body);
+  const fields = parseBody(Switch, body);
   if (fields === undefined) return invalid('schedulable does not fit');
   const account = world.accounts.find((one) => one.id === id);
   if (account === undefined) return noAccount();
-  const changed = Object.assign(isIgnored ? { ...account } : account, fields, { updated_at: timeIn(world) });
+  const changed = Object.assign(isIgnored ? { ...account } : account, fields, { updated_at: currentTime(world) });
   return ok(accountView(world, changed));
 };
 
@@ -120,7 +121,7 @@ export const accountsTable = (world: RelayWorld): RelayTable => ({
   'POST accounts/:id/schedulable': (call) => setSchedulable(world, call),
   'GET accounts/:id/temp-unschedulable': ofAccount(world, (account) => pauseOf(world, account)),
   'GET accounts/:id/models': ofAccount(world, ({ models }) =>
-    models.map((id) => ({ id, type: 'model', display_name: id, created_at: timeIn(world) })),
+    models.map((id) => ({ id, type: 'model', display_name: id, created_at: currentTime(world) })),
   ),
   'GET accounts/:id/stats': ofAccount(world, () => ({ history: [], summary: { total_requests: 0, total_cost: 0 } })),
   'GET accounts/:id/today-stats': ofAccount(world, () => ({ requests: 0, tokens: 0, cost: 0 })),

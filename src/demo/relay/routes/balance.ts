@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { boundBody, internalError, invalid, ok, refused } from '../envelope.ts';
+import { internalError, invalid, ok, parseBody, refusedResponse } from '../envelope.ts';
 import { createIdempotency, type Run } from '../idempotency.ts';
 import type { BalanceHooks, RelayInterceptor } from '../interceptor.ts';
-import { amountText, type DemoUser, unitsOf } from '../records/users.ts';
+import { type DemoUser, formatAmount, toUnits } from '../records/users.ts';
 
-import { addHistory, type RelayWorld, timeIn, touchUser } from '../world.ts';
-import { type Call, idIn, type RelayRoute } from './table.ts';
+import { addHistory, currentTime, type RelayWorld, touchUser } from '../world.ts';
+import { parseId, type RelayCall, type RelayRoute } from './table.ts';
 import { userView } from './users.ts';
 
 const Change = v.object({
@@ -16,33 +16,33 @@ const Change = v.object({
 type Change = v.InferOutput<typeof Change>;
 
 /** What a column of 20 digits, 8 of them decimals, has no room for. */
-const COLUMN_LIMIT = unitsOf('1000000000000');
+const COLUMN_LIMIT = toUnits('1000000000000');
 
 const newBalance = ({ balance }: DemoUser, { operation, balance: amount }: Change): bigint | undefined => {
   // Past this a number has no plain digits any more, and the column no room.
   if (amount >= 1e12) return undefined;
-  const units = unitsOf(amount);
+  const units = toUnits(amount);
   const next = { add: balance + units, set: units, subtract: balance - units }[operation];
   return operation === 'subtract' && next < 0n ? undefined : next;
 };
 
-type CreditOrder = { readonly call: Call; readonly userId: number; readonly change: Change };
+type CreditOrder = { readonly call: RelayCall; readonly userId: number; readonly change: Change };
 type Applied = { readonly data: object } | { readonly refusal: Response };
 
 const apply = (world: RelayWorld, { call, userId, change }: CreditOrder, hasHistory: boolean): Applied => {
   const user = touchUser(world, userId);
   if (user === undefined)
-    return { refusal: refused({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }) };
+    return { refusal: refusedResponse({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }) };
   const next = newBalance(user, change);
   if (next === undefined || next >= COLUMN_LIMIT) return { refusal: internalError() };
   const value = next - user.balance;
   user.balance = next;
-  user.updated_at = timeIn(world);
+  user.updated_at = currentTime(world);
   const { notes } = change;
   const idempotencyKey = call.request.headers.get('idempotency-key');
   // Less than a unit rounds to nothing, and nothing has no history.
   if (value === 0n) return { data: userView(world, user) };
-  world.credits.push({ userId, amount: amountText(value), notes, idempotencyKey });
+  world.credits.push({ userId, amount: formatAmount(value), notes, idempotencyKey });
   if (hasHistory) addHistory(world, { used_by: userId, type: 'admin_balance', value, notes });
   return { data: userView(world, user) };
 };
@@ -74,9 +74,9 @@ export const createBalanceRoute = ({ world, hooksFor, actorId }: BalanceNeeds): 
     const hooks = hooksFor?.(call.request, call.target);
     const reply = await hooks?.before();
     if (reply !== undefined) return reply;
-    const userId = idIn(call.params);
-    if (userId === undefined) return refused({ status: 400, message: 'Invalid user ID' });
-    const change = boundBody(Change, call.body);
+    const userId = parseId(call.params);
+    if (userId === undefined) return refusedResponse({ status: 400, message: 'Invalid user ID' });
+    const change = parseBody(Change, call.body);
     if (change === undefined) return invalid('balance, operation or notes failed on its tag');
     const fingerprint = JSON.stringify(['POST', 'users/:id/balance', actorId(), userId, change]);
     const begun = records.begin(call.request.headers.get('idempotency-key'), fingerprint);

@@ -1,5 +1,5 @@
 import { jsonResponse } from '../../../core/http/response.ts';
-import { ok, page } from '../envelope.ts';
+import { htmlPage, ok } from '../envelope.ts';
 import type { RelayWorld } from '../world.ts';
 import type { RelayTable } from './table.ts';
 
@@ -7,12 +7,12 @@ import type { RelayTable } from './table.ts';
 export const unknownPath = (): Response =>
   new Response('404 page not found', { status: 404, headers: { 'content-type': 'text/plain' } });
 
-const health = ({ dials }: RelayWorld): Response => {
-  switch (dials.health) {
+const health = ({ settings }: RelayWorld): Response => {
+  switch (settings.health) {
     case 'ok':
       return jsonResponse(200, { status: 'ok' });
     case 'html':
-      return page(200, 'Relay');
+      return htmlPage(200, 'Relay');
     case 'json-200-not-ok':
       return jsonResponse(200, { status: 'starting' });
     case 'down-404':
@@ -25,7 +25,7 @@ export const openTable = (world: RelayWorld): RelayTable => ({
   'GET /health': () => health(world),
   'GET /setup/status': () =>
     ok(
-      world.dials.health === 'down-404'
+      world.settings.health === 'down-404'
         ? { needs_setup: true, step: 'welcome' }
         : { needs_setup: false, step: 'completed' },
     ),

@@ -1,8 +1,8 @@
-import { ok, paged, pageOf, refused } from '../envelope.ts';
+import { ok, parsePage, refusedResponse, toPage } from '../envelope.ts';
 import type { DemoChannel, DemoGroup } from '../records/models.ts';
 import { PROXY } from '../records/secrets.ts';
 import type { RelayWorld } from '../world.ts';
-import { type Call, idIn, type RelayTable } from './table.ts';
+import { parseId, type RelayCall, type RelayTable } from './table.ts';
 
 const groupView = ({ accounts }: RelayWorld, { composite_routes: _, ...group }: DemoGroup) => {
   const members = accounts.filter(({ group_ids }) => group_ids.includes(group.id));
@@ -31,25 +31,25 @@ const channelView = (channel: DemoChannel) => ({
 
 const ofGroup =
   (world: RelayWorld, view: (group: DemoGroup) => unknown) =>
-  ({ params }: Call): Response => {
-    const id = idIn(params);
-    if (id === undefined) return refused({ status: 400, message: 'Invalid group ID' });
+  ({ params }: RelayCall): Response => {
+    const id = parseId(params);
+    if (id === undefined) return refusedResponse({ status: 400, message: 'Invalid group ID' });
     const group = world.groups.find((one) => one.id === id);
     return group === undefined
-      ? refused({ status: 404, message: 'group not found', reason: 'GROUP_NOT_FOUND' })
+      ? refusedResponse({ status: 404, message: 'group not found', reason: 'GROUP_NOT_FOUND' })
       : ok(view(group));
   };
 
-const channel = (world: RelayWorld, { params }: Call): Response => {
-  const id = idIn(params);
-  if (id === undefined) return refused({ status: 400, message: 'Invalid channel ID' });
+const channel = (world: RelayWorld, { params }: RelayCall): Response => {
+  const id = parseId(params);
+  if (id === undefined) return refusedResponse({ status: 400, message: 'Invalid channel ID' });
   const found = world.channels.find((one) => one.id === id);
   return found === undefined
-    ? refused({ status: 404, message: 'channel not found', reason: 'CHANNEL_NOT_FOUND' })
+    ? refusedResponse({ status: 404, message: 'channel not found', reason: 'CHANNEL_NOT_FOUND' })
     : ok(channelView(found));
 };
 
-const groups = (world: RelayWorld, { query }: Call): readonly DemoGroup[] => {
+const groups = (world: RelayWorld, { query }: RelayCall): readonly DemoGroup[] => {
   const platform = query.get('platform') ?? '';
   const search = (query.get('search') ?? '').trim().toLowerCase();
   return world.groups.filter(
@@ -61,9 +61,9 @@ const groups = (world: RelayWorld, { query }: Call): readonly DemoGroup[] => {
 export const modelsTable = (world: RelayWorld): RelayTable => ({
   'GET groups': (call) =>
     ok(
-      paged(
+      toPage(
         groups(world, call).map((group) => groupView(world, group)),
-        pageOf(call.query),
+        parsePage(call.query),
       ),
     ),
   'GET groups/all': () => ok(world.groups.map((group) => groupView(world, group))),
@@ -78,6 +78,6 @@ export const modelsTable = (world: RelayWorld): RelayTable => ({
   'GET groups/:id/models-list-candidates': ofGroup(world, ({ id }) => [
     ...new Set(world.accounts.filter(({ group_ids }) => group_ids.includes(id)).flatMap(({ models }) => models)),
   ]),
-  'GET channels': (call) => ok(paged(world.channels.map(channelView), pageOf(call.query))),
+  'GET channels': (call) => ok(toPage(world.channels.map(channelView), parsePage(call.query))),
   'GET channels/:id': (call) => channel(world, call),
 });

@@ -22,7 +22,10 @@ const dashboards = (world: RelayWorld): Facts => ({
   'dashboard/snapshot-v2': { stats: totals(world), trend: [], models: [], generated_at: world.clock.now() },
   'dashboard/stats': {
     ...totals(world),
-    trace: { last_admin_call: `x-api-key: ${world.dials.adminKey}`, upstream_authorization: `Bearer ${SECRETS.jwt}` },
+    trace: {
+      last_admin_call: `x-api-key: ${world.settings.adminKey}`,
+      upstream_authorization: `Bearer ${SECRETS.jwt}`,
+    },
   },
   'dashboard/realtime': { active_requests: 1, requests_per_minute: 7, average_response_time: 812, error_rate: 0 },
   'dashboard/trend': { trend: [{ date: '2026-01-01', requests: 12, tokens: 3400, cost: 0.02 }], granularity: 'day' },
@@ -97,7 +100,7 @@ const settings: Facts = {
 
 /** What can be read and is nobody's record: dashboards, operations, settings and the version. */
 export const statsTable = (world: RelayWorld): RelayTable => ({
-  'GET system/version': () => ok({ version: world.dials.version }),
+  'GET system/version': () => ok({ version: world.settings.version }),
   ...Object.fromEntries(
     Object.keys({ ...dashboards(world), ...ops(world), ...settings }).map((path) => [
       `GET ${path}`,

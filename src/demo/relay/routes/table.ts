@@ -1,22 +1,22 @@
-/** What a route is given: the body as it came, because half of what is sent to a fake is sent to be looked at. */
-export type Call = {
+/** A request to a route, with its body unparsed: tests inspect it. */
+export type RelayCall = {
   readonly request: Request;
-  /** Path and query as they stood on the wire. */
+  /** Path and query as they were sent. */
   readonly target: string;
   readonly query: URLSearchParams;
   /** The decoded path's `:id` and the like. */
   readonly params: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Answers as if all went well, and changes nothing. */
+  /** Answer as usual, but change nothing. */
   readonly isIgnored: boolean;
 };
 
-export type RelayRoute = (call: Call) => Response | Promise<Response>;
+export type RelayRoute = (call: RelayCall) => Response | Promise<Response>;
 
-/** `GET users/:id` to what answers it. What does not start with a slash is below the admin prefix. */
+/** Routes by pattern, such as `GET users/:id`. A path without a leading slash is below the admin prefix. */
 export type RelayTable = Readonly<Record<string, RelayRoute>>;
 
-export type Found =
+export type FoundRoute =
   | {
       readonly kind: 'route';
       readonly pattern: string;
@@ -30,13 +30,13 @@ export type Found =
 export const ADMIN_PREFIX = '/api/v1/admin/';
 
 /** Splits a request target into its path, still escaped, and its query. The origin of an absolute one is dropped. */
-export const partsOf = (target: string): { readonly path: string; readonly search: string } => {
+export const splitTarget = (target: string): { readonly path: string; readonly search: string } => {
   const local = target.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/#.*$/s, '');
   const query = local.indexOf('?');
   return query === -1 ? { path: local, search: '' } : { path: local.slice(0, query), search: local.slice(query) };
 };
 
-const decoded = (path: string): string | undefined => {
+const decodePath = (path: string): string | undefined => {
   try {
     return decodeURIComponent(path);
   } catch {
@@ -44,25 +44,25 @@ const decoded = (path: string): string | undefined => {
   }
 };
 
-const matcherOf = (path: string): RegExp =>
+const createMatcher = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.+]/g, '\\$&').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`);
 
 /**
  * Finds routes as the platform's router does: by the decoded path, so that `%2F` is a slash, without tidying it, and
  * literal paths before those with parameters. A wrong method is an unknown path.
  */
-export const createPaths = (table: RelayTable) => {
+export const createRouteFinder = (table: RelayTable) => {
   const entries = Object.entries(table).map(([pattern, route]) => {
     const [method = '', place = ''] = pattern.split(' ');
     const path = place.startsWith('/') ? place : ADMIN_PREFIX + place;
-    return { pattern, method, route, matcher: matcherOf(path), isLiteral: !path.includes(':') };
+    return { pattern, method, route, matcher: createMatcher(path), isLiteral: !path.includes(':') };
   });
   const ordered = [...entries.filter(({ isLiteral }) => isLiteral), ...entries.filter(({ isLiteral }) => !isLiteral)];
   const entryFor = (method: string, path: string) =>
     ordered.find((entry) => entry.method === method && entry.matcher.test(path));
-  return (method: string, target: string): Found => {
-    const { path: escaped, search } = partsOf(target);
-    const path = decoded(escaped);
+  return (method: string, target: string): FoundRoute => {
+    const { path: escaped, search } = splitTarget(target);
+    const path = decodePath(escaped);
     if (path === undefined) return { kind: 'malformed' };
     const entry = entryFor(method, path);
     if (entry !== undefined) {
@@ -77,7 +77,7 @@ export const createPaths = (table: RelayTable) => {
 };
 
 /** The id in a path, or undefined where the platform would say that it is none. */
-export const idIn = (params: Readonly<Record<string, string>>): number | undefined => {
+export const parseId = (params: Readonly<Record<string, string>>): number | undefined => {
   const text = params.id ?? '';
   return /^[+-]?\d{1,18}$/.test(text) ? Number(text) : undefined;
 };

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { boundBody, internalError, invalid, ok, paged, pageOf, refused } from '../envelope.ts';
-import { amountOf, type DemoUser, type HistoryRow } from '../records/users.ts';
+import { internalError, invalid, ok, parseBody, parsePage, refusedResponse, toPage } from '../envelope.ts';
+import { type DemoUser, type HistoryRow, toAmount } from '../records/users.ts';
 
-import { addHistory, type RelayWorld, timeIn, touchUser } from '../world.ts';
-import { type Call, idIn, type RelayTable } from './table.ts';
+import { addHistory, currentTime, type RelayWorld, touchUser } from '../world.ts';
+import { parseId, type RelayCall, type RelayTable } from './table.ts';
 
 const LARGEST_INT = 2_147_483_647;
 const SEARCH_CHARS = 100;
@@ -22,10 +22,10 @@ export const userView = (world: RelayWorld, user: DemoUser) => {
   const { running_debit: _, balance, frozen_balance, deleted_at, api_keys, ...rest } = user;
   return {
     ...rest,
-    api_keys: world.dials.arePlanted ? api_keys : [],
-    balance: amountOf(balance),
-    frozen_balance: amountOf(frozen_balance),
-    total_recharged: amountOf(sumOf(historyOf(world, user.id))),
+    api_keys: world.settings.arePlanted ? api_keys : [],
+    balance: toAmount(balance),
+    frozen_balance: toAmount(frozen_balance),
+    total_recharged: toAmount(sumOf(historyOf(world, user.id))),
     last_active_at: user.updated_at,
     last_used_at: user.updated_at,
     ...(deleted_at === null ? {} : { deleted_at }),
@@ -37,15 +37,15 @@ export const userView = (world: RelayWorld, user: DemoUser) => {
   };
 };
 
-const noUser = (): Response => refused({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' });
-const badId = (): Response => refused({ status: 400, message: 'Invalid user ID' });
+const noUser = (): Response => refusedResponse({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' });
+const badId = (): Response => refusedResponse({ status: 400, message: 'Invalid user ID' });
 
 const isFoundBy =
   (search: string) =>
   ({ email, username, notes, api_keys }: DemoUser): boolean =>
     [email, username, notes, ...api_keys.map(({ key }) => key)].some((text) => text.toLowerCase().includes(search));
 
-const list = (world: RelayWorld, { query }: Call): Response => {
+const list = (world: RelayWorld, { query }: RelayCall): Response => {
   const search = [...(query.get('search') ?? '').trim()].slice(0, SEARCH_CHARS).join('').toLowerCase();
   const status = query.get('status') ?? '';
   const role = query.get('role') ?? '';
@@ -54,13 +54,13 @@ const list = (world: RelayWorld, { query }: Call): Response => {
     .filter((user) => user.deleted_at === null && isFoundBy(search)(user))
     .filter((user) => (status === '' || user.status === status) && (role === '' || user.role === role))
     .sort((left, right) => order * (left.created_at.localeCompare(right.created_at) || left.id - right.id));
-  const { items, ...frame } = paged(found, pageOf(query));
+  const { items, ...frame } = toPage(found, parsePage(query));
   for (const { id } of items) touchUser(world, id);
   return ok({ items: items.map((user) => ({ ...userView(world, user), current_concurrency: 0 })), ...frame });
 };
 
-const one = (world: RelayWorld, { params, query }: Call): Response => {
-  const id = idIn(params);
+const one = (world: RelayWorld, { params, query }: RelayCall): Response => {
+  const id = parseId(params);
   if (id === undefined) return badId();
   const deleted = query.get('include_deleted') === 'true' ? world.users.find((user) => user.id === id) : undefined;
   const user = touchUser(world, id) ?? deleted;
@@ -81,10 +81,10 @@ const Update = v.object({
   group_rates: v.exactOptional(v.record(v.string(), v.number())),
 });
 
-const update = (world: RelayWorld, { params, body, isIgnored }: Call): Response => {
-  const id = idIn(params);
+const update = (world: RelayWorld, { params, body, isIgnored }: RelayCall): Response => {
+  const id = parseId(params);
   if (id === undefined) return badId();
-  const fields = boundBody(Update, body);
+  const fields = parseBody(Update, body);
   if (fields === undefined) return invalid('a field does not fit');
   const user = touchUser(world, id);
   if (user === undefined) return noUser();
@@ -92,7 +92,7 @@ const update = (world: RelayWorld, { params, body, isIgnored }: Call): Response 
   if (isTooLarge || (user.role === 'admin' && fields.status === 'disabled')) return internalError();
   const concurrency = user.concurrency;
   const changed: DemoUser = Object.assign(isIgnored ? { ...user } : user, fields, {
-    updated_at: timeIn(world),
+    updated_at: currentTime(world),
   });
   const added = BigInt(changed.concurrency - concurrency);
   if (added !== 0n && !isIgnored)
@@ -100,8 +100,8 @@ const update = (world: RelayWorld, { params, body, isIgnored }: Call): Response 
   return ok(userView(world, changed));
 };
 
-const history = (world: RelayWorld, { params, query }: Call): Response => {
-  const id = idIn(params);
+const history = (world: RelayWorld, { params, query }: RelayCall): Response => {
+  const id = parseId(params);
   if (id === undefined) return badId();
   touchUser(world, id);
   const all = historyOf(world, id);
@@ -111,19 +111,19 @@ const history = (world: RelayWorld, { params, query }: Call): Response => {
     .sort((left, right) => right.used_at.localeCompare(left.used_at) || right.id - left.id)
     .map((row) => ({
       ...row,
-      value: amountOf(row.value),
+      value: toAmount(row.value),
       status: 'used',
       created_at: row.used_at,
       group_id: null,
       validity_days: 0,
     }));
-  return ok({ ...paged(rows, pageOf(query)), total_recharged: amountOf(sumOf(all)) });
+  return ok({ ...toPage(rows, parsePage(query)), total_recharged: toAmount(sumOf(all)) });
 };
 
 const ofUser =
   (world: RelayWorld, view: (user: DemoUser) => unknown) =>
-  ({ params }: Call): Response => {
-    const id = idIn(params);
+  ({ params }: RelayCall): Response => {
+    const id = parseId(params);
     if (id === undefined) return badId();
     const user = touchUser(world, id);
     return user === undefined ? noUser() : ok(view(user));

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../src/core/clock.ts';
 import { jsonResponse } from '../../../../src/core/http/response.ts';
 import { termsUnaccepted, wrongKey } from '../../../../src/demo/relay/auth.ts';
-import { barred, internalError, page, refused } from '../../../../src/demo/relay/envelope.ts';
+import { guardError, htmlPage, internalError, refusedResponse } from '../../../../src/demo/relay/envelope.ts';
 import { storeUnavailable } from '../../../../src/demo/relay/idempotency.ts';
 
 /** Details of faults that a test sets. */
@@ -120,14 +120,14 @@ export const createFaultResponses = ({ clock, settings, drop }: ResponseNeeds) =
   storeUnavailable,
   terms: termsUnaccepted,
   unauthorized: wrongKey,
-  forbidden: (): Response => barred(403, 'FORBIDDEN', 'Admin access required'),
-  notFound: (): Response => refused({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }),
+  forbidden: (): Response => guardError(403, 'FORBIDDEN', 'Admin access required'),
+  notFound: (): Response => refusedResponse({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' }),
   unavailable: (): Response => jsonResponse(503, { code: 503, message: 'service unavailable' }, retryAfter(settings)),
   rateLimited: (): Response =>
     jsonResponse(429, { code: 429, message: 'too many requests', reason: 'PANEL_RATE_LIMITED' }, retryAfter(settings)),
-  html: (): Response => page(200, 'Relay'),
-  badGateway: (): Response => page(502, 'Bad gateway'),
-  misdirected: (): Response => page(421, 'Misdirected request'),
+  html: (): Response => htmlPage(200, 'Relay'),
+  badGateway: (): Response => htmlPage(502, 'Bad gateway'),
+  misdirected: (): Response => htmlPage(421, 'Misdirected request'),
   garbage: (): Response => new Response('{"code":0,"message":"success","data":{"id":', { headers: JSON_TYPE }),
   wrongShape: (): Response => jsonResponse(200, { code: 0, message: 'success', data: { user: 'ok' } }),
   redirect: (status: number): Response => new Response(null, { status, headers: { location: settings.location } }),
