@@ -27,7 +27,7 @@ export const openPostgresReader = async (place: PostgresOptions): Promise<Sessio
     session,
     sessions,
     sessionOutlines,
-    messageOutlines: (sessionID, asked = {}) => outline(sessionID, asked),
+    messageOutlines: (sessionID, selection = {}) => outline(sessionID, selection),
     message,
     output,
     unfinished,

@@ -63,8 +63,8 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       const [row] = await query((sql) => sql`SELECT data FROM session WHERE id = ${asID(id)} AND NOT is_hidden`);
       return row === undefined ? undefined : rowToSession(row);
     },
-    sessions: async (asked: SessionQuery): Promise<readonly Session[]> => {
-      const { directory, parentID, areRoots, search, updatedSince, limit } = asked;
+    sessions: async (selection: SessionQuery): Promise<readonly Session[]> => {
+      const { directory, parentID, areRoots, search, updatedSince, limit } = selection;
       const rows = await query(
         (sql) => sql`
           SELECT data FROM session WHERE NOT is_hidden
@@ -84,8 +84,8 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return rows.map(rowToSessionOutline);
     },
-    messages: async (sessionID: string, asked: MessageQuery): Promise<readonly MessageWithParts[]> =>
-      toStoredMessages(await query((sql) => messagesBy(sql, sessionID, asked)), newest),
+    messages: async (sessionID: string, selection: MessageQuery): Promise<readonly MessageWithParts[]> =>
+      toStoredMessages(await query((sql) => messagesBy(sql, sessionID, selection)), newest),
     outline: async (sessionID: string, { limit, beforeID }: MessageQuery): Promise<readonly MessageOutline[]> => {
       const rows = await query(
         (sql) => sql`
@@ -122,14 +122,14 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return toStoredMessages(rows, newest);
     },
-    async events(asked: EventQuery): Promise<readonly DirectoryEvent[]> {
-      const { limit, limitBytes = Number.POSITIVE_INFINITY } = asked;
+    async events(selection: EventQuery): Promise<readonly DirectoryEvent[]> {
+      const { limit, limitBytes = Number.POSITIVE_INFINITY } = selection;
       const page: DirectoryEvent[] = [];
       let bytes = 0;
-      let afterID = asked.afterID;
+      let afterID = selection.afterID;
       while (page.length < limit) {
         const count = Math.min(EVENTS_PER_QUERY, limit - page.length);
-        const from = { ...asked, afterID };
+        const from = { ...selection, afterID };
         const rows = await query((sql) => eventPage(sql, from, count));
         for (const row of rows) {
           page.push(rowToEvent(row));

@@ -37,9 +37,9 @@ export const openSqliteReader = async (file: string): Promise<SessionReader> => 
   const reads = createSqliteReads(createStatementCache(opened));
   return {
     session: async (id) => reads.session(id),
-    sessions: async (asked) => reads.sessions(asked),
+    sessions: async (selection) => reads.sessions(selection),
     sessionOutlines: async () => reads.sessionOutlines(),
-    messageOutlines: async (sessionID, asked = {}) => reads.outline(sessionID, asked),
+    messageOutlines: async (sessionID, selection = {}) => reads.outline(sessionID, selection),
     message: async (sessionID, messageID) =>
       inTransaction(opened, 'DEFERRED', () => reads.message(sessionID, messageID)),
     output: async (sessionID, partID) => reads.output(sessionID, partID),

@@ -58,16 +58,16 @@ const PARTS = `
 
 type SqliteReads = {
   readonly session: (id: string) => Session | undefined;
-  readonly sessions: (asked: SessionQuery) => readonly Session[];
+  readonly sessions: (selection: SessionQuery) => readonly Session[];
   readonly sessionOutlines: () => readonly SessionOutline[];
   /** Ids and sizes of messages. Reads no parts. */
-  readonly outline: (sessionID: string, asked: MessageQuery) => readonly MessageOutline[];
+  readonly outline: (sessionID: string, selection: MessageQuery) => readonly MessageOutline[];
   /** The messages of a session from one id to another, both included. */
   readonly range: (sessionID: string, firstID: string, lastID: string) => readonly MessageWithParts[];
   readonly message: (sessionID: string, messageID: string) => MessageWithParts | undefined;
   readonly output: (sessionID: string, partID: string) => string | undefined;
   readonly unfinished: () => readonly MessageWithParts[];
-  readonly events: (asked: EventQuery) => readonly DirectoryEvent[];
+  readonly events: (selection: EventQuery) => readonly DirectoryEvent[];
   readonly eventSpan: () => EventSpan;
 };
 

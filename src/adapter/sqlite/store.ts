@@ -85,14 +85,14 @@ export const openSqliteStore = async ({
       return placed;
     },
     session: (id) => read(() => reads.session(id)),
-    sessions: (asked) => read(() => reads.sessions(asked)),
+    sessions: (selection) => read(() => reads.sessions(selection)),
     sessionOutlines: () => read(() => reads.sessionOutlines()),
-    async messages(sessionID, asked = {}) {
+    async messages(sessionID, selection = {}) {
       const readGroup = (group: readonly MessageOutline[]): readonly MessageWithParts[] =>
         reads.range(sessionID, group[0]?.id ?? '', group.at(-1)?.id ?? '');
       // A session below the limit is read at once, in one consistent state.
       const { messages, rest } = await readInTransaction(() => {
-        const [first = [], ...more] = splitByBytes(reads.outline(sessionID, asked), GROUP_BYTES);
+        const [first = [], ...more] = splitByBytes(reads.outline(sessionID, selection), GROUP_BYTES);
         return { messages: [...readGroup(first)], rest: more };
       });
       for (const group of rest) {
@@ -101,11 +101,11 @@ export const openSqliteStore = async ({
       }
       return messages;
     },
-    messageOutlines: (sessionID, asked = {}) => read(() => reads.outline(sessionID, asked)),
+    messageOutlines: (sessionID, selection = {}) => read(() => reads.outline(sessionID, selection)),
     message: (sessionID, messageID) => readInTransaction(() => reads.message(sessionID, messageID)),
     output: (sessionID, partID) => read(() => reads.output(sessionID, partID)),
     unfinished: () => readInTransaction(() => reads.unfinished()),
-    events: (asked) => read(() => reads.events(asked)),
+    events: (selection) => read(() => reads.events(selection)),
     eventSpan: () => read(() => reads.eventSpan()),
     async pruneEvents(keep) {
       refuseWhenClosed();

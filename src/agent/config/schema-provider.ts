@@ -10,7 +10,7 @@ import {
   IntegerFrom,
   ModelKey,
   NumberFrom,
-  OneOf,
+  OneOfSetting,
   PlainText,
   TextSetting,
   unsupported,
@@ -19,7 +19,7 @@ import {
 const Tokens = IntegerFrom(0, 1_000_000_000);
 /** Money for a million tokens. */
 const Price = NumberFrom(0, 1_000_000);
-const Medium = OneOf(['text', 'audio', 'image', 'video', 'pdf']);
+const Medium = OneOfSetting(['text', 'audio', 'image', 'video', 'pdf']);
 
 const ONE_PRICE = 'each kind of token has one price';
 const UNUSED = 'nothing here depends on it';
@@ -78,7 +78,7 @@ const ProviderOptions = v.objectWithRest(
 );
 
 const Provider = v.object({
-  npm: v.optional(OneOf(BUNDLED_ADAPTERS)),
+  npm: v.optional(OneOfSetting(BUNDLED_ADAPTERS)),
   name: v.optional(TextSetting),
   api: v.optional(BaseAddress),
   options: v.optional(ProviderOptions),

@@ -33,8 +33,8 @@ export const Duration = IntegerFrom(1, 86_400_000);
 /** As `Duration`, or no limit at all. */
 export const DurationOrNone = v.lazy((value) => (value === false ? v.literal(false) : Duration));
 
-export const OneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
-  v.picklist(words, `expected ${words.join(' | ')}`);
+export const OneOfSetting = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  v.picklist(values, `expected ${values.join(' | ')}`);
 
 /** An id that the user chooses. Without a slash, which separates the provider from the model. */
 export const IdSetting = v.pipe(

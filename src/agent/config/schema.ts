@@ -11,7 +11,7 @@ import {
   IntegerFrom,
   ModelNameSetting,
   NumberFrom,
-  OneOf,
+  OneOfSetting,
   PlainText,
   TextSetting,
   unsupported,
@@ -22,7 +22,7 @@ const PATTERN_LIMIT_CHARS = 1000;
 const patternRule = `expected a pattern of 1 to ${PATTERN_LIMIT_CHARS} characters`;
 
 const Pattern = v.pipe(v.string(), v.minLength(1, patternRule), v.maxLength(PATTERN_LIMIT_CHARS, patternRule));
-const Action = OneOf(['allow', 'ask', 'deny']);
+const Action = OneOfSetting(['allow', 'ask', 'deny']);
 const isTable = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 const ByPattern = v.record(Pattern, Action);
@@ -44,7 +44,7 @@ const Agent = v.object({
   top_p: v.optional(NumberFrom(0, 1)),
   prompt: v.optional(TextSetting),
   description: v.optional(TextSetting),
-  mode: v.optional(OneOf(['primary', 'subagent', 'all'])),
+  mode: v.optional(OneOfSetting(['primary', 'subagent', 'all'])),
   hidden: v.optional(BooleanSetting),
   disable: v.optional(BooleanSetting),
   color: v.optional(TextSetting),

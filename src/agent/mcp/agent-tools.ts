@@ -1,10 +1,10 @@
 import type { Log } from '../../core/log.ts';
 import type { AgentTool } from '../tools/tool.ts';
-import type { McpServer } from './server.ts';
 import type { SkippedEntry } from './tool-list.ts';
+import type { ToolServer } from './tool-server.ts';
 
 /** A server with its name in the configuration. */
-export type NamedServer = readonly [name: string, server: Pick<McpServer, 'listing' | 'call'>];
+export type NamedServer = readonly [name: string, server: Pick<ToolServer, 'listing' | 'call'>];
 
 /** A tool that is not offered, with a name that can be logged. */
 type SkippedTool = SkippedEntry & { readonly server: string };
@@ -57,7 +57,7 @@ const skippedKey = ({ server, name, reason }: SkippedTool): string => `${server}
 export const settingName = (server: string): string => `mcp.${server}`;
 
 /** The tools of all servers. `tools` returns the same array until `refresh`, which logs newly skipped tools. */
-export const createToolbox = (servers: ReadonlyMap<string, McpServer>, log: Log) => {
+export const createToolbox = (servers: ReadonlyMap<string, ToolServer>, log: Log) => {
   let tools: readonly AgentTool[] = [];
   let logged = new Set<string>();
   return {

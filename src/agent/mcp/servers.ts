@@ -9,7 +9,7 @@ import type { AgentTool } from '../tools/tool.ts';
 import { createToolbox, settingName } from './agent-tools.ts';
 import type { McpTransport, McpTransports } from './client.ts';
 import type { McpEvent, McpStatus } from './connection.ts';
-import { createMcpServer, type McpServer } from './server.ts';
+import { createToolServer, type ToolServer } from './tool-server.ts';
 
 const STDERR_LIMIT_CHARS = 200;
 /** Shorter values of the environment are numbers and switches. */
@@ -90,7 +90,7 @@ const lossReason = (
 /** Creates the tool servers. Nothing starts before `start`. */
 export const createMcpServers = (options: McpServersOptions): McpServers => {
   const { servers: configs, transports, clock, chance, version, log, publish } = options;
-  const servers = new Map<string, McpServer>();
+  const servers = new Map<string, ToolServer>();
   const toolbox = createToolbox(servers, log);
   let isStopped = false;
 
@@ -113,7 +113,7 @@ export const createMcpServers = (options: McpServersOptions): McpServers => {
   for (const [name, config] of Object.entries(configs)) {
     const { timeoutMs } = config;
     const onEvent = (event: McpEvent): void => handleEvent(name, event);
-    servers.set(name, createMcpServer({ open: createOpener(config), clock, chance, timeoutMs, version, onEvent }));
+    servers.set(name, createToolServer({ open: createOpener(config), clock, chance, timeoutMs, version, onEvent }));
   }
   /** All first attempts, while they run. */
   let settling: Promise<void> | undefined;

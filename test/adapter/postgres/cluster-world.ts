@@ -39,12 +39,12 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
     ...(awayLimitMs === undefined ? {} : { awayLimitMs }),
     ...(eventLimitBytes === undefined ? {} : { eventLimitBytes }),
   });
-  const troubles: unknown[] = [];
+  const errors: unknown[] = [];
   const peers = createPostgresCluster({
     connection: connection,
     shared,
     times,
-    onError: (error) => void troubles.push(error),
+    onError: (error) => void errors.push(error),
   });
   const { store, membership } = shared;
   /** Texts as they were told here: those of others as they are heard, own ones as they are answered. */
@@ -59,7 +59,7 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
     ...peers,
     log,
     aborts,
-    troubles,
+    errors,
     gone: () => gone,
     listen: (onAbort: (sessionID: string) => void = () => {}) =>
       peers.listen({

@@ -250,7 +250,7 @@ describe('a lease', (check) => {
         const startedAt = performance.now();
         await (await other!.leases.acquire('ses_1', () => {})).release();
         assert.ok(performance.now() - startedAt < 5000);
-        assert.is(peer.troubles.length < 5, true);
+        assert.is(peer.errors.length < 5, true);
       } finally {
         await peer.vanish();
         await wire.stop();

@@ -13,7 +13,7 @@ export type Replica = AgentWorld & {
   readonly leave: () => Promise<void>;
   /** Is gone as a server is that was killed: it says nothing more to the database. */
   readonly vanish: () => Promise<void>;
-  readonly troubles: unknown[];
+  readonly errors: unknown[];
   /** A request and its whole answer. Rejects when the server has vanished, as a connection to one that was killed does. */
   readonly whole: (
     method: string,
@@ -37,8 +37,8 @@ export const startReplica = async (
   const connection = await openPostgres({ url, schema, connections: 4 });
   const { aliveMs } = times;
   const shared = await openPostgresStore({ connection: connection, ids, newServerID: newId, aliveMs });
-  const troubles: unknown[] = [];
-  const onTrouble = (error: unknown): void => void troubles.push(error);
+  const errors: unknown[] = [];
+  const onTrouble = (error: unknown): void => void errors.push(error);
   const peers = createPostgresCluster({ connection: connection, shared, times, onError: onTrouble });
   const { store } = shared;
   const world = await createAgentWorld({ ...given, store, changes: { clock, ids, peers, ...given.changes } });
@@ -46,7 +46,7 @@ export const startReplica = async (
   gone.promise.catch(() => {});
   return {
     ...world,
-    troubles,
+    errors,
     whole: (method, path, body) =>
       Promise.race([
         gone.promise,

@@ -5,7 +5,7 @@ import { CALL_NOT_SENT, callErrorText, McpServerError } from './errors.ts';
 import { EMPTY_LISTING, type Listing } from './tool-list.ts';
 
 /** One configured tool server, which can be enabled and disabled. */
-export type McpServer = {
+export type ToolServer = {
   readonly status: () => McpStatus;
   readonly listing: () => Listing;
   readonly instructions: () => string | undefined;
@@ -20,7 +20,7 @@ export type McpServer = {
 const toOutcome = (output: string, isError: boolean): ToolOutcome => ({ output, title: '', metadata: {}, isError });
 
 /** Creates a server that is disabled at first. */
-export const createMcpServer = (options: ConnectionOptions): McpServer => {
+export const createToolServer = (options: ConnectionOptions): ToolServer => {
   let kept: KeptConnection | undefined;
   let closing: Promise<void> = Promise.resolve();
   return {
