@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { shownIdentifier } from '../../core/identifier.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
@@ -54,9 +55,11 @@ const LATE = 'The turn has no step left for this call, so it was not made.';
 const TOO_MANY = `One step makes at most ${MAX_CALLS_PER_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
 const OVER = 'The turn ended with another call of this step, so this one was not made.';
 
-const unknownToolOutcome = (tools: readonly AgentTool[]): ToolOutcome => {
-  const known = tools.map(({ name }) => name).join(', ') || 'none';
-  const output = `There is no tool of this name. The tools are: ${known}`;
+const unknownToolOutcome = (name: string, tools: readonly AgentTool[]): ToolOutcome => {
+  const known = tools.map((tool) => tool.name).join(', ') || 'none';
+  const shown = shownIdentifier(name);
+  const missing = shown === undefined ? 'There is no tool of this name' : `There is no tool "${shown}"`;
+  const output = `${missing}. The tools are: ${known}`;
   return { output, title: 'Invalid tool', metadata: {}, isError: false };
 };
 
@@ -112,7 +115,7 @@ export const createCallRunner = (needs: CallNeeds) => {
       return {
         part: { ...part, tool: 'invalid' },
         start,
-        outcome: unknownToolOutcome(tools),
+        outcome: unknownToolOutcome(part.tool, tools),
         end: 'done',
         isRefused: true,
       };

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
+import { notConfiguredText } from '../../core/identifier.ts';
 import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
 import { actionFor, appliesToTool } from '../protocol/permission-rules.ts';
@@ -153,7 +154,10 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
   ): Promise<ToolOutcome> => {
     const { sessionID, signal } = context;
     const subagent = subagents.find(({ name }) => name === subagent_type);
-    if (subagent === undefined) return failed(`subagent_type: expected one of ${names.join(', ')}`);
+    if (subagent === undefined)
+      return failed(
+        `subagent_type: ${notConfiguredText('agent', subagent_type, [])}; expected one of ${names.join(', ')}`,
+      );
     if ((await countAncestors(store, sessionID)) > MAX_DEPTH)
       return failed('Tasks are nested too deeply. Do the work yourself.');
     if (!taskTracker.takeOne(context)) return failed(OUT_OF_TASKS);
