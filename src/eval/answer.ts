@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { parseJsonValue } from '../core/json.ts';
-import { CATEGORIES } from './category.ts';
+import { EVAL_CATEGORIES } from './category.ts';
 import type { Gateway } from './gateway.ts';
-import { Scores, type Verdict } from './result.ts';
+import { EvalScores, type EvalVerdict } from './result.ts';
 
 /** What came back for one text, or that nothing did. An error may say how long to wait before another try. */
-export type Answer =
-  | { readonly kind: 'verdict'; readonly verdict: Verdict; readonly gateway: Gateway }
+export type EvalAnswer =
+  | { readonly kind: 'verdict'; readonly verdict: EvalVerdict; readonly gateway: Gateway }
   | { readonly kind: 'error'; readonly code: string; readonly retryAfterMs?: number; readonly isUnreachable?: true };
 
 /** The wait where a gateway asks for one and does not say how long. */
@@ -18,8 +18,8 @@ const Moderation = v.object({
   results: v.strictTuple([
     v.object({
       flagged: v.boolean(),
-      categories: v.object(v.entriesFromList(CATEGORIES, v.boolean())),
-      category_scores: Scores,
+      categories: v.object(v.entriesFromList(EVAL_CATEGORIES, v.boolean())),
+      category_scores: EvalScores,
     }),
   ]),
 });
@@ -27,16 +27,16 @@ const Moderation = v.object({
 const ErrorBody = v.object({ error: v.object({ code: v.nullish(v.string()), message: v.nullish(v.string()) }) });
 
 /** Reads a 200. One result with all 13 categories that agrees with itself, or nothing: what is missing is never clean. */
-export const verdictFrom = (text: string): Verdict | undefined => {
+export const parseVerdict = (text: string): EvalVerdict | undefined => {
   const parsed = v.safeParse(Moderation, parseJsonValue(text));
   if (!parsed.success) return undefined;
   const [{ flagged, categories, category_scores: scores }] = parsed.output.results;
-  const positive = CATEGORIES.filter((category) => categories[category]);
+  const positive = EVAL_CATEGORIES.filter((category) => categories[category]);
   return flagged === positive.length > 0 ? { scores, categories: positive } : undefined;
 };
 
 /** What an error body of OpenAI's shape says: a code fit for a results file, and a message fit for a terminal. */
-export const errorFrom = (text: string): { readonly code?: string; readonly message?: string } => {
+export const parseError = (text: string): { readonly code?: string; readonly message?: string } => {
   const parsed = v.safeParse(ErrorBody, parseJsonValue(text));
   if (!parsed.success) return {};
   const { code, message } = parsed.output.error;
@@ -47,7 +47,7 @@ export const errorFrom = (text: string): { readonly code?: string; readonly mess
 };
 
 /** The wait a 429 or 503 asks for, in seconds or as a date; nothing when it is too long to sit out. */
-export const waitFrom = (retryAfter: string | null, nowMs: number): number | undefined => {
+export const parseRetryAfterMs = (retryAfter: string | null, nowMs: number): number | undefined => {
   const text = retryAfter?.trim() ?? '';
   const waitMs = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
   if (Number.isNaN(waitMs)) return DEFAULT_WAIT_MS;

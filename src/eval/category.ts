@@ -1,5 +1,5 @@
 /** The 13 categories of OpenAI's moderation API, in its order and under the names its answers use. */
-export const CATEGORIES = [
+export const EVAL_CATEGORIES = [
   'harassment',
   'harassment/threatening',
   'hate',
@@ -15,13 +15,13 @@ export const CATEGORIES = [
   'violence/graphic',
 ] as const;
 
-export type Category = (typeof CATEGORIES)[number];
+export type EvalCategory = (typeof EVAL_CATEGORIES)[number];
 
 /** What a text can be labelled: a category, or `flagged` for any of them. */
-export type Label = Category | 'flagged';
+export type Label = EvalCategory | 'flagged';
 
 /** The short names of OpenAI's evaluation set of 2022. They count in capitals only: `s` or `h` may be anything. */
-const SHORT_NAMES: readonly (readonly [string, Category])[] = [
+const SHORT_NAMES: readonly (readonly [string, EvalCategory])[] = [
   ['S', 'sexual'],
   ['H', 'hate'],
   ['V', 'violence'],
@@ -39,10 +39,10 @@ const plain = (name: string): string =>
     .replace(/[\s/_-]+/g, '-');
 
 const BY_SHORT_NAME = new Map(SHORT_NAMES);
-const BY_PLAIN_NAME = new Map(CATEGORIES.map((category) => [plain(category), category]));
+const BY_PLAIN_NAME = new Map(EVAL_CATEGORIES.map((category) => [plain(category), category]));
 
 /** The category a name stands for. `Self_Harm`, `self-harm` and the short `SH` are one. */
-export const categoryFor = (name: string): Category | undefined =>
+export const categoryFor = (name: string): EvalCategory | undefined =>
   BY_SHORT_NAME.get(name.trim()) ?? BY_PLAIN_NAME.get(plain(name));
 
 /** The label a name stands for; `flagged` and `label` both stand for the whole. */
@@ -50,4 +50,4 @@ export const labelFor = (name: string): Label | undefined =>
   /^\s*(?:flagged|label)\s*$/i.test(name) ? 'flagged' : categoryFor(name);
 
 /** The names worth suggesting to someone who mistyped one. */
-export const LABEL_NAMES: readonly string[] = ['flagged', ...CATEGORIES];
+export const LABEL_NAMES: readonly string[] = ['flagged', ...EVAL_CATEGORIES];

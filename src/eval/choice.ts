@@ -1,20 +1,20 @@
 import { nearestName } from '../core/config.ts';
 import { LABEL_NAMES, type Label, labelFor } from './category.ts';
-import { EvalProblem } from './errors.ts';
+import { EvaluationError } from './errors.ts';
 
 /** Fields that hold several labels at once, in the order in which they are looked for. */
 export const CONTAINERS = ['labels', 'categories'] as const;
 export type Container = (typeof CONTAINERS)[number];
 
 /** Which labels to read: some of those a row has, all in one of its fields, or one in a field of another name. */
-export type Choice =
+export type LabelChoice =
   | { readonly kind: 'label'; readonly label: Label }
   | { readonly kind: 'container'; readonly field: Container }
   | { readonly kind: 'field'; readonly field: string; readonly label: Label };
 
 /** Says that a label name is unknown and which one was most likely meant. */
-export const unknownLabel = (where: string, name: string): EvalProblem =>
-  new EvalProblem(
+export const unknownLabel = (where: string, name: string): EvaluationError =>
+  new EvaluationError(
     `${where}: unknown label "${name.slice(0, 60)}", the nearest known is "${nearestName(name.toLowerCase(), LABEL_NAMES)}"`,
   );
 
@@ -24,7 +24,7 @@ const labelOrThrow = (name: string): Label => {
   return label;
 };
 
-const choiceFrom = (word: string): Choice => {
+const choiceFrom = (word: string): LabelChoice => {
   const equals = word.lastIndexOf('=');
   if (equals !== -1) {
     return { kind: 'field', field: word.slice(0, equals).trim(), label: labelOrThrow(word.slice(equals + 1)) };
@@ -36,4 +36,4 @@ const choiceFrom = (word: string): Choice => {
 };
 
 /** Reads the words of `--labels`: names of labels, `labels` or `categories`, and `field=label`. */
-export const choicesFrom = (words: readonly string[]): readonly Choice[] => words.map(choiceFrom);
+export const parseLabelChoices = (words: readonly string[]): readonly LabelChoice[] => words.map(choiceFrom);

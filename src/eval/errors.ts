@@ -1,4 +1,4 @@
-/** What the person who ran the command must put right; the message names the flag, file or line and is all they see. */
-export class EvalProblem extends Error {
-  override readonly name = 'EvalProblem';
+/** An error that the user of the command must correct; the message names the flag, file or line and is all they see. */
+export class EvaluationError extends Error {
+  override readonly name = 'EvaluationError';
 }

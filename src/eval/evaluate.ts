@@ -1,11 +1,11 @@
-import { EvalProblem } from './errors.ts';
-import { createOneGateway, type Gateway, type OneGateway } from './gateway.ts';
-import { type Fields, itemFrom } from './labels.ts';
-import { hashOf, holdResults, type Judged, type ResultsFile } from './result.ts';
+import { EvaluationError } from './errors.ts';
+import { createGatewayCheck, type Gateway, type GatewayCheck } from './gateway.ts';
+import { type Fields, parseItem } from './labels.ts';
+import { createResultsWriter, hashOf, type JudgedResult, type ResultsFile } from './result.ts';
 
-import type { Row } from './row.ts';
+import type { EvalRow } from './row.ts';
 import { type HashedItem, type RunNeeds, runItems } from './run.ts';
-import { createTally, type Summary } from './tally.ts';
+import { createSummaryBuilder, type Summary } from './tally.ts';
 
 /** Shows how far a run is. */
 export type Progress = {
@@ -16,12 +16,12 @@ export type Progress = {
 
 export type EvaluateNeeds = RunNeeds & {
   /** Reads the file from its start; it is read twice. */
-  readonly rows: () => AsyncIterable<Row>;
+  readonly rows: () => AsyncIterable<EvalRow>;
   readonly fields: Fields;
   readonly model: string;
   readonly url: string;
   readonly limit: number;
-  readonly earlier: ReadonlyMap<string, Judged>;
+  readonly earlier: ReadonlyMap<string, JudgedResult>;
   /** Opened at the first verdict, so that a bad file, address or key neither makes nor clears a results file. */
   readonly openResults: () => ResultsFile;
   readonly progress: Progress;
@@ -45,7 +45,7 @@ const MOST_UNREACHABLE = 20;
 async function* itemsOf({ rows, fields, model, limit }: EvaluateNeeds): AsyncGenerator<HashedItem> {
   let count = 0;
   for await (const row of rows()) {
-    const item = itemFrom(row, fields);
+    const item = parseItem(row, fields);
     yield { ...item, hash: await hashOf(item.text, model) };
     count += 1;
     if (count === limit) return;
@@ -57,14 +57,14 @@ async function* unjudged(needs: EvaluateNeeds): AsyncGenerator<HashedItem> {
 }
 
 /** Asks for an old verdict once more, which counts nowhere: it shows whether the gateway is still what it was. */
-const askAgain = async (item: HashedItem, gateway: OneGateway, needs: EvaluateNeeds): Promise<void> => {
+const askAgain = async (item: HashedItem, gateway: GatewayCheck, needs: EvaluateNeeds): Promise<void> => {
   const items = async function* () {
     yield item;
   };
   for await (const { answer } of runItems(items(), needs)) {
     if (answer.kind === 'verdict') gateway.add(answer.gateway);
     else {
-      throw new EvalProblem(
+      throw new EvaluationError(
         `${needs.url}: no new verdict to compare the earlier results with (${answer.code}); try again`,
       );
     }
@@ -76,8 +76,8 @@ const askAgain = async (item: HashedItem, gateway: OneGateway, needs: EvaluateNe
  * labels costs no calls. Nothing of it is held but numbers.
  */
 export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
-  const tally = createTally();
-  const gateway = createOneGateway();
+  const tally = createSummaryBuilder();
+  const gateway = createGatewayCheck();
   let again: HashedItem | undefined;
   let rows = 0;
   let reused = 0;
@@ -93,10 +93,10 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
     again ??= item;
     tally.add(known, judged);
   }
-  if (rows === 0) throw new EvalProblem('--file: expected at least one row');
-  if (labelled === 0) throw new EvalProblem('--file: expected labels, found none in any row; see --labels');
+  if (rows === 0) throw new EvaluationError('--file: expected at least one row');
+  if (labelled === 0) throw new EvaluationError('--file: expected labels, found none in any row; see --labels');
 
-  const results = holdResults(needs.openResults);
+  const results = createResultsWriter(needs.openResults);
   let done = reused;
   let errors = 0;
   let unreachable = 0;

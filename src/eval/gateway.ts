@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { EvalProblem } from './errors.ts';
+import { EvaluationError } from './errors.ts';
 
 /** Who judged: where it was asked, and the model and policy it named. A gateway of another kind names neither. */
 export const Gateway = v.object({
@@ -26,16 +26,16 @@ export const setupText = ({ backendModel, policy }: Pick<Gateway, 'backendModel'
   `backend model ${backendModel ?? 'not named'}, policy ${policy ?? 'not named'}`;
 
 /** Holds the verdicts of a report to one gateway: `add` throws an `EvalProblem` at the first one of another. */
-export type OneGateway = { readonly add: (gateway: Gateway) => void; readonly known: () => Gateway | undefined };
+export type GatewayCheck = { readonly add: (gateway: Gateway) => void; readonly known: () => Gateway | undefined };
 
 /** Starts without a gateway: the first one added is the one that counts. */
-export const createOneGateway = (): OneGateway => {
+export const createGatewayCheck = (): GatewayCheck => {
   let first: Gateway | undefined;
   return {
     add(gateway) {
       first ??= gateway;
       if (gateway.backendModel === first.backendModel && gateway.policy === first.policy) return;
-      throw new EvalProblem(
+      throw new EvaluationError(
         `${gateway.url}: a verdict of ${setupText(gateway)} does not go with those so far, of ${setupText(first)}; ` +
           'give --fresh to throw the earlier results away, or another --out to keep them',
       );

@@ -1,17 +1,17 @@
-import { CATEGORIES, type Label, labelFor } from './category.ts';
-import { type Choice, CONTAINERS, unknownLabel } from './choice.ts';
-import { EvalProblem } from './errors.ts';
-import { isObject, type Row } from './row.ts';
+import { EVAL_CATEGORIES, type Label, labelFor } from './category.ts';
+import { CONTAINERS, type LabelChoice, unknownLabel } from './choice.ts';
+import { EvaluationError } from './errors.ts';
+import { type EvalRow, isObject } from './row.ts';
 
 /** Where to find things in a row; what is left out is detected. */
 export type Fields = {
   readonly textField?: string | undefined;
   readonly idField?: string | undefined;
-  readonly choices?: readonly Choice[] | undefined;
+  readonly choices?: readonly LabelChoice[] | undefined;
 };
 
 /** One text to judge. A label that is not in `known` is unknown: neither positive nor negative. */
-export type Item = { readonly id: string; readonly text: string; readonly known: ReadonlyMap<Label, boolean> };
+export type EvalItem = { readonly id: string; readonly text: string; readonly known: ReadonlyMap<Label, boolean> };
 
 /** Labels a row has, those without a value included. */
 type Found = Map<Label, boolean | undefined>;
@@ -28,7 +28,7 @@ const truthOf = (value: unknown, where: string): boolean | undefined => {
   if (value === null || value === undefined) return undefined;
   const word = typeof value === 'object' ? 'an object' : String(value).trim().toLowerCase();
   if (TRUTHS.has(word)) return TRUTHS.get(word);
-  throw new EvalProblem(
+  throw new EvaluationError(
     `${where}: expected true, false, 0, 1, safe or unsafe (--labels chooses the fields that are labels)`,
   );
 };
@@ -44,20 +44,20 @@ const readContainer = (value: unknown, where: string, wanted?: ReadonlySet<Label
   const isList = Array.isArray(value);
   if (value === null || value === undefined) return found;
   if (!isList && !isObject(value)) {
-    throw new EvalProblem(`${where}: expected an object of labels or a list of the positive ones`);
+    throw new EvaluationError(`${where}: expected an object of labels or a list of the positive ones`);
   }
-  if (isList) for (const category of CATEGORIES) found.set(category, false);
+  if (isList) for (const category of EVAL_CATEGORIES) found.set(category, false);
   const entries = isList ? value.map((name): [string, unknown] => [String(name), true]) : Object.entries(value);
   for (const [name, entry] of entries) {
     const label = labelFor(name);
-    // With chosen labels a set may have others beside them that are no business of ours.
+    // With chosen labels, other names in the set are ignored.
     if (label === undefined && wanted === undefined) throw unknownLabel(where, name);
     if (label !== undefined) found.set(label, truthOf(entry, `${where}, label "${label}"`));
   }
   return new Map([...found].filter(([label]) => wanted?.has(label) ?? true));
 };
 
-const detect = ({ fields, where }: Row, reserved: readonly string[], wanted?: ReadonlySet<Label>): Found => {
+const detect = ({ fields, where }: EvalRow, reserved: readonly string[], wanted?: ReadonlySet<Label>): Found => {
   const container = CONTAINERS.find((name) => Object.hasOwn(fields, name));
   const found: Found =
     container === undefined ? new Map() : readContainer(fields[container], `${where}, field "${container}"`, wanted);
@@ -71,10 +71,10 @@ const detect = ({ fields, where }: Row, reserved: readonly string[], wanted?: Re
 
 const quoted = (names: readonly string[], between: string): string => names.map((name) => `"${name}"`).join(between);
 
-const missing = ({ where, fields }: Row, what: string): EvalProblem =>
-  new EvalProblem(`${where}: ${what}, found ${quoted(Object.keys(fields).slice(0, 20), ', ')}`);
+const missing = ({ where, fields }: EvalRow, what: string): EvaluationError =>
+  new EvaluationError(`${where}: ${what}, found ${quoted(Object.keys(fields).slice(0, 20), ', ')}`);
 
-const choose = (row: Row, reserved: readonly string[], choices: readonly Choice[]): Found => {
+const choose = (row: EvalRow, reserved: readonly string[], choices: readonly LabelChoice[]): Found => {
   const wanted = new Set(choices.flatMap((choice) => (choice.kind === 'label' ? [choice.label] : [])));
   const found: Found = new Map();
   for (const choice of choices) {
@@ -101,7 +101,7 @@ const withWhole = (found: Found): ReadonlyMap<Label, boolean> => {
   return known;
 };
 
-const idOf = (row: Row, idField: string | undefined): string => {
+const idOf = (row: EvalRow, idField: string | undefined): string => {
   const id = row.fields[idField ?? 'id'];
   if ((typeof id === 'string' && id !== '') || typeof id === 'number') return String(id).slice(0, ID_LIMIT_CHARS);
   if (idField !== undefined) throw missing(row, `expected text or a number in the field "${idField}"`);
@@ -109,7 +109,7 @@ const idOf = (row: Row, idField: string | undefined): string => {
 };
 
 /** Reads one row: its text, its id (else its line number) and what is known about it. */
-export const itemFrom = (row: Row, { textField, idField, choices }: Fields): Item => {
+export const parseItem = (row: EvalRow, { textField, idField, choices }: Fields): EvalItem => {
   const names = textField === undefined ? TEXT_FIELDS : [textField];
   const name = names.find((field) => typeof row.fields[field] === 'string');
   const text = name === undefined ? undefined : row.fields[name];
@@ -117,7 +117,7 @@ export const itemFrom = (row: Row, { textField, idField, choices }: Fields): Ite
     throw missing(row, `expected text in the field ${quoted(names, ' or ')} (--text-field)`);
   }
   if (name === idField)
-    throw new EvalProblem('--id-field: expected another field than the text, which is not to be kept');
+    throw new EvaluationError('--id-field: expected another field than the text, which is not to be kept');
   const reserved = [name, idField ?? 'id'];
   const found = choices === undefined ? detect(row, reserved) : choose(row, reserved, choices);
   return { id: idOf(row, idField), text, known: withWhole(found) };

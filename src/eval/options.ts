@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { CommaList, nearestName, readVariables, type Variables, WholeNumber } from '../core/config.ts';
 import { LABEL_NAMES } from './category.ts';
-import { EvalProblem } from './errors.ts';
+import { EvaluationError } from './errors.ts';
 
 type Flag = { readonly name: string; readonly value?: string; readonly help: readonly string[] };
 
@@ -70,21 +70,21 @@ type Token =
     };
 
 /** What each flag was given; the last one counts. Words are never quoted in a complaint: one may be a key. */
-export const givenFrom = (tokens: readonly Token[]): Variables => {
+export const parseArguments = (tokens: readonly Token[]): Variables => {
   const given: Record<string, string> = {};
   for (const token of tokens) {
-    if (token.kind !== 'option') throw new EvalProblem(`word ${token.index + 1}: expected a flag; see --help`);
+    if (token.kind !== 'option') throw new EvaluationError(`word ${token.index + 1}: expected a flag; see --help`);
     const flag = FLAGS.find(({ name }) => name === token.name);
     if (flag === undefined) {
       const nearest = nearestName(
         token.name,
         FLAGS.map(({ name }) => name),
       );
-      throw new EvalProblem(`unknown flag ${token.rawName.slice(0, 40)}, the nearest known is --${nearest}`);
+      throw new EvaluationError(`unknown flag ${token.rawName.slice(0, 40)}, the nearest known is --${nearest}`);
     }
     const hasValue = token.value !== undefined && (token.inlineValue === true || !token.value.startsWith('--'));
     if (hasValue !== (flag.value !== undefined)) {
-      throw new EvalProblem(
+      throw new EvaluationError(
         `--${flag.name}: expected ${flag.value === undefined ? 'no value' : `a value, ${flag.value}`}`,
       );
     }
@@ -132,10 +132,10 @@ const Options = v.object({
 });
 
 /** What the command was told, whole and within bounds. */
-export type Options = ReturnType<typeof optionsFrom>;
+export type Options = ReturnType<typeof resolveOptions>;
 
 /** Reads flags and their texts; all that is wrong comes at once, as a `ConfigError` that names flags and no values. */
-export const optionsFrom = (given: Variables) => {
+export const resolveOptions = (given: Variables) => {
   const read = readVariables(Options, given);
   const file = read['--file'];
   const model = read['--model'];

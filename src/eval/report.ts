@@ -1,10 +1,10 @@
-import { CATEGORIES } from './category.ts';
+import { EVAL_CATEGORIES } from './category.ts';
 import type { Evaluation } from './evaluate.ts';
 import { setupText } from './gateway.ts';
 import type { Figures } from './score.ts';
 
 /** A number with its noun: `1 error`, `2 errors`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** What a report is about; `model` is the alias that was asked for. */
 export type Subject = { readonly file: string; readonly model: string; readonly url: string };
@@ -38,7 +38,7 @@ const aligned = (table: readonly (readonly string[])[]): readonly string[] => {
 };
 
 const tableOf = ({ overall, categories }: Evaluation): readonly string[] => {
-  const named = CATEGORIES.flatMap((category) => {
+  const named = EVAL_CATEGORIES.flatMap((category) => {
     const figures = categories[category];
     return figures === undefined ? [] : [{ category, figures }];
   });
@@ -74,7 +74,7 @@ export const reportText = (evaluation: Evaluation, { file, model, url }: Subject
   const warnings = warningsOf(evaluation);
   return [
     `${file} judged by ${model} at ${url}: ${setupText(evaluation)}`,
-    `${counted(rows, 'row')}, ${judged} judged${reused > 0 ? ` (${reused} of them in earlier runs)` : ''}, ${counted(errors.count, 'error')}`,
+    `${formatCount(rows, 'row')}, ${judged} judged${reused > 0 ? ` (${reused} of them in earlier runs)` : ''}, ${formatCount(errors.count, 'error')}`,
     ...(warnings.length > 0 ? ['', ...warnings] : []),
     '',
     ...tableOf(evaluation),

@@ -1,14 +1,19 @@
 import * as v from 'valibot';
 import { parseJson } from '../core/json.ts';
-import { CATEGORIES } from './category.ts';
-import { EvalProblem } from './errors.ts';
+import { EVAL_CATEGORIES } from './category.ts';
+import { EvaluationError } from './errors.ts';
 import { Gateway } from './gateway.ts';
 
-export const Scores = v.object(v.entriesFromList(CATEGORIES, v.pipe(v.number(), v.minValue(0), v.maxValue(1))));
-export type Scores = v.InferOutput<typeof Scores>;
+export const EvalScores = v.object(
+  v.entriesFromList(EVAL_CATEGORIES, v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+);
+export type EvalScores = v.InferOutput<typeof EvalScores>;
 
 /** What the gateway said about one text: all 13 scores, and the categories it flagged. */
-export type Verdict = { readonly scores: Scores; readonly categories: readonly (typeof CATEGORIES)[number][] };
+export type EvalVerdict = {
+  readonly scores: EvalScores;
+  readonly categories: readonly (typeof EVAL_CATEGORIES)[number][];
+};
 
 const base = { id: v.string(), hash: v.string(), ms: v.number() };
 
@@ -16,44 +21,46 @@ const judgedBase = {
   ...base,
   status: v.literal('judged'),
   flagged: v.boolean(),
-  categories: v.array(v.picklist(CATEGORIES)),
-  scores: Scores,
+  categories: v.array(v.picklist(EVAL_CATEGORIES)),
+  scores: EvalScores,
 };
-const Judged = v.object({ ...judgedBase, gateway: Gateway });
+const JudgedResult = v.object({ ...judgedBase, gateway: Gateway });
 /** Files of an earlier version do not say who judged: ours, but of no use. */
 const Nameless = v.object(judgedBase);
 const Failed = v.object({ ...base, status: v.literal('error'), code: v.string() });
-const Line = v.union([Judged, Nameless, Failed]);
+const Line = v.union([JudgedResult, Nameless, Failed]);
 
 /** One line of the results file. It holds no text: `hash` stands for text and model. */
-export type Judged = Readonly<v.InferOutput<typeof Judged>>;
+export type JudgedResult = Readonly<v.InferOutput<typeof JudgedResult>>;
 export type Failed = Readonly<v.InferOutput<typeof Failed>>;
-export type Result = Judged | Failed;
+export type Result = JudgedResult | Failed;
 
 /** How every line of ours begins; a file whose torn end begins otherwise is not ours to cut. */
 const OPENING = '{"id":';
 
 /** One line of the results file, with its line break. */
-export const lineFrom = ({ id, ...rest }: Result): string => `${JSON.stringify({ id, ...rest })}\n`;
+export const formatLine = ({ id, ...rest }: Result): string => `${JSON.stringify({ id, ...rest })}\n`;
 
 const notOurs = (file: string, line: number) =>
-  new EvalProblem(`${file} line ${line}: expected a result of an earlier run; give another --out or remove the file`);
+  new EvaluationError(
+    `${file} line ${line}: expected a result of an earlier run; give another --out or remove the file`,
+  );
 
 /** What an earlier run left: verdicts of this gateway by hash, how many are of others, and how much is whole. */
-export type Earlier = {
-  readonly judged: ReadonlyMap<string, Judged>;
+export type EarlierResults = {
+  readonly judged: ReadonlyMap<string, JudgedResult>;
   readonly unused: number;
   readonly wholeBytes: number;
 };
 
 /**
  * Reads a results file. Errors are left out, so that they are tried again; a last line torn in the writing is left out
- * too. Anything that is no result is an `EvalProblem`: the file may be somebody's.
+ * too. Anything that is no result is an `EvaluationError`: the file may be somebody's.
  */
-export const earlierFrom = (text: string, file: string, url: string): Earlier => {
+export const parseEarlierResults = (text: string, file: string, url: string): EarlierResults => {
   const lines = text.split('\n');
   const torn = lines.pop() ?? '';
-  const judged = new Map<string, Judged>();
+  const judged = new Map<string, JudgedResult>();
   let unused = 0;
   for (const [index, line] of lines.entries()) {
     const result = parseJson(Line, line);
@@ -77,15 +84,15 @@ export const hashOf = async (text: string, model: string): Promise<string> => {
 export type ResultsFile = { readonly append: (line: string) => void; readonly close: () => void };
 
 /** Results on their way to a file. */
-export type HeldResults = { readonly add: (result: Result) => void; readonly close: () => void };
+export type ResultsWriter = { readonly add: (result: Result) => void; readonly close: () => void };
 
 /** Opens the file at the first verdict and holds errors back until then: a run without one changes no file. */
-export const holdResults = (open: () => ResultsFile): HeldResults => {
+export const createResultsWriter = (open: () => ResultsFile): ResultsWriter => {
   let file: ResultsFile | undefined;
   let held = '';
   return {
     add(result) {
-      held += lineFrom(result);
+      held += formatLine(result);
       if (result.status === 'judged') file ??= open();
       if (file === undefined) return;
       file.append(held);

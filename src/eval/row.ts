@@ -1,8 +1,8 @@
 import { parseJsonValue } from '../core/json.ts';
-import { EvalProblem } from './errors.ts';
+import { EvaluationError } from './errors.ts';
 
 /** One row of a labelled file, in no label format yet. `where` names it in messages: `data.jsonl line 7`. */
-export type Row = {
+export type EvalRow = {
   readonly where: string;
   readonly line: number;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -34,13 +34,13 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<{ line: n
 
 const objectFrom = (text: string, where: string): Record<string, unknown> => {
   const value = parseJsonValue(text);
-  if (value === undefined) throw new EvalProblem(`${where}: expected JSON`);
-  if (!isObject(value)) throw new EvalProblem(`${where}: expected a JSON object`);
+  if (value === undefined) throw new EvaluationError(`${where}: expected JSON`);
+  if (!isObject(value)) throw new EvaluationError(`${where}: expected a JSON object`);
   return value;
 };
 
 /** The rows of a JSONL file. Blank lines are passed over, but counted. */
-export async function* jsonRows(chunks: AsyncIterable<string>, file: string): AsyncGenerator<Row> {
+export async function* jsonRows(chunks: AsyncIterable<string>, file: string): AsyncGenerator<EvalRow> {
   for await (const { line, text } of linesOf(chunks)) {
     const where = `${file} line ${line}`;
     if (text.trim() !== '') yield { where, line, fields: objectFrom(text, where), isTable: false };
@@ -50,12 +50,13 @@ export async function* jsonRows(chunks: AsyncIterable<string>, file: string): As
 const headerFrom = ({ line, cells }: TableRecord, file: string): readonly string[] => {
   const names = cells.map((cell) => cell.trim());
   const twice = names.find((name, index) => name !== '' && names.indexOf(name) !== index);
-  if (twice !== undefined) throw new EvalProblem(`${file} line ${line}: two columns are named "${twice.slice(0, 60)}"`);
+  if (twice !== undefined)
+    throw new EvaluationError(`${file} line ${line}: two columns are named "${twice.slice(0, 60)}"`);
   return names;
 };
 
 /** The rows of a table whose first record is its header. Empty lines are passed over; columns without a name are dropped. */
-export async function* tableRows(records: AsyncIterable<TableRecord>, file: string): AsyncGenerator<Row> {
+export async function* tableRows(records: AsyncIterable<TableRecord>, file: string): AsyncGenerator<EvalRow> {
   let header: readonly string[] | undefined;
   for await (const record of records) {
     const { line, cells } = record;
@@ -66,7 +67,7 @@ export async function* tableRows(records: AsyncIterable<TableRecord>, file: stri
     }
     const where = `${file} line ${line}`;
     if (cells.length !== header.length) {
-      throw new EvalProblem(`${where}: expected ${header.length} cells, as in the header, found ${cells.length}`);
+      throw new EvaluationError(`${where}: expected ${header.length} cells, as in the header, found ${cells.length}`);
     }
     const entries = header.map((name, index) => [name, cells[index] ?? ''] as const);
     yield { where, line, fields: Object.fromEntries(entries.filter(([name]) => name !== '')), isTable: true };

@@ -1,14 +1,14 @@
 import type { Clock } from '../core/clock.ts';
-import type { Answer } from './answer.ts';
-import type { Ask } from './ask.ts';
-import type { Item } from './labels.ts';
+import type { EvalAnswer } from './answer.ts';
+import type { RequestVerdict } from './ask.ts';
+import type { EvalItem } from './labels.ts';
 import type { Result } from './result.ts';
 
-export type HashedItem = Item & { readonly hash: string };
-export type Finished = { readonly item: HashedItem; readonly answer: Answer; readonly result: Result };
+export type HashedItem = EvalItem & { readonly hash: string };
+export type FinishedItem = { readonly item: HashedItem; readonly answer: EvalAnswer; readonly result: Result };
 
 export type RunNeeds = {
-  readonly ask: Ask;
+  readonly ask: RequestVerdict;
   readonly clock: Clock;
   readonly concurrency: number;
   /** Aborted, nothing new is asked and what is asked already is waited for. */
@@ -30,7 +30,7 @@ const pause = (clock: Clock, waitMs: number, signal: AbortSignal): Promise<void>
     signal.addEventListener('abort', end, { once: true });
   });
 
-const resultFrom = ({ id, hash }: HashedItem, answer: Answer, spentMs: number): Result => {
+const resultFrom = ({ id, hash }: HashedItem, answer: EvalAnswer, spentMs: number): Result => {
   const ms = Math.round(spentMs * 10) / 10;
   if (answer.kind === 'error') return { id, hash, status: 'error', code: answer.code, ms };
   const { gateway, verdict } = answer;
@@ -47,8 +47,8 @@ const createJudge = ({ ask, clock, signal }: RunNeeds, halt: AbortSignal) => {
       await pause(clock, restsUntilMs - clock.now(), AbortSignal.any([signal, halt]));
     }
   };
-  return async (item: HashedItem): Promise<Finished | undefined> => {
-    let finished: Finished | undefined;
+  return async (item: HashedItem): Promise<FinishedItem | undefined> => {
+    let finished: FinishedItem | undefined;
     for (let attempt = 1; attempt <= TRIES; attempt++) {
       await rest();
       if (signal.aborted || halt.aborted) break;
@@ -62,13 +62,13 @@ const createJudge = ({ ask, clock, signal }: RunNeeds, halt: AbortSignal) => {
   };
 };
 
-type Settled = { readonly item: HashedItem; readonly finished?: Finished | undefined; readonly error?: unknown };
+type Settled = { readonly item: HashedItem; readonly finished?: FinishedItem | undefined; readonly error?: unknown };
 
 /**
  * Yields results as they come, so many at a time and in no order. Rejects with what `ask` or `items` rejects with, and
  * ends what is still being asked when it stops early for any reason but its signal.
  */
-export async function* runItems(items: AsyncIterable<HashedItem>, needs: RunNeeds): AsyncGenerator<Finished> {
+export async function* runItems(items: AsyncIterable<HashedItem>, needs: RunNeeds): AsyncGenerator<FinishedItem> {
   const halt = new AbortController();
   const judge = createJudge(needs, halt.signal);
   const source = items[Symbol.asyncIterator]();

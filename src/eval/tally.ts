@@ -1,5 +1,5 @@
-import { CATEGORIES, type Label } from './category.ts';
-import type { Result, Scores } from './result.ts';
+import { EVAL_CATEGORIES, type Label } from './category.ts';
+import type { EvalScores, Result } from './result.ts';
 import { type Figures, figuresFor, percentile, type Sample } from './score.ts';
 
 /** What a run came to. Errors are in none of the figures but their own. */
@@ -13,17 +13,17 @@ export type Summary = {
   readonly categories: Readonly<Record<string, Figures>>;
 };
 
-export type Tally = {
+export type SummaryBuilder = {
   readonly add: (known: ReadonlyMap<Label, boolean>, result: Result) => void;
   readonly summary: () => Summary;
 };
 
 /** The whole has no score of its own in an answer: the highest of its categories stands for it. */
-const scoreFor = (label: Label, scores: Scores): number =>
+const scoreFor = (label: Label, scores: EvalScores): number =>
   label === 'flagged' ? Math.max(...Object.values(scores)) : scores[label];
 
 /** Adds results up. A label that is not known leaves its row out of that label's counts only. */
-export const createTally = (): Tally => {
+export const createSummaryBuilder = (): SummaryBuilder => {
   const samples = new Map<Label, Sample[]>();
   const errors = new Map<string, number>();
   const latenciesMs: number[] = [];
@@ -56,7 +56,7 @@ export const createTally = (): Tally => {
         flagged: { count: flagged, rate: judged === 0 ? null : flagged / judged },
         latencyMs: { p50: at(50), p95: at(95), p99: at(99) },
         overall: figuresOf('flagged'),
-        categories: Object.fromEntries(CATEGORIES.map((category) => [category, figuresOf(category)])),
+        categories: Object.fromEntries(EVAL_CATEGORIES.map((category) => [category, figuresOf(category)])),
       };
     },
   };

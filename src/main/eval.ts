@@ -12,14 +12,14 @@ import {
 import { systemClock } from '../adapter/node/clock.ts';
 import type { Clock } from '../core/clock.ts';
 import { ConfigError } from '../core/config.ts';
-import { createAsk } from '../eval/ask.ts';
-import { choicesFrom } from '../eval/choice.ts';
-import { EvalProblem } from '../eval/errors.ts';
+import { createVerdictRequester } from '../eval/ask.ts';
+import { parseLabelChoices } from '../eval/choice.ts';
+import { EvaluationError } from '../eval/errors.ts';
 import { type Evaluation, evaluate } from '../eval/evaluate.ts';
-import { FLAGS, givenFrom, HELP, type Options, optionsFrom } from '../eval/options.ts';
-import { counted, reportJson, reportText } from '../eval/report.ts';
+import { FLAGS, HELP, type Options, parseArguments, resolveOptions } from '../eval/options.ts';
+import { formatCount, reportJson, reportText } from '../eval/report.ts';
 
-import { earlierFrom } from '../eval/result.ts';
+import { parseEarlierResults } from '../eval/result.ts';
 import { jsonRows, tableRows } from '../eval/row.ts';
 
 /** Monotonic and finer than a millisecond, for latencies. */
@@ -33,18 +33,20 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
   const { file, url, out, labels, textField, idField, isFresh } = options;
   const { stderr } = process;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
-  const found = earlierFrom((await readIfExists(out)) ?? '', out, url);
-  const earlier = isFresh ? earlierFrom('', out, url) : found;
+  const found = parseEarlierResults((await readIfExists(out)) ?? '', out, url);
+  const earlier = isFresh ? parseEarlierResults('', out, url) : found;
   if (earlier.unused > 0) {
-    stderr.write(`${counted(earlier.unused, 'result')} in ${out} not used: of another --url, or of an older version\n`);
+    stderr.write(
+      `${formatCount(earlier.unused, 'result')} in ${out} not used: of another --url, or of an older version\n`,
+    );
   }
   return evaluate({
     ...options,
     rows: () => (/\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file)),
-    fields: { textField, idField, choices: labels && choicesFrom(labels) },
+    fields: { textField, idField, choices: labels && parseLabelChoices(labels) },
     earlier: earlier.judged,
     openResults: () => openResultsFile(out, earlier.wholeBytes),
-    ask: createAsk({ ...options, fetcher: fetch, clock }),
+    ask: createVerdictRequester({ ...options, fetcher: fetch, clock }),
     clock,
     signal,
     progress: stderr.isTTY ? createProgressBar(stderr) : createProgressLines((line) => stderr.write(line), clock),
@@ -81,14 +83,14 @@ export const runEval = async (words: readonly string[]): Promise<number> => {
       allowPositionals: true,
       tokens: true,
     });
-    const given = givenFrom(tokens);
+    const given = parseArguments(tokens);
     if (given['--help'] !== undefined) {
       process.stdout.write(HELP);
       return 0;
     }
-    return await report(optionsFrom({ '--key': process.env.MODERATION_API_KEY, ...given }));
+    return await report(resolveOptions({ '--key': process.env.MODERATION_API_KEY, ...given }));
   } catch (error) {
-    if (!(error instanceof EvalProblem || error instanceof ConfigError || error instanceof FileError)) throw error;
+    if (!(error instanceof EvaluationError || error instanceof ConfigError || error instanceof FileError)) throw error;
     for (const problem of error instanceof ConfigError ? error.problems : [error.message]) {
       process.stderr.write(`gatehouse eval: ${problem}\n`);
     }

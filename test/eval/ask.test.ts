@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createAsk } from '../../src/eval/ask.ts';
+import { createVerdictRequester } from '../../src/eval/ask.ts';
 import { describe, rejection } from '../check.ts';
 import { createManualClock, moderationOf, settle } from './world.ts';
 
@@ -14,7 +14,7 @@ const answering = (...answers: readonly (() => Response | Promise<Response>)[]) 
     calls.push({ url: String(url), init: init as RequestInit });
     return (answers[calls.length - 1] ?? answers.at(-1))!();
   };
-  const ask = createAsk({
+  const ask = createVerdictRequester({
     url: 'http://gate',
     key: KEY,
     model: 'm',
@@ -143,7 +143,7 @@ describe('asking a gateway', (check) => {
     const clock = createManualClock();
     const hanging = (_url: unknown, init: { signal: AbortSignal }) =>
       new Promise<Response>((_, reject) => init.signal.addEventListener('abort', () => reject(init.signal.reason)));
-    const ask = createAsk({
+    const ask = createVerdictRequester({
       url: 'http://gate',
       key: KEY,
       model: 'm',

@@ -1,15 +1,15 @@
 import * as assert from 'uvu/assert';
-import type { Answer } from '../../src/eval/answer.ts';
+import type { EvalAnswer } from '../../src/eval/answer.ts';
 import { evaluate } from '../../src/eval/evaluate.ts';
 import { describe, rejection } from '../check.ts';
 import { createManualClock, GATEWAY, scoresOf, stream } from './world.ts';
 
-const verdict: Answer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] }, gateway: GATEWAY };
-const gone: Answer = { kind: 'error', code: 'ECONNREFUSED', isUnreachable: true };
-const failed: Answer = { kind: 'error', code: '500' };
+const verdict: EvalAnswer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] }, gateway: GATEWAY };
+const gone: EvalAnswer = { kind: 'error', code: 'ECONNREFUSED', isUnreachable: true };
+const failed: EvalAnswer = { kind: 'error', code: '500' };
 
 /** Judges one row for each answer, one at a time, and remembers what was written. */
-const evaluating = (answers: readonly Answer[]) => {
+const evaluating = (answers: readonly EvalAnswer[]) => {
   const lines: string[] = [];
   let count = 0;
   const rows = answers.map((_, index) => ({
@@ -34,7 +34,7 @@ const evaluating = (answers: readonly Answer[]) => {
   });
   return { evaluation, lines };
 };
-const times = (count: number, answer: Answer) => Array.from({ length: count }, () => answer);
+const times = (count: number, answer: EvalAnswer) => Array.from({ length: count }, () => answer);
 
 describe('an evaluation', (check) => {
   check('gives up at the twentieth failed connection in a row, whatever came before', async () => {
@@ -59,7 +59,7 @@ describe('an evaluation', (check) => {
   });
 
   check('ends when the gateway changes in mid-run', async () => {
-    const changed: Answer = { ...verdict, gateway: { ...GATEWAY, policy: '2' } };
+    const changed: EvalAnswer = { ...verdict, gateway: { ...GATEWAY, policy: '2' } };
     const { evaluation, lines } = evaluating([verdict, changed]);
     assert.match(((await rejection(evaluation)) as Error).message, 'policy 2 does not go with');
     assert.is(lines.length, 1);

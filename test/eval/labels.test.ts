@@ -1,17 +1,17 @@
 import * as assert from 'uvu/assert';
-import { CATEGORIES, labelFor } from '../../src/eval/category.ts';
-import { choicesFrom } from '../../src/eval/choice.ts';
-import { type Fields, itemFrom } from '../../src/eval/labels.ts';
+import { EVAL_CATEGORIES, labelFor } from '../../src/eval/category.ts';
+import { parseLabelChoices } from '../../src/eval/choice.ts';
+import { type Fields, parseItem } from '../../src/eval/labels.ts';
 import { CATEGORY_NAMES } from '../../src/gateway/policy/categories.ts';
 import { describe } from '../check.ts';
 
 type Cells = Record<string, unknown>;
 
 const read = (fields: Cells, how: Fields = {}, isTable = false) =>
-  itemFrom({ where: 'data line 7', line: 7, fields: { text: 'words', ...fields }, isTable }, how);
+  parseItem({ where: 'data line 7', line: 7, fields: { text: 'words', ...fields }, isTable }, how);
 const known = (fields: Cells, labels?: string, isTable = false) =>
   Object.fromEntries(
-    read(fields, labels === undefined ? {} : { choices: choicesFrom(labels.split(',')) }, isTable).known,
+    read(fields, labels === undefined ? {} : { choices: parseLabelChoices(labels.split(',')) }, isTable).known,
   );
 const complaint = (action: () => unknown): string => {
   try {
@@ -24,7 +24,7 @@ const complaint = (action: () => unknown): string => {
 
 describe('label names', (check) => {
   check('the categories are those the gateway judges, in its order', () => {
-    assert.equal([...CATEGORIES], [...CATEGORY_NAMES]);
+    assert.equal([...EVAL_CATEGORIES], [...CATEGORY_NAMES]);
   });
 
   check('the short names of the set of 2022 stand for their categories', () => {
@@ -130,11 +130,11 @@ describe('labels of a row', (check) => {
       'data line 7, field "labels": unknown label "violense", the nearest known is "violence"',
     );
     assert.is(
-      complaint(() => choicesFrom(['hatee'])),
+      complaint(() => parseLabelChoices(['hatee'])),
       '--labels: unknown label "hatee", the nearest known is "hate"',
     );
     assert.match(
-      complaint(() => choicesFrom(['column=sexul'])),
+      complaint(() => parseLabelChoices(['column=sexul'])),
       'the nearest known is "sexual"',
     );
   });

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import * as assert from 'uvu/assert';
 import { createProgressLines } from '../../src/adapter/files/eval.ts';
 import type { ConfigError } from '../../src/core/config.ts';
-import { FLAGS, givenFrom, HELP, optionsFrom } from '../../src/eval/options.ts';
+import { FLAGS, HELP, parseArguments, resolveOptions } from '../../src/eval/options.ts';
 
 import { describe } from '../check.ts';
 import { createManualClock } from './world.ts';
@@ -11,12 +11,14 @@ const given = (...args: readonly string[]) => {
   const options = Object.fromEntries(
     FLAGS.map(({ name, value }) => [name, { type: value === undefined ? 'boolean' : 'string' } as const]),
   );
-  return givenFrom(parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens);
+  return parseArguments(
+    parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens,
+  );
 };
 const least = { '--file': 'dir/data.jsonl', '--key': 'k' };
 const problems = (more: Record<string, string>): readonly string[] => {
   try {
-    optionsFrom({ ...least, ...more });
+    resolveOptions({ ...least, ...more });
   } catch (error) {
     return (error as ConfigError).problems;
   }
@@ -25,7 +27,7 @@ const problems = (more: Record<string, string>): readonly string[] => {
 
 describe('options', (check) => {
   check('a file and a key are enough', () => {
-    const options = optionsFrom(least);
+    const options = resolveOptions(least);
     assert.equal(options, {
       file: 'dir/data.jsonl',
       model: 'moderation-fast',
@@ -44,12 +46,12 @@ describe('options', (check) => {
   });
 
   check('a model with a slash does not lead the results into another folder', () => {
-    assert.is(optionsFrom({ ...least, '--model': '../a/b:c' }).out, 'dir/data.jsonl..._a_b_c.results.jsonl');
+    assert.is(resolveOptions({ ...least, '--model': '../a/b:c' }).out, 'dir/data.jsonl..._a_b_c.results.jsonl');
   });
 
   check('an address may end in a slash or in /v1', () => {
     for (const url of ['http://gate:1', 'http://gate:1/', 'http://gate:1/v1', 'http://gate:1/v1/']) {
-      assert.is(optionsFrom({ ...least, '--url': url }).url, 'http://gate:1');
+      assert.is(resolveOptions({ ...least, '--url': url }).url, 'http://gate:1');
     }
   });
 

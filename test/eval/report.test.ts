@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { Label } from '../../src/eval/category.ts';
 import { reportJson, reportText } from '../../src/eval/report.ts';
-import { createTally } from '../../src/eval/tally.ts';
+import { createSummaryBuilder } from '../../src/eval/tally.ts';
 import { describe } from '../check.ts';
 import { judgedOf } from './world.ts';
 
@@ -19,7 +19,7 @@ const counts = {
 
 /** Four rows: one right, one missed, one without a label for hate, one error. */
 const sample = () => {
-  const tally = createTally();
+  const tally = createSummaryBuilder();
   tally.add(known({ hate: true, flagged: true }), judgedOf({ hate: 0.9 }, 10));
   tally.add(known({ hate: true, flagged: true }), judgedOf({ violence: 0.8 }, 20));
   tally.add(known({ flagged: false }), judgedOf({}, 30));
@@ -57,7 +57,7 @@ describe('the report', (check) => {
   });
 
   check('what cannot be had is a dash in text and null in JSON', () => {
-    const tally = createTally();
+    const tally = createSummaryBuilder();
     tally.add(known({ hate: false, flagged: false }), judgedOf());
     const evaluation = { ...counts, ...tally.summary() };
     assert.equal(line(reportText(evaluation, SUBJECT), 'hate '), [
@@ -75,7 +75,7 @@ describe('the report', (check) => {
     ]);
     const parsed = JSON.parse(reportJson(evaluation, SUBJECT));
     assert.is(parsed.categories.hate.auprc, null);
-    const nothing = reportText({ ...counts, ...createTally().summary() }, SUBJECT);
+    const nothing = reportText({ ...counts, ...createSummaryBuilder().summary() }, SUBJECT);
     assert.match(nothing, 'flagged  0 of 0 judged (-)');
     assert.match(nothing, 'no labels for: single categories');
     assert.match(nothing, 'p50 -, p95 -, p99 -');
@@ -98,7 +98,7 @@ describe('the report', (check) => {
     assert.is(head, 'data.jsonl judged by m at http://gate: backend model big, policy 7');
     assert.is(rows, '4 rows, 3 judged, 1 error');
     assert.match(reportText({ ...counts, policy: null, ...sample() }, SUBJECT), 'policy not named');
-    assert.match(reportText({ ...counts, ...createTally().summary() }, SUBJECT), '0 judged, 0 errors');
+    assert.match(reportText({ ...counts, ...createSummaryBuilder().summary() }, SUBJECT), '0 judged, 0 errors');
   });
 
   check('a run that gave up says so and how much is left', () => {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { earlierFrom, hashOf, lineFrom, type Result } from '../../src/eval/result.ts';
+import { formatLine, hashOf, parseEarlierResults, type Result } from '../../src/eval/result.ts';
 import { describe } from '../check.ts';
 import { judgedOf } from './world.ts';
 
@@ -8,7 +8,11 @@ const failed = (hash: string): Result => ({ id: '2', hash, status: 'error', code
 
 describe('results of earlier runs', (check) => {
   check('verdicts are found again by hash; errors are not, so they are tried again', () => {
-    const { judged: found } = earlierFrom(lineFrom(judged('a')) + lineFrom(failed('b')), 'out', 'http://gate');
+    const { judged: found } = parseEarlierResults(
+      formatLine(judged('a')) + formatLine(failed('b')),
+      'out',
+      'http://gate',
+    );
     assert.equal([...found.keys()], ['a']);
     assert.equal(found.get('a'), judged('a'));
   });
@@ -16,21 +20,23 @@ describe('results of earlier runs', (check) => {
   check('a verdict of another gateway, or of none that is named, is not used', () => {
     const other = { ...judged('b'), gateway: { url: 'http://other', backendModel: 'big-model', policy: '1' } };
     const { gateway: _, ...nameless } = { ...judgedOf(), hash: 'c' };
-    const text = `${lineFrom(judged('a'))}${lineFrom({ ...other, hash: 'a' })}${lineFrom(other)}${JSON.stringify(nameless)}\n`;
-    const { judged: found, unused } = earlierFrom(text, 'out', 'http://gate');
+    const text = `${formatLine(judged('a'))}${formatLine({ ...other, hash: 'a' })}${formatLine(other)}${JSON.stringify(nameless)}\n`;
+    const { judged: found, unused } = parseEarlierResults(text, 'out', 'http://gate');
     assert.equal([...found], [['a', judged('a')]]);
     assert.is(unused, 3);
   });
 
   check('an error after a verdict does not undo the verdict', () => {
-    assert.ok(earlierFrom(lineFrom(judged('a')) + lineFrom(failed('a')), 'out', 'http://gate').judged.has('a'));
+    assert.ok(
+      parseEarlierResults(formatLine(judged('a')) + formatLine(failed('a')), 'out', 'http://gate').judged.has('a'),
+    );
   });
 
   check('a last line torn anywhere is cut off and the rest is kept', () => {
-    const whole = lineFrom(judged('a'));
-    const last = lineFrom(judged('b'));
+    const whole = formatLine(judged('a'));
+    const last = formatLine(judged('b'));
     for (let cut = 0; cut < last.length; cut++) {
-      const { judged: found, wholeBytes } = earlierFrom(whole + last.slice(0, cut), 'out', 'http://gate');
+      const { judged: found, wholeBytes } = parseEarlierResults(whole + last.slice(0, cut), 'out', 'http://gate');
       assert.equal([...found.keys()], ['a']);
       assert.is(wholeBytes, Buffer.byteLength(whole));
     }
@@ -39,13 +45,13 @@ describe('results of earlier runs', (check) => {
   check('a file that holds anything else is not touched', () => {
     const wants = (text: string, line: number) =>
       assert.throws(
-        () => earlierFrom(text, 'out', 'http://gate'),
+        () => parseEarlierResults(text, 'out', 'http://gate'),
         `out line ${line}: expected a result of an earlier run`,
       );
     wants('{"text":"a row of the data"}\n', 1);
-    wants(`${lineFrom(judged('a'))}notes\n`, 2);
+    wants(`${formatLine(judged('a'))}notes\n`, 2);
     wants('notes without a line break', 1);
-    wants(`${lineFrom(judged('a')).slice(0, 60)}\n`, 1);
+    wants(`${formatLine(judged('a')).slice(0, 60)}\n`, 1);
   });
 
   check('a hash stands for text and model together', async () => {

@@ -1,16 +1,16 @@
 import * as assert from 'uvu/assert';
 import { readTable, readText } from '../../src/adapter/files/eval.ts';
-import { jsonRows, type Row, tableRows } from '../../src/eval/row.ts';
+import { type EvalRow, jsonRows, tableRows } from '../../src/eval/row.ts';
 import { describe, rejection } from '../check.ts';
 import { fileOf, gather, stream } from './world.ts';
 
 const json = (...chunks: readonly string[]) => gather(jsonRows(stream(chunks), 'data.jsonl'));
-const table = async (content: string | Uint8Array): Promise<Row[]> => {
+const table = async (content: string | Uint8Array): Promise<EvalRow[]> => {
   const file = fileOf('data.csv', content);
   return gather(tableRows(readTable(file), 'data.csv'));
 };
 const message = async (promise: Promise<unknown>) => ((await rejection(promise)) as Error).message;
-const fieldsOf = (rows: readonly Row[]) => rows.map(({ fields }) => fields);
+const fieldsOf = (rows: readonly EvalRow[]) => rows.map(({ fields }) => fields);
 
 describe('JSONL', (check) => {
   check('rows survive any cut of the stream, CRLF, blank lines and a missing last line break', async () => {

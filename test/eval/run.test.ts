@@ -1,12 +1,12 @@
 import * as assert from 'uvu/assert';
-import type { Answer } from '../../src/eval/answer.ts';
-import type { Ask } from '../../src/eval/ask.ts';
-import { type Finished, runItems } from '../../src/eval/run.ts';
+import type { EvalAnswer } from '../../src/eval/answer.ts';
+import type { RequestVerdict } from '../../src/eval/ask.ts';
+import { type FinishedItem, runItems } from '../../src/eval/run.ts';
 import { describe, rejection } from '../check.ts';
 import { createManualClock, GATEWAY, gather, itemOf, scoresOf, settle, stream } from './world.ts';
 
-const clean: Answer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] }, gateway: GATEWAY };
-const busy: Answer = { kind: 'error', code: '429', retryAfterMs: 5000 };
+const clean: EvalAnswer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] }, gateway: GATEWAY };
+const busy: EvalAnswer = { kind: 'error', code: '429', retryAfterMs: 5000 };
 
 /** A world in which each question waits until it is answered by hand. */
 const byHand = (texts: readonly string[], concurrency: number) => {
@@ -14,17 +14,17 @@ const byHand = (texts: readonly string[], concurrency: number) => {
   const stop = new AbortController();
   const open = new Map<
     string,
-    { resolve: (answer: Answer) => void; reject: (error: Error) => void; signal: AbortSignal }
+    { resolve: (answer: EvalAnswer) => void; reject: (error: Error) => void; signal: AbortSignal }
   >();
   const asked: string[] = [];
-  const ask: Ask = (text, signal) => {
+  const ask: RequestVerdict = (text, signal) => {
     asked.push(text);
     return new Promise((resolve, reject) => {
       open.set(text, { resolve, reject, signal });
       signal.addEventListener('abort', () => resolve({ kind: 'error', code: 'aborted' }));
     });
   };
-  const finished: Finished[] = [];
+  const finished: FinishedItem[] = [];
   const taken: string[] = [];
   const items = (async function* () {
     for (const text of texts) {
@@ -36,7 +36,7 @@ const byHand = (texts: readonly string[], concurrency: number) => {
     for await (const one of runItems(items, { ask, clock, concurrency, signal: stop.signal })) finished.push(one);
   })();
   run.catch(() => {});
-  const answer = async (text: string, value: Answer = clean) => {
+  const answer = async (text: string, value: EvalAnswer = clean) => {
     open.get(text)?.resolve(value);
     open.delete(text);
     await settle();
@@ -146,7 +146,7 @@ describe('a run', (check) => {
 
   check('a caller that leaves ends what is being asked', async () => {
     let aborted = 0;
-    const ask: Ask = (text, signal) =>
+    const ask: RequestVerdict = (text, signal) =>
       text === 'a'
         ? Promise.resolve(clean)
         : new Promise((resolve) =>

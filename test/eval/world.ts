@@ -3,28 +3,28 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.ts';
-import { CATEGORIES, type Category, type Label } from '../../src/eval/category.ts';
-import type { Judged, Scores } from '../../src/eval/result.ts';
+import { EVAL_CATEGORIES, type EvalCategory, type Label } from '../../src/eval/category.ts';
+import type { EvalScores, JudgedResult } from '../../src/eval/result.ts';
 import type { HashedItem } from '../../src/eval/run.ts';
 
-export const scoresOf = (some: Partial<Scores> = {}): Scores => ({
-  ...(Object.fromEntries(CATEGORIES.map((category) => [category, 0])) as Scores),
+export const scoresOf = (some: Partial<EvalScores> = {}): EvalScores => ({
+  ...(Object.fromEntries(EVAL_CATEGORIES.map((category) => [category, 0])) as EvalScores),
   ...some,
 });
 
 export const GATEWAY = { url: 'http://gate', backendModel: 'big-model', policy: '1' };
 
 /** An answer of OpenAI's shape: what scores 0.5 or more is flagged. */
-export const moderationOf = (some: Partial<Scores> = {}) => {
+export const moderationOf = (some: Partial<EvalScores> = {}) => {
   const scores = scoresOf(some);
-  const categories = Object.fromEntries(CATEGORIES.map((category) => [category, scores[category] >= 0.5]));
+  const categories = Object.fromEntries(EVAL_CATEGORIES.map((category) => [category, scores[category] >= 0.5]));
   const flagged = Object.values(categories).includes(true);
   return { id: 'modr-1', model: 'moderation-fast', results: [{ flagged, categories, category_scores: scores }] };
 };
 
-export const judgedOf = (some: Partial<Scores> = {}, ms = 1): Judged => {
+export const judgedOf = (some: Partial<EvalScores> = {}, ms = 1): JudgedResult => {
   const scores = scoresOf(some);
-  const categories: Category[] = CATEGORIES.filter((category) => scores[category] >= 0.5);
+  const categories: EvalCategory[] = EVAL_CATEGORIES.filter((category) => scores[category] >= 0.5);
   return {
     id: '1',
     hash: 'h',

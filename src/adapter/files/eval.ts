@@ -6,7 +6,7 @@ import { SingleBar } from 'cli-progress';
 import { parse } from 'csv-parse';
 import type { Clock } from '../../core/clock.ts';
 import type { Progress } from '../../eval/evaluate.ts';
-import { counted } from '../../eval/report.ts';
+import { formatCount } from '../../eval/report.ts';
 import type { ResultsFile } from '../../eval/result.ts';
 import type { TableRecord } from '../../eval/row.ts';
 
@@ -128,7 +128,7 @@ export const createProgressLines = (write: (line: string) => void, clock: Clock)
     advance(done, errors) {
       if (clock.now() - writtenAt < LINE_EVERY_MS) return;
       writtenAt = clock.now();
-      write(`${done} of ${total}, ${counted(errors, 'error')}\n`);
+      write(`${done} of ${total}, ${formatCount(errors, 'error')}\n`);
     },
     stop() {},
   };
