@@ -5,7 +5,7 @@ import {
   internalErrorResponse,
   isHopelessWait,
   NEVER_RETRY,
-  retryAfter,
+  retryAfterHeader,
   serverError,
 } from '../core/http/response.ts';
 import type { BackendFault } from '../llm/errors.ts';
@@ -22,7 +22,7 @@ export const gatewayErrorResponse = (detail: GatewayFault): Response => {
   switch (detail.kind) {
     case 'no-backend-key':
       return serverError(503, 'no_backend_key', 'Every backend key is cooling down', {
-        ...retryAfter(detail.retryAfterMs),
+        ...retryAfterHeader(detail.retryAfterMs),
         ...(isHopelessWait(detail.retryAfterMs) ? NEVER_RETRY : {}),
       });
     case 'backend-error':

@@ -69,7 +69,7 @@ const rowOf = async (reply: Response): Promise<string> => {
 /** Codes of bad input stand where the input is read. */
 const badInputCodes = (): string[] =>
   ['src/core/http/body.ts', 'src/core/http/router.ts', 'src/gateway/routes/request.ts'].flatMap((file) =>
-    [...read(file).matchAll(/(?:\bbad\(\s*|\bcode: )'([a-z_]+)'/g)].map(([, code]) => `400 ${code}`),
+    [...read(file).matchAll(/(?:\bbad(?:Input)?\(\s*|\bcode: )'([a-z_]+)'/g)].map(([, code]) => `400 ${code}`),
   );
 
 describe('the settings in the docs', (check) => {

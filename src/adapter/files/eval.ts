@@ -9,6 +9,7 @@ import type { Progress } from '../../eval/evaluate.ts';
 import { formatCount } from '../../eval/report.ts';
 import type { ResultsFile } from '../../eval/result.ts';
 import type { TableRecord } from '../../eval/row.ts';
+import { errorCode } from '../node/error-code.ts';
 
 /** A file that cannot be read or written, or has invalid content. */
 export class FileError extends Error {
@@ -16,7 +17,7 @@ export class FileError extends Error {
 }
 
 /** The error code of the system, without its message, which adds only the path. */
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
+const codeOf = (error: unknown): string => errorCode(error) ?? 'unknown';
 
 /** A file's text in pieces, without a byte order mark. Throws a `FileError` for invalid UTF-8 and for a read error. */
 export async function* readText(file: string): AsyncGenerator<string> {

@@ -2,12 +2,13 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { JournalFile } from '../../relay-admin/recharge/journal.ts';
+import { errorCode } from '../node/error-code.ts';
 import { makeDirectory } from '../node/files.ts';
 
 const LINE_BREAK = 0x0a;
 const READ_BYTES = 1024 * 1024;
 
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+const isMissing = (error: unknown): boolean => errorCode(error) === 'ENOENT';
 
 /** Non-blocking: opening a pipe would wait for its other end, which may never come. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { McpServerError } from '../../agent/mcp/errors.ts';
+import { errorCode } from '../node/error-code.ts';
 
 const LINE_FEED = 0x0a;
 
@@ -69,7 +70,7 @@ const LAST_LINES_BYTES = 4096;
 const HAS_GROUPS = process.platform !== 'win32';
 
 const toStartError = (error: unknown): McpServerError => {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'ENOENT')
     return new McpServerError('unreachable', 'The program, or the directory it is to run in, was not found');
   if (code === 'EACCES') return new McpServerError('unreachable', 'The program may not be run');

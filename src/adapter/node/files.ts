@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SessionDocumentError } from '../../agent/session/document.ts';
+import { errorCode } from './error-code.ts';
 
 /** Whether a file could not be created because it exists. */
-export const isThere = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EEXIST';
+export const isThere = (error: unknown): boolean => errorCode(error) === 'EEXIST';
 
 /**
  * Creates a directory and its parents, with access for the owner only. Not with Node's `recursive`, which never ends where
@@ -23,8 +23,7 @@ export const makeDirectory = (path: string): void => {
 
 const LINE_FEED = 0x0a;
 
-const isNoUtf8 = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
+const isNoUtf8 = (error: unknown): boolean => errorCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA';
 
 const decodeUtf8 = (pieces: readonly Uint8Array[]): string => {
   try {

@@ -3,6 +3,7 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { type HttpClient, HttpClientError, type HttpResponse, type OpenHttpStream } from '../../core/http/client.ts';
+import { errorCode } from './error-code.ts';
 
 /** An HTTP client with its connections. */
 export type NodeHttpClient = { readonly httpClient: HttpClient; readonly close: () => Promise<void> };
@@ -13,10 +14,10 @@ export const CONNECT_LIMIT_MS = 10_000;
 const IDLE_SOCKETS = 8;
 
 /** The error code of Node. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^\w{1,64}$/.test(error.code)
-    ? error.code
-    : 'CONNECTION_FAILED';
+export const codeOf = (error: unknown): string => {
+  const code = errorCode(error) ?? '';
+  return /^\w{1,64}$/.test(code) ? code : 'CONNECTION_FAILED';
+};
 
 /** The whole text of a response. Throws `ANSWER_TOO_LARGE` over the limit. */
 const readText = async (answer: IncomingMessage, limitBytes: number): Promise<string> => {

@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { ConfigError, type Variables } from '../../core/config.ts';
 import { HttpClientError, type HttpResponse } from '../../core/http/client.ts';
+import { errorCode } from './error-code.ts';
 import { codeOf, headerFrom, type NodeHttpClient } from './http-client.ts';
 
 const HEADERS_TIMEOUT_MS = 0;
@@ -55,7 +56,7 @@ const createCollector = (
 export type ProxySettings = { readonly httpProxy?: string; readonly httpsProxy?: string; readonly noProxy?: string };
 
 const isConnectionClosed = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'UND_ERR_SOCKET' || error.code === 'UND_ERR_INFO');
+  ['UND_ERR_SOCKET', 'UND_ERR_INFO'].includes(errorCode(error) ?? '');
 
 /**
  * Connections to a proxy. A proxy that closes the connection instead of answering is an error: undici would retry at once,

@@ -1,3 +1,4 @@
+import { errorCode } from '../node/error-code.ts';
 import { databaseConfigError } from '../sql-store.ts';
 
 /** Error codes of the network, the driver and PostgreSQL for a database that is unavailable. The query itself is fine. */
@@ -43,8 +44,7 @@ const CONFIG_ERRORS: ReadonlyMap<string, string> = new Map([
 /** TLS errors of Node: the certificate has an unknown issuer, another host name, or has expired. */
 const UNTRUSTED_CERTIFICATE = /CERT|^UNABLE_TO_/;
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+const codeOf = (error: unknown): string => errorCode(error) ?? '';
 
 /** Whether the database was unavailable, so that a retry may succeed later. The query may have run. */
 export const isUnavailable = (error: unknown): boolean =>

@@ -50,7 +50,7 @@ export const serverError = (status: number, code: string, message: string, heade
 
 const secondsOf = (ms: number): number => Math.min(RETRY_AFTER_MAX_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
 /** A `Retry-After` header: 1 to 120 s. */
-export const retryAfter = (ms: number): ErrorHeaders => ({ 'retry-after': String(secondsOf(ms)) });
+export const retryAfterHeader = (ms: number): ErrorHeaders => ({ 'retry-after': String(secondsOf(ms)) });
 /** `x-should-retry` is obeyed by the official OpenAI clients before their own rules. */
 export const NEVER_RETRY: ErrorHeaders = { 'x-should-retry': 'false' };
 
@@ -99,12 +99,12 @@ export const errorResponse = (detail: CoreFault): Response => {
         429,
         'rate_limit_exceeded',
         'Too many requests for now; Retry-After tells when to come back',
-        retryAfter(detail.retryAfterMs),
+        retryAfterHeader(detail.retryAfterMs),
       );
     case 'unavailable':
-      return serverError(503, 'unavailable', detail.message, retryAfter(detail.retryAfterMs));
+      return serverError(503, 'unavailable', detail.message, retryAfterHeader(detail.retryAfterMs));
     case 'overloaded':
-      return serverError(503, 'overloaded', 'Too many requests are waiting', retryAfter(detail.retryAfterMs));
+      return serverError(503, 'overloaded', 'Too many requests are waiting', retryAfterHeader(detail.retryAfterMs));
     case 'backend-timeout':
       return serverError(504, 'backend_timeout', 'The backend did not answer before the deadline');
     case 'client-left':
