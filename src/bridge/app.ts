@@ -9,11 +9,11 @@ import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
 import type { AgentClient, AgentEventStream } from './agent/types.ts';
 import { createConversations } from './conversation/conversations.ts';
-import { createDoor, withCors } from './http/auth.ts';
-import { BRIDGE_REPLIES } from './http/errors.ts';
-import { modelsRoutes } from './http/models.ts';
+import { createAuthentication, withCors } from './http/auth.ts';
+import { BRIDGE_ERROR_RESPONSES } from './http/errors.ts';
+import { createModelsRoutes } from './http/models.ts';
 import { createAnswerRoute } from './http/route.ts';
-import { createLeaving } from './http/shutdown.ts';
+import { createActiveRequests } from './http/shutdown.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/endpoint.ts';
 import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
@@ -24,13 +24,13 @@ import type { BridgeSettings } from './settings.ts';
 import { createAnswers } from './turn/answers.ts';
 import { createSessionFamilies } from './turn/permission-requests.ts';
 
-export type BridgeNeeds = {
-  readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'agent' | 'isLocalForWantOfKeys'>;
-  /** Nobody but this machine is let in without keys. */
+export type BridgeOptions = {
+  readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'agent' | 'isLocalWithoutKeys'>;
+  /** Without keys only programs of this machine are allowed. */
   readonly isForThisMachine: boolean;
   readonly agent: AgentClient;
   readonly feed: AgentEventStream;
-  /** Nothing where there is only one agent server. */
+  /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -38,7 +38,7 @@ export type BridgeNeeds = {
   /** SHA-256 as base64url. */
   readonly digest: (text: string) => string;
   readonly newRequestId: () => string;
-  /** Twenty letters and digits that nobody can guess. */
+  /** Twenty random letters and digits that no one can guess. */
   readonly newToken: () => string;
   readonly version: string;
   readonly isStopping: () => boolean;
@@ -46,16 +46,16 @@ export type BridgeNeeds = {
 
 export type Bridge = {
   readonly handler: Handler;
-  /** Ends what is under way: at once where that is possible, with a last word to who listens. */
+  /** Lets running answers end for some seconds, then aborts the others; their clients get a failure. */
   readonly stop: () => Promise<void>;
 };
 
-const CONVERSATIONS_KEPT = 10_000;
+const CONVERSATIONS_LIMIT = 10_000;
 const CONVERSATION_LIFETIME_MS = 7 * 24 * 3_600_000;
-const WAITING_PER_CONVERSATION = 16;
-/** Time for answers to come to their end by themselves, out of the ten seconds that a stop may take. */
+const QUEUE_LIMIT_PER_CONVERSATION = 16;
+/** Time for answers to end by themselves, out of the ten seconds that a stop may take. */
 const STOP_AFTER_MS = 7000;
-const LAST_WORDS_MS = 1000;
+const LAST_EVENTS_MS = 1000;
 
 const hintFor = (path: string): string => {
   if (path.startsWith('/v1/v1')) return 'The path holds /v1 twice: give the base URL with one /v1 at its end';
@@ -63,38 +63,44 @@ const hintFor = (path: string): string => {
   return 'No such path. This bridge answers /v1/models, /v1/chat/completions, /v1/responses, /health, /ready, /metrics, /openapi.json';
 };
 
-/** The bridge, from its needs to a handler. Building it does no I/O. */
-export const createBridge = (needs: BridgeNeeds): Bridge => {
-  const { settings, agent, feed, servers, clock, log, meter, version } = needs;
-  const enter = createDoor({ ...needs, ...settings });
+/** The bridge as a handler. Creating it does no I/O. */
+export const createBridge = (options: BridgeOptions): Bridge => {
+  const { settings, agent, feed, servers, clock, log, meter, version } = options;
+  const authenticate = createAuthentication({
+    keys: settings.keys,
+    isForThisMachine: options.isForThisMachine,
+    digest: options.digest,
+    corsOrigins: settings.corsOrigins,
+  });
   const catalog = createModelCatalog(agent, clock, settings.defaultModel);
   const sessionFamilies = createSessionFamilies(agent, feed);
   const conversations = createConversations({
-    ...needs,
+    ...options,
     matching: settings.matching,
-    limit: CONVERSATIONS_KEPT,
+    limit: CONVERSATIONS_LIMIT,
     lifetimeMs: CONVERSATION_LIFETIME_MS,
-    queueLimit: WAITING_PER_CONVERSATION,
+    queueLimit: QUEUE_LIMIT_PER_CONVERSATION,
   });
   const answers = createAnswers({ agent, feed, sessionFamilies, conversations, catalog, clock, log, settings });
-  const leaving = createLeaving();
-  const gate = createSemaphore(settings.answersAtATime, 0);
-  const routeNeeds = { ...settings, ...needs, answers, enter, leaving, gate };
-  const chat = createChatEndpoint({ ...needs, showsTools: settings.showsTools });
-  const responses = createResponsesEndpoint(needs);
-  const readiness = createReadiness({ ...needs, catalog });
+  const activeRequests = createActiveRequests();
+  const semaphore = createSemaphore(settings.answersAtATime, 0);
+  const { digest, newToken, isStopping } = options;
+  const routeOptions = { answers, authenticate, activeRequests, semaphore, clock, log, meter, digest, settings };
+  const chat = createChatEndpoint({ clock, newToken, showsTools: settings.showsTools });
+  const responses = createResponsesEndpoint({ clock });
+  const readiness = createReadiness({ feed, catalog, servers, clock, log, isStopping });
   meter.watch(() => ({
-    answersRunning: gate.running(),
+    answersRunning: semaphore.running(),
     conversations: conversations.count(),
     isAgentConnected: feed.isOpen(),
     agentServers: servers?.count() ?? { total: 1, healthy: feed.isOpen() ? 1 : 0 },
   }));
 
   const table: RouteTable = {
-    '/v1/chat/completions': { POST: createAnswerRoute(routeNeeds, chat) },
-    '/v1/responses': { POST: createAnswerRoute(routeNeeds, responses) },
-    ...createStoredResponseRoutes({ ...needs, enter, conversations }),
-    ...modelsRoutes(catalog, enter),
+    '/v1/chat/completions': { POST: createAnswerRoute(routeOptions, chat) },
+    '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
+    ...createStoredResponseRoutes({ authenticate, conversations, agent, clock }),
+    ...createModelsRoutes(catalog, authenticate),
     ...createStandardRoutes({
       service: 'bridge',
       version,
@@ -107,14 +113,14 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
   const guarded = guard(routes.handler, {
     clock,
     log,
-    newRequestId: needs.newRequestId,
+    newRequestId: options.newRequestId,
     routeOf: routes.routeOf,
-    onAnswered: meter.answered,
-    errors: BRIDGE_REPLIES,
+    onAnswered: meter.recordRequest,
+    errors: BRIDGE_ERROR_RESPONSES,
   });
   const untilQuiet = async (limitMs: number): Promise<void> => {
     const until = clock.now() + limitMs;
-    while (leaving.count() > 0 && clock.now() < until) {
+    while (activeRequests.count() > 0 && clock.now() < until) {
       await new Promise<void>((resolve) => clock.after(20, resolve));
     }
   };
@@ -122,8 +128,8 @@ export const createBridge = (needs: BridgeNeeds): Bridge => {
     handler: withCors(guarded, settings.corsOrigins),
     async stop() {
       await untilQuiet(STOP_AFTER_MS);
-      leaving.stop();
-      await untilQuiet(LAST_WORDS_MS);
+      activeRequests.stop();
+      await untilQuiet(LAST_EVENTS_MS);
       sessionFamilies.stop();
       feed.stop();
     },

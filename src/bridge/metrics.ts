@@ -20,8 +20,8 @@ export type AnswerMeasurement = {
 
 /** Counts what happens. No method takes a text or a key, so none can end up in a label; it never throws. */
 export type BridgeMetrics = {
-  readonly answered: (answered: AnsweredRequest) => void;
-  readonly answer: (facts: AnswerMeasurement) => void;
+  readonly recordRequest: (answered: AnsweredRequest) => void;
+  readonly recordAnswer: (facts: AnswerMeasurement) => void;
   /** Tells where to read the moment's values from when the metrics are asked for. */
   readonly watch: (read: () => BridgeReadings) => void;
   /** Prometheus text, or nothing where this runtime keeps no metrics. */
@@ -29,8 +29,8 @@ export type BridgeMetrics = {
 };
 
 export const NO_BRIDGE_METRICS: BridgeMetrics = {
-  answered() {},
-  answer() {},
+  recordRequest() {},
+  recordAnswer() {},
   watch() {},
   text: async () => undefined,
 };

@@ -17,7 +17,7 @@ import { LOG_LEVELS } from '../core/log.ts';
 import type { DisconnectPolicy } from './turn/disconnect.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
-/** API keys that clients may come with. */
+/** API keys of clients. */
 export const Keys = v.pipe(
   CommaList,
   v.check((keys) => keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)), KEY_RULE),
@@ -31,7 +31,7 @@ const isBaseUrl = (text: string): boolean => {
   return /^https?:$/.test(protocol) && username === '' && password === '';
 };
 
-/** Addresses that paths are put behind, one at least, each once and without a trailing slash. */
+/** Base URLs: at least one, without duplicates and trailing slashes. */
 export const BaseUrls = v.pipe(
   CommaList,
   v.check((urls) => urls.length > 0 && urls.every(isBaseUrl), URLS_RULE),
@@ -52,7 +52,7 @@ export const UserName = v.pipe(
 );
 
 const ORIGIN_RULE = 'expected * or origins such as https://chat.example.org, without a path, separated by commas';
-/** Written as browsers write it, for another spelling would let nobody in. Programs with pages in them have schemes of their own. */
+/** In the spelling of browsers, as no other one ever matches. Desktop applications with web pages have schemes of their own. */
 const isOrigin = (text: string): boolean => {
   if (/^https?:/i.test(text)) return URL.canParse(text) && new URL(text).origin === text;
   return text === '*' || text === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/]+$/.test(text);
@@ -69,8 +69,8 @@ export const ModelName = v.pipe(
   v.trim(),
   v.regex(/^[^/\s]+\/\S+$/, 'expected a model as <provider>/<model key>'),
 );
-/** What a leaving client means. */
-export const Departure = v.pipe(
+/** What happens to a turn when its client disconnects. */
+export const OnDisconnect = v.pipe(
   v.string(),
   v.trim(),
   v.regex(/^(?:abort|detach|\d{1,7})$/, 'expected abort, detach or a number of milliseconds to wait before aborting'),
@@ -82,8 +82,10 @@ export const Departure = v.pipe(
 /** On or off. */
 export const Switch = OneOf(['true', 'false']);
 
-/** The specification's names and the variable that each stands for, with the kind of value that a file gives it. */
-const NAMES: Readonly<Record<string, { readonly variable: string; readonly type: 'string' | 'number' | 'boolean' }>> = {
+/** The specification's names in a settings file, each with its variable and type. */
+const FILE_SETTINGS: Readonly<
+  Record<string, { readonly variable: string; readonly type: 'string' | 'number' | 'boolean' }>
+> = {
   defaultModel: { variable: 'DEFAULT_MODEL', type: 'string' },
   openaiStreamChunkSize: { variable: 'OPENAI_STREAM_CHUNK_SIZE', type: 'number' },
   openaiStreamChunkDelayMs: { variable: 'OPENAI_STREAM_CHUNK_DELAY_MS', type: 'number' },
@@ -92,34 +94,36 @@ const NAMES: Readonly<Record<string, { readonly variable: string; readonly type:
 
 const shownName = (name: string): string => name.replace(/[^\w.$-]/g, '?').slice(0, 60);
 
-const problemWith = (name: string, value: unknown): string | undefined => {
-  const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
+const entryProblem = (name: string, value: unknown): string | undefined => {
+  const known = Object.hasOwn(FILE_SETTINGS, name) ? FILE_SETTINGS[name] : undefined;
   if (known === undefined) {
-    const nearest = nearestName(name.slice(0, 100), Object.keys(NAMES));
+    const nearest = nearestName(name.slice(0, 100), Object.keys(FILE_SETTINGS));
     return `BRIDGE_CONFIG: ${shownName(name)}: an unknown name; the nearest known one is ${nearest}`;
   }
   return typeof value === known.type ? undefined : `BRIDGE_CONFIG: ${name}: expected a ${known.type}`;
 };
 
-/** What the settings file says that can be used, as the variables that say the same, and everything that is wrong with it. */
+/** The valid settings of the file as variables, and every problem with the file. */
 export type SettingsFile = { readonly variables: Variables; readonly problems: readonly string[] };
 
-const nothingBut = (problem: string): SettingsFile => ({ variables: {}, problems: [`BRIDGE_CONFIG: ${problem}`] });
+const fileProblem = (problem: string): SettingsFile => ({ variables: {}, problems: [`BRIDGE_CONFIG: ${problem}`] });
 
-/** No path, no file: nothing. */
+/** Without a path there are no settings. */
 export const readSettingsFile = (
   path: string | undefined,
   readFile: (path: string) => string | undefined,
 ): SettingsFile => {
   if (path === undefined || path === '') return { variables: {}, problems: [] };
   const text = readFile(path);
-  if (text === undefined) return nothingBut('expected the path of a file that can be read');
+  if (text === undefined) return fileProblem('expected the path of a file that can be read');
   const value = parseJsonValue(text);
-  if (!isRecord(value)) return nothingBut('expected a file that holds a JSON object');
-  const entries = Object.entries(value).map(([name, given]) => ({ name, given, problem: problemWith(name, given) }));
+  if (!isRecord(value)) return fileProblem('expected a file that holds a JSON object');
+  const entries = Object.entries(value).map(([name, given]) => ({ name, given, problem: entryProblem(name, given) }));
   const usable = entries.filter(({ problem }) => problem === undefined);
   return {
-    variables: Object.fromEntries(usable.map(({ name, given }) => [NAMES[name]?.variable ?? '', String(given)])),
+    variables: Object.fromEntries(
+      usable.map(({ name, given }) => [FILE_SETTINGS[name]?.variable ?? '', String(given)]),
+    ),
     problems: entries.flatMap(({ problem }) => problem ?? []),
   };
 };
@@ -132,7 +136,6 @@ export const BridgeVariables = v.object({
   ENABLE_LEADING_ECHO_FILTER: v.optional(Switch, 'false'),
   HOST: v.optional(v.pipe(v.string(), v.trim())),
   PORT: v.optional(WholeNumber(0, 65_535), '4100'),
-  APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
   BRIDGE_CONFIG: v.optional(v.string()),
   BRIDGE_API_KEYS: v.optional(Keys, ''),
@@ -142,7 +145,7 @@ export const BridgeVariables = v.object({
   AGENT_SERVER_PASSWORD: v.optional(Credential),
   BRIDGE_AGENT: v.optional(v.pipe(v.string(), v.trim(), v.maxLength(200, 'expected at most 200 characters'))),
   BRIDGE_APPROVALS: v.optional(OneOf(['chat', 'reject']), 'chat'),
-  BRIDGE_ON_DISCONNECT: v.optional(Departure, 'abort'),
+  BRIDGE_ON_DISCONNECT: v.optional(OnDisconnect, 'abort'),
   BRIDGE_CONVERSATIONS: v.optional(OneOf(['prefix', 'named']), 'prefix'),
   BRIDGE_SHOW_TOOLS: v.optional(Switch, 'true'),
   BRIDGE_HEARTBEAT: v.optional(OneOf(['comment', 'chunk', 'off']), 'comment'),
@@ -150,16 +153,16 @@ export const BridgeVariables = v.object({
   MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '20971520'),
   MAX_CONCURRENCY: v.optional(WholeNumber(1, 10_000), '500'),
 });
-type Read = v.InferOutput<typeof BridgeVariables>;
+type ParsedVariables = v.InferOutput<typeof BridgeVariables>;
 
-const DoorVariables = v.pick(BridgeVariables, ['HOST', 'BRIDGE_API_KEYS', 'BRIDGE_ALLOW_ANONYMOUS']);
+const AccessVariables = v.pick(BridgeVariables, ['HOST', 'BRIDGE_API_KEYS', 'BRIDGE_ALLOW_ANONYMOUS']);
 
 export type BridgeSettings = {
   readonly host: string;
-  /** Nobody named a host, and without keys only this machine is let in. Whoever starts the bridge should be told. */
-  readonly isLocalForWantOfKeys: boolean;
+  /** HOST is not set, and without keys the bridge listens on this machine only. The start logs that. */
+  readonly isLocalWithoutKeys: boolean;
   readonly port: number;
-  readonly logLevel: Read['LOG_LEVEL'];
+  readonly logLevel: ParsedVariables['LOG_LEVEL'];
   readonly keys: readonly string[];
   readonly agent: { readonly baseUrls: readonly string[]; readonly credentials: Credentials | undefined };
   readonly agentName: string | undefined;
@@ -169,40 +172,40 @@ export type BridgeSettings = {
   readonly dropsLeadingEcho: boolean;
   readonly asksInChat: boolean;
   readonly onDisconnect: DisconnectPolicy;
-  readonly matching: Read['BRIDGE_CONVERSATIONS'];
+  readonly matching: ParsedVariables['BRIDGE_CONVERSATIONS'];
   readonly showsTools: boolean;
-  readonly heartbeat: Read['BRIDGE_HEARTBEAT'];
+  readonly heartbeat: ParsedVariables['BRIDGE_HEARTBEAT'];
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
   readonly answersAtATime: number;
 };
 
-const OPEN_DOOR =
+const OPEN_TO_NETWORK =
   'BRIDGE_API_KEYS: expected at least one key when HOST is not this machine alone; BRIDGE_ALLOW_ANONYMOUS=true lets everyone in';
 
-const toListenAccess = ({ HOST, BRIDGE_API_KEYS }: v.InferOutput<typeof DoorVariables>): ListenAccess => ({
+const toListenAccess = ({ HOST, BRIDGE_API_KEYS }: v.InferOutput<typeof AccessVariables>): ListenAccess => ({
   host: HOST,
   hasSecret: BRIDGE_API_KEYS.length > 0,
 });
 
-/** `BRIDGE_SERVICE_HOST`, `BRIDGE_PORT_4100_TCP` and the like are of Kubernetes, for a service that is named bridge. */
-const OUR_NAMES = /^(?:BRIDGE_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENAI_STREAM_|OPENCODE_)/;
+/** `BRIDGE_SERVICE_HOST`, `BRIDGE_PORT_4100_TCP` and the like are set by Kubernetes for a service that is named bridge. */
+const BRIDGE_NAMES = /^(?:BRIDGE_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENAI_STREAM_|OPENCODE_)/;
 
-/** What other bridges to such an agent call what has another name here. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([['OPENCODE_BASE', 'AGENT_BASE_URL']]);
+/** Names that other bridges to OpenCode use for our settings. */
+const NAMES_OF_OTHER_BRIDGES: ReadonlyMap<string, string> = new Map([['OPENCODE_BASE', 'AGENT_BASE_URL']]);
 
-/** Names that look like ours and have no effect, each with the nearest of ours. */
+/** Variables that look like the bridge's and have no effect, each with the nearest known name. */
 export const unknownBridgeVariables = (variables: Variables): ReadonlyMap<string, string> => {
-  const strangers = unknownVariables(variables, OUR_NAMES, Object.keys(BridgeVariables.entries));
-  return new Map([...strangers].map(([name, nearest]) => [name, ELSEWHERE.get(name) ?? nearest]));
+  const unknown = unknownVariables(variables, BRIDGE_NAMES, Object.keys(BridgeVariables.entries));
+  return new Map([...unknown].map(([name, nearest]) => [name, NAMES_OF_OTHER_BRIDGES.get(name) ?? nearest]));
 };
 
-const settingsFrom = (read: Read): BridgeSettings => {
+const toSettings = (read: ParsedVariables): BridgeSettings => {
   const { host, isLocalByDefault } = listenAddress(toListenAccess(read));
   const { BRIDGE_API_KEYS: keys, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = read;
   return {
     host,
-    isLocalForWantOfKeys: isLocalByDefault,
+    isLocalWithoutKeys: isLocalByDefault,
     port: read.PORT,
     logLevel: read.LOG_LEVEL,
     keys: [...new Set(keys)],
@@ -239,8 +242,9 @@ export const readBridgeSettings = (
   const given = Object.entries(variables).filter(([, text]) => text !== undefined && text.trim() !== '');
   const merged = { ...file.variables, ...Object.fromEntries(given) };
   const read = collectProblems(() => readVariables(BridgeVariables, merged), problems);
-  const door = collectProblems(() => readVariables(DoorVariables, merged), []);
-  if (door?.BRIDGE_ALLOW_ANONYMOUS === 'false' && isUnprotected(toListenAccess(door))) problems.push(OPEN_DOOR);
+  const access = collectProblems(() => readVariables(AccessVariables, merged), []);
+  if (access?.BRIDGE_ALLOW_ANONYMOUS === 'false' && isUnprotected(toListenAccess(access)))
+    problems.push(OPEN_TO_NETWORK);
   if (read === undefined || problems.length > 0) throw new ConfigError(problems);
-  return settingsFrom(read);
+  return toSettings(read);
 };

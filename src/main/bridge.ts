@@ -50,7 +50,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   for (const [setting, nearest] of unknownBridgeVariables(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }
-  if (settings.isLocalForWantOfKeys) {
+  if (settings.isLocalWithoutKeys) {
     log('warn', 'this-machine-only', {
       reason: 'no BRIDGE_API_KEYS are set; set one, and HOST, to be reached from elsewhere',
     });

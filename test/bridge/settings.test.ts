@@ -29,7 +29,7 @@ describe('the settings of the bridge', (check) => {
   check('have a value for everything that is not set', () => {
     assert.equal(read(), {
       host: '127.0.0.1',
-      isLocalForWantOfKeys: true,
+      isLocalWithoutKeys: true,
       port: 4100,
       logLevel: 'info',
       keys: [],
@@ -77,7 +77,7 @@ describe('the settings of the bridge', (check) => {
     });
     assert.equal(settings, {
       host: '0.0.0.0',
-      isLocalForWantOfKeys: false,
+      isLocalWithoutKeys: false,
       port: 0,
       logLevel: 'debug',
       keys: ['one', 'two'],
@@ -111,7 +111,6 @@ describe('the settings of the bridge', (check) => {
       OPENAI_STREAM_CHUNK_DELAY_MS: ['-1', '10001', '1 0'],
       ENABLE_LEADING_ECHO_FILTER: ['TRUE', 'yes', '1'],
       PORT: ['-1', '65536', 'http'],
-      APP_ENV: ['test'],
       LOG_LEVEL: ['trace'],
       BRIDGE_API_KEYS: ['with blank', 'ümlaut', `ok,${'x'.repeat(513)}`, 'a\tb'],
       BRIDGE_ALLOW_ANONYMOUS: ['yes'],
@@ -180,11 +179,11 @@ describe('the settings of the bridge', (check) => {
 describe('the host of the bridge', (check) => {
   check('is everywhere with keys, and this machine without', () => {
     assert.equal(
-      [read({ BRIDGE_API_KEYS: 'k' }).host, read({ BRIDGE_API_KEYS: 'k' }).isLocalForWantOfKeys],
+      [read({ BRIDGE_API_KEYS: 'k' }).host, read({ BRIDGE_API_KEYS: 'k' }).isLocalWithoutKeys],
       ['0.0.0.0', false],
     );
-    assert.equal([read({ BRIDGE_API_KEYS: ' , ' }).host, read().isLocalForWantOfKeys], ['127.0.0.1', true]);
-    assert.is(read({ HOST: '127.0.0.1' }).isLocalForWantOfKeys, false);
+    assert.equal([read({ BRIDGE_API_KEYS: ' , ' }).host, read().isLocalWithoutKeys], ['127.0.0.1', true]);
+    assert.is(read({ HOST: '127.0.0.1' }).isLocalWithoutKeys, false);
   });
 
   check('is not public without keys, unless that was asked for', () => {

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusBridgeMetrics } from '../../src/adapter/prometheus/bridge.ts';
 import type { BridgeFault } from '../../src/bridge/errors.ts';
-import { BRIDGE_REPLIES } from '../../src/bridge/http/errors.ts';
+import { BRIDGE_ERROR_RESPONSES } from '../../src/bridge/http/errors.ts';
 import { createBridgeOpenApi } from '../../src/bridge/openapi.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import { describe } from '../check.ts';
@@ -76,7 +76,7 @@ describe('the page of the bridge', (check) => {
 
   check('has the errors that the bridge answers with, under their status, and no others', async () => {
     const houses = await Promise.all(
-      [...HOUSE_FAULTS.map(BRIDGE_REPLIES.forFault), BRIDGE_REPLIES.forBug()].map(rowOfReply),
+      [...HOUSE_FAULTS.map(BRIDGE_ERROR_RESPONSES.forFault), BRIDGE_ERROR_RESPONSES.forBug()].map(rowOfReply),
     );
     const stated = [...SOURCES.matchAll(/\bstatus: (\d{3}),\s*code: '([a-z_]+)'/g)].map(
       ([, status, code]) => `${status} ${code}`,

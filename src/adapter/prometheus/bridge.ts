@@ -14,8 +14,8 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
   const well = gauge('agent_servers_well', 'Those of them that are not left out');
   let read: (() => BridgeReadings) | undefined;
   return {
-    answered,
-    answer({ endpoint, isStreamed, outcome, firstWordMs, durationMs }) {
+    recordRequest: answered,
+    recordAnswer({ endpoint, isStreamed, outcome, firstWordMs, durationMs }) {
       const streamed = String(isStreamed);
       answers(`${endpoint} ${streamed} ${outcome}`, 1, () => ({ endpoint, streamed, outcome }));
       answerTime(endpoint, durationMs);

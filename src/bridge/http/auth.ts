@@ -4,19 +4,19 @@ import type { Handler } from '../../core/http/handler.ts';
 
 import type { Owner } from '../conversation/types.ts';
 
-export type DoorNeeds = {
+type AuthenticationOptions = {
   readonly keys: readonly string[];
-  /** Without keys only programs of this machine are let in, unless everyone is. */
+  /** Without keys only programs of this machine are allowed; if false, everyone is. */
   readonly isForThisMachine: boolean;
   readonly digest: (text: string) => string;
-  /** Origins of pages that are let in. */
+  /** Origins of web pages that are allowed. */
   readonly corsOrigins?: readonly string[];
 };
 
-const isAllowed = (origin: string | null, origins: readonly string[]): origin is string =>
+const isAllowedOrigin = (origin: string | null, origins: readonly string[]): origin is string =>
   origin !== null && (origins.includes('*') || origins.includes(origin));
 
-const NOT_OF_THIS_MACHINE = new Fault({
+const NOT_LOCAL = new Fault({
   kind: 'bad-input',
   code: 'invalid_host',
   param: null,
@@ -25,22 +25,22 @@ const NOT_OF_THIS_MACHINE = new Fault({
 
 const OWNER_CHARS = 16;
 
-/** Finds out whose request this is. Conversations of one key are not there for another. Faults with `unauthorized`. */
-export const createDoor = ({
+/** Checks the key of a request and returns its owner. Each key has its own conversations. Faults with `unauthorized`. */
+export const createAuthentication = ({
   keys,
   isForThisMachine,
   digest,
   corsOrigins = [],
-}: DoorNeeds): ((request: Request) => Owner) => {
-  // A digest, because it is kept at the agent; with a word before it, because it is to be of no use elsewhere.
+}: AuthenticationOptions): ((request: Request) => Owner) => {
+  // A digest, because the agent stores it; with a prefix, so that it matches no digest of the key elsewhere.
   const owners = keys.map((key) => digest(`gatehouse bridge ${key}`).slice(0, OWNER_CHARS));
-  const isNear = (request: Request): boolean =>
-    isAllowed(request.headers.get('origin'), corsOrigins)
+  const isLocal = (request: Request): boolean =>
+    isAllowedOrigin(request.headers.get('origin'), corsOrigins)
       ? isAddressedToLoopback(request)
       : isFromLocalProgram(request);
   return (request) => {
     if (keys.length === 0) {
-      if (isForThisMachine && !isNear(request)) throw NOT_OF_THIS_MACHINE;
+      if (isForThisMachine && !isLocal(request)) throw NOT_LOCAL;
       return 'anyone';
     }
     const owner = owners[matchingKeyIndex(request, keys)];
@@ -52,12 +52,12 @@ export const createDoor = ({
 const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, x-session-id, x-approval, x-request-id';
 const EXPOSED_HEADERS = 'x-session-id, x-request-id, x-approval-id, x-gatehouse-ignored, x-should-retry, retry-after';
 
-/** Lets pages of the given origins in (`*`: all). Without origins a browser keeps pages out, and nothing is added. */
+/** Allows web pages of the given origins (`*`: all). Without origins no header is added, and browsers block every page. */
 export const withCors =
   (handler: Handler, origins: readonly string[]): Handler =>
   async (request) => {
     const origin = request.headers.get('origin');
-    if (!isAllowed(origin, origins)) return handler(request);
+    if (!isAllowedOrigin(origin, origins)) return handler(request);
     const isPreflight = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
     const response = isPreflight ? new Response(null, { status: 204 }) : await handler(request);
     const { headers } = response;

@@ -27,7 +27,7 @@ const withAgentCodes = (detail: BridgeFault): BridgeFault => {
 };
 
 /** How the bridge answers failures: in OpenAI's shape. */
-export const BRIDGE_REPLIES = {
+export const BRIDGE_ERROR_RESPONSES = {
   forFault: (detail: BridgeFault) => bridgeErrorResponse(withAgentCodes(detail)),
   forBug: internalErrorResponse,
 } satisfies ErrorResponses;

@@ -5,10 +5,10 @@ import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import type { AgentModel } from '../agent/types.ts';
 import type { Owner } from '../conversation/types.ts';
 
-/** Clients want a date; the agent's models have none, so it is that of the first release's year. */
+/** Clients expect a date, which the agent's models do not have: the year of the first release. */
 const CREATED_SECONDS = Date.UTC(2026, 0, 1) / 1000;
 
-const modelOf = (model: AgentModel) => ({
+const toModelObject = (model: AgentModel) => ({
   id: modelNameOf(model),
   object: 'model',
   created: CREATED_SECONDS,
@@ -17,19 +17,19 @@ const modelOf = (model: AgentModel) => ({
   ...(model.contextTokens > 0 ? { context_length: model.contextTokens } : {}),
 });
 
-/** `GET /v1/models` and `GET /v1/models/{id}`; the slash of an id may come as it is or escaped. */
-export const modelsRoutes = (catalog: ModelCatalog, enter: (request: Request) => Owner): RouteTable => ({
+/** `GET /v1/models` and `GET /v1/models/{id}`; the slash of an id may be escaped or not. */
+export const createModelsRoutes = (catalog: ModelCatalog, authenticate: (request: Request) => Owner): RouteTable => ({
   '/v1/models': {
     async GET(request) {
-      enter(request);
-      return jsonResponse(200, { object: 'list', data: (await catalog.list()).map(modelOf) });
+      authenticate(request);
+      return jsonResponse(200, { object: 'list', data: (await catalog.list()).map(toModelObject) });
     },
   },
   '/v1/models/:id+': {
     async GET(request, { id }) {
-      enter(request);
+      authenticate(request);
       if (id === undefined) throw new Fault({ kind: 'not-found', hint: 'No model is named' });
-      return jsonResponse(200, modelOf(await catalog.find(id)));
+      return jsonResponse(200, toModelObject(await catalog.find(id)));
     },
   },
 });

@@ -14,50 +14,44 @@ import { type BridgeRequest, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
-import type { Leaving, Presence } from './shutdown.ts';
+import type { ActiveRequest, ActiveRequests } from './shutdown.ts';
 
-export type Counting = {
+type MeasurementOptions = {
   readonly clock: Clock;
-  readonly meter: BridgeMetrics;
+  readonly meter: Pick<BridgeMetrics, 'recordAnswer'>;
   readonly startedAt: number;
   readonly endpoint: AnswerMeasurement['endpoint'];
   readonly isStreamed: boolean;
-  /** Hears of an answer that came to its end. */
   readonly onEnd?: (end: AnswerEnd) => void;
 };
 
-/** The same sayings, counted when they have ended or their reader has left. */
-export async function* counted(sayings: AsyncGenerator<OutputEvent>, counting: Counting): AsyncGenerator<OutputEvent> {
-  const { clock, meter, startedAt, endpoint, isStreamed } = counting;
+/** The same output, measured when it has ended or its reader has stopped. */
+export async function* measureOutput(
+  output: AsyncGenerator<OutputEvent>,
+  { clock, meter, startedAt, endpoint, isStreamed, onEnd }: MeasurementOptions,
+): AsyncGenerator<OutputEvent> {
   let firstWordMs: number | undefined;
   let outcome: AnswerMeasurement['outcome'] = 'left';
   try {
-    for await (const saying of sayings) {
-      if (saying.kind === 'text') firstWordMs ??= clock.now() - startedAt;
-      else if (saying.kind === 'failure') outcome = 'failed';
-      else if (saying.kind === 'end') {
-        outcome = saying.end.approvalRequests.length > 0 ? 'asked' : 'answered';
-        counting.onEnd?.(saying.end);
+    for await (const event of output) {
+      if (event.kind === 'text') firstWordMs ??= clock.now() - startedAt;
+      else if (event.kind === 'failure') outcome = 'failed';
+      else if (event.kind === 'end') {
+        outcome = event.end.approvalRequests.length > 0 ? 'asked' : 'answered';
+        onEnd?.(event.end);
       }
-      yield saying;
+      yield event;
     }
   } catch (error) {
     if (!(error instanceof Fault && error.detail.kind === 'client-left')) outcome = 'failed';
     throw error;
   } finally {
-    meter.answer({ endpoint, isStreamed, outcome, firstWordMs, durationMs: clock.now() - startedAt });
+    meter.recordAnswer({ endpoint, isStreamed, outcome, firstWordMs, durationMs: clock.now() - startedAt });
   }
 }
 
-export type AnswerRouteNeeds = {
-  readonly answers: Answers;
-  readonly enter: (request: Request) => Owner;
-  readonly leaving: Leaving;
-  readonly gate: Semaphore;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly meter: BridgeMetrics;
-  readonly digest: (text: string) => string;
+/** How answers are sent. `chunkSize` is in graphemes. */
+type DeliverySettings = {
   readonly bodyLimitBytes: number;
   readonly chunkSize: number;
   readonly chunkDelayMs: number;
@@ -65,22 +59,35 @@ export type AnswerRouteNeeds = {
   readonly heartbeat: 'comment' | 'chunk' | 'off';
 };
 
+export type AnswerRouteOptions = {
+  readonly answers: Answers;
+  readonly authenticate: (request: Request) => Owner;
+  readonly activeRequests: Pick<ActiveRequests, 'track'>;
+  /** Limits the answers at a time. */
+  readonly semaphore: Pick<Semaphore, 'tryAcquire'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Pick<BridgeMetrics, 'recordAnswer'>;
+  readonly digest: (text: string) => string;
+  readonly settings: DeliverySettings;
+};
+
 const BODY_LIMIT_MS = 30_000;
 const HEARTBEAT_MS = 10_000;
-const RETRY_KEY = /^[\x21-\x7e]{1,256}$/;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 
-const PLAIN = /^[\x21-\x7e]+$/;
-const headerText = (text: string): string => (PLAIN.test(text) ? text : encodeURIComponent(text));
+const PRINTABLE = /^[\x21-\x7e]+$/;
+const headerText = (text: string): string => (PRINTABLE.test(text) ? text : encodeURIComponent(text));
 
-const headersOf = ({ conversationName: name }: ClientAnswer, { ignored }: BridgeRequest): Record<string, string> => ({
+const answerHeaders = ({ conversationName }: ClientAnswer, { ignored }: BridgeRequest): Record<string, string> => ({
   'cache-control': 'no-store',
-  'x-session-id': headerText(name),
+  'x-session-id': headerText(conversationName),
   ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
 });
 
-const retryKeyOf = (headers: Headers): string | undefined => {
+const readIdempotencyKey = (headers: Headers): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined;
-  if (key === undefined || RETRY_KEY.test(key)) return key;
+  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
   throw new Fault({
     kind: 'bad-input',
     code: 'invalid_idempotency_key',
@@ -89,91 +96,93 @@ const retryKeyOf = (headers: Headers): string | undefined => {
   });
 };
 
-type Streaming = Pick<Presence, 'leave'> & { readonly counting: Counting; readonly end: () => void };
+type Streaming = Pick<ActiveRequest, 'disconnect' | 'end'> & { readonly measurement: MeasurementOptions };
 
-/** One endpoint that asks the agent and answers, whole or as a stream. */
-export const createAnswerRoute = <A extends BridgeRequest>(needs: AnswerRouteNeeds, face: Endpoint<A>) => {
-  const { answers, clock, gate, leaving, meter } = needs;
+/** The route of an endpoint: authenticates, parses, starts the answer and sends it, as one body or as a stream. */
+export const createAnswerRoute = <Parsed extends BridgeRequest>(
+  options: AnswerRouteOptions,
+  endpoint: Endpoint<Parsed>,
+) => {
+  const { answers, clock, semaphore, activeRequests, meter, settings } = options;
+  const { chunkSize, chunkDelayMs: delayMs, heartbeat } = settings;
   const readBody = async (request: Request): Promise<unknown> => {
     const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
     try {
-      return await readJson(request, needs.bodyLimitBytes, deadline.signal);
+      return await readJson(request, settings.bodyLimitBytes, deadline.signal);
     } finally {
       deadline.clear();
     }
   };
-  const filtered = (sayings: AsyncGenerator<OutputEvent>, asked: BridgeRequest): AsyncGenerator<OutputEvent> =>
-    needs.dropsLeadingEcho ? filterLeadingEcho(sayings, textOfParts(asked.prompt), clock) : sayings;
+  const filterEcho = (output: AsyncGenerator<OutputEvent>, { prompt }: BridgeRequest): AsyncGenerator<OutputEvent> =>
+    settings.dropsLeadingEcho ? filterLeadingEcho(output, textOfParts(prompt), clock) : output;
 
-  const whole = async (answer: ClientAnswer, asked: A, counting: Counting): Promise<Response> => {
-    let question: ApprovalRequest | undefined;
-    const onEnd = ({ approvalRequests: asks }: AnswerEnd): void => {
-      question = asks[0];
+  const sendBody = async (answer: ClientAnswer, parsed: Parsed, measurement: MeasurementOptions): Promise<Response> => {
+    let approvalRequest: ApprovalRequest | undefined;
+    const onEnd = ({ approvalRequests }: AnswerEnd): void => {
+      approvalRequest = approvalRequests[0];
     };
-    const sayings = counted(filtered(answer.output, asked), { ...counting, onEnd });
-    const value = await face.toBody(sayings, asked, answer);
-    return jsonResponse(200, value, {
-      ...headersOf(answer, asked),
+    const output = measureOutput(filterEcho(answer.output, parsed), { ...measurement, onEnd });
+    const body = await endpoint.toBody(output, parsed, answer);
+    return jsonResponse(200, body, {
+      ...answerHeaders(answer, parsed),
       // For clients that have a button for it.
-      ...(question === undefined ? {} : { 'x-approval-id': question.id }),
+      ...(approvalRequest === undefined ? {} : { 'x-approval-id': approvalRequest.id }),
     });
   };
-  const streamed = (answer: ClientAnswer, asked: A, { counting, leave, end }: Streaming): Response => {
-    async function* events(left: AbortSignal): AsyncGenerator<SseEvent> {
-      left.addEventListener('abort', leave, { once: true });
+  const sendStream = (answer: ClientAnswer, parsed: Parsed, { measurement, disconnect, end }: Streaming): Response => {
+    async function* events(disconnected: AbortSignal): AsyncGenerator<SseEvent> {
+      disconnected.addEventListener('abort', disconnect, { once: true });
       try {
-        const sayings = counted(filtered(answer.output, asked), counting);
-        // Not the presence's signal: that aborts when the bridge stops, too, and then there is a last word to be said.
-        const pieces = paceOutput(sayings, { clock, chunkSize: needs.chunkSize, delayMs: needs.chunkDelayMs }, left);
-        yield* face.toEvents(pieces, asked, answer);
+        const output = measureOutput(filterEcho(answer.output, parsed), measurement);
+        // Not the active request's signal: that aborts when the bridge stops, too, and the client still gets that failure.
+        const pieces = paceOutput(output, { clock, chunkSize, delayMs }, disconnected);
+        yield* endpoint.toEvents(pieces, parsed, answer);
       } finally {
         end();
       }
     }
-    const emptyEvent = needs.heartbeat === 'chunk' ? face.emptyEvent(asked, answer) : undefined;
+    const emptyEvent = heartbeat === 'chunk' ? endpoint.emptyEvent(parsed, answer) : undefined;
     const response = sseResponse(events, {
       clock,
       heartbeat:
-        needs.heartbeat === 'off'
-          ? undefined
-          : { everyMs: HEARTBEAT_MS, event: () => emptyEvent ?? { comment: 'ping' } },
+        heartbeat === 'off' ? undefined : { everyMs: HEARTBEAT_MS, event: () => emptyEvent ?? { comment: 'ping' } },
       onBug: (error) =>
-        needs.log('error', 'stream-failed', { reason: error instanceof Error ? error.name : 'unknown' }),
+        options.log('error', 'stream-failed', { reason: error instanceof Error ? error.name : 'unknown' }),
     });
-    for (const [name, value] of Object.entries(headersOf(answer, asked))) {
+    for (const [name, value] of Object.entries(answerHeaders(answer, parsed))) {
       if (name !== 'cache-control') response.headers.set(name, value);
     }
     return response;
   };
 
   return async (request: Request): Promise<Response> => {
-    const owner = needs.enter(request);
+    const owner = options.authenticate(request);
     const startedAt = clock.now();
     const body = await readBody(request);
-    const asked = face.parse(body, request.headers);
-    const mark = {
-      key: retryKeyOf(request.headers),
-      // With the conversation and the verdict, which may come in headers: the same words elsewhere are something else.
-      digest: needs.digest(JSON.stringify([face.name, asked.conversation, asked.approval ?? null, body])),
+    const parsed = endpoint.parse(body, request.headers);
+    const identity = {
+      key: readIdempotencyKey(request.headers),
+      // Includes what may come in headers: the same body with another conversation or approval is another request.
+      digest: options.digest(JSON.stringify([endpoint.name, parsed.conversation, parsed.approval ?? null, body])),
       isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
     };
-    const place = gate.tryAcquire();
-    if (place === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 1000 });
-    const { signal, leave, done } = leaving.of(request);
+    const release = semaphore.tryAcquire();
+    if (release === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 1000 });
+    const active = activeRequests.track(request);
     const end = () => {
-      place();
-      done();
+      release();
+      active.end();
     };
-    const counting = { clock, startedAt, endpoint: face.name, isStreamed: asked.isStreamed, meter };
-    let isOpen = false;
+    const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };
+    let isStreaming = false;
     try {
-      const answer = await answers.start({ request: asked, owner, identity: mark, signal });
-      if (!asked.isStreamed) return await whole(answer, asked, counting);
-      const response = streamed(answer, asked, { counting, leave, end });
-      isOpen = true;
+      const answer = await answers.start({ request: parsed, owner, identity, signal: active.signal });
+      if (!parsed.isStreamed) return await sendBody(answer, parsed, measurement);
+      const response = sendStream(answer, parsed, { measurement, disconnect: active.disconnect, end });
+      isStreaming = true;
       return response;
     } finally {
-      if (!isOpen) end();
+      if (!isStreaming) end();
     }
   };
 };

@@ -1,17 +1,19 @@
 import { Fault } from '../../core/fault.ts';
 
-export type Presence = {
+/** A request that is being answered. */
+export type ActiveRequest = {
+  /** Aborts when the client disconnects or the service stops. The reason is always a `Fault`. */
   readonly signal: AbortSignal;
-  /** The client has left, by another sign than its request's. */
-  readonly leave: () => void;
-  readonly done: () => void;
+  /** Aborts the signal when the client has disconnected in a way that its request does not show. */
+  readonly disconnect: () => void;
+  /** To be called once nothing depends on the signal any more. */
+  readonly end: () => void;
 };
 
-/** Signals that end with their client, or with the service. */
-export type Leaving = {
-  /** `reason` is always a `Fault`. Call `done` once nothing depends on the signal any more. */
-  readonly of: (request: Request) => Presence;
-  /** Ends them all, because the service is to stop. */
+/** The requests that are being answered. */
+export type ActiveRequests = {
+  readonly track: (request: Request) => ActiveRequest;
+  /** Aborts all of them, and every later one, because the service stops. */
   readonly stop: () => void;
   readonly count: () => number;
 };
@@ -22,23 +24,23 @@ const STOPPING = new Fault({
   retryAfterMs: 1000,
 });
 
-export const createLeaving = (): Leaving => {
+export const createActiveRequests = (): ActiveRequests => {
   const open = new Set<AbortController>();
   let isStopped = false;
   return {
-    of({ signal: client }) {
+    track({ signal: client }) {
       const controller = new AbortController();
-      const leave = (): void => controller.abort(new Fault({ kind: 'client-left' }));
-      if (client.aborted) leave();
-      else client.addEventListener('abort', leave, { once: true });
+      const disconnect = (): void => controller.abort(new Fault({ kind: 'client-left' }));
+      if (client.aborted) disconnect();
+      else client.addEventListener('abort', disconnect, { once: true });
       open.add(controller);
       if (isStopped) controller.abort(STOPPING);
       return {
         signal: controller.signal,
-        leave,
-        done() {
+        disconnect,
+        end() {
           open.delete(controller);
-          client.removeEventListener('abort', leave);
+          client.removeEventListener('abort', disconnect);
         },
       };
     },

@@ -18,25 +18,25 @@ const samples = async (meter: BridgeMetrics, start: string): Promise<string[]> =
 describe("the bridge's meter for Prometheus", (check) => {
   check('counts answers by endpoint, way and outcome, and goes on counting after it was read', async () => {
     const meter = createPrometheusBridgeMetrics('1');
-    meter.answer(FACTS);
-    meter.answer(FACTS);
-    meter.answer({ ...FACTS, isStreamed: false });
-    meter.answer({ ...FACTS, endpoint: 'responses', outcome: 'asked' });
+    meter.recordAnswer(FACTS);
+    meter.recordAnswer(FACTS);
+    meter.recordAnswer({ ...FACTS, isStreamed: false });
+    meter.recordAnswer({ ...FACTS, endpoint: 'responses', outcome: 'asked' });
     const counts = [
       'answers_total{endpoint="chat",streamed="true",outcome="answered"} 2',
       'answers_total{endpoint="chat",streamed="false",outcome="answered"} 1',
       'answers_total{endpoint="responses",streamed="true",outcome="asked"} 1',
     ];
     assert.equal(await samples(meter, 'answers_total'), counts);
-    meter.answer(FACTS);
+    meter.recordAnswer(FACTS);
     assert.is((await samples(meter, 'answers_total'))[0], counts[0]?.replace(/2$/, '3'));
   });
 
   check('tells how long answers took, and how long until their first word, if they had one', async () => {
     const meter = createPrometheusBridgeMetrics('1');
-    meter.answer(FACTS);
-    meter.answer({ ...FACTS, firstWordMs: undefined, durationMs: 500 });
-    meter.answer({ ...FACTS, endpoint: 'responses' });
+    meter.recordAnswer(FACTS);
+    meter.recordAnswer({ ...FACTS, firstWordMs: undefined, durationMs: 500 });
+    meter.recordAnswer({ ...FACTS, endpoint: 'responses' });
     assert.equal(await samples(meter, 'answer_duration_seconds_sum'), [
       'answer_duration_seconds_sum{endpoint="chat"} 3',
       'answer_duration_seconds_sum{endpoint="responses"} 2.5',
@@ -50,7 +50,7 @@ describe("the bridge's meter for Prometheus", (check) => {
 
   check('counts requests, and shows its version and the process', async () => {
     const meter = createPrometheusBridgeMetrics('1.2.3');
-    meter.answered({ method: 'POST', route: '/v1/chat/completions', status: 200, durationMs: 1200 });
+    meter.recordRequest({ method: 'POST', route: '/v1/chat/completions', status: 200, durationMs: 1200 });
     assert.equal(await samples(meter, 'requests'), [
       'requests_total{method="POST",route="/v1/chat/completions",status="200"} 1',
     ]);

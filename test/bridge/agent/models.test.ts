@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createModelCatalog, modelNameOf } from '../../../src/bridge/agent/models.ts';
 import type { AgentClient, AgentModels } from '../../../src/bridge/agent/types.ts';
-import { modelsRoutes } from '../../../src/bridge/http/models.ts';
+import { createModelsRoutes } from '../../../src/bridge/http/models.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createRoutes } from '../../../src/core/http/router.ts';
 import { describe, rejection } from '../../check.ts';
@@ -117,7 +117,7 @@ describe('the models', (check) => {
 
 describe('the routes of the models', (check) => {
   const routesOf = (enter: () => string = () => 'me') => {
-    const { handler } = createRoutes(modelsRoutes(catalogOf().catalog, enter), () => 'No such path');
+    const { handler } = createRoutes(createModelsRoutes(catalogOf().catalog, enter), () => 'No such path');
     return async (path: string) => handler(new Request(`http://bridge.test${path}`));
   };
 

@@ -5,7 +5,7 @@ import { createIds } from '../../../src/agent/protocol/ids.ts';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
 import { type AgentTransportOptions, createAgentTransport } from '../../../src/bridge/agent/servers.ts';
-import { type Bridge, type BridgeNeeds, createBridge } from '../../../src/bridge/app.ts';
+import { type Bridge, type BridgeOptions, createBridge } from '../../../src/bridge/app.ts';
 import { type AnswerMeasurement, type BridgeReadings, NO_BRIDGE_METRICS } from '../../../src/bridge/metrics.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
@@ -61,7 +61,7 @@ export type ChatReply = {
 };
 
 export type BridgeGiven = WorldGiven & {
-  readonly settings?: Partial<BridgeNeeds['settings']>;
+  readonly settings?: Partial<BridgeOptions['settings']>;
   readonly isForThisMachine?: boolean;
   readonly over?: AgentWorld;
   readonly feed?: FeedFaults;
@@ -71,7 +71,7 @@ export type BridgeGiven = WorldGiven & {
   readonly clock?: Clock;
 };
 
-const SETTINGS: BridgeNeeds['settings'] = {
+const SETTINGS: BridgeOptions['settings'] = {
   keys: [KEY, OTHER_KEY],
   agentName: undefined,
   defaultModel: undefined,
@@ -177,7 +177,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     log,
     meter: {
       ...NO_BRIDGE_METRICS,
-      answer: (facts) => void answers.push(facts),
+      recordAnswer: (facts) => void answers.push(facts),
       watch(now) {
         read = now;
       },

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
-import { createDoor, withCors } from '../../../src/bridge/http/auth.ts';
-import { BRIDGE_REPLIES } from '../../../src/bridge/http/errors.ts';
+import { createAuthentication, withCors } from '../../../src/bridge/http/auth.ts';
+import { BRIDGE_ERROR_RESPONSES } from '../../../src/bridge/http/errors.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 import { guard } from '../../../src/core/http/handler.ts';
 import { describe } from '../../check.ts';
@@ -21,7 +21,7 @@ const entering = (enter: (request: Request) => string, headers: Record<string, s
 
 describe('the door', (check) => {
   check('lets in who has a key, and knows one from another', () => {
-    const enter = createDoor({ keys: KEYS, isForThisMachine: false, digest: nodeDigest });
+    const enter = createAuthentication({ keys: KEYS, isForThisMachine: false, digest: nodeDigest });
     const owners = KEYS.map((key) => entering(enter, { authorization: `Bearer ${key}` }));
     assert.is(new Set(owners).size, 3);
     for (const owner of owners) assert.match(owner, /^[\w-]{16}$/);
@@ -34,7 +34,7 @@ describe('the door', (check) => {
 
   check('knows a key whichever others there are', () => {
     const owner = (keys: string[]) =>
-      entering(createDoor({ keys, isForThisMachine: false, digest: nodeDigest }), {
+      entering(createAuthentication({ keys, isForThisMachine: false, digest: nodeDigest }), {
         authorization: 'Bearer key-of-two',
       });
     assert.is(owner(KEYS), owner(['key-of-two']));
@@ -42,7 +42,7 @@ describe('the door', (check) => {
 
   check('lets nobody else in', () => {
     for (const isForThisMachine of [true, false]) {
-      const enter = createDoor({ keys: KEYS, isForThisMachine, digest: nodeDigest });
+      const enter = createAuthentication({ keys: KEYS, isForThisMachine, digest: nodeDigest });
       for (const authorization of [
         'Bearer wrong',
         'Bearer key-of-on',
@@ -68,7 +68,11 @@ describe('the door', (check) => {
       };
       return new Proxy<object>(Object(key), { get }) as unknown as string;
     };
-    const enter = createDoor({ keys: KEYS.map(watched), isForThisMachine: false, digest: () => '0123456789abcdefgh' });
+    const enter = createAuthentication({
+      keys: KEYS.map(watched),
+      isForThisMachine: false,
+      digest: () => '0123456789abcdefgh',
+    });
     for (const offered of ['key-of-one', 'xxxxxxxxxx']) {
       seen.length = 0;
       entering(enter, { authorization: `Bearer ${offered}` });
@@ -80,7 +84,7 @@ describe('the door', (check) => {
   });
 
   check('needs no key where there are none, of programs of this machine', () => {
-    const enter = createDoor({ keys: [], isForThisMachine: true, digest: nodeDigest });
+    const enter = createAuthentication({ keys: [], isForThisMachine: true, digest: nodeDigest });
     assert.is(entering(enter), 'anyone');
     assert.is(entering(enter, { authorization: 'Bearer whatever' }), 'anyone');
     assert.is(entering(enter, { origin: 'http://localhost:3000' }), 'anyone');
@@ -90,14 +94,14 @@ describe('the door', (check) => {
 
   check('needs none of pages that are let in either, as long as they come to this machine', () => {
     const corsOrigins = ['https://chat.example'];
-    const enter = createDoor({ keys: [], isForThisMachine: true, digest: nodeDigest, corsOrigins });
+    const enter = createAuthentication({ keys: [], isForThisMachine: true, digest: nodeDigest, corsOrigins });
     assert.is(entering(enter, { origin: 'https://chat.example' }), 'anyone');
     assert.is(entering(enter, { origin: 'https://chat.example', host: 'evil.example' }), 'invalid_host');
     assert.is(entering(enter, { origin: 'https://evil.example' }), 'invalid_host');
   });
 
   check('is open to everyone where that was asked for', () => {
-    const enter = createDoor({ keys: [], isForThisMachine: false, digest: nodeDigest });
+    const enter = createAuthentication({ keys: [], isForThisMachine: false, digest: nodeDigest });
     assert.is(entering(enter, { host: 'bridge.example', origin: 'https://evil.example' }), 'anyone');
   });
 });
@@ -106,7 +110,7 @@ const PAGE = 'https://chat.example';
 
 const pageOf = (...origins: readonly string[]) => {
   let calls = 0;
-  const enter = createDoor({ keys: KEYS, isForThisMachine: false, digest: nodeDigest });
+  const enter = createAuthentication({ keys: KEYS, isForThisMachine: false, digest: nodeDigest });
   const inner = guard(
     async (request) => {
       calls += 1;
@@ -118,7 +122,7 @@ const pageOf = (...origins: readonly string[]) => {
       log: () => {},
       newRequestId: () => 'r',
       routeOf: () => '/',
-      errors: BRIDGE_REPLIES,
+      errors: BRIDGE_ERROR_RESPONSES,
     },
   );
   const handler = withCors(inner, origins);

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { counted } from '../../../src/bridge/http/route.ts';
+import { measureOutput } from '../../../src/bridge/http/route.ts';
 import { type AnswerMeasurement, NO_BRIDGE_METRICS } from '../../../src/bridge/metrics.ts';
 import type { AnswerEnd, OutputEvent } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
@@ -13,7 +13,7 @@ const countingOf = () => {
   const ends: AnswerEnd[] = [];
   const counting = {
     clock,
-    meter: { ...NO_BRIDGE_METRICS, answer: (fact: AnswerMeasurement) => void facts.push(fact) },
+    meter: { ...NO_BRIDGE_METRICS, recordAnswer: (fact: AnswerMeasurement) => void facts.push(fact) },
     startedAt: clock.now() - 100,
     endpoint: 'chat' as const,
     isStreamed: true,
@@ -23,7 +23,7 @@ const countingOf = () => {
 };
 const outcomeOf = async (...sayings: readonly Told[]): Promise<string> => {
   const { facts, counting } = countingOf();
-  for await (const _ of counted(telling(...sayings), counting));
+  for await (const _ of measureOutput(telling(...sayings), counting));
   assert.is(facts.length, 1);
   return facts[0]?.outcome ?? '';
 };
@@ -32,7 +32,7 @@ describe('an answer that is counted', (check) => {
   check('is told as it is, with the time until its first word and its end', async () => {
     const { clock, facts, ends, counting } = countingOf();
     const told: OutputEvent[] = [];
-    for await (const saying of counted(telling(thought('r', 'Hm'), saidText('t', 'a', 'b'), ended()), counting)) {
+    for await (const saying of measureOutput(telling(thought('r', 'Hm'), saidText('t', 'a', 'b'), ended()), counting)) {
       told.push(saying);
       await clock.advance(10);
     }
@@ -51,7 +51,7 @@ describe('an answer that is counted', (check) => {
 
   check('may hold no word', async () => {
     const { facts, counting } = countingOf();
-    for await (const _ of counted(telling(thought('r', 'Hm'), ended()), counting));
+    for await (const _ of measureOutput(telling(thought('r', 'Hm'), ended()), counting));
     assert.is(facts[0]?.firstWordMs, undefined);
   });
 
@@ -65,13 +65,13 @@ describe('an answer that is counted', (check) => {
         isEnded = true;
       }
     }
-    for await (const _ of counted(source(), counting)) break;
+    for await (const _ of measureOutput(source(), counting)) break;
     assert.equal([facts[0]?.outcome, isEnded, ends], ['left', true, []]);
   });
 
   check('is no answer that was left when its reader stops after the last word', async () => {
     const { facts, counting } = countingOf();
-    for await (const saying of counted(telling(ended()), counting)) if (saying.kind === 'end') break;
+    for await (const saying of measureOutput(telling(ended()), counting)) if (saying.kind === 'end') break;
     assert.is(facts[0]?.outcome, 'answered');
   });
 
@@ -87,7 +87,7 @@ describe('an answer that is counted', (check) => {
         throw error;
       }
       const reading = async () => {
-        for await (const _ of counted(source(), counting));
+        for await (const _ of measureOutput(source(), counting));
       };
       assert.is(await rejection(reading()), error);
       assert.equal(

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
-import { BRIDGE_REPLIES } from '../../../src/bridge/http/errors.ts';
+import { BRIDGE_ERROR_RESPONSES } from '../../../src/bridge/http/errors.ts';
 import { toAnswerFailure, toTurnEnd } from '../../../src/bridge/turn/failure.ts';
 import { describe } from '../../check.ts';
 import { completed } from '../harness/turn-events.ts';
@@ -91,7 +91,7 @@ describe('a fault', (check) => {
       { kind: 'rate-limited', retryAfterMs: 5000 },
     ];
     for (const detail of faults) {
-      const response = BRIDGE_REPLIES.forFault(detail);
+      const response = BRIDGE_ERROR_RESPONSES.forFault(detail);
       const { error } = (await response.json()) as { error: { code: string; message: string } };
       const failure = toAnswerFailure(detail);
       assert.equal([failure.status, failure.code], [response.status, error.code], detail.kind);
@@ -106,11 +106,12 @@ describe('a fault', (check) => {
   });
 
   check('may be tried again where nothing was begun', () => {
-    const mayRetry = (detail: BridgeFault) => BRIDGE_REPLIES.forFault(detail).headers.get('x-should-retry') !== 'false';
+    const mayRetry = (detail: BridgeFault) =>
+      BRIDGE_ERROR_RESPONSES.forFault(detail).headers.get('x-should-retry') !== 'false';
     assert.equal(
       [AGENT, { ...AGENT, isRetryable: false }, { kind: 'backend-error', reason: 'x' } as const].map(mayRetry),
       [true, false, true],
     );
-    assert.is(BRIDGE_REPLIES.forBug().status, 500);
+    assert.is(BRIDGE_ERROR_RESPONSES.forBug().status, 500);
   });
 });

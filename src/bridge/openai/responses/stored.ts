@@ -97,7 +97,7 @@ export const rebuildResponse = (
 };
 
 export type StoredResponseOptions = {
-  readonly enter: (request: Request) => Owner;
+  readonly authenticate: (request: Request) => Owner;
   readonly conversations: Conversations;
   readonly agent: AgentClient;
   readonly clock: Clock;
@@ -107,14 +107,14 @@ const NO_RESPONSE = new Fault({ kind: 'not-found', hint: 'No such response, or n
 
 /** `GET` and `DELETE /v1/responses/{id}`: responses are not stored here but rebuilt from the agent's session. */
 export const createStoredResponseRoutes = ({
-  enter,
+  authenticate,
   conversations,
   agent,
   clock,
 }: StoredResponseOptions): RouteTable => ({
   '/v1/responses/:id': {
     async GET(request, { id = '' }) {
-      const owner = enter(request);
+      const owner = authenticate(request);
       const found = await conversations.findResponse(id, owner, request.signal);
       if (found === undefined) throw NO_RESPONSE;
       const messages = await agent.messages(found.sessionID, request.signal);
@@ -124,7 +124,7 @@ export const createStoredResponseRoutes = ({
       return jsonResponse(200, response);
     },
     async DELETE(request, { id = '' }) {
-      const owner = enter(request);
+      const owner = authenticate(request);
       if (!(await conversations.deleteResponse(id, owner, request.signal))) throw NO_RESPONSE;
       return jsonResponse(200, toDeletedResponse(id));
     },
