@@ -27,7 +27,7 @@ const Moderation = v.object({
 const ErrorBody = v.object({ error: v.object({ code: v.nullish(v.string()), message: v.nullish(v.string()) }) });
 
 /** Reads a 200. One result with all 13 categories that agrees with itself, or nothing: what is missing is never clean. */
-export const parseVerdict = (text: string): EvalVerdict | undefined => {
+export const parseEvalVerdict = (text: string): EvalVerdict | undefined => {
   const parsed = v.safeParse(Moderation, parseJsonValue(text));
   if (!parsed.success) return undefined;
   const [{ flagged, categories, category_scores: scores }] = parsed.output.results;

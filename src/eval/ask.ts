@@ -1,12 +1,12 @@
 import type { Clock } from '../core/clock.ts';
-import { type EvalAnswer, parseError, parseRetryAfterMs, parseVerdict } from './answer.ts';
+import { type EvalAnswer, parseError, parseEvalVerdict, parseRetryAfterMs } from './answer.ts';
 import { EvaluationError } from './errors.ts';
 import { gatewayFrom } from './gateway.ts';
 
 /** Requests one verdict. Rejects only with an `EvaluationError`, for an error that would fail every other text too. */
 export type RequestVerdict = (text: string, signal: AbortSignal) => Promise<EvalAnswer>;
 
-export type VerdictRequestNeeds = {
+type VerdictRequestNeeds = {
   /** Scheme, host and port: `/v1/moderations` is added. */
   readonly url: string;
   readonly key: string;
@@ -57,7 +57,7 @@ export const createVerdictRequester = ({
     const received = await response.text();
     if (response.status !== 200) return refusalFrom(response, received);
     hasAnswered = true;
-    const verdict = parseVerdict(received);
+    const verdict = parseEvalVerdict(received);
     if (verdict === undefined) return { kind: 'error', code: 'unusable_answer' };
     return { kind: 'verdict', verdict, gateway: gatewayFrom(url, response.headers) };
   };

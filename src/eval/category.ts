@@ -42,7 +42,7 @@ const BY_SHORT_NAME = new Map(SHORT_NAMES);
 const BY_PLAIN_NAME = new Map(EVAL_CATEGORIES.map((category) => [plain(category), category]));
 
 /** The category a name stands for. `Self_Harm`, `self-harm` and the short `SH` are one. */
-export const categoryFor = (name: string): EvalCategory | undefined =>
+const categoryFor = (name: string): EvalCategory | undefined =>
   BY_SHORT_NAME.get(name.trim()) ?? BY_PLAIN_NAME.get(plain(name));
 
 /** The label a name stands for; `flagged` and `label` both stand for the whole. */

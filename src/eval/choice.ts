@@ -4,7 +4,7 @@ import { EvaluationError } from './errors.ts';
 
 /** Fields that hold several labels at once, in the order in which they are looked for. */
 export const CONTAINERS = ['labels', 'categories'] as const;
-export type Container = (typeof CONTAINERS)[number];
+type Container = (typeof CONTAINERS)[number];
 
 /** Which labels to read: some of those a row has, all in one of its fields, or one in a field of another name. */
 export type LabelChoice =

@@ -14,7 +14,7 @@ export type Progress = {
   readonly stop: () => void;
 };
 
-export type EvaluateNeeds = RunNeeds & {
+type EvaluateNeeds = RunNeeds & {
   /** Reads the file from its start; it is read twice. */
   readonly rows: () => AsyncIterable<EvalRow>;
   readonly fields: Fields;

@@ -5,7 +5,7 @@ import { EvaluationError } from './errors.ts';
 
 type Flag = { readonly name: string; readonly value?: string; readonly help: readonly string[] };
 
-export const DEFAULT_URL = 'http://127.0.0.1:8000';
+const DEFAULT_URL = 'http://127.0.0.1:8000';
 
 /** Every flag of the command; one without `value` is a switch. */
 export const FLAGS: readonly Flag[] = [

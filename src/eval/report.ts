@@ -7,7 +7,7 @@ import type { Figures } from './score.ts';
 export const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** What a report is about; `model` is the alias that was asked for. */
-export type Subject = { readonly file: string; readonly model: string; readonly url: string };
+type Subject = { readonly file: string; readonly model: string; readonly url: string };
 
 const HEAD = ['', 'known', 'positive', 'TP', 'FP', 'FN', 'TN', 'precision', 'recall', 'F1', 'AUPRC'];
 

@@ -32,7 +32,7 @@ const Line = v.union([JudgedResult, Nameless, Failed]);
 
 /** One line of the results file. It holds no text: `hash` stands for text and model. */
 export type JudgedResult = Readonly<v.InferOutput<typeof JudgedResult>>;
-export type Failed = Readonly<v.InferOutput<typeof Failed>>;
+type Failed = Readonly<v.InferOutput<typeof Failed>>;
 export type Result = JudgedResult | Failed;
 
 /** How every line of ours begins; a file whose torn end begins otherwise is not ours to cut. */
@@ -47,7 +47,7 @@ const notOurs = (file: string, line: number) =>
   );
 
 /** What an earlier run left: verdicts of this gateway by hash, how many are of others, and how much is whole. */
-export type EarlierResults = {
+type EarlierResults = {
   readonly judged: ReadonlyMap<string, JudgedResult>;
   readonly unused: number;
   readonly wholeBytes: number;
@@ -84,7 +84,7 @@ export const hashOf = async (text: string, model: string): Promise<string> => {
 export type ResultsFile = { readonly append: (line: string) => void; readonly close: () => void };
 
 /** Results on their way to a file. */
-export type ResultsWriter = { readonly add: (result: Result) => void; readonly close: () => void };
+type ResultsWriter = { readonly add: (result: Result) => void; readonly close: () => void };
 
 /** Opens the file at the first verdict and holds errors back until then: a run without one changes no file. */
 export const createResultsWriter = (open: () => ResultsFile): ResultsWriter => {

@@ -13,7 +13,7 @@ export type Summary = {
   readonly categories: Readonly<Record<string, Figures>>;
 };
 
-export type SummaryBuilder = {
+type SummaryBuilder = {
   readonly add: (known: ReadonlyMap<Label, boolean>, result: Result) => void;
   readonly summary: () => Summary;
 };

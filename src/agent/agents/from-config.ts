@@ -17,7 +17,7 @@ export const TITLE_PROMPT =
   'Generate a title for this conversation: one line of at most eight words, in the language of the user, without quotes, markup or a full stop. Answer with the title alone.';
 
 /** What an agent is told when the configuration has no prompt for it. */
-export const defaultPromptFor = (agent: string): string => {
+const defaultPromptFor = (agent: string): string => {
   const own = Object.hasOwn(PROMPT_ADDITIONS, agent) ? PROMPT_ADDITIONS[agent] : undefined;
   return own === undefined ? DEFAULT_PROMPT : `${DEFAULT_PROMPT}\n\n${own}`;
 };

@@ -5,10 +5,10 @@ import { type BundledAdapter, type Effort, isEffort } from './adapters.ts';
 import type { ModelMessage, ModelTarget } from './types.ts';
 
 /** A file as a user attached it. */
-export type AttachedFile = { readonly mime: string; readonly url: string; readonly filename?: string };
+type AttachedFile = { readonly mime: string; readonly url: string; readonly filename?: string };
 
 /** A file as a model gets it: its text, its bytes in base64, or a line that describes it. */
-export type ModelFile =
+type ModelFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file'; readonly data: string; readonly mediaType: string };
 
@@ -60,7 +60,7 @@ type ResultContent = {
 };
 
 /** A message in the SDK's shape. */
-export type AiMessage =
+type AiMessage =
   | { role: 'user'; content: (TextContent | FileContent)[] }
   | { role: 'assistant'; content: (TextContent | CallContent)[] }
   | { role: 'tool'; content: ResultContent[] };
@@ -122,7 +122,7 @@ type Json = null | string | number | boolean | Json[] | { [key: string]: Json | 
 type JsonRecord = { [key: string]: Json | undefined };
 
 /** The options of a model, in the form of its adapter. */
-export type AiOptions = {
+type AiOptions = {
   readonly options: JsonRecord;
   /** Reasoning effort, for an adapter that converts it to what the model accepts. */
   readonly reasoning?: Effort;

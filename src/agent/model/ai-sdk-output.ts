@@ -6,7 +6,7 @@ import { ModelError } from './types.ts';
 type Count = number | undefined;
 
 /** The fields of the SDK's usage that are read. `raw` is the backend's own. */
-export type AiUsage = {
+type AiUsage = {
   readonly inputTokens: Count;
   readonly inputTokenDetails: { readonly cacheReadTokens: Count; readonly cacheWriteTokens: Count };
   readonly outputTokens: Count;
@@ -54,7 +54,7 @@ export const toFinish = (reason: string, raw: string | undefined, hasCalls: bool
 };
 
 /** The provider of a failed call, and the texts that an error must not show. */
-export type ErrorContext = { readonly providerID: string; readonly secrets: readonly string[] };
+type ErrorContext = { readonly providerID: string; readonly secrets: readonly string[] };
 
 const DEEPEST_CAUSE = 8;
 const SDK_NAME = /^AI_(\w{1,48})$/;

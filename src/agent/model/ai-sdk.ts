@@ -11,7 +11,7 @@ import { toModelError } from './ai-sdk-output.ts';
 import { type BackendLimits, createBackendFetch, DEFAULT_LIMITS, type Fetcher } from './http.ts';
 import { type ChatModel, ModelError, type ModelRequest, type ModelTarget } from './types.ts';
 
-export type AiModelNeeds = {
+type AiModelNeeds = {
   readonly fetcher: Fetcher;
   readonly clock: Clock;
   /** Of this program, for the `user-agent`. */

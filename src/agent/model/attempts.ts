@@ -1,6 +1,6 @@
 import type { ChatModel, ModelRequest } from './types.ts';
 
-export type CountedModel = {
+type CountedModel = {
   readonly model: ChatModel;
   /** How often the last request was sent: one that is tried again is the same object. */
   readonly attempts: () => number;

@@ -33,7 +33,7 @@ const toCallDelta = (call: unknown, index: number): unknown => {
  * Converts a whole chat completion to the event stream it would have been; undefined when the value is no chat completion.
  * Backends that cannot stream answer with one although a stream was requested.
  */
-export const toCompletionStream = (completion: unknown): string | undefined => {
+const toCompletionStream = (completion: unknown): string | undefined => {
   if (!isRecord(completion) || !Array.isArray(completion.choices)) return undefined;
   const [choice]: readonly unknown[] = completion.choices;
   if (!isRecord(choice) || !isRecord(choice.message)) return undefined;
@@ -48,7 +48,7 @@ export const toCompletionStream = (completion: unknown): string | undefined => {
 /** `fetch` or a replacement: it rejects when its signal aborts, and for failures below HTTP. */
 export type Fetcher = (url: string, init: RequestInit) => Promise<Response>;
 
-export type BackendFetchNeeds = {
+type BackendFetchNeeds = {
   readonly fetcher: Fetcher;
   readonly clock: Clock;
   readonly userAgent: string;
@@ -56,7 +56,7 @@ export type BackendFetchNeeds = {
 };
 
 /** The backend of a model, as far as headers depend on it. */
-export type ModelBackend = {
+type ModelBackend = {
   readonly providerID: string;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;

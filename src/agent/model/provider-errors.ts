@@ -2,7 +2,7 @@ import { isRecord } from '../../core/json.ts';
 import { ModelError, type ModelErrorKind } from './types.ts';
 
 /** An error that a backend sent, as the status of its answer or within a stream. */
-export type ProviderFailure = {
+type ProviderFailure = {
   readonly providerID: string;
   /** Undefined for an error within a stream. */
   readonly statusCode: number | undefined;

@@ -27,7 +27,7 @@ export const createSseContentDetector = (): ((bytes: Uint8Array) => boolean) => 
   };
 };
 
-export type ReadLimits = {
+type ReadLimits = {
   /** For each chunk; 0 for no limit. In an event stream a chunk without a part of an event does not count. */
   readonly limitMs: number;
   /** For the whole body. */
@@ -51,7 +51,7 @@ export type ExchangeLimiter = {
   readonly abort: () => void;
 };
 
-export type ExchangeNeeds = {
+type ExchangeNeeds = {
   readonly clock: Clock;
   /** The subject of error messages. */
   readonly who: string;

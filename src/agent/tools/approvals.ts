@@ -6,7 +6,7 @@ import type { PermissionReply, PermissionRequest, Rule } from '../protocol/types
 import type { PermissionBoard, PermissionOutcome } from '../store/cluster.ts';
 
 /** A permission request before it has an id. */
-export type NewPermissionRequest = Omit<PermissionRequest, 'id'>;
+type NewPermissionRequest = Omit<PermissionRequest, 'id'>;
 
 /** Open permission requests, and what people allowed with `always`. Nothing of it survives the process: a run does not either. */
 export type Approvals = {
@@ -28,7 +28,7 @@ export type Approvals = {
   readonly count: () => number;
 };
 
-export type ApprovalNeeds = {
+type ApprovalNeeds = {
   readonly board: PermissionBoard;
   readonly ids: Ids;
   readonly clock: Clock;

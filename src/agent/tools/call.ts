@@ -10,7 +10,7 @@ import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from '
 import { type AgentTool, limitOutput, type OutputLimits, type RequestedCall, type ToolOutcome } from './tool.ts';
 
 /** Works on items in their order, `limit` at the same time. `work` must not reject. */
-export const runConcurrently = async <Item>(
+const runConcurrently = async <Item>(
   items: readonly Item[],
   limit: number,
   work: (item: Item) => Promise<void>,
@@ -22,7 +22,7 @@ export const runConcurrently = async <Item>(
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 };
 
-export type CallNeeds = PermissionCheckNeeds & {
+type CallNeeds = PermissionCheckNeeds & {
   readonly clock: Clock;
   readonly agent: string;
   readonly guard: LoopGuard;
@@ -34,7 +34,7 @@ export type CallNeeds = PermissionCheckNeeds & {
 };
 
 /** Whether the turn goes on after a call: a person's bare rejection ends it, and so does a model that repeats itself. */
-export type CallEnd = 'done' | 'rejected' | 'looping';
+type CallEnd = 'done' | 'rejected' | 'looping';
 
 /** The outcome of a call, and how the turn goes on. `part` is the call as it is shown. */
 type CallResult = {

@@ -1,5 +1,5 @@
 /** What to do with a tool call that repeats itself. */
-export type LoopDecision = 'run' | 'refuse' | 'stop';
+type LoopDecision = 'run' | 'refuse' | 'stop';
 
 const MAX_EQUAL_RUNS = 3;
 const MAX_REFUSALS = 3;

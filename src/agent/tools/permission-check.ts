@@ -54,7 +54,7 @@ const agreedPreview = (previews: readonly Preview[]): Preview => {
   return isAgreed ? first : { summary: CONTRADICTORY, warnings: [] };
 };
 
-export type PreviewNeeds = {
+type PreviewNeeds = {
   readonly tool: AgentTool;
   /** All that the agent has. */
   readonly tools: readonly AgentTool[];
@@ -86,7 +86,7 @@ export type PermissionCheckNeeds = {
 };
 
 /** Why a call was not made, as a text for the model, and whether a person rejected more than this call. */
-export type CallRefusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'rejected' };
+type CallRefusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'rejected' };
 
 /** An outcome that the model gets as an error. */
 export const errorOutcome = (output: string): ToolOutcome => ({ output, title: '', metadata: {}, isError: true });
@@ -117,7 +117,7 @@ export const createPermissionCheck =
     return { outcome: errorOutcome(`${REJECTED} They say: ${reply.message}`), end: 'done' };
   };
 
-export type PermissionActionNeeds = {
+type PermissionActionNeeds = {
   readonly store: Pick<Store, 'session'>;
   readonly approvals: Pick<Approvals, 'allowed'>;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;

@@ -23,7 +23,7 @@ export type TaskTracker = {
 };
 
 /** The caller of a task: its session, and the signal of its turn, which is another one for every turn. */
-export type TaskCaller = { readonly sessionID: string; readonly signal: AbortSignal };
+type TaskCaller = { readonly sessionID: string; readonly signal: AbortSignal };
 
 type Budget = { left: number };
 
@@ -54,10 +54,10 @@ export const createTaskTracker = (limit: number): TaskTracker => {
 };
 
 /** The name of the tool that starts a task. */
-export const TASK_TOOL = 'task';
+const TASK_TOOL = 'task';
 
 /** The prompt that the calling turn answers. */
-export const findPrompt = async (
+const findPrompt = async (
   store: Pick<Store, 'message'>,
   { sessionID, messageID }: CallContext,
 ): Promise<UserMessage | undefined> => {
@@ -71,11 +71,7 @@ export const findPrompt = async (
  * Rules for the session of a task: what the calling session or message denies or needs approval for, no other agent may do for
  * it either. Starting tasks of its own is only for agents whose rules name the task tool.
  */
-export const inheritedRules = (
-  session: Session,
-  user: UserMessage | undefined,
-  subagent: KnownAgent,
-): readonly Rule[] => {
+const inheritedRules = (session: Session, user: UserMessage | undefined, subagent: KnownAgent): readonly Rule[] => {
   const switched = Object.entries(user?.tools ?? {}).filter(([, isOn]) => !isOn);
   const isTaskNamed = subagent.rules.some((rule) => rule.permission !== '*' && appliesToTool(rule, TASK_TOOL));
   const denied = [...switched.map(([permission]) => permission), ...(isTaskNamed ? [] : [TASK_TOOL])];
@@ -85,7 +81,7 @@ export const inheritedRules = (
   ];
 };
 
-export type TaskNeeds = {
+type TaskNeeds = {
   readonly sessions: Sessions;
   readonly store: Store;
   readonly catalog: AgentCatalog;

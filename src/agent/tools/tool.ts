@@ -40,7 +40,7 @@ export type AgentTool = ToolSpec & {
 /** How much of a tool's output a model gets. The whole output is stored. */
 export type OutputLimits = { readonly maxLines: number; readonly maxBytes: number };
 
-export type LimitedOutput = { readonly shown: string; readonly isCut: boolean };
+type LimitedOutput = { readonly shown: string; readonly isCut: boolean };
 
 const encoder = new TextEncoder();
 

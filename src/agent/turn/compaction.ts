@@ -31,7 +31,7 @@ const INSTRUCTION =
 /** How long each text of a conversation may be in a request for a summary; if that is still too long, the second value is tried. */
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
-export type SummariseNeeds = ModelCallNeeds &
+type SummariseNeeds = ModelCallNeeds &
   Pick<TurnContext, 'addUsage'> & { readonly ids: Ids; readonly history: readonly MessageWithParts[] };
 
 /** Whether the last answer has left too little of the context window for another one. */
@@ -83,12 +83,12 @@ const requestText = async (
 };
 
 /** The closed message of a summary: `more` is published with it, and `error` says why there is no summary. */
-export type SummaryEnd = { readonly message: AssistantMessage; readonly more: Publication; readonly error?: unknown };
+type SummaryEnd = { readonly message: AssistantMessage; readonly more: Publication; readonly error?: unknown };
 /** Decides what is published when the message of a summary is closed. */
-export type CloseSummary = (end: SummaryEnd) => Promise<Publication>;
+type CloseSummary = (end: SummaryEnd) => Promise<Publication>;
 
 /** Answers a request for a summary. Rejects when the model fails; the message is closed in any case. */
-export const writeSummary = async (
+const writeSummary = async (
   needs: SummariseNeeds,
   {
     request,
@@ -154,7 +154,7 @@ export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: 
   await writeSummary(needs, { asked, request, close }, signal);
 };
 
-export type SummaryRequestNeeds = {
+type SummaryRequestNeeds = {
   readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
   readonly catalog: AgentCatalog;

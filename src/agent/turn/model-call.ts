@@ -25,7 +25,7 @@ export const retryDelayMs = (error: ModelError, attempt: number, chance: number)
   return Math.round(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (1 + JITTER * chance));
 };
 
-export type BatchOptions = {
+type BatchOptions = {
   readonly clock: Clock;
   /** How long the first item after a pause waits for others. */
   readonly gatherMs: number;

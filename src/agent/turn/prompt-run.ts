@@ -26,13 +26,13 @@ import { runTurn } from './turn.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
 
 /** The tools that a model may see under these rules, each without the parts that the rules deny. */
-export const toolsUnderRules = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
+const toolsUnderRules = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
   tools
     .filter(({ name }) => !isToolHidden(rules, name))
     .flatMap((tool) => (tool.limitedBy === undefined ? [tool] : (tool.limitedBy(rules) ?? [])));
 
 /** A signal that aborts with the run's, or with `TurnTimeout` after `limitMs`. Call `clear` in a `finally`. */
-export const createTurnDeadline = (
+const createTurnDeadline = (
   clock: Clock,
   limitMs: number,
   run: AbortSignal,
@@ -51,7 +51,7 @@ export const createTurnDeadline = (
   };
 };
 
-export type AnswerNeeds = {
+type AnswerNeeds = {
   readonly clock: Clock;
   readonly log: Log;
   readonly ids: Ids;

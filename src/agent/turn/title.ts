@@ -22,11 +22,11 @@ export const parseTitle = (output: string): string | undefined => {
   return line === undefined ? undefined : [...line].slice(0, TITLE_LIMIT_CHARS).join('');
 };
 
-export type TitleNeeds = ModelCallMetrics & { readonly model: ChatModel };
+type TitleNeeds = ModelCallMetrics & { readonly model: ChatModel };
 type TitleRequest = { readonly titler: Titler; readonly prompt: string; readonly sessionID: string };
 
 /** Asks a model for a title of a conversation that began with `prompt`; undefined when it gives none. */
-export const generateTitle = async (
+const generateTitle = async (
   { model, ...needs }: TitleNeeds,
   { titler, prompt, sessionID }: TitleRequest,
   signal: AbortSignal,
@@ -53,7 +53,7 @@ export const generateTitle = async (
   return parseTitle(output);
 };
 
-export type NamerNeeds = TitleNeeds & {
+type NamerNeeds = TitleNeeds & {
   readonly clock: Clock;
   readonly store: Pick<Store, 'message'>;
   readonly sessions: Pick<Sessions, 'update'>;
