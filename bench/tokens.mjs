@@ -1,8 +1,8 @@
 // Prints what a verdict costs in tokens, counted with the tokenizer of gpt-oss (o200k) from npm. Compares, never gates.
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { systemPrompt, userPrompt } from '../src/gateway/judge/prompt.ts';
+import { createSystemPrompt, createUserPrompt } from '../src/gateway/judge/prompt.ts';
 import { CATEGORIES } from '../src/gateway/policy/categories.ts';
-import { OUR_POLICY } from '../src/gateway/policy/policy.ts';
+import { DEFAULT_POLICY } from '../src/gateway/policy/policy.ts';
 import { BOUNDARIES, DEFINITIONS, INSTRUCTION } from '../src/gateway/policy/policy-text.ts';
 
 const count = (text) => encode(text).length;
@@ -13,8 +13,8 @@ const verdictOf = (keyOf, score) =>
 const policy = [INSTRUCTION, ...Object.entries(DEFINITIONS).map(([code, text]) => `${code}: ${text}`), BOUNDARIES].join(
   '\n',
 );
-const system = systemPrompt(OUR_POLICY);
-const around = userPrompt({ text: '', part: 1, parts: 1 }, nonce, false);
+const system = createSystemPrompt(DEFAULT_POLICY);
+const around = createUserPrompt({ text: '', part: 1, parts: 1 }, nonce, false);
 const rows = [
   ['policy text and definitions', count(policy)],
   ['system message (policy, names, output rule)', count(system)],

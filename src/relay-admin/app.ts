@@ -23,7 +23,7 @@ import { createRechargeTool } from './tools/recharge.ts';
 import { createSetAccountSchedulableTool } from './tools/set-account-schedulable.ts';
 import { createUpdateUserLimitsTool } from './tools/update-user-limits.ts';
 
-export type RelayAdminNeeds = {
+type RelayAdminNeeds = {
   readonly config: RelayConfig;
   readonly httpClient: HttpClient;
   readonly clock: Clock;

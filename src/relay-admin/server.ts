@@ -2,7 +2,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { RelayAdmin, ToolAnswer } from './app.ts';
 
-export type McpServerNeeds = {
+type McpServerNeeds = {
   readonly admin: Pick<RelayAdmin, 'tools' | 'call'>;
   readonly version: string;
   /** Called for input that is not a protocol message; the input itself is not passed on. */
@@ -24,7 +24,7 @@ const toCallResult = (answer: Exclude<ToolAnswer, { readonly kind: 'no-such-tool
  * The MCP server for the tools, on the SDK's low-level server: the SDK checks requests, and all texts about tools and
  * failures are ours. The list of tools never changes while the process runs.
  */
-export const createMcpServer = ({ admin, version, onStrayInput }: McpServerNeeds): Server => {
+export const createToolServer = ({ admin, version, onStrayInput }: McpServerNeeds): Server => {
   const server = new Server(
     { name: 'relay-admin', title: 'Gatehouse relay admin', version },
     { capabilities: { tools: { listChanged: false } }, instructions: INSTRUCTIONS },

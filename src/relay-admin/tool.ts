@@ -5,7 +5,7 @@ import type { CallDeadline } from './call-deadline.ts';
 import { RelayError } from './errors/errors.ts';
 
 /** The protocol's hints about a tool. All four are set: the protocol's defaults would call a read destructive. */
-export type Annotations = {
+type Annotations = {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
   readonly idempotentHint: boolean;
@@ -38,7 +38,7 @@ export type Tool = {
 
 type ObjectSchema = v.GenericSchema<Record<string, unknown>, Record<string, unknown>>;
 
-export type ToolDefinition<Input extends v.GenericSchema, Output extends ObjectSchema> = {
+type ToolDefinition<Input extends v.GenericSchema, Output extends ObjectSchema> = {
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -6,7 +6,7 @@ import { collectProblems, type Variables } from '../../core/config.ts';
 const NODE_LIMIT_MS = 300_000;
 
 /** The `fetch` functions for models and for tool servers. */
-export type AgentFetch = {
+type AgentFetch = {
   readonly models: ProxiedFetch['fetch'];
   readonly tools: ProxiedFetch['fetch'];
   readonly close: () => Promise<void>;

@@ -9,10 +9,10 @@ import { createSingleServer, type Peers } from '../../agent/store/cluster.ts';
 import type { Store } from '../../agent/store/store.ts';
 
 /** The store of an agent server, with the other servers on it. */
-export type AgentStore = { readonly store: Store; readonly peers: Peers; readonly close: () => Promise<void> };
+type AgentStore = { readonly store: Store; readonly peers: Peers; readonly close: () => Promise<void> };
 
 /** What opening a store needs. */
-export type AgentStoreNeeds = {
+type AgentStoreNeeds = {
   readonly ids: Ids;
   /** A server without a heartbeat for this long counts as dead for the others that share its database. */
   readonly leaseMs: number;
@@ -27,14 +27,14 @@ const COMMAND_TIMES = { beatMs: 500, aliveMs: 86_400_000 } as const;
 
 type SharedNeeds = Omit<AgentStoreNeeds, 'leaseMs'> & { readonly times: HeartbeatTimes };
 
-const openShared = async (url: string, { ids, times, onError: onTrouble }: SharedNeeds): Promise<AgentStore> => {
+const openShared = async (url: string, { ids, times, onError }: SharedNeeds): Promise<AgentStore> => {
   // Loaded only for PostgreSQL: a server with a file does not need it.
   const { openPostgres } = await import('../../adapter/postgres/connection.ts');
   const { createPostgresCluster: createPostgresPeers } = await import('../../adapter/postgres/cluster.ts');
   const { openPostgresStore } = await import('../../adapter/postgres/store.ts');
   const connection = await openPostgres({ url });
   const shared = await openPostgresStore({ connection: connection, ids, newServerID: newId, aliveMs: times.aliveMs });
-  const peers = createPostgresPeers({ connection: connection, shared, times, onError: onTrouble });
+  const peers = createPostgresPeers({ connection: connection, shared, times, onError: onError });
   return {
     store: shared.store,
     peers,

@@ -12,7 +12,7 @@ import { checkModels, waitForTools } from './ready.ts';
 import type { StopSignals } from './signals.ts';
 import { agentVariables, bridgeVariables, gatewayVariables } from './variables.ts';
 
-export type DemoNeeds = StopSignals & {
+type DemoNeeds = StopSignals & {
   readonly variables: Variables;
   readonly key: string;
   readonly ports: Ports;

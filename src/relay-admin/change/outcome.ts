@@ -65,15 +65,15 @@ export const assertExpected = (expected: SettingValues, present: SettingValues):
 export const resolveOutcome = <State>(
   kind: 'accepted' | 'unknown',
   after: State | undefined,
-  isAsAsked: boolean,
+  hasRequested: boolean,
 ): SentChange<State> | undefined => {
   if (kind === 'unknown') {
     // Values that are not there may still arrive, so only finding them proves something.
-    if (after === undefined || !isAsAsked) return undefined;
+    if (after === undefined || !hasRequested) return undefined;
     return { outcome: 'accepted_unverified', after, reason: 'no_usable_answer' };
   }
   if (after === undefined) return { outcome: 'accepted_unverified', after: null, reason: 'not_read_back' };
-  if (!isAsAsked) return { outcome: 'accepted_unverified', after, reason: 'reads_differently' };
+  if (!hasRequested) return { outcome: 'accepted_unverified', after, reason: 'reads_differently' };
   return { outcome: 'verified', after, reason: null };
 };
 

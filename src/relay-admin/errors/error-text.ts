@@ -1,5 +1,5 @@
 import type { RelayErrorDetail } from './errors.ts';
-import { type ErrorText, errorText, retryAfter } from './format.ts';
+import { type ErrorText, errorText, formatRetryAfter } from './format.ts';
 import { rechargeErrorText } from './recharge-error-text.ts';
 
 const IDS_SHOWN = 10;
@@ -135,11 +135,11 @@ export const errorTextFor = (detail: RelayErrorDetail): ErrorText => {
       );
     case 'upstream-rate-limit':
       return errorText('UPSTREAM_RATE_LIMIT', 'the relay limits the rate of admin calls', 'wait, then call again.', {
-        retry: retryAfter(detail.retryAfterMs),
+        retry: formatRetryAfter(detail.retryAfterMs),
       });
     case 'upstream-unavailable':
       return errorText('UPSTREAM_UNAVAILABLE', `the relay could not be asked (${detail.why})`, 'call health.', {
-        retry: retryAfter(detail.retryAfterMs ?? 10_000),
+        retry: formatRetryAfter(detail.retryAfterMs ?? 10_000),
       });
     case 'upstream-redirect':
       return errorText(

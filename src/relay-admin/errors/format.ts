@@ -23,7 +23,7 @@ export const errorText = (code: string, what: string, next: string, extras: Extr
 });
 
 /** The advice to try again after a time, in whole seconds from 1: `after_10s`. */
-export const retryAfter = (ms: number): string => `after_${Math.max(1, Math.ceil(ms / 1000))}s`;
+export const formatRetryAfter = (ms: number): string => `after_${Math.max(1, Math.ceil(ms / 1000))}s`;
 
 /** One line for a model. The code comes first, because some clients show nothing but the beginning. */
 export const formatErrorText = ({ code, what, outcome, retry, next, reference }: ErrorText): string =>

@@ -1,5 +1,5 @@
 import type { RechargeErrorDetail } from './errors.ts';
-import { type ErrorText, errorText, retryAfter } from './format.ts';
+import { type ErrorText, errorText, formatRetryAfter } from './format.ts';
 
 const CONFLICTS = {
   'token-used': 'this preview_token was already used with another idempotency_key',
@@ -70,7 +70,7 @@ export const rechargeErrorText = (detail: RechargeErrorDetail): ErrorText => {
         'UNRESOLVED_RECHARGE',
         'an earlier recharge of this user was sent and its outcome is not known yet',
         'look for the reference in the balance history of the user with read.',
-        { retry: retryAfter(detail.retryAfterMs), reference: detail.reference },
+        { retry: formatRetryAfter(detail.retryAfterMs), reference: detail.reference },
       );
     default:
       return detail satisfies never;

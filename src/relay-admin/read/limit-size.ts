@@ -1,7 +1,7 @@
 import type { Json } from './project.ts';
 
 /** `itemsLeft`: the most items that any list still has; `undefined` when no list was cut. */
-export type SizeLimited = { readonly data: Json; readonly isCut: boolean; readonly itemsLeft: number | undefined };
+type SizeLimited = { readonly data: Json; readonly isCut: boolean; readonly itemsLeft: number | undefined };
 
 type Limits = { readonly items: number; readonly chars: number; readonly names: number };
 

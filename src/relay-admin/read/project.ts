@@ -17,7 +17,7 @@ export const MAX_DEPTH = 32;
 export const TOO_DEEP = '[too deep]';
 
 /** More items than any result holds; the rest is not read. */
-export const MAX_LIST_LENGTH = 20_000;
+const MAX_LIST_LENGTH = 20_000;
 
 /** A text, a number, a boolean or null, unchanged. */
 export const plain: Projection = (value) => {

@@ -1,5 +1,5 @@
 /** Which values a query parameter accepts, as text. `expected` goes into the error message. */
-export type QueryRule = {
+type QueryRule = {
   readonly expected: string;
   readonly accepts: (text: string) => boolean;
 };

@@ -4,7 +4,7 @@ import { visibleLine } from '../../core/text.ts';
 import { type Json, MAX_DEPTH, TOO_DEEP } from './project.ts';
 
 /** `isCut`: there was more than any result can hold, and the rest was dropped unread. */
-export type RedactedData = { readonly data: Json; readonly isCut: boolean };
+type RedactedData = { readonly data: Json; readonly isCut: boolean };
 
 /** More values than a result of 24 KB can hold. */
 const MAX_VALUES = 20_000;

@@ -60,7 +60,7 @@ export const route = (
 });
 
 /** Sent explicitly, because a release of the relay may change the default. */
-export const FIRST_PAGE: RelayQuery = { page: 1, page_size: 20 };
+const FIRST_PAGE: RelayQuery = { page: 1, page_size: 20 };
 
 const statisticsRoute = (template: string, query: QueryRules = {}): AllowedRoute =>
   route(template, statisticsReader(), { query });
@@ -111,7 +111,7 @@ const OPS_ROUTES: readonly AllowedRoute[] = [
 ];
 
 /** Statistics, settings and versions: routes that are not about a user, an account or a group. */
-export const STATISTICS_ROUTES: readonly AllowedRoute[] = [
+const STATISTICS_ROUTES: readonly AllowedRoute[] = [
   route('system/version', recordReader(VERSION_FIELDS)),
   ...DASHBOARD_ROUTES,
   ...OPS_ROUTES,
@@ -135,7 +135,7 @@ const ACCOUNT_STATUS = oneOfRule(
 const GROUP_CHOICE = patternRule(/^(?:[1-9]\d{0,14}|ungrouped)$/, 'a group id or ungrouped');
 
 /** `lite`: without the statistics that the relay would have to collect for each account. */
-export const ACCOUNT_ROUTES: readonly AllowedRoute[] = [
+const ACCOUNT_ROUTES: readonly AllowedRoute[] = [
   route('accounts', pageReader(ACCOUNT_FIELDS), {
     query: {
       ...PAGES,
@@ -157,7 +157,7 @@ export const ACCOUNT_ROUTES: readonly AllowedRoute[] = [
 
 const GROUP_FILTERS = { platform: WORD, status: WORD, is_exclusive: FLAG };
 
-export const GROUP_ROUTES: readonly AllowedRoute[] = [
+const GROUP_ROUTES: readonly AllowedRoute[] = [
   route('groups', pageReader(GROUP_FIELDS), {
     query: { ...PAGES, ...GROUP_FILTERS, sort_by: oneOfRule('sort_order', 'name', 'created_at'), ...SORT_ORDER },
     defaults: FIRST_PAGE,
@@ -186,7 +186,7 @@ const HISTORY = oneOfRule(
 );
 
 /** No `search`: the relay also searches the values of API keys, so it would reveal them bit by bit. */
-export const USER_ROUTES: readonly AllowedRoute[] = [
+const USER_ROUTES: readonly AllowedRoute[] = [
   route('users', pageReader(USER_FIELDS), {
     query: {
       ...PAGES,

@@ -54,10 +54,9 @@ const Note = v.object({
 
 const Entry = v.variant('kind', [Seal, Claim, Settlement, Note]);
 
-export type JournalEntry = v.InferOutput<typeof Entry>;
+type JournalEntry = v.InferOutput<typeof Entry>;
 export type ClaimEntry = v.InferOutput<typeof Claim>;
 export type SettlementEntry = v.InferOutput<typeof Settlement>;
-export type NoteEntry = v.InferOutput<typeof Note>;
 
 /** The entry of a line; `undefined` when it is not a whole entry, for example because a crash cut it short. */
 export const parseEntry = (line: string): JournalEntry | undefined => parseJson(Entry, line);
@@ -77,7 +76,7 @@ export type JournalFile = {
 export type RecordedRecharge = { readonly claim: ClaimEntry; readonly settlement: SettlementEntry | undefined };
 
 /** The claim that counts for a token or a key: the first in the file, which may be another process's. */
-export type ClaimResult = { readonly claim: ClaimEntry; readonly isOwn: boolean };
+type ClaimResult = { readonly claim: ClaimEntry; readonly isOwn: boolean };
 
 /** The record of recharges: it survives restarts and is shared by processes that use the same file. */
 export type Journal = ChangeNotes & {

@@ -13,10 +13,10 @@ import { NOTHING_READ, RechargeResult, type RelayAnswer, toRechargeResult } from
 import { findUnresolved } from './unresolved.ts';
 
 /** Preview token and idempotency key: together they identify one recharge, however often it is requested. */
-export type TokenKeyPair = { readonly token: string; readonly key: string };
+type TokenKeyPair = { readonly token: string; readonly key: string };
 
 /** What is stored of a pair: hashes, from which neither the token nor the key can be found. */
-export type PairHashes = {
+type PairHashes = {
   readonly token: string;
   readonly key: string;
   /** The beginning of the key's hash. It stands in the notes of the credit, where the relay's users see it. */
@@ -26,7 +26,7 @@ export type PairHashes = {
 const MARKER_CHARS = 16;
 
 /** The hashes of a pair, with SHA-256 in hexadecimal digits as `digest`. */
-export const hashPair = async (
+const hashPair = async (
   { token, key }: TokenKeyPair,
   digest: (text: string) => Promise<string>,
 ): Promise<PairHashes> => {

@@ -17,7 +17,7 @@ export type RecorderNeeds = {
 };
 
 /** Finds out, records and repeats the outcomes of claimed recharges. It sends no change. */
-export type OutcomeRecorder = {
+type OutcomeRecorder = {
   /** The result of a claim from the relay's answer, its balance history and its user record. Never rejects. */
   readonly recordOutcome: (claim: ClaimEntry, answer: RelayAnswer, signal: AbortSignal) => Promise<RechargeResult>;
   /** Records that nothing was credited, with the status of the relay's refusal, or none when nothing was sent. */

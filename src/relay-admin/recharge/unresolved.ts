@@ -13,7 +13,7 @@ export type UnresolvedRecharge = {
   readonly isCredited: boolean;
 };
 
-export type UnresolvedNeeds = {
+type UnresolvedNeeds = {
   readonly relay: RelayClient;
   readonly journal: Pick<Journal, 'unresolvedOf'>;
   readonly clock: Clock;

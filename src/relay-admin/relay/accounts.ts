@@ -35,7 +35,7 @@ const RelayAccount = v.object({
 export type Account = v.InferOutput<typeof RelayAccount>;
 
 /** The account in a record of the relay; `undefined` when it is not an account. */
-export const parseAccount = (record: unknown): Account | undefined => {
+const parseAccount = (record: unknown): Account | undefined => {
   const parsed = v.safeParse(RelayAccount, record);
   return parsed.success ? parsed.output : undefined;
 };
@@ -48,7 +48,7 @@ export const readAccount = async (relay: RelayClient, id: number, signal: AbortS
 };
 
 /** The groups of an account; `undefined` when the record does not show them in a known shape. */
-export const parseGroups = (account: Account): readonly number[] | undefined => {
+const parseGroups = (account: Account): readonly number[] | undefined => {
   const parsed = v.safeParse(Groups, account);
   if (!parsed.success) return undefined;
   const { group_ids, account_groups } = parsed.output;

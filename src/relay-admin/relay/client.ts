@@ -38,7 +38,7 @@ export type RelayClient = {
   readonly health: (signal: AbortSignal) => Promise<HttpResponse>;
 };
 
-export type RelayClientNeeds = {
+type RelayClientNeeds = {
   readonly address: RelayAddress;
   readonly key: AdminKey;
   readonly httpClient: HttpClient;

@@ -10,7 +10,7 @@ import type { RelayClient } from '../relay/client.ts';
 import { RelayId, readUser, ShownUser, toShownUser, type User } from '../relay/users.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
-export type PreviewNeeds = {
+type PreviewRechargeNeeds = {
   readonly relay: RelayClient;
   readonly journal: Journal;
   readonly tokens: PreviewTokens;
@@ -116,7 +116,7 @@ const warningsFor = (
 };
 
 /** The `preview_recharge` tool: shows what a recharge would do and creates the token that allows exactly this recharge. */
-export const createPreviewRechargeTool = (needs: PreviewNeeds): Tool => {
+export const createPreviewRechargeTool = (needs: PreviewRechargeNeeds): Tool => {
   const { relay, journal, tokens, clock, largestRecharge, isReadOnly } = needs;
   /** The token and when it expires. In read-only mode there is no token, but the same expiry. */
   const tokenFor = async (user: User, amount: Units) =>
