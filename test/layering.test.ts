@@ -44,7 +44,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
     'src/adapter/mcp/transports.ts',
     'src/adapter/node/stdio.ts',
   ],
-  ai: ['src/agent/model/ai-sdk.ts'],
+  ai: ['src/agent/model/ai-sdk.ts', 'src/agent/model/ai-sdk-events.ts'],
   '@ai-sdk/openai-compatible': ['src/agent/model/ai-sdk.ts'],
   '@ai-sdk/openai': ['src/agent/model/ai-sdk.ts'],
   '@ai-sdk/anthropic': ['src/agent/model/ai-sdk.ts'],
@@ -54,7 +54,24 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The parts of each service, the lowest first. A part imports itself and what stands before it. */
-const PARTS: Readonly<Record<string, readonly string[]>> = {};
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  gateway: [
+    ...['errors', 'metrics', 'models', 'policy', 'rate-limit', 'text'],
+    ...['judge', 'readiness', 'settings', 'backend', 'routes', 'openapi', 'app'],
+  ],
+  agent: [
+    ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'session'],
+    ...['tools', 'mcp', 'turn', 'settings', 'context', 'http', 'app'],
+  ],
+  bridge: [
+    ...['errors', 'metrics', 'request', 'output', 'agent', 'stream', 'readiness'],
+    ...['conversation', 'turn', 'settings', 'openai', 'openapi', 'http', 'app'],
+  ],
+  'relay-admin': [
+    ...['errors', 'money', 'call-deadline', 'settings', 'tool', 'relay'],
+    ...['read', 'models', 'change', 'recharge', 'tools', 'app', 'server'],
+  ],
+};
 
 const FREE_OF_RUNTIMES = ['core', 'llm', 'gateway', 'agent', 'bridge', 'relay-admin', 'eval'];
 const RUNTIMES =

@@ -1,7 +1,7 @@
 import { Fault } from '../core/fault.ts';
 
 /** A file of a prompt. Its `url` is a `data:` URL. */
-export type FilePart = {
+export type PromptFile = {
   readonly type: 'file';
   readonly mime: string;
   readonly filename?: string;
@@ -9,13 +9,13 @@ export type FilePart = {
 };
 
 /** A piece of a prompt in the agent's words. */
-export type PromptPart = { readonly type: 'text'; readonly text: string } | FilePart;
+export type PromptPart = { readonly type: 'text'; readonly text: string } | PromptFile;
 
 /** Something said earlier in a conversation, as the client tells it. `files`: those that came with it, if any did. */
 export type HistoryMessage = {
   readonly role: 'user' | 'assistant';
   readonly text: string;
-  readonly files?: readonly FilePart[];
+  readonly files?: readonly PromptFile[];
 };
 
 /**
@@ -64,8 +64,8 @@ export const isOneOff = ({ isBackgroundTask, isStored, conversation }: BridgeReq
   isBackgroundTask || (!isStored && conversation.kind === 'unnamed');
 
 /** The files of a prompt, in order. */
-export const filesOfParts = (prompt: readonly PromptPart[]): readonly FilePart[] =>
-  prompt.filter((part): part is FilePart => part.type === 'file');
+export const filesOfParts = (prompt: readonly PromptPart[]): readonly PromptFile[] =>
+  prompt.filter((part): part is PromptFile => part.type === 'file');
 
 /** The words of a prompt, without its files. */
 export const textOfParts = (prompt: readonly PromptPart[]): string =>

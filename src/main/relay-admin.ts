@@ -8,7 +8,7 @@ import { newId, webDigest, webMac } from '../adapter/web/crypto.ts';
 
 import { createLog } from '../core/log.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
-import { createToolServer } from '../relay-admin/server.ts';
+import { createRelayAdminServer } from '../relay-admin/server.ts';
 import { readRelayConfig, unknownRelaySettings } from '../relay-admin/settings.ts';
 import { VERSION } from './version.ts';
 
@@ -31,7 +31,7 @@ const build = ({ variables, writeLine }: StdioContext): StdioService => {
   for (const [setting, nearest] of unknownRelaySettings(variables)) {
     log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
   }
-  const server = createToolServer({ admin, version: VERSION, onStrayInput: () => log('debug', 'stray-input') });
+  const server = createRelayAdminServer({ admin, version: VERSION, onStrayInput: () => log('debug', 'stray-input') });
   return { server, log, settled: admin.whenIdle };
 };
 

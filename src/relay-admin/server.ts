@@ -24,7 +24,7 @@ const toCallResult = (answer: Exclude<ToolAnswer, { readonly kind: 'no-such-tool
  * The MCP server for the tools, on the SDK's low-level server: the SDK checks requests, and all texts about tools and
  * failures are ours. The list of tools never changes while the process runs.
  */
-export const createToolServer = ({ admin, version, onStrayInput }: McpServerNeeds): Server => {
+export const createRelayAdminServer = ({ admin, version, onStrayInput }: McpServerNeeds): Server => {
   const server = new Server(
     { name: 'relay-admin', title: 'Gatehouse relay admin', version },
     { capabilities: { tools: { listChanged: false } }, instructions: INSTRUCTIONS },

@@ -5,7 +5,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { asyncProperty, assert as property } from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { ToolAnswer } from '../../src/relay-admin/app.ts';
-import { createToolServer } from '../../src/relay-admin/server.ts';
+import { createRelayAdminServer } from '../../src/relay-admin/server.ts';
 import { describe } from '../check.ts';
 import { demandGoodAnswer } from './harness/answer-rules.ts';
 import { KEY } from './harness/canaries.ts';
@@ -201,7 +201,7 @@ describe('requests', (check) => {
   );
   check('hold nothing of what a client sends beside its arguments', async () => {
     const world = createWatchedWorld();
-    const server = createToolServer({ admin: world.admin, version: '0.0.0', onStrayInput: () => {} });
+    const server = createRelayAdminServer({ admin: world.admin, version: '0.0.0', onStrayInput: () => {} });
     const client = new Client({ name: 'client', version: '0.0.0' });
     const [ours, theirs] = InMemoryTransport.createLinkedPair();
     await Promise.all([server.connect(ours), client.connect(theirs)]);

@@ -1,4 +1,4 @@
-import type { FilePart, HistoryMessage } from '../request.ts';
+import type { HistoryMessage, PromptFile } from '../request.ts';
 
 /** Returns a short text that identifies another: SHA-256 in base64url. */
 export type Digest = (text: string) => string;
@@ -42,7 +42,7 @@ const normalizeMessage = (message: HistoryMessage): HistoryMessage => {
   return { role, text: normalizeText(message), ...(role === 'user' && files.length > 0 ? { files } : {}) };
 };
 
-type Group = { readonly role: HistoryMessage['role']; readonly texts: string[]; readonly files: FilePart[] };
+type Group = { readonly role: HistoryMessage['role']; readonly texts: string[]; readonly files: PromptFile[] };
 
 const toEntry = ({ role, texts, files }: Group): HistoryMessage => ({
   role,

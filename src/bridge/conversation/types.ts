@@ -1,4 +1,4 @@
-import type { BridgeRequest, FilePart, HistoryMessage } from '../request.ts';
+import type { BridgeRequest, HistoryMessage, PromptFile } from '../request.ts';
 
 /** A short digest of the API key that a request came with. The same for all requests where there are no keys. */
 export type Owner = string;
@@ -14,7 +14,7 @@ export type ConversationSession = {
 export type FinishedExchange = {
   readonly promptText: string;
   /** The files of the prompt. A history with other files is another history. */
-  readonly files: readonly FilePart[];
+  readonly files: readonly PromptFile[];
   /** The whole answer as sent to the client, in one text. */
   readonly answerText: string;
   readonly responseID: string;

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import {
   badInput,
-  type FilePart,
   filesOfParts,
   type HistoryMessage,
+  type PromptFile,
   type PromptPart,
   textOfParts,
 } from '../request.ts';
@@ -39,14 +39,14 @@ const dataUrlMime = (url: string): string | undefined => {
 };
 
 /** An image by a data URL. Images are not fetched from anywhere. */
-export const parseImage = (url: string, at: string): FilePart => {
+export const parseImage = (url: string, at: string): PromptFile => {
   const mime = dataUrlMime(url);
   if (mime !== undefined) return { type: 'file', mime, url };
   throw badInput('image_url_unsupported', at, `Expected a data: URL in base64 at '${at}': images are not fetched`);
 };
 
 /** Base64 as a data URL, whether it was sent as one or as the data alone. */
-const parseBase64 = (data: string, mime: string, at: string): Pick<FilePart, 'mime' | 'url'> => {
+const parseBase64 = (data: string, mime: string, at: string): Pick<PromptFile, 'mime' | 'url'> => {
   const given = dataUrlMime(data);
   if (given !== undefined) return { mime: given, url: data };
   if (isBase64(data)) return { mime, url: `data:${mime};base64,${data}` };
@@ -54,7 +54,7 @@ const parseBase64 = (data: string, mime: string, at: string): Pick<FilePart, 'mi
 };
 
 /** A recording, as OpenAI's `input_audio` holds it. */
-export const parseAudio = ({ data, format }: { data: string; format: string }, at: string): FilePart => {
+export const parseAudio = ({ data, format }: { data: string; format: string }, at: string): PromptFile => {
   if (!/^[\w.+-]{1,40}$/.test(format))
     throw badInput('invalid_value', `${at}.format`, `Invalid value at '${at}.format': expected a format such as "wav"`);
   return { type: 'file', ...parseBase64(data, AUDIO_MIMES[format] ?? `audio/${format}`, `${at}.data`) };
@@ -68,7 +68,7 @@ export type FileInput = {
 };
 
 /** A file in the request. One that is only named by an id or a URL is refused: none are stored here, and none fetched. */
-export const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: string): FilePart => {
+export const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: string): PromptFile => {
   if (file_data === undefined || file_data === null) {
     const isReference = (file_id ?? file_url) !== undefined && (file_id ?? file_url) !== null;
     throw isReference

@@ -1,12 +1,12 @@
 import * as assert from 'uvu/assert';
 import { toAgentPrompt } from '../../../src/bridge/conversation/transcript.ts';
-import type { FilePart } from '../../../src/bridge/request.ts';
+import type { PromptFile } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { asking, assistant, user } from './world.ts';
 
 const MODEL = { providerID: 'acme', modelID: 'large', name: 'Large', variants: ['low', 'high'], contextTokens: 0 };
 const ALONE = { model: undefined, agent: undefined };
-const file = (url: string): FilePart => ({ type: 'file', mime: 'image/png', url });
+const file = (url: string): PromptFile => ({ type: 'file', mime: 'image/png', url });
 
 describe('a prompt for the agent', (check) => {
   check('is what the user says, and how the client wants it answered', () => {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { FilePart } from '../../../src/bridge/request.ts';
+import type { PromptFile } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { asking, assistant, createWorld, named, remembered, user } from './world.ts';
 
@@ -142,13 +142,13 @@ describe('what is not to be kept', (check) => {
 });
 
 describe('files in what was said', (check) => {
-  const picture = (data: string): FilePart => ({
+  const picture = (data: string): PromptFile => ({
     type: 'file',
     mime: 'image/png',
     url: `data:image/png;base64,${data}`,
   });
   const [cat, dog] = [picture('CATCATCA'), picture('DOGDOGDO')];
-  const withFiles = (...files: FilePart[]) => [
+  const withFiles = (...files: PromptFile[]) => [
     { ...user('What is it?'), ...(files.length === 0 ? {} : { files }) },
     assistant('A picture.'),
   ];
