@@ -52,7 +52,6 @@ const DatabaseUrl = v.pipe(
 export const AgentVariables = v.object({
   HOST: v.optional(v.pipe(v.string(), v.trim())),
   PORT: v.optional(WholeNumber(0, 65_535), '4000'),
-  APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
   AGENT_CONFIG: v.optional(v.string(), DEFAULT_FILE),
   AGENT_CONFIG_CONTENT: v.optional(v.string()),
@@ -82,7 +81,6 @@ export type AgentServerSettings = {
   /** Neither HOST nor a password is set, so the server listens on this machine alone. The log should say so. */
   readonly isLocalWithoutPassword: boolean;
   readonly port: number;
-  readonly appEnv: 'development' | 'production';
   readonly logLevel: v.InferOutput<typeof AgentVariables>['LOG_LEVEL'];
   /** None: everyone who reaches the server may do everything. */
   readonly credentials: Credentials | undefined;
@@ -124,7 +122,6 @@ export const readAgentSettings = (variables: Variables): AgentServerSettings => 
     host,
     isLocalWithoutPassword: isLocalByDefault,
     port: settings.PORT,
-    appEnv: settings.APP_ENV,
     logLevel: settings.LOG_LEVEL,
     credentials: password === undefined ? undefined : { username, password },
     database: settings.AGENT_DATABASE_URL,

@@ -32,7 +32,7 @@ export type Prompt = {
 };
 
 /** The answer to a permission request. */
-export type PermissionReplyBody = { readonly reply: 'once' } | { readonly reply: 'reject'; readonly message?: string };
+export type AgentPermissionReply = { readonly reply: 'once' } | { readonly reply: 'reject'; readonly message?: string };
 
 /**
  * The agent server over HTTP, ours or another with the API of OpenCode 1.x. Every call may fault: `not-found` where the agent
@@ -58,7 +58,7 @@ export type AgentClient = {
   readonly busySessions: (signal: AbortSignal) => Promise<ReadonlySet<string>>;
   readonly abort: (sessionID: string, signal: AbortSignal) => Promise<void>;
   readonly permissionRequests: (signal: AbortSignal) => Promise<readonly PermissionRecord[]>;
-  readonly answerPermission: (id: string, answer: PermissionReplyBody, signal: AbortSignal) => Promise<void>;
+  readonly answerPermission: (id: string, answer: AgentPermissionReply, signal: AbortSignal) => Promise<void>;
   /** Rejects a question that is no permission request (`question.asked`): no one can answer it here. */
   readonly rejectQuestion: (id: string, signal: AbortSignal) => Promise<void>;
 };

@@ -1,7 +1,7 @@
 import { untilAborted } from '../../core/async.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { PermissionRecord } from '../agent/schema.ts';
-import type { AgentClient, AgentEventStream, PermissionReplyBody } from '../agent/types.ts';
+import type { AgentClient, AgentEventStream, AgentPermissionReply } from '../agent/types.ts';
 import { toApprovalRequest } from './approval-text.ts';
 import type { TurnLogWriter } from './log.ts';
 
@@ -68,7 +68,7 @@ type TurnPermissions = {
   /** The request was answered, here or by another program. */
   readonly remove: (requestID: string) => void;
   /** Faults with `not-found` when the request is not open any more. */
-  readonly answer: (requestID: string, answer: PermissionReplyBody) => Promise<void>;
+  readonly answer: (requestID: string, answer: AgentPermissionReply) => Promise<void>;
   /** Rejects a question that is no permission request, because clients cannot answer it. */
   readonly rejectQuestion: (question: { readonly id: string; readonly sessionID: string }) => Promise<void>;
 };
@@ -106,7 +106,7 @@ export const createTurnPermissions = (needs: TurnPermissionsNeeds): TurnPermissi
     known.set(requestID, 'closed');
     writer.removeApprovalRequest(requestID);
   };
-  const answer = async (requestID: string, permissionAnswer: PermissionReplyBody): Promise<void> => {
+  const answer = async (requestID: string, permissionAnswer: AgentPermissionReply): Promise<void> => {
     try {
       // Not aborted when the turn ends meanwhile: the caller has to know whether the answer was accepted.
       await agent.answerPermission(requestID, permissionAnswer, never);

@@ -2,7 +2,7 @@ import { pause } from '../../core/async.ts';
 import { Fault } from '../../core/fault.ts';
 import { GIVE_UP_AFTER_MS, TRY_EVERY_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
-import type { PermissionReplyBody, Prompt } from '../agent/types.ts';
+import type { AgentPermissionReply, Prompt } from '../agent/types.ts';
 import { type BridgeFault, isBridgeFault } from '../errors.ts';
 import { INTERRUPTED, toAnswerFailure, toTurnEnd } from './failure.ts';
 import { createTurnLog, type TurnEnd, type TurnLog } from './log.ts';
@@ -16,7 +16,7 @@ export type AgentTurn = {
   /** The agent's id of the user message that the turn answers, once it is known. */
   readonly promptID: () => string | undefined;
   /** Faults with `not-found` when the permission request is not open any more. */
-  readonly answerPermission: (requestID: string, answer: PermissionReplyBody) => Promise<void>;
+  readonly answerPermission: (requestID: string, answer: AgentPermissionReply) => Promise<void>;
   /** Aborts the turn at the agent, once even if it is called again. */
   readonly abort: () => Promise<void>;
   /** Resolves when it is over; never rejects. A prompt that the agent refused is a failed turn. */

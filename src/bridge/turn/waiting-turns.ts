@@ -1,5 +1,5 @@
 import { isNotFound } from '../agent/errors.ts';
-import type { AgentClient, PermissionReplyBody } from '../agent/types.ts';
+import type { AgentClient, AgentPermissionReply } from '../agent/types.ts';
 import type { ConversationSession } from '../conversation/types.ts';
 import type { ApprovalRequest } from '../output.ts';
 import { type ApprovalDecision, type BridgeRequest, textOfParts } from '../request.ts';
@@ -48,7 +48,7 @@ const createTextAnswer = (text: string, approvalRequests: readonly ApprovalReque
   return { turn: undefined, log: writer.log, from: LOG_START };
 };
 
-const toPermissionAnswer = ({ isApproved, message }: ApprovalDecision): PermissionReplyBody => {
+const toPermissionAnswer = ({ isApproved, message }: ApprovalDecision): AgentPermissionReply => {
   if (isApproved) return { reply: 'once' };
   return message === undefined ? { reply: 'reject' } : { reply: 'reject', message };
 };

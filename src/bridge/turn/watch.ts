@@ -4,7 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { withRetries } from '../agent/errors.ts';
 import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
-import type { AgentClient, AgentEventStream, AgentEventUpdate, PermissionReplyBody } from '../agent/types.ts';
+import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply } from '../agent/types.ts';
 import type { TurnLogWriter } from './log.ts';
 import { createTurnPermissions, type SessionFamilies } from './permission-requests.ts';
 import { createTurnReducer, type TurnReducer } from './reducer.ts';
@@ -37,7 +37,7 @@ type TurnWatch = {
   readonly recover: () => Promise<void>;
   /** Whether events were lost at any time, so that they alone do not prove that a message is complete. */
   readonly hasLostEvents: () => boolean;
-  readonly answerPermission: (requestID: string, answer: PermissionReplyBody) => Promise<void>;
+  readonly answerPermission: (requestID: string, answer: AgentPermissionReply) => Promise<void>;
   /** Waits for a condition that events bring about, up to a limit. */
   readonly waitUntil: (isTrue: () => boolean, limitMs: number) => Promise<void>;
   /** Returns a function that logs a failure which no caller gets, unless the turn is over. */

@@ -1,5 +1,5 @@
 import type { MessageRecord, PartRecord, PermissionRecord, SessionRecord } from '../../../src/bridge/agent/schema.ts';
-import type { AgentClient, AgentModels, PermissionReplyBody, Prompt } from '../../../src/bridge/agent/types.ts';
+import type { AgentClient, AgentModels, AgentPermissionReply, Prompt } from '../../../src/bridge/agent/types.ts';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { Clock } from '../../../src/core/clock.ts';
@@ -19,7 +19,7 @@ export type FakeAgent = {
   /** Its sessions, in the order in which they were made. */
   readonly sessions: ReadonlyMap<string, FakeSession>;
   readonly calls: (method: keyof AgentClient) => number;
-  readonly answers: { readonly id: string; readonly answer: PermissionReplyBody }[];
+  readonly answers: { readonly id: string; readonly answer: AgentPermissionReply }[];
   readonly asks: PermissionRecord[];
   models: AgentModels;
   /** What it answers; a promise keeps the session busy until it is settled or the turn is aborted. */

@@ -3,7 +3,7 @@ import type {
   AgentClient,
   AgentEventStream,
   AgentEventUpdate,
-  PermissionReplyBody,
+  AgentPermissionReply,
   Prompt,
 } from '../../../src/bridge/agent/types.ts';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
@@ -75,7 +75,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
   const gates = new Map<string, Promise<void>>();
   const logged: string[] = [];
   const prompts: Asked[] = [];
-  const answers: { readonly id: string; readonly answer: PermissionReplyBody }[] = [];
+  const answers: { readonly id: string; readonly answer: AgentPermissionReply }[] = [];
   const parents = new Map<string, string>();
   const state = {
     messages: [] as MessageRecord[],
