@@ -30,9 +30,9 @@ describe('the page of the gateway', (check) => {
     assert.equal(unique(listed), unique(logged));
   });
   check('names the fields that a line of its log may have', () => {
-    const [, told = ''] = /and of these what applies:\s+([\s\S]*?)\. There is no field/.exec(PAGE) ?? [];
+    const [, fields = ''] = /where they apply\s+these fields:\s+([\s\S]*?)\. There is no field/.exec(PAGE) ?? [];
     const known = wordsIn(read('src/core/log.ts'), /readonly (\w+)\?:/g);
-    const named = wordsIn(told, /`(\w+)`/g);
+    const named = wordsIn(fields, /`(\w+)`/g);
     assert.ok(named.length > 10);
     assert.equal(
       named.filter((name) => !known.includes(name)),
