@@ -81,7 +81,7 @@ describe('the page of the bridge', (check) => {
     const stated = [...SOURCES.matchAll(/\bstatus: (\d{3}),\s*code: '([a-z_]+)'/g)].map(
       ([, status, code]) => `${status} ${code}`,
     );
-    const refusals = wordsIn(SOURCES, /\b(?:failed\(|TOO_LARGE = )'([a-z_]+)'/g).map((code) => `502 ${code}`);
+    const refusals = wordsIn(SOURCES, /\b(?:agentFailed\(|TOO_LARGE = )'([a-z_]+)'/g).map((code) => `502 ${code}`);
     assert.ok(stated.length > 8 && refusals.length > 5);
     assert.equal(unique(errorRows()), unique([...houses, ...stated, ...refusals, ...badInputRows()]));
   });
@@ -91,7 +91,7 @@ describe('the page of the bridge', (check) => {
     const texts = [SOURCES, ...around].join('\n');
     const logged = [
       ...wordsIn(texts, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),
-      ...wordsIn(texts, /\b(?:unheard|complain)\('([a-z-]+)'/g),
+      ...wordsIn(texts, /\b(?:logFailure)\('([a-z-]+)'/g),
       ...wordsIn(texts, /'(ready|not-ready)'/g),
     ];
     const rows = sectionOf('Logs')

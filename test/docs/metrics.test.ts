@@ -13,7 +13,7 @@ const quotedIn = (text: string, form: RegExp): string => [...text.matchAll(form)
 
 /** The metrics that a source makes, each with its labels: `runs: state`. */
 const madeIn = (file: string): string[] =>
-  [...read(file).matchAll(/\b(?:tally|timer|longTimer|gauge)\(\s*'(\w+)',\s*'[^']*'(?:,\s*\[([^\]]*)\])?/g)].map(
+  [...read(file).matchAll(/\b(?:counter|timer|longTimer|gauge)\(\s*'(\w+)',\s*'[^']*'(?:,\s*\[([^\]]*)\])?/g)].map(
     ([, name, labels = '']) => `${name}: ${quotedIn(labels, /'(\w+)'/g)}`,
   );
 const listedIn = (page: string): string[] =>
