@@ -1,14 +1,15 @@
 import { nearestName } from './config.ts';
+import { withoutSecrets } from './redact.ts';
 
 const LIMIT_CHARS = 128;
 const IDENTIFIER = /^[A-Za-z0-9._:/-]+$/;
 
 /**
- * The text if it has the form of an identifier: 1 to 128 characters of `A-Za-z0-9._:/-`. Only such a text of a caller's
- * may be quoted in an error; anything else may be what a user wrote.
+ * The text if it has the form of an identifier, 1 to 128 characters of `A-Za-z0-9._:/-`, and does not look like a secret.
+ * Only such a text of a caller's may be quoted in an error; anything else may be what a user wrote, or a key in the wrong field.
  */
 export const shownIdentifier = (text: string): string | undefined =>
-  text.length <= LIMIT_CHARS && IDENTIFIER.test(text) ? text : undefined;
+  text.length <= LIMIT_CHARS && IDENTIFIER.test(text) && withoutSecrets(text) === text ? text : undefined;
 
 /**
  * The text of an error about a name that a caller sent and the configuration does not have:

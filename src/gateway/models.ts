@@ -96,9 +96,9 @@ export const parseModelAliases = (text: string | undefined): ReadonlyMap<string,
   return new Map([...entries].map(([alias, entry]) => [alias, toModelAlias(alias, entry)]));
 };
 
-/** The alias of a name that a request sends. Faults with `model-not-found`, which repeats nothing of the request. */
+/** The alias of a name that a request sends. Faults with `model-not-found`, which names it where it has the form of a name. */
 export const findAlias = (models: ReadonlyMap<string, ModelAlias>, name: string): ModelAlias => {
   const alias = models.get(name);
-  if (alias === undefined) throw new Fault({ kind: 'model-not-found', valid: [...models.keys()] });
+  if (alias === undefined) throw new Fault({ kind: 'model-not-found', asked: name, valid: [...models.keys()] });
   return alias;
 };

@@ -44,7 +44,7 @@ const watched = (answer: Answer, variables: Readonly<Record<string, string>> = {
       '/openapi.json',
       '/v1/models',
       '/canary',
-      '/v1/models/canary',
+      '/v1/models/sk-canary-0123456789',
     ]) {
       await keep(await world.visit(path, 'GET', { authorization }));
     }
@@ -127,7 +127,7 @@ describe('no key, no text and no word of the backend is told', (check) => {
     const { askAll, assertSilence } = watched(judging());
     await askAll({ input: TEXT }, { authorization: 'Bearer canary-wrong-key' });
     await askAll({ input: TEXT }, { authorization: `Bearer ${BACKEND_SECRETS[0]}` });
-    await askAll({ input: TEXT, model: 'canary-model' });
+    await askAll({ input: TEXT, model: 'sk-canary-model-0123456789' });
     await askAll({ input: { canary: TEXT } });
     await askAll({ input: [TEXT, { canary: 5 }] });
     await askAll({ input: [{ type: 'canary', text: TEXT }] });

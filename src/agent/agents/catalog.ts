@@ -1,5 +1,5 @@
-import { nearestName } from '../../core/config.ts';
 import { Fault } from '../../core/fault.ts';
+import { notConfiguredText } from '../../core/identifier.ts';
 import type { ModelRef } from '../protocol/types.ts';
 import type { AgentProfile, ResolvedModel, Summariser, Titler } from './types.ts';
 
@@ -38,7 +38,8 @@ export const requireAgent = (catalog: AgentCatalog, name: string): KnownAgent =>
   const agent = catalog.agents.get(name);
   if (agent?.canAnswerPrompts === true) return agent;
   const known = [...catalog.agents.values()].filter(({ canAnswerPrompts }) => canAnswerPrompts).map((one) => one.name);
-  throw bad('agent', `agent: no such agent. Agents are: ${known.join(', ')}`);
+  const what = agent === undefined ? notConfiguredText('agent', name, known) : `agent "${name}" answers no prompts`;
+  throw bad('agent', `${what}. Agents are: ${known.join(', ')}`);
 };
 
 /** A model that exists, before anything is stored; a `bad-input` fault that tells the nearest one otherwise. */
@@ -53,7 +54,5 @@ export const requireModel = (catalog: AgentCatalog, ref: ModelRef): ModelRef => 
       `variant: ${name} has no such variant. Its variants are: ${variants === '' ? 'none' : variants}`,
     );
   }
-  const nearest = nearestName(name, catalog.models);
-  const hint = nearest === undefined ? '' : ` The nearest is ${nearest}.`;
-  throw bad('model', `model: no such model.${hint} GET /config/providers lists all`);
+  throw bad('model', `${notConfiguredText('model', name, catalog.models)}. GET /config/providers lists all`);
 };

@@ -142,7 +142,7 @@ describe('a model that a prompt names', (check) => {
   check('is refused by its name when that is wrong, with the nearest', () => {
     assert.match(
       complaint({ providerID: 'home', modelID: 'lrage' }),
-      /^model: no such model\. The nearest is home\/large\./,
+      /^model "[\w/-]+" is not configured; the nearest is "home\/large"\./,
     );
   });
 });

@@ -66,10 +66,18 @@ describe('a prompt that cannot be answered', (check) => {
     const path = `/session/${id}/message`;
     const parts = [{ type: 'text', text: 'hi' }];
     const cases: readonly (readonly [unknown, string, RegExp])[] = [
-      [prompt('x', { agent: 'nobody' }), 'agent', /no such agent\. Agents are: build$/],
-      [prompt('x', { agent: 'hidden' }), 'agent', /no such agent/],
-      [prompt('x', { model: 'demo/mian' }), 'model', /nearest is demo\/main/],
-      [prompt('x', { model: { providerID: 'other', modelID: 'main' } }), 'model', /no such model/],
+      [
+        prompt('x', { agent: 'nobody' }),
+        'agent',
+        /^agent "nobody" is not configured; the nearest is "build"\. Agents are: build$/,
+      ],
+      [prompt('x', { agent: 'hidden' }), 'agent', /^agent "hidden" answers no prompts\. Agents are: build$/],
+      [prompt('x', { model: 'demo/mian' }), 'model', /nearest is "demo\/main"/],
+      [
+        prompt('x', { model: { providerID: 'other', modelID: 'main' } }),
+        'model',
+        /^model "other\/main" is not configured; the nearest is /,
+      ],
       [prompt('x', { model: 'nonsense' }), 'model', /expected a model as "provider\/key"/],
       [prompt('x', { model: 7 }), 'model', /expected a model/],
       [prompt('x', { messageID: 'bad' }), 'messageID', /expected msg_/],

@@ -182,15 +182,23 @@ describe('a body', (check) => {
 });
 
 describe('a path', (check) => {
-  check('of an unknown model is 404 that names the valid ones and not the one asked for', async () => {
+  check('of an unknown model is 404 that names it, the nearest one and the valid ones', async () => {
     const { ask, calls } = gatewayOver(judging());
     const error = await errorOf(await ask({ model: 'no-such-model-xyz', input: 'a' }));
     assert.equal([error.status, error.code, error.param], [404, 'model_not_found', 'model']);
     for (const alias of ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest']) {
       assert.ok(error.message.includes(alias), alias);
     }
-    assert.not.ok(error.message.includes('no-such-model-xyz'));
+    assert.match(error.message, /^model "no-such-model-xyz" is not configured; the nearest is "/);
     assert.is(calls.length, 0);
+  });
+  check('of an unknown model repeats nothing that has not the form of a name, or looks like a key', async () => {
+    const { ask } = gatewayOver(judging());
+    for (const model of ['tell me a secret', `sk-${'x1'.repeat(12)}`]) {
+      const { message } = await errorOf(await ask({ model, input: 'a' }));
+      assert.match(message, /^this model is not configured; /);
+      assert.not.ok(message.includes(model));
+    }
   });
   for (const model of ['', 'constructor', '__proto__', 'toString', 'MODERATION-FAST', ' moderation-fast']) {
     check(`of a model called ${JSON.stringify(model)} is 404 too`, async () => {
