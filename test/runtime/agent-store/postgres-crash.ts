@@ -47,7 +47,11 @@ export const checkPostgresKills = (check: Check, kills: number): void =>
       const database = await startPostgres({ isOwn: true, connections: 400 });
       const opened: Sql[] = [];
       try {
-        await killAll(world, { kills, lanes: Math.min(kills, LANES), placeOf: () => placeOf(database, opened) });
+        await killAll(world, {
+          kills,
+          lanes: Math.min(Math.ceil(kills / 4), LANES),
+          placeOf: () => placeOf(database, opened),
+        });
       } finally {
         await Promise.all(opened.map((sql) => sql.end()));
         await database.stop();
