@@ -58,6 +58,10 @@ export const describe = (name: string, declare: (check: Check) => void): void =>
   group.run();
 };
 
+/** How often something random is tried: `quick` times by `npm test`, `full` times by `npm run test:long`. */
+export const thorough = (quick: number, full: number): number =>
+  process.env.TEST_THOROUGH === undefined ? quick : full;
+
 /** Fails unless `promise` rejects; returns what it rejected with. */
 export const rejection = async (promise: Promise<unknown>): Promise<unknown> => {
   try {

@@ -2,7 +2,8 @@
 // reports itself that it ran more than zero checks and passed them all; see test/check.ts for why.
 //   node test/run.mjs [folder] [part of a path ...] [flags]
 //   --without-bundles   leaves out what needs dist/
-//   --long              only *.long.test.ts: hundreds of kills, soaks, container images, real OpenCode clients
+//   --long              only *.long.test.ts (hundreds of kills, soaks, container images, real OpenCode clients), and with
+//                       their full number of random runs the files that call thorough()
 //   --all               both
 //   --record            writes how long the slow files took to test/durations.json, which decides their order
 import { spawn } from 'node:child_process';
@@ -23,7 +24,11 @@ const skipsBundles = flags.includes('--without-bundles');
 const givenLimitMs = /^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1];
 const isLong = (file) => file.endsWith('.long.test.ts');
 const limitMsOf = (file) => Number(givenLimitMs ?? (isLong(file) ? 600_000 : 180_000));
-const isWanted = (file) => flags.includes('--all') || isLong(file) === flags.includes('--long');
+const isThorough = flags.includes('--long');
+const isWanted = (file) =>
+  flags.includes('--all') ||
+  isLong(file) === isThorough ||
+  (isThorough && /\bthorough\(/.test(readFileSync(file, 'utf8')));
 
 const durations = JSON.parse(readFileSync(DURATIONS_FILE, 'utf8'));
 const files = readdirSync(root, { recursive: true })
@@ -67,6 +72,7 @@ const runFile = async (file) => {
       env: {
         ...process.env,
         ...COMPILE_CACHE,
+        ...(isThorough ? { TEST_THOROUGH: '1' } : {}),
         ...(postgresUrl === undefined ? {} : { TEST_POSTGRES_URL: postgresUrl }),
       },
     });
@@ -121,9 +127,9 @@ const worker = async () => {
     else for (const line of result.output.match(/^(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
   }
 };
-// Many of the slow files wait for servers to start, stop and time out: one more file than processors costs nothing. The
+// Many of the slow files wait for servers to start, stop and time out: two files for each processor cost nothing. The
 // long ones measure, or drive other people's clients, and want the machine to themselves.
-const WORKERS = flags.includes('--long') ? 1 : availableParallelism() + 1;
+const WORKERS = isThorough ? 1 : availableParallelism() * 2;
 await Promise.all(Array.from({ length: WORKERS }, worker));
 (await shared)?.stop();
 

@@ -6,7 +6,7 @@ import { asyncProperty, assert as property } from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { ToolAnswer } from '../../src/relay-admin/app.ts';
 import { createRelayAdminServer } from '../../src/relay-admin/server.ts';
-import { describe } from '../check.ts';
+import { describe, thorough } from '../check.ts';
 import { demandGoodAnswer } from './harness/answer-rules.ts';
 import { KEY } from './harness/canaries.ts';
 import { ARGUMENT, HOSTILE_PATHS, hostileCall, largeArguments, strangeEmail } from './harness/hostile-arguments.ts';
@@ -55,7 +55,7 @@ describe('hostile arguments', (check) => {
         world.logged.length = 0;
         await bluntCall(world, name, given);
       }),
-      { numRuns: 4000 },
+      { numRuns: thorough(1000, 4000) },
     );
   });
   check('as paths are refused before anything is sent', async () => {
@@ -166,7 +166,7 @@ describe('hostile arguments', (check) => {
         assert.is(query.get('search'), [...email.trim().toLowerCase()].slice(0, 100).join(''));
         return undefined;
       }),
-      { numRuns: 1500 },
+      { numRuns: thorough(400, 1500) },
     );
   });
 });

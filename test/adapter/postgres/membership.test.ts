@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type { PermissionRequest } from '../../../src/agent/protocol/types.ts';
 import type { PermissionOutcome } from '../../../src/agent/store/cluster.ts';
 import { sessionOf } from '../../agent/store/samples.ts';
-import { describe, rejection } from '../../check.ts';
+import { describe, rejection, thorough } from '../../check.ts';
 import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
 
@@ -172,7 +172,7 @@ describe('events of several servers', (check) => {
             }
           }),
       ),
-      { numRuns: 12 },
+      { numRuns: thorough(6, 12) },
     ),
   );
 
@@ -276,7 +276,7 @@ describe('leases under a race', (check) => {
             assert.equal(await peers[0]!.leases.statuses(), {});
           }),
       ),
-      { numRuns: 8 },
+      { numRuns: thorough(4, 8) },
     ),
   );
 

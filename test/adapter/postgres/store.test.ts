@@ -3,7 +3,7 @@ import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 import type { Ids } from '../../../src/agent/protocol/ids.ts';
 import { checkStore } from '../../agent/store/contract.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { dropSchema, startPostgres } from './world.ts';
 
 const ALIVE_MS = 7000;
@@ -18,6 +18,7 @@ const openAt = async (schema: string, ids: Ids) => {
 describe('a store in PostgreSQL', (check) => {
   checkStore(check, {
     isLasting: true,
+    randomRuns: thorough(20, 60),
     async createPlace() {
       const schema = database.freshSchema();
       return { open: (ids) => openAt(schema, ids), clear: () => dropSchema(database, schema) };

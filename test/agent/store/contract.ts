@@ -24,7 +24,12 @@ import { answer, deltaOf, idsFrom, sessionOf, textPart, told, toolPart, userMess
 
 /** A place for one store. Opening it again, after the store was closed, finds what was kept, if the store is a lasting one. */
 export type StorePlace = { readonly open: (ids: Ids) => Promise<Store>; readonly clear: () => Promise<void> };
-export type StoreKind = { readonly createPlace: () => Promise<StorePlace>; readonly isLasting: boolean };
+export type StoreKind = {
+  /** How often random commits are compared with a plain list. */
+  readonly randomRuns?: number;
+  readonly createPlace: () => Promise<StorePlace>;
+  readonly isLasting: boolean;
+};
 
 const MEGABYTE = 1024 * 1024;
 const HOUR_MS = 3_600_000;
@@ -70,7 +75,7 @@ const expectedOf = (model: Model) => ({
 });
 
 /** What every store promises, whatever it keeps things in. */
-export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind): void => {
+export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 60 }: StoreKind): void => {
   const withPlace = async (body: (place: StorePlace) => Promise<void>): Promise<void> => {
     const place = await createPlace();
     try {
@@ -766,7 +771,7 @@ export const checkStore = (check: Check, { createPlace, isLasting }: StoreKind):
             }
           }),
       ),
-      { numRuns: 60 },
+      { numRuns: randomRuns },
     );
   });
 
