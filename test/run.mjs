@@ -127,9 +127,9 @@ const worker = async () => {
     else for (const line of result.output.match(/^(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
   }
 };
-// Many of the slow files wait for servers to start, stop and time out: two files for each processor cost nothing. The
+// Many of the slow files wait for servers to start, stop and time out: one more file than processors costs nothing. The
 // long ones measure, or drive other people's clients, and want the machine to themselves.
-const WORKERS = isThorough ? 1 : availableParallelism() * 2;
+const WORKERS = isThorough ? 1 : availableParallelism() + 1;
 await Promise.all(Array.from({ length: WORKERS }, worker));
 (await shared)?.stop();
 

@@ -143,7 +143,9 @@ export const createCommitQueue = ({ connection, membership, ids, limitMs, onComm
           limitMs,
         );
         if (row?.answer === null) throw await membership.rejoin(id);
-        return JSON.parse(String(row?.answer));
+        // A connection that is cut at the right byte leaves a result without its row: whether it was stored is unknown.
+        if (typeof row?.answer !== 'string') throw new StoreUnavailableError();
+        return JSON.parse(row.answer);
       } catch (error) {
         if (isTransactionConflict(error)) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
