@@ -78,7 +78,7 @@ const STAGE = {
     stage: {
       image: BASE,
       volumes: [`${ROOT}:/repository:ro`],
-      entrypoint: ['/nodejs/bin/node', '--no-warnings', '/repository/test/deploy/stage.ts'],
+      entrypoint: ['/nodejs/bin/node', '--no-warnings', '/repository/test/deploy/container/stage.ts'],
     },
   },
 };

@@ -25,7 +25,7 @@ export const TIGHT = [
 const open = async (): Promise<ContainerWorld & { readonly end: () => Promise<void> }> => {
   const engine = createEngine();
   await buildImages(engine);
-  const program = ['--no-warnings', '/repository/test/deploy/stage.ts'];
+  const program = ['--no-warnings', '/repository/test/deploy/container/stage.ts'];
   await engine.must('run', '--detach', '--name', 'stage', '--volume', `${ROOT}:/repository:ro`, BASE, ...program);
   const host = await engine.must('inspect', '--format', '{{.NetworkSettings.IPAddress}}', 'stage');
   const project = await openProject(engine);
