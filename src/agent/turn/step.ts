@@ -104,30 +104,32 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
     const messageID = message.id;
     const parts = createResponseParts({ ids, clock, sessionID, messageID });
-    let spent = message;
+    /** Has a cost only once the session has it too. */
+    let accounted = message;
     try {
       const { finish, tokens, unpublished } = await requestOutput(parts, isLast);
       const cost = costOf(tokens, responder.model.prices);
-      spent = { ...message, cost, tokens, finish };
+      const finishedMessage = { ...message, cost, tokens, finish };
       const finished = (): Publication => {
         const location = { id: ids('part'), sessionID, messageID };
         return partPublication({ ...location, type: 'step-finish', reason: finish, cost, tokens }, clock.now());
       };
       const account = (closing: Publication) =>
         needs.addUsage({ tokens, cost }, (changed) => joinPublications(unpublished, changed, closing));
-      if (!parts.hasCalls()) return await close(spent, { last: finished(), publishEnd: account });
+      if (!parts.hasCalls()) return await close(finishedMessage, { last: finished(), publishEnd: account });
       // With the session, because a server that dies while the calls run leaves its message as it is stored now.
       await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });
+      accounted = finishedMessage;
       const calls = parts.takeCalls();
       const callsEnd = isLast ? await callRunner.refuseAll(calls) : await callRunner.runAll(calls, signal);
       const error = callsEnd === 'looping' ? LOOPING : isLast ? OUT_OF_STEPS : undefined;
       const isEnd = error !== undefined || callsEnd !== 'done';
-      const closed = await close(spent, { last: finished(), error, isEnd });
+      const closed = await close(finishedMessage, { last: finished(), error, isEnd });
       return isEnd ? closed : undefined;
     } catch (error) {
       if (!isExpectedEnd(error)) needs.onBug(error);
       const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);
-      return close(spent, { last, error: toMessageError(error, responder.model.ref.providerID) });
+      return close(accounted, { last, error: toMessageError(error, responder.model.ref.providerID) });
     }
   };
 };

@@ -115,12 +115,13 @@ const operate = async (world: World, count: number): Promise<void> => {
 
 /** Answers whatever is still asked, until nothing runs any more. */
 const settle = async ({ any }: World): Promise<void> => {
-  for (;;) {
+  // Between two prompts of a session nothing runs either.
+  for (let quiet = 0; quiet < 5; ) {
     const asked = JSON.parse((await any().whole('GET', '/permission')).text) as readonly { readonly id: string }[];
     for (const { id } of asked) await any().whole('POST', `/permission/${id}/reply`, { reply: 'once' });
     const statuses = await any().get('/session/status');
     const unfinished = await any().store.unfinished();
-    if (asked.length === 0 && JSON.stringify(statuses) === '{}' && unfinished.length === 0) return;
+    quiet = asked.length === 0 && JSON.stringify(statuses) === '{}' && unfinished.length === 0 ? quiet + 1 : 0;
     await sleep(50);
   }
 };
