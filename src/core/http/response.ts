@@ -57,7 +57,7 @@ export const NEVER_RETRY: ErrorHeaders = { 'x-should-retry': 'false' };
 /** Whether a client's own retries would all come too early. */
 export const isHopelessWait = (retryAfterMs: number): boolean => secondsOf(retryAfterMs) > HOPELESS_AFTER_SECONDS;
 
-/** A failure that was not expected: no detail is told. */
+/** A failure that was not expected: the response has no detail. */
 export const internalErrorResponse = (): Response =>
   serverError(500, 'internal_error', 'The service failed. The request id leads to the log line');
 

@@ -1,11 +1,11 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import type { RelayAdminProcess, ToolResult } from './process.ts';
 import { inWorld, keyNumber, previewed, type RelayAdminWorld, rechargesSeen, until } from './world.ts';
 
-const ROUNDS = 20;
+const ROUNDS = thorough(20, 30);
 const LONGEST_LIFE_MS = 40;
 const FAULTS = [undefined, 'drop-before', 'drop-after', 'late', 'stuck', 'slow'] as const;
 
