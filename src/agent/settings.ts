@@ -9,23 +9,11 @@ import {
   WholeNumber,
 } from '../core/config.ts';
 import type { Credentials } from '../core/http/auth.ts';
-import { isUnprotected, type ListenAccess, listenAddress } from '../core/http/listen-settings.ts';
+import { isUnprotected, type ListenAccess, listenAddress, Password, UserName } from '../core/http/listen-settings.ts';
 import { LOG_LEVELS } from '../core/log.ts';
 
 import { DEFAULT_FILE } from './config/sources.ts';
 import type { RetentionLimits } from './session/retention.ts';
-
-/** User name and password together must stay under the length that the server decodes of a request's credentials. */
-const CREDENTIAL_LIMIT_BYTES = 256;
-
-const isCredential = (text: string): boolean =>
-  !/\p{Cc}/u.test(text) && new TextEncoder().encode(text).length <= CREDENTIAL_LIMIT_BYTES;
-
-const Credential = v.pipe(
-  v.string(),
-  v.trim(),
-  v.check(isCredential, `expected at most ${CREDENTIAL_LIMIT_BYTES} bytes without control characters`),
-);
 
 /** Where everything is stored: in a file for one server, or in a database for several. */
 export type Database =
@@ -55,14 +43,8 @@ export const AgentVariables = v.object({
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
   AGENT_CONFIG: v.optional(v.string(), DEFAULT_FILE),
   AGENT_CONFIG_CONTENT: v.optional(v.string()),
-  AGENT_SERVER_USERNAME: v.optional(
-    v.pipe(
-      Credential,
-      v.check((name) => !name.includes(':'), 'expected a name without a colon'),
-    ),
-    'opencode',
-  ),
-  AGENT_SERVER_PASSWORD: v.optional(Credential),
+  AGENT_SERVER_USERNAME: v.optional(UserName, 'opencode'),
+  AGENT_SERVER_PASSWORD: v.optional(Password),
   AGENT_ALLOW_ANONYMOUS: v.optional(OneOf(['true', 'false']), 'false'),
   AGENT_DATABASE_URL: v.optional(DatabaseUrl, 'sqlite:./data/agent.db'),
   AGENT_LEASE_SECONDS: v.optional(WholeNumber(2, 60), '5'),

@@ -91,9 +91,9 @@ const REASONS: Readonly<Record<string, string>> = {
   404: 'An unknown model or response',
   413: 'The body is too large',
   415: 'The body is not declared as JSON',
-  429: 'Too much waits for the same conversation, or the agent has no requests left; see Retry-After',
+  429: "The rate limit of the agent's model is reached",
   502: 'The agent server, or its model, failed. With x-should-retry: false something may have been done',
-  503: 'The agent server is not ready, or the bridge is full or stopping; see Retry-After',
+  503: 'The agent server is not ready, the bridge is stopping, or too many requests wait; see Retry-After',
   504: 'The agent server did not answer in time',
 };
 const errorsOf = (...statuses: readonly number[]) =>

@@ -1,3 +1,5 @@
+import type { AnswerFailure } from './errors.ts';
+
 /** Tokens of an answer, in OpenAI's sense: `prompt` includes the cached ones, `completion` includes those of reasoning. */
 export type Usage = {
   readonly prompt: number;
@@ -7,9 +9,6 @@ export type Usage = {
 };
 
 export const NO_USAGE: Usage = { prompt: 0, cached: 0, completion: 0, reasoning: 0 };
-
-/** Why an answer failed, with OpenAI's error codes. `status` is the HTTP status while nothing of the answer was sent. */
-export type AnswerFailure = { readonly status: number; readonly code: string; readonly message: string };
 
 /** A permission request of the agent, as the user sees it: may this tool call run? `id` is the agent's own (`per_...`). */
 export type ApprovalRequest = {

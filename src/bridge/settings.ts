@@ -11,7 +11,7 @@ import {
   WholeNumber,
 } from '../core/config.ts';
 import type { Credentials } from '../core/http/auth.ts';
-import { isUnprotected, type ListenAccess, listenAddress } from '../core/http/listen-settings.ts';
+import { isUnprotected, type ListenAccess, listenAddress, Password, UserName } from '../core/http/listen-settings.ts';
 import { isRecord, parseJsonValue } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
 import type { DisconnectPolicy } from './turn/disconnect.ts';
@@ -36,19 +36,6 @@ export const BaseUrls = v.pipe(
   CommaList,
   v.check((urls) => urls.length > 0 && urls.every(isBaseUrl), URLS_RULE),
   v.transform((urls) => [...new Set(urls.map((url) => url.replace(/\/+$/, '')))]),
-);
-
-/** A user's name or password. */
-export const Credential = v.pipe(
-  v.string(),
-  v.trim(),
-  v.check((text) => !/\p{Cc}/u.test(text), 'expected text without control characters'),
-);
-
-/** A user's name as Basic authentication has it. */
-export const UserName = v.pipe(
-  Credential,
-  v.check((name) => !name.includes(':'), 'expected a name without a colon'),
 );
 
 const ORIGIN_RULE = 'expected * or origins such as https://chat.example.org, without a path, separated by commas';
@@ -142,7 +129,7 @@ export const BridgeVariables = v.object({
   BRIDGE_ALLOW_ANONYMOUS: v.optional(Switch, 'false'),
   AGENT_BASE_URL: v.optional(BaseUrls, 'http://127.0.0.1:4000'),
   AGENT_SERVER_USERNAME: v.optional(UserName, 'opencode'),
-  AGENT_SERVER_PASSWORD: v.optional(Credential),
+  AGENT_SERVER_PASSWORD: v.optional(Password),
   BRIDGE_AGENT: v.optional(v.pipe(v.string(), v.trim(), v.maxLength(200, 'expected at most 200 characters'))),
   BRIDGE_APPROVALS: v.optional(OneOf(['chat', 'reject']), 'chat'),
   BRIDGE_ON_DISCONNECT: v.optional(OnDisconnect, 'abort'),

@@ -14,9 +14,16 @@ export const editDistance = (left: string, right: string): number => {
 };
 
 /** The known name that a mistyped one was most likely meant to be: one that it begins, or else the fewest changes away. */
-export const nearestName = (name: string, known: readonly string[]): string | undefined =>
-  known.find((candidate) => name !== '' && candidate.startsWith(name)) ??
-  known.toSorted((left, right) => editDistance(name, left) - editDistance(name, right))[0];
+export const nearestName = (name: string, known: readonly string[]): string | undefined => {
+  const begun = known.find((candidate) => name !== '' && candidate.startsWith(name));
+  if (begun !== undefined) return begun;
+  const candidates = known.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
+  // The first of the nearest. One distance for each name: a provider may have thousands of models.
+  return candidates.reduce<(typeof candidates)[number] | undefined>(
+    (nearest, next) => (nearest === undefined || next.distance < nearest.distance ? next : nearest),
+    undefined,
+  )?.candidate;
+};
 
 /** What a process was given to configure it: names and texts. */
 export type Variables = Readonly<Record<string, string | undefined>>;

@@ -126,8 +126,9 @@ describe('the settings of the bridge', (check) => {
         ' , ,',
         'http://agent-1, agent-2:4000',
       ],
-      AGENT_SERVER_USERNAME: ['a:b', 'a\u0000b'],
-      AGENT_SERVER_PASSWORD: ['a\nb'],
+      AGENT_SERVER_USERNAME: ['a:b', 'a\u0000b', 'x'.repeat(257)],
+      // As at the agent server, which takes no longer ones.
+      AGENT_SERVER_PASSWORD: ['a\nb', 'x'.repeat(257)],
       BRIDGE_AGENT: ['x'.repeat(201)],
       BRIDGE_APPROVALS: ['allow'],
       BRIDGE_ON_DISCONNECT: ['-1', '1.5', 'ABORT', '12345678', '10s'],

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
 import { createPrometheusBridgeMetrics } from '../../src/adapter/prometheus/bridge.ts';
-import type { BridgeFault } from '../../src/bridge/errors.ts';
-import { BRIDGE_ERROR_RESPONSES } from '../../src/bridge/http/errors.ts';
+import { BRIDGE_ERROR_RESPONSES, type BridgeFault } from '../../src/bridge/errors.ts';
 import { createBridgeOpenApi } from '../../src/bridge/openapi.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import { describe } from '../check.ts';
@@ -22,7 +21,6 @@ const HOUSE_FAULTS: readonly BridgeFault[] = [
   { kind: 'body-too-large', limitBytes: 1 },
   { kind: 'body-too-slow' },
   { kind: 'unsupported-media-type' },
-  { kind: 'rate-limited', retryAfterMs: 1 },
   { kind: 'unavailable', message: '', retryAfterMs: 1 },
   { kind: 'overloaded', retryAfterMs: 1 },
   { kind: 'backend-error', reason: '' },

@@ -17,8 +17,6 @@ export type ModelCatalog = {
 
 /** An agent reads its models when it starts, so after a restart of it they may be out of date for this time. */
 const CACHE_MS = 30_000;
-/** How many names an error lists. */
-const LISTED_NAMES = 20;
 
 /** `provider/key`, as clients name the model. */
 export const modelNameOf = ({ providerID, modelID }: Pick<AgentModel, 'providerID' | 'modelID'>): string =>
@@ -64,11 +62,7 @@ export const createModelCatalog = (
       const known = await models();
       const found = name === undefined ? findDefault(known) : findByName(known, name);
       if (found !== undefined) return found;
-      throw new Fault({
-        kind: 'model-not-found',
-        asked: name,
-        valid: known.models.slice(0, LISTED_NAMES).map(modelNameOf),
-      });
+      throw new Fault({ kind: 'model-not-found', asked: name, valid: known.models.map(modelNameOf) });
     },
     async findSmall(otherwise) {
       const known = await models();

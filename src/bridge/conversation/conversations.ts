@@ -50,7 +50,7 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
   const queue = createKeyedQueue({
     count: queueLimit,
     per: 'key',
-    createError: () => new Fault({ kind: 'rate-limited', retryAfterMs: TURN_RETRY_AFTER_MS }),
+    createError: () => new Fault({ kind: 'overloaded', retryAfterMs: TURN_RETRY_AFTER_MS }),
   });
   const lock = createConversationLocking({ agent, index, sync, stopped, digest });
 

@@ -62,7 +62,7 @@ type FoundResponse = {
 
 export type Conversations = {
   /**
-   * Faults with `rate-limited` when too many requests wait for the same conversation, and with `bad-input`
+   * Faults with `overloaded` when too many requests wait for the same conversation, and with `bad-input`
    * (`previous_response_not_found`) when this owner has no such response to continue from.
    */
   readonly resolve: (request: BridgeRequest, owner: Owner, signal: AbortSignal) => Promise<ResolvedConversation>;

@@ -1,7 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { AssistantInfo, MessageErrorRecord } from '../agent/schema.ts';
-import type { BridgeFault } from '../errors.ts';
-import type { AnswerFailure } from '../output.ts';
+import type { AnswerFailure, BridgeFault } from '../errors.ts';
 import type { TurnEnd } from './log.ts';
 
 const MESSAGE_CHARS = 300;
@@ -75,37 +74,6 @@ export const INTERRUPTED: TurnEnd = failed({
   code: 'agent_interrupted',
   message: 'The agent server stopped before it had answered. What it has done until then is not undone',
 });
-
-/** A fault as an event of a stream whose status was sent already. */
-export const toAnswerFailure = (detail: BridgeFault): AnswerFailure => {
-  switch (detail.kind) {
-    case 'agent-failed':
-      return { status: detail.status, code: detail.code, message: detail.message };
-    case 'unavailable':
-      return { status: 503, code: 'unavailable', message: detail.message };
-    case 'backend-error':
-      return {
-        status: 502,
-        code: 'agent_unreachable',
-        message: `The agent server could not be reached: ${detail.reason}`,
-      };
-    case 'backend-timeout':
-      return { status: 504, code: 'agent_timeout', message: 'The agent server did not answer in time' };
-    case 'rate-limited':
-    case 'overloaded':
-      return {
-        status: 429,
-        code: 'rate_limit_exceeded',
-        message: 'Too many requests wait in this conversation: try again later',
-      };
-    case 'bad-input':
-      return { status: 400, code: detail.code, message: detail.message };
-    case 'not-found':
-      return { status: 404, code: 'not_found', message: detail.hint };
-    default:
-      return { status: 500, code: 'internal_error', message: 'The bridge failed' };
-  }
-};
 
 /** A failed answer as a fault. Not retryable, because a retry would run the turn again. */
 export const toFault = ({ status, code, message }: AnswerFailure): Fault<BridgeFault> =>

@@ -1,4 +1,5 @@
-import { type AgentToolCall, type AnswerFailure, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
+import type { AnswerFailure } from '../errors.ts';
+import { type AgentToolCall, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
 import { createLogTexts, type OpenText, type TextKind, type TextState } from './log-text.ts';
 
 /** A text that grows. In pieces, because cutting the new part off one long text would copy all of it each time. */

@@ -1,6 +1,7 @@
 import { pause, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type AnswerEnd, type AnswerFailure, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
+import type { AnswerFailure } from '../errors.ts';
+import { type AnswerEnd, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
 import { toApprovalText } from './approval-text.ts';
 import type { TurnLog } from './log.ts';
 

@@ -3,8 +3,8 @@ import { Fault } from '../../core/fault.ts';
 import { GIVE_UP_AFTER_MS, TRY_EVERY_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
 import type { AgentPermissionReply, Prompt } from '../agent/types.ts';
-import { type BridgeFault, isBridgeFault } from '../errors.ts';
-import { INTERRUPTED, toAnswerFailure, toTurnEnd } from './failure.ts';
+import { type BridgeFault, isBridgeFault, toAnswerFailure } from '../errors.ts';
+import { INTERRUPTED, toTurnEnd } from './failure.ts';
 import { createTurnLog, type TurnEnd, type TurnLog } from './log.ts';
 import { type TurnWatchNeeds, watchTurn } from './watch.ts';
 

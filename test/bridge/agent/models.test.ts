@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createModelCatalog, modelNameOf } from '../../../src/bridge/agent/models.ts';
 import type { AgentClient, AgentModels } from '../../../src/bridge/agent/types.ts';
+import { bridgeErrorResponse } from '../../../src/bridge/errors.ts';
 import { createModelsRoutes } from '../../../src/bridge/http/models.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createRoutes } from '../../../src/core/http/router.ts';
@@ -109,9 +110,14 @@ describe('the models', (check) => {
     assert.is(answers.length, 2);
   });
 
-  check('are named twenty at a time when one is not found', async () => {
-    const models = Array.from({ length: 30 }, (_, place) => model('many', `m${place}`));
-    assert.is((await catalogOf(undefined, { models: models }).found('x')).split(' ').length, 22);
+  check('are all compared with a name that is not found', async () => {
+    const models = [...Array.from({ length: 30 }, (_, index) => model('many', `m${index}`)), model('last', 'large')];
+    const { catalog } = catalogOf(undefined, { models });
+    const thrown = await rejection(catalog.find('last/larg3'));
+    assert.ok(thrown instanceof Fault);
+    const text = await bridgeErrorResponse(thrown.detail).text();
+    assert.match(text, 'the nearest is \\"last/large\\"');
+    assert.ok(text.length <= 512, 'the list of all names is cut');
   });
 });
 

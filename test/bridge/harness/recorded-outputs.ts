@@ -1,4 +1,5 @@
-import type { AnswerEnd, AnswerFailure, ApprovalRequest, OutputEvent, Usage } from '../../../src/bridge/output.ts';
+import type { AnswerFailure } from '../../../src/bridge/errors.ts';
+import type { AnswerEnd, ApprovalRequest, OutputEvent, Usage } from '../../../src/bridge/output.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 
 export const COST: Usage = { prompt: 30, cached: 10, completion: 7, reasoning: 2 };

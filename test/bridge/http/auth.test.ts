@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { BRIDGE_ERROR_RESPONSES } from '../../../src/bridge/errors.ts';
 import { createAuthentication, withCors } from '../../../src/bridge/http/auth.ts';
-import { BRIDGE_ERROR_RESPONSES } from '../../../src/bridge/http/errors.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 import { guard } from '../../../src/core/http/handler.ts';
 import { describe } from '../../check.ts';

@@ -1,4 +1,5 @@
-import type { AnswerEnd, AnswerFailure, OutputEvent, Usage } from '../../output.ts';
+import type { AnswerFailure } from '../../errors.ts';
+import type { AnswerEnd, OutputEvent, Usage } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
 import { approvalsMember } from '../chat/response.ts';
 import { createOutputItems, type OutputItem } from './items.ts';

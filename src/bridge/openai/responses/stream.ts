@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
-import { isBridgeFault } from '../../errors.ts';
-import type { AnswerFailure, OutputEvent } from '../../output.ts';
-import { missingEndError, toAnswerFailure } from '../../turn/failure.ts';
+import { type AnswerFailure, isBridgeFault, toAnswerFailure } from '../../errors.ts';
+import type { OutputEvent } from '../../output.ts';
+import { missingEndError } from '../../turn/failure.ts';
 import {
   createOutputItems,
   type ItemChange,

@@ -144,7 +144,12 @@ describe('a chat completion in chunks', (check) => {
       throw new Fault({ kind: 'backend-error', reason: 'agent server not reached' });
     }
     const data = await dataOf(refused());
-    assert.match(data.at(-1) ?? '', '"code":"backend_error"');
+    assert.equal(JSON.parse(data.at(-1) ?? ''), {
+      error: {
+        message: 'The agent server could not be reached: agent server not reached',
+        ...{ type: 'server_error', param: null, code: 'agent_unreachable' },
+      },
+    });
     assert.not.ok(data.includes('[DONE]'));
   });
 
