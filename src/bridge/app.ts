@@ -2,7 +2,6 @@ import type { Clock } from '../core/clock.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
-
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import { createModelCatalog } from './agent/models.ts';
@@ -65,17 +64,21 @@ const hintFor = (path: string): string => {
 
 /** The bridge as a handler. Creating it does no I/O. */
 export const createBridge = (options: BridgeOptions): Bridge => {
-  const { settings, agent, feed, servers, clock, log, meter, version } = options;
+  const { settings, agent, feed, servers, clock, log, meter, version, digest, newToken, isStopping } = options;
   const authenticate = createAuthentication({
     keys: settings.keys,
     isForThisMachine: options.isForThisMachine,
-    digest: options.digest,
+    digest,
     corsOrigins: settings.corsOrigins,
   });
   const catalog = createModelCatalog(agent, clock, settings.defaultModel);
   const sessionFamilies = createSessionFamilies(agent, feed);
   const conversations = createConversations({
-    ...options,
+    agent,
+    clock,
+    log,
+    digest,
+    newToken,
     matching: settings.matching,
     limit: CONVERSATIONS_LIMIT,
     lifetimeMs: CONVERSATION_LIFETIME_MS,
@@ -84,7 +87,6 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const answers = createAnswers({ agent, feed, sessionFamilies, conversations, catalog, clock, log, settings });
   const activeRequests = createActiveRequests();
   const semaphore = createSemaphore(settings.answersAtATime, 0);
-  const { digest, newToken, isStopping } = options;
   const routeOptions = { answers, authenticate, activeRequests, semaphore, clock, log, meter, digest, settings };
   const chat = createChatEndpoint({ clock, newToken, showsTools: settings.showsTools });
   const responses = createResponsesEndpoint({ clock });

@@ -51,7 +51,7 @@ export const createVerdictRequester = ({
     return { kind: 'error', code: name, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   };
 
-  const httpClient = async (text: string, signal: AbortSignal): Promise<EvalAnswer> => {
+  const request = async (text: string, signal: AbortSignal): Promise<EvalAnswer> => {
     const body = JSON.stringify({ model, input: text });
     const response = await fetcher(address, { method: 'POST', headers, body, signal, redirect: 'manual' });
     const received = await response.text();
@@ -66,7 +66,7 @@ export const createVerdictRequester = ({
     const limit = new AbortController();
     const clear = clock.after(timeoutMs, () => limit.abort());
     try {
-      return await httpClient(text, AbortSignal.any([signal, limit.signal]));
+      return await request(text, AbortSignal.any([signal, limit.signal]));
     } catch (error) {
       if (error instanceof EvaluationError) throw error;
       if (limit.signal.aborted) return { kind: 'error', code: 'timeout' };

@@ -30,7 +30,7 @@ const TYPES = Object.fromEntries(
 );
 
 const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Evaluation> => {
-  const { file, url, out, labels, textField, idField, isFresh } = options;
+  const { file, url, key, model, limit, concurrency, timeoutMs, out, labels, textField, idField, isFresh } = options;
   const { stderr } = process;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
   const found = parseEarlierResults((await readIfExists(out)) ?? '', out, url);
@@ -41,12 +41,15 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
     );
   }
   return evaluate({
-    ...options,
+    url,
+    model,
+    limit,
+    concurrency,
     rows: () => (/\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file)),
     fields: { textField, idField, choices: labels && parseLabelChoices(labels) },
     earlier: earlier.judged,
     openResults: () => openResultsFile(out, earlier.wholeBytes),
-    ask: createVerdictRequester({ ...options, fetcher: fetch, clock }),
+    ask: createVerdictRequester({ url, key, model, timeoutMs, fetcher: fetch, clock }),
     clock,
     signal,
     progress: stderr.isTTY ? createProgressBar(stderr) : createProgressLines((line) => stderr.write(line), clock),

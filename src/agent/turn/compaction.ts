@@ -31,8 +31,9 @@ const INSTRUCTION =
 /** How long each text of a conversation may be in a request for a summary; if that is still too long, the second value is tried. */
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
-type SummariseNeeds = ModelCallNeeds &
-  Pick<TurnContext, 'addUsage'> & { readonly ids: Ids; readonly history: readonly MessageWithParts[] };
+type SummariseNeeds = ModelCallNeeds & Pick<TurnContext, 'addUsage' | 'ids'>;
+/** A conversation, and the message whose answer has to make room for more of it. */
+type Summarised = { readonly asked: Answered; readonly history: readonly MessageWithParts[] };
 
 /** Whether the last answer has left too little of the context window for another one. */
 export const isContextFull = (messages: readonly MessageWithParts[], usableTokens: number | undefined): boolean => {
@@ -58,11 +59,11 @@ const modelFor = (model: ChatModel, { model: answering, summariser }: Responder)
 
 /** Requests the text of a summary from the model, and once more with shorter texts if the conversation is too long. */
 const requestText = async (
-  needs: SummariseNeeds,
-  { asked: { session, user, responder }, parts }: { readonly asked: Answered; readonly parts: ResponseParts },
+  needs: ModelCallNeeds,
+  { asked: { session, user, responder }, history, parts }: Summarised & { readonly parts: ResponseParts },
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
-  const messages = toModelHistory(needs.history, user.id);
+  const messages = toModelHistory(history, user.id);
   const instruction: ModelMessage = { role: 'user', content: [{ kind: 'text', text: INSTRUCTION }] };
   const call = (limitChars: number): Promise<ModelCallResult> => {
     const request = {
@@ -93,17 +94,18 @@ const writeSummary = async (
   {
     request,
     close,
-    ...given
-  }: { readonly asked: Answered; readonly request: UserMessage; readonly close: CloseSummary },
+    asked: answered,
+    history,
+  }: Summarised & { readonly request: UserMessage; readonly close: CloseSummary },
   signal: AbortSignal,
 ): Promise<void> => {
-  const { clock, ids, publish } = needs;
-  const responder = toSummarisingResponder(given.asked.responder);
-  const model = modelFor(needs.model, given.asked.responder);
-  const asked = { ...given.asked, responder };
+  const { clock, ids, publish, chance, metrics, show } = needs;
+  const responder = toSummarisingResponder(answered.responder);
+  const modelCall = { clock, chance, metrics, publish, show, model: modelFor(needs.model, answered.responder) };
+  const asked = { ...answered, responder };
   const sessionID = asked.session.id;
   // Waiting prompts come after the request.
-  const [last] = [request.id, ...needs.history.map(({ info }) => info.id)].toSorted().toReversed();
+  const [last] = [request.id, ...history.map(({ info }) => info.id)].toSorted().toReversed();
   const id = ids('message', last);
   const opened = createStepMessage({ ...asked, user: request }, { id, now: clock.now() });
   const parts = createResponseParts({ ids, clock, sessionID, messageID: opened.id });
@@ -112,7 +114,7 @@ const writeSummary = async (
   /** The message with what was spent on it, also when the summary then turns out to be unusable. */
   let spent = opened;
   try {
-    const { finish, tokens, unpublished } = await requestText({ ...needs, model }, { asked, parts }, signal);
+    const { finish, tokens, unpublished } = await requestText(modelCall, { asked, history, parts }, signal);
     const cost = costOf(tokens, responder.model.prices);
     spent = { ...opened, cost, tokens };
     const stored: Publication = { changes: [{ kind: 'message', message: spent }] };
@@ -136,11 +138,15 @@ const writeSummary = async (
 /**
  * Replaces the conversation so far by a summary. Rejects when the model fails; the conversation then stays as it was.
  */
-export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: AbortSignal): Promise<void> => {
+export const summarise = async (
+  needs: SummariseNeeds,
+  { asked, history }: Summarised,
+  signal: AbortSignal,
+): Promise<void> => {
   const { clock, ids, publish } = needs;
   const { session, user } = asked;
   const request: UserMessage = {
-    id: ids('message', needs.history.at(-1)?.info.id),
+    id: ids('message', history.at(-1)?.info.id),
     sessionID: session.id,
     role: 'user',
     time: { created: clock.now() },
@@ -151,7 +157,7 @@ export const summarise = async (needs: SummariseNeeds, asked: Answered, signal: 
   await publish(messagePublication(request));
   await publish(partPublication({ ...location, type: 'compaction', auto: true }, clock.now()));
   const close: CloseSummary = async ({ message, more }) => joinPublications(messagePublication(message), more);
-  await writeSummary(needs, { asked, request, close }, signal);
+  await writeSummary(needs, { asked, history, request, close }, signal);
 };
 
 type SummaryRequestNeeds = {
@@ -220,7 +226,8 @@ export const runSummary = async (
   };
   await publish(statusPublication(sessionID, { type: 'busy' }));
   try {
-    await writeSummary({ ...needs, history: await store.messages(sessionID) }, { asked, request, close }, signal);
+    const history = await store.messages(sessionID);
+    await writeSummary(needs, { asked, history, request, close }, signal);
   } catch (error) {
     if (!isExpectedEnd(error)) onBug(error);
     if (closed === undefined) throw error;

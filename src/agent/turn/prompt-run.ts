@@ -97,7 +97,7 @@ const turnOutcome = ({ error }: AssistantMessage): 'answered' | 'failed' | 'abor
 
 /** Answers prompts with the agents, models and tools of the configuration. */
 export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
-  const { clock, log, publisher, sessions, store, catalog, metrics } = needs;
+  const { clock, log, ids, publisher, sessions, store, catalog, metrics } = needs;
   const nameSession = createSessionNamer(needs);
   const currentActionFor = createPermissionActions(needs);
 
@@ -110,8 +110,15 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
 
   /** What a turn works with in this session. Everything that it publishes is stored under the lease of the run. */
   const createContext = ({ session, showStatus, atEnd, leaseID }: QueuedPrompt, model: ChatModel): TurnContext => ({
-    ...needs,
+    clock,
+    ids,
+    chance: needs.chance,
     model,
+    approvals: needs.approvals,
+    store,
+    outputLimits: needs.outputLimits,
+    metrics,
+    onBug: needs.onBug,
     publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
     show: showStatus,
     atEnd,

@@ -32,15 +32,19 @@ type Closing = {
  * step. Returns that message when the turn ends with it.
  */
 export const createStep = (needs: TurnContext, request: TurnRequest, signal: AbortSignal) => {
-  const { clock, ids, publish, store } = needs;
+  const { clock, ids, publish, store, onBug } = needs;
   const { session, user, responder, tools, currentAction } = request;
   const sessionID = session.id;
-  const { directory } = session;
   const loadMessages = () => store.messages(sessionID);
   const guard = createLoopGuard();
   const callRunner = createCallRunner({
-    ...needs,
-    directory,
+    clock,
+    approvals: needs.approvals,
+    outputLimits: needs.outputLimits,
+    metrics: needs.metrics,
+    publish,
+    onBug,
+    directory: session.directory,
     agent: responder.agent.name,
     tools,
     currentAction,
@@ -62,7 +66,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     await publishEnd(joinPublications(last, end)).catch(async (failure: unknown) => {
       if (error === undefined) throw failure;
       // The last output could not be stored. The message must be closed all the same.
-      needs.onBug(failure);
+      onBug(failure);
       await publish(end);
     });
     return closed;
@@ -76,7 +80,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     sessionID,
   });
   const compact = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
-    await summarise({ ...needs, history: messages }, request, signal);
+    await summarise(needs, { asked: request, history: messages }, signal);
     return loadMessages();
   };
   let hasSummaryFailed = false;
@@ -127,7 +131,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
       const closed = await close(finishedMessage, { last: finished(), error, isEnd });
       return isEnd ? closed : undefined;
     } catch (error) {
-      if (!isExpectedEnd(error)) needs.onBug(error);
+      if (!isExpectedEnd(error)) onBug(error);
       const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);
       return close(accounted, { last, error: toMessageError(error, responder.model.ref.providerID) });
     }

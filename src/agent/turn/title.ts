@@ -27,7 +27,7 @@ type TitleRequest = { readonly titler: Titler; readonly prompt: string; readonly
 
 /** Asks a model for a title of a conversation that began with `prompt`; undefined when it gives none. */
 const generateTitle = async (
-  { model, ...needs }: TitleNeeds,
+  { model, clock, metrics }: TitleNeeds,
   { titler, prompt, sessionID }: TitleRequest,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
@@ -49,7 +49,7 @@ const generateTitle = async (
     }
     return { output, tokens };
   };
-  const { output } = await countModelCall(needs, request, { signal, ask });
+  const { output } = await countModelCall({ clock, metrics }, request, { signal, ask });
   return parseTitle(output);
 };
 

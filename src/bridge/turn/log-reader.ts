@@ -54,6 +54,10 @@ const createItemReader = (from: number, limit: () => number) => {
   };
 };
 
+/** The events of what a log holds now. A text that is still open has no end. */
+export const readItems = (items: readonly LogItem[]): Iterable<OutputEvent> =>
+  createItemReader(0, () => items.length).readNew(items);
+
 const CLOSING_ID = 'closing';
 
 function* closingEvents({ last, closing }: TurnOutcome): Generator<OutputEvent> {

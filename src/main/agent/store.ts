@@ -30,11 +30,11 @@ type SharedNeeds = Omit<AgentStoreNeeds, 'leaseMs'> & { readonly times: Heartbea
 const openShared = async (url: string, { ids, times, onError }: SharedNeeds): Promise<AgentStore> => {
   // Loaded only for PostgreSQL: a server with a file does not need it.
   const { openPostgres } = await import('../../adapter/postgres/connection.ts');
-  const { createPostgresCluster: createPostgresPeers } = await import('../../adapter/postgres/cluster.ts');
+  const { createPostgresCluster } = await import('../../adapter/postgres/cluster.ts');
   const { openPostgresStore } = await import('../../adapter/postgres/store.ts');
   const connection = await openPostgres({ url });
-  const shared = await openPostgresStore({ connection: connection, ids, newServerID: newId, aliveMs: times.aliveMs });
-  const peers = createPostgresPeers({ connection: connection, shared, times, onError: onError });
+  const shared = await openPostgresStore({ connection, ids, newServerID: newId, aliveMs: times.aliveMs });
+  const peers = createPostgresCluster({ connection, shared, times, onError });
   return {
     store: shared.store,
     peers,
@@ -51,19 +51,23 @@ const openFile = async (path: string, { ids }: Pick<AgentStoreNeeds, 'ids'>): Pr
 };
 
 /** Opens what `AGENT_DATABASE_URL` names. A `ConfigError` says why it cannot be used. */
-export const openAgentStore = async (database: Database, needs: AgentStoreNeeds): Promise<AgentStore> => {
-  const { leaseMs } = needs;
+export const openAgentStore = async (
+  database: Database,
+  { ids, leaseMs, onError }: AgentStoreNeeds,
+): Promise<AgentStore> => {
   const times = { beatMs: leaseMs / HEARTBEATS_PER_LEASE, aliveMs: leaseMs };
-  return database.kind === 'postgres' ? openShared(database.url, { ...needs, times }) : openFile(database.path, needs);
+  return database.kind === 'postgres'
+    ? openShared(database.url, { ids, times, onError })
+    : openFile(database.path, { ids });
 };
 
 /** The same for a command that runs next to servers: it sends heartbeats and runs no session. */
 export const openStoreForCommand = async (
   database: Database,
-  needs: Pick<AgentStoreNeeds, 'ids'>,
+  { ids }: Pick<AgentStoreNeeds, 'ids'>,
 ): Promise<Pick<AgentStore, 'store' | 'close'>> => {
-  if (database.kind === 'sqlite') return openFile(database.path, needs);
-  const opened = await openShared(database.url, { ...needs, times: COMMAND_TIMES, onError() {} });
+  if (database.kind === 'sqlite') return openFile(database.path, { ids });
+  const opened = await openShared(database.url, { ids, times: COMMAND_TIMES, onError() {} });
   opened.peers.listen({ onEvents() {}, onAbort() {}, onGone() {} });
   return opened;
 };

@@ -19,8 +19,10 @@ export const toChatUsage = ({ prompt, cached, completion, reasoning }: Usage) =>
 });
 
 /** The member `gatehouse` of an answer that ends with approval requests; no member otherwise. */
-export const approvalsMember = ({ approvalRequests: asks }: AnswerEnd) =>
-  asks.length === 0 ? {} : { gatehouse: { approvals: asks.map(({ id, tool, input }) => ({ id, tool, input })) } };
+export const approvalsMember = ({ approvalRequests }: AnswerEnd) =>
+  approvalRequests.length === 0
+    ? {}
+    : { gatehouse: { approvals: approvalRequests.map(({ id, tool, input }) => ({ id, tool, input })) } };
 
 type CollectedOutput = { readonly content: string; readonly reasoning: string; readonly end: AnswerEnd };
 

@@ -17,8 +17,8 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
   return {
     name: 'responses',
     parse: parseResponsesRequest,
-    toBody: (sayings, asked, answer) => createResponse(sayings, startOf(asked, answer)),
-    toEvents: (sayings, asked, answer) => streamResponse(sayings, startOf(asked, answer)),
+    toBody: (output, request, answer) => createResponse(output, startOf(request, answer)),
+    toEvents: (output, request, answer) => streamResponse(output, startOf(request, answer)),
     // Every event of a response has a meaning, so a comment it is.
     emptyEvent: () => undefined,
   };

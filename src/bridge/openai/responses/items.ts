@@ -86,7 +86,7 @@ export type ItemChange =
 
 export type OutputItems = {
   readonly applyEvent: (event: OutputEvent) => readonly ItemChange[];
-  readonly items: () => readonly OutputItem[];
+  readonly list: () => readonly OutputItem[];
   /** Ends the open items. No event may be applied after that. */
   readonly close: (status: TextStatus) => readonly ItemChange[];
 };
@@ -165,7 +165,7 @@ export const createOutputItems = (responseID: string): OutputItems => {
           return event satisfies never;
       }
     },
-    items: () => items,
+    list: () => items,
     close: (status) => {
       const open = [...texts.keys()].flatMap((key) => endText(key, status));
       // Some clients repeat a request whose response has no message.

@@ -123,13 +123,13 @@ export const createResponse = async (
 ): Promise<ResponseObject> => {
   const createdSeconds = nowSeconds();
   const id = await responseID();
-  const { applyEvent: take, close, items } = createOutputItems(id);
+  const items = createOutputItems(id);
   for await (const event of output) {
     if (event.kind === 'failure') throw toFault(event.failure);
-    take(event);
+    items.applyEvent(event);
     if (event.kind !== 'end') continue;
-    close(event.end.finish === 'stop' ? 'completed' : 'incomplete');
-    const ended = { kind: 'ended', output: items(), end: event.end, endedSeconds: nowSeconds() } as const;
+    items.close(event.end.finish === 'stop' ? 'completed' : 'incomplete');
+    const ended = { kind: 'ended', output: items.list(), end: event.end, endedSeconds: nowSeconds() } as const;
     return toResponseObject({ id, model, createdSeconds, echo }, ended);
   }
   throw missingEndError();

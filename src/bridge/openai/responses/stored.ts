@@ -6,9 +6,9 @@ import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
 import type { Conversations, Owner } from '../../conversation/types.ts';
-import type { OutputEvent } from '../../output.ts';
 import { toTurnEnd } from '../../turn/failure.ts';
-import { createTurnLog, type LogItem, type TurnLog } from '../../turn/log.ts';
+import { createTurnLog, type TurnLog } from '../../turn/log.ts';
+import { readItems } from '../../turn/log-reader.ts';
 import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
 import { createOutputItems } from './items.ts';
 import { NO_ECHO, type ResponseObject, type ResponseState, toDeletedResponse, toResponseObject } from './response.ts';
@@ -40,18 +40,6 @@ const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: T
   return { log: writer.log, transcript };
 };
 
-function* outputEventsOf(item: LogItem, isOver: boolean): Generator<OutputEvent> {
-  if (item.kind === 'call') {
-    yield { kind: 'call', call: item.call };
-    if (item.result !== undefined) yield { kind: 'call-end', call: item.call, ...item.result };
-    return;
-  }
-  const text = item.pieces.join('');
-  if (text === '') return;
-  yield { kind: item.kind, id: item.id, text };
-  if (item.isDone || isOver) yield { kind: `${item.kind}-end`, id: item.id };
-}
-
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 
 const isOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
@@ -69,8 +57,9 @@ export const rebuildResponse = (
   if (turn.length === 0) return undefined;
   const { log, transcript } = readTurn(turn);
   const last = transcript.lastAnswer();
-  const { applyEvent, close, items: output } = createOutputItems(responseID);
-  for (const item of log.items()) for (const event of outputEventsOf(item, isOver(last))) applyEvent(event);
+  if (isOver(last)) log.closeTexts();
+  const items = createOutputItems(responseID);
+  for (const event of readItems(log.items())) items.applyEvent(event);
 
   const first = turn.find(({ info }) => info.role === 'assistant')?.info;
   const facts = {
@@ -81,19 +70,19 @@ export const rebuildResponse = (
   };
   const inState = (state: ResponseState): ResponseObject => toResponseObject(facts, state);
   if (!isOver(last)) {
-    close('in_progress');
-    return inState({ kind: 'running', output: output() });
+    items.close('in_progress');
+    return inState({ kind: 'running', output: items.list() });
   }
   const how = toTurnEnd(last);
   if (how.kind === 'failed') {
-    close('incomplete');
-    return inState({ kind: 'failed', output: output(), failure: how.failure });
+    items.close('incomplete');
+    return inState({ kind: 'failed', output: items.list(), failure: how.failure });
   }
   const { finish } = how;
-  close(finish === 'stop' ? 'completed' : 'incomplete');
+  items.close(finish === 'stop' ? 'completed' : 'incomplete');
   const end = { finish, usage: log.usage(), approvalRequests: [] };
   const endedSeconds = secondsOf(last.time.completed ?? last.time.created);
-  return inState({ kind: 'ended', output: output(), end, endedSeconds });
+  return inState({ kind: 'ended', output: items.list(), end, endedSeconds });
 };
 
 export type StoredResponseOptions = {

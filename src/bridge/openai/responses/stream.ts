@@ -137,7 +137,7 @@ type ResponseIdentity = { readonly id: string; readonly createdSeconds: number }
 /** Writes the events of a response whose id is known. */
 const createResponseWriter = ({ id, createdSeconds }: ResponseIdentity, { model, echo, nowSeconds }: ResponseStart) => {
   const { eventOf, eventsOf } = createEventEncoder();
-  const { applyEvent: take, close, items } = createOutputItems(id);
+  const items = createOutputItems(id);
   const facts = { id, model, createdSeconds, echo };
   const responseEvent = (state: ResponseState, event = eventFor(state)): ResponseEvent =>
     eventOf(event, { response: toResponseObject(facts, state) });
@@ -148,8 +148,8 @@ const createResponseWriter = ({ id, createdSeconds }: ResponseIdentity, { model,
     return first !== undefined && changes.length === 1 ? eventsOf(first) : changes.flatMap(eventsOf);
   };
   const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly ResponseEvent[] => {
-    const closing = eventsIn(close(statusOfOpenItems(event)));
-    const output = items();
+    const closing = eventsIn(items.close(statusOfOpenItems(event)));
+    const output = items.list();
     if (event.kind === 'end')
       return [...closing, responseEvent({ kind: 'ended', output, end: event.end, endedSeconds: nowSeconds() })];
     // All clients understand the first of the two; some ignore `response.failed`.
@@ -162,7 +162,7 @@ const createResponseWriter = ({ id, createdSeconds }: ResponseIdentity, { model,
       return [responseEvent(running, 'response.created'), responseEvent(running)];
     },
     eventsFor: (event: OutputEvent): readonly ResponseEvent[] =>
-      event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(take(event)),
+      event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(items.applyEvent(event)),
   };
 };
 
