@@ -6,6 +6,7 @@ export type Units = bigint;
 /** The relay's own precision. */
 export const DECIMALS = 8;
 const ONE = 10n ** BigInt(DECIMALS);
+const FORMATTED = /^(-?)(\d{1,30})(?:\.(\d{1,8}))?$/;
 const DECIMAL = /^(0|[1-9]\d{0,6})(?:\.(\d{1,8}))?$/;
 
 /** The error message for a malformed amount. */
@@ -16,6 +17,14 @@ export const AMOUNT_RULE =
 export const parseUnits = (text: string): Units | undefined => {
   const [, whole, decimals = ''] = DECIMAL.exec(text) ?? [];
   return whole === undefined ? undefined : BigInt(whole) * ONE + BigInt(decimals.padEnd(DECIMALS, '0'));
+};
+
+/** The units of a text that `formatUnits` wrote, of any size and sign; `undefined` for any other text. */
+export const parseFormatted = (text: string): Units | undefined => {
+  const [, sign, whole, decimals = ''] = FORMATTED.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const size = BigInt(whole) * ONE + BigInt(decimals.padEnd(DECIMALS, '0'));
+  return sign === '-' ? -size : size;
 };
 
 /** The units of a number from the relay, rounded to its precision; `undefined` when it is not finite. */

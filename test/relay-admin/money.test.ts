@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { AMOUNT_RULE, Amount, formatUnits, parseUnits, unitsFromNumber } from '../../src/relay-admin/money.ts';
+import {
+  AMOUNT_RULE,
+  Amount,
+  formatUnits,
+  parseFormatted,
+  parseUnits,
+  unitsFromNumber,
+} from '../../src/relay-admin/money.ts';
 import { describe } from '../check.ts';
 
 const ONE = 100_000_000n;
@@ -136,6 +143,22 @@ describe('an amount', (check) => {
     );
     for (const text of ['1000000', '999999.99999999', '999999.99999998', '0.00000001', '0.00000003'])
       assert.is(unitsFromNumber(JSON.parse(text)), parseUnits(text), text);
+  });
+});
+
+describe('a balance as it was written', (check) => {
+  check('is read again exactly, of any size and sign', () => {
+    const largest = 10n ** 29n;
+    fc.assert(
+      fc.property(fc.bigInt({ min: -largest, max: largest }), (units) => {
+        assert.is(parseFormatted(formatUnits(units)), units);
+      }),
+    );
+  });
+
+  check('is nothing else', () => {
+    for (const text of ['', '-', '1.', '.5', '1.000000001', '+1', '1e3', ' 1', '1,5', 'NaN'])
+      assert.is(parseFormatted(text), undefined, text);
   });
 });
 

@@ -63,6 +63,9 @@ const tryResult = <State, Result>(
   }
 };
 
+/** Whether the relay has no such user or account: nothing can have been changed about it. */
+const isGone = (error: unknown): boolean => error instanceof RelayError && error.detail.kind === 'not-found';
+
 const assertTimeLeft = ({ signal, remainingMs, limitMs }: CallDeadline): void => {
   signal.throwIfAborted();
   if (remainingMs() < limitMs * SHARE_TO_START) throw new RelayError({ kind: 'deadline' });
@@ -70,7 +73,7 @@ const assertTimeLeft = ({ signal, remainingMs, limitMs }: CallDeadline): void =>
 
 /**
  * Sends a change once, between two notes in the journal, and reads it back. Before sending it may reject for many reasons;
- * after sending only with a refusal that proves that nothing was changed, or with `change-unknown`.
+ * after sending only with a refusal after which the former value was read, or with `change-unknown`.
  */
 export const applyChange = async <State, Result>(
   change: ChangePlan<State, Result>,
@@ -109,9 +112,15 @@ export const applyChange = async <State, Result>(
     }
   };
   const endingOf = async (answer: WriteAnswer, draft: Result): Promise<FinalState<Result>> => {
-    if (answer.kind === 'refused') return { state: 'refused', problem: toRefusalError(answer, what) };
-    const after = await change.read(call.sentSignal).catch(() => undefined);
-    const changed = resolveOutcome(answer.kind, after, after !== undefined && change.hasRequested(after));
+    if (answer.kind === 'refused' && answer.status === 0)
+      return { state: 'refused', problem: toRefusalError(answer, what) };
+    const after = await change.read(call.sentSignal).catch((error: unknown) => (isGone(error) ? 'gone' : undefined));
+    // A refusal alone proves nothing: the relay was seen to refuse what it had done.
+    const isProven = after === 'gone' || (after !== undefined && !change.hasRequested(after));
+    if (answer.kind === 'refused' && isProven) return { state: 'refused', problem: toRefusalError(answer, what) };
+    const present = after === 'gone' ? undefined : after;
+    const kind = answer.kind === 'accepted' ? 'accepted' : 'unknown';
+    const changed = resolveOutcome(kind, present, present !== undefined && change.hasRequested(present));
     const result = changed && tryResult(change, changed);
     if (changed !== undefined && result !== undefined) return { state: changed.outcome, result };
     if (answer.kind === 'accepted') return { state: 'accepted_unverified', result: draft };

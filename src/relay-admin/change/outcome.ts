@@ -79,7 +79,7 @@ export const resolveOutcome = <State>(
 
 const RATE_LIMIT_PAUSE_MS = 10_000;
 
-/** The error for a proven refusal. */
+/** The error for a refusal after which the value was read and is not the requested one. */
 export const toRefusalError = (
   { status }: Extract<WriteAnswer, { kind: 'refused' }>,
   what: 'user' | 'account',

@@ -38,6 +38,8 @@ const Settlement = v.object({
   doubt: v.optional(v.picklist(UNKNOWN_REASONS)),
   /** The status of the relay's refusal; 0 when there was no connection. */
   status: v.optional(v.number()),
+  /** Whether the history was read after a refusal and had no credit. Earlier releases took the relay at its word. */
+  isHistoryRead: v.optional(v.boolean()),
   /** The result that the caller got. */
   result: v.optional(v.record(v.string(), v.unknown())),
 });
@@ -105,7 +107,8 @@ const createIndex = () => {
   let secret: string | undefined;
   const add = (entry: JournalEntry): void => {
     if (entry.kind === 'seal') secret ??= entry.secret;
-    else if (entry.kind === 'settlement') settlements.set(entry.by, mergeSettlements(settlements.get(entry.by), entry));
+    else if (entry.kind === 'settlement')
+      settlements.set(entry.by, mergeSettlements(settlements.get(entry.by), toProvenSettlement(entry)));
     else if (entry.kind === 'claim' && !tokens.has(entry.token) && !keys.has(entry.key)) {
       claims.set(entry.by, entry);
       tokens.set(entry.token, entry);
@@ -126,6 +129,12 @@ const createIndex = () => {
     claimsOf,
     unresolvedOf: (userId: number) => claimsOf(userId).filter(({ settlement }) => isUnresolved(settlement)),
   };
+};
+
+/** A refusal of the relay proves nothing by itself: without a look at the history, its outcome is unknown. */
+const toProvenSettlement = (entry: SettlementEntry): SettlementEntry => {
+  const isUnproven = entry.state === 'not_applied' && (entry.status ?? 0) > 0 && entry.isHistoryRead !== true;
+  return isUnproven ? { ...entry, state: 'accepted_unverified', doubt: 'refused' } : entry;
 };
 
 /** A proven outcome stays. Of two unverified ones the later counts, and a confirmation by the relay is never lost. */

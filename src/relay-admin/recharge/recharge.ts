@@ -130,13 +130,14 @@ export const createRecharge = (
   /** Sends a claimed recharge. From here on every failure without proof has to be reported as unknown. */
   const sendOnce = async (claim: ClaimEntry, key: string, call: CallDeadline): Promise<RechargeResult> => {
     // Writing the claim may have taken long.
-    if (call.signal.aborted || !hasTimeToSend(call)) throw await record.recordNotApplied(claim);
+    if (call.signal.aborted || !hasTimeToSend(call)) throw await record.recordNotSent(claim);
     const path = `users/${claim.userId}/balance`;
     const write = { method: 'POST', path, body: toRequestBody(claim), idempotencyKey: key } as const;
     const sendLimitMs = call.remainingMs() - call.limitMs * SHARE_TO_READ_BACK;
     const deadline = createDeadline(clock, sendLimitMs, call.sentSignal);
     const answer = await relay.send(write, deadline.signal).finally(deadline.clear);
-    if (answer.kind === 'refused') throw await record.recordNotApplied(claim, answer.status);
+    if (answer.kind === 'refused' && answer.status === 0) throw await record.recordNotSent(claim, 0);
+    if (answer.kind === 'refused') return record.recordRefusal(claim, answer.status, call.sentSignal);
     const relayAnswer: RelayAnswer =
       answer.kind === 'accepted'
         ? { ...NO_RELAY_ANSWER, isAccepted: true, isRelayReplay: answer.isReplay }
@@ -175,7 +176,7 @@ export const createRecharge = (
       v.parse(RechargeResult, toRechargeResult({ ...draft, kind: 'claim', by: '' }, NO_RELAY_ANSWER, NOTHING_READ));
       const { claim, isOwn } = await journal.claim(draft);
       if (!isOwn) return await recallSamePair(hashes, call);
-      if (isPrecededByOther(claim, knownClaims)) throw await record.recordNotApplied(claim);
+      if (isPrecededByOther(claim, knownClaims)) throw await record.recordNotSent(claim);
       return await sendOnce(claim, pair.key, call);
     } finally {
       release();

@@ -5,6 +5,7 @@ import { RelayError } from '../errors/errors.ts';
 import type { RelayClient } from '../relay/client.ts';
 import { findCredits } from '../relay/history.ts';
 import { readUser } from '../relay/users.ts';
+import { balanceAfter, hasRisen } from './balance-evidence.ts';
 import type { ClaimEntry, Journal, RecordedRecharge, SettlementEntry } from './journal.ts';
 
 import { type CreditView, RechargeResult, type RelayAnswer, toRechargeResult } from './result.ts';
@@ -20,8 +21,13 @@ export type RecorderNeeds = {
 type OutcomeRecorder = {
   /** The result of a claim from the relay's answer, its balance history and its user record. Never rejects. */
   readonly recordOutcome: (claim: ClaimEntry, answer: RelayAnswer, signal: AbortSignal) => Promise<RechargeResult>;
-  /** Records that nothing was credited, with the status of the relay's refusal, or none when nothing was sent. */
-  readonly recordNotApplied: (claim: ClaimEntry, status?: number) => Promise<RelayError>;
+  /** Records that nothing was credited because nothing was sent. Status 0: there was no connection. */
+  readonly recordNotSent: (claim: ClaimEntry, status?: 0) => Promise<RelayError>;
+  /**
+   * Records a refusal of the relay. Throws it when the history, read after it, has no credit and no rise of the balance was
+   * seen. Otherwise the result: a refusal alone does not prove that nothing was credited.
+   */
+  readonly recordRefusal: (claim: ClaimEntry, status: number, signal: AbortSignal) => Promise<RechargeResult>;
   /** The recorded result of an earlier call, or what the relay shows now. Throws the error of that call if it had one. */
   readonly recall: (recorded: RecordedRecharge, signal: AbortSignal) => Promise<RechargeResult>;
 };
@@ -35,6 +41,13 @@ const toRechargeError = ({ marker }: ClaimEntry, status: number | undefined): Re
     return new RelayError({ kind: 'idempotency-conflict', why: 'key-in-relay', reference: marker });
   return new RelayError({ kind: 'recharge-refused', status, reference: marker });
 };
+
+const toRefusedAnswer = (refusedStatus: number): RelayAnswer => ({
+  isAccepted: false,
+  isRelayReplay: false,
+  unknownReason: 'refused',
+  refusedStatus,
+});
 
 export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNeeds): OutcomeRecorder => {
   const readBack = async ({ userId, marker }: ClaimEntry, signal: AbortSignal): Promise<CreditView> => {
@@ -57,11 +70,23 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
   };
   const settleResult = (
     claim: ClaimEntry,
-    { isAccepted, unknownReason }: RelayAnswer,
+    { isAccepted, unknownReason, refusedStatus: status }: RelayAnswer,
     result: RechargeResult,
   ): Promise<void> => {
     const doubt = isAccepted || unknownReason === 'answer-not-recorded' ? {} : { doubt: unknownReason };
-    return settle(claim, { state: result.outcome, isAccepted, result, ...doubt });
+    return settle(claim, {
+      state: result.outcome,
+      isAccepted,
+      result,
+      ...doubt,
+      ...(status === undefined ? {} : { status }),
+    });
+  };
+  /** Throws the refusal when the view proves it. */
+  const throwIfDisproved = async (claim: ClaimEntry, { refusedStatus: status }: RelayAnswer, view: CreditView) => {
+    if (status === undefined || view.rows?.length !== 0 || hasRisen(claim, view.balance)) return;
+    await settle(claim, { state: 'not_applied', isAccepted: false, status, isHistoryRead: true });
+    throw toRechargeError(claim, status);
   };
   return {
     async recordOutcome(claim, answer, signal) {
@@ -69,9 +94,17 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
       await settleResult(claim, answer, result);
       return result;
     },
-    async recordNotApplied(claim, status) {
+    async recordNotSent(claim, status) {
       await settle(claim, { state: 'not_applied', isAccepted: false, ...(status === undefined ? {} : { status }) });
       return toRechargeError(claim, status);
+    },
+    async recordRefusal(claim, status, signal) {
+      const answer = toRefusedAnswer(status);
+      const view = await readBack(claim, signal);
+      await throwIfDisproved(claim, answer, view);
+      const result = toRechargeResult(claim, answer, view);
+      await settleResult(claim, answer, result);
+      return result;
     },
     async recall({ claim, settlement }, signal) {
       if (settlement?.state === 'not_applied') throw toRechargeError(claim, settlement.status);
@@ -79,9 +112,12 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
         const recorded = v.safeParse(RechargeResult, settlement.result);
         if (recorded.success) return { ...recorded.output, replayed: true };
       }
-      const { isAccepted = false, doubt: unknownReason = 'answer-not-recorded' } = settlement ?? {};
-      const answer: RelayAnswer = { isAccepted, isRelayReplay: false, unknownReason };
-      const result = toRechargeResult(claim, answer, await readBack(claim, signal));
+      const { isAccepted = false, doubt: unknownReason = 'answer-not-recorded', status } = settlement ?? {};
+      const answer: RelayAnswer = { isAccepted, isRelayReplay: false, unknownReason, refusedStatus: status };
+      const view = await readBack(claim, signal);
+      // What was seen to rise stays risen, even if usage has taken it down by now.
+      if (!hasRisen(claim, balanceAfter(settlement))) await throwIfDisproved(claim, answer, view);
+      const result = toRechargeResult(claim, answer, view);
       if (settlement === undefined || result.outcome === 'verified') await settleResult(claim, answer, result);
       return { ...result, replayed: true };
     },

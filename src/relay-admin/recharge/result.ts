@@ -14,6 +14,7 @@ const REASONS = [
   'in_progress',
   'retry_backoff',
   'store_unavailable',
+  'refusal_unconfirmed',
   'answer_not_recorded',
   'history_unreadable',
   'history_row_missing',
@@ -59,6 +60,8 @@ export type RelayAnswer = {
   readonly isRelayReplay: boolean;
   /** Why the answer leaves the outcome unknown. Has no meaning when `isAccepted`. */
   readonly unknownReason: UnknownReason | 'answer-not-recorded';
+  /** The status of a refusal. */
+  readonly refusedStatus?: number | undefined;
 };
 
 /** What was read back from the relay; `undefined` where that failed. */
@@ -76,6 +79,7 @@ const REASON_BY_UNKNOWN: { readonly [Word in RelayAnswer['unknownReason']]: Reas
   'in-progress': 'in_progress',
   'retry-backoff': 'retry_backoff',
   'store-unavailable': 'store_unavailable',
+  refused: 'refusal_unconfirmed',
   'answer-not-recorded': 'answer_not_recorded',
 };
 
@@ -94,13 +98,19 @@ const toReason = (
   return balance === undefined ? 'user_unreadable' : null;
 };
 
-const adviceFor = (reason: Reason | null, rows: number): string => {
+const LOOK_AGAIN =
+  'Do not report it as done and do not recharge again; look for the marker in the balance history, or call recharge with the same preview_token and idempotency_key to look again.';
+
+const adviceFor = (reason: Reason | null, rows: number, { isAccepted, refusedStatus }: RelayAnswer): string => {
   if (reason === null) return 'The relay confirmed the credit, and its history holds it.';
   if (reason === 'credited_more_than_once')
     return 'The history holds more than one credit with this marker. Not a success: ask a person to look at once.';
-  return rows === 1
-    ? 'The history holds a credit with this marker, but not everything confirms it. Do not report it as done and do not recharge again; ask a person to look.'
-    : 'It is not known whether the credit was made. Do not report it as done and do not recharge again; look for the marker in the balance history, or call recharge with the same preview_token and idempotency_key to look again.';
+  if (rows === 1)
+    return 'The history holds a credit with this marker, but not everything confirms it. Do not report it as done and do not recharge again; ask a person to look.';
+  if (isAccepted) return `The relay said that it made the credit, but its history does not show it. ${LOOK_AGAIN}`;
+  return reason === 'refusal_unconfirmed'
+    ? `The relay refused with status ${refusedStatus ?? 'unknown'}, but nothing shows that it credited nothing. ${LOOK_AGAIN}`
+    : `It is not known whether the credit was made. ${LOOK_AGAIN}`;
 };
 
 /** The result for a claim that was sent. Never throws. It is also built once before sending, to check that it is valid. */
@@ -112,7 +122,7 @@ export const toRechargeResult = (claim: ClaimEntry, answer: RelayAnswer, view: C
   return {
     outcome: reason === null ? 'verified' : 'accepted_unverified',
     reason,
-    advice: adviceFor(reason, rows.length),
+    advice: adviceFor(reason, rows.length, answer),
     user_id: claim.userId,
     amount: claim.amount,
     balance_before: claim.balanceBefore,

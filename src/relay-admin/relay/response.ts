@@ -36,6 +36,7 @@ export const UNKNOWN_REASONS = [
   'in-progress',
   'retry-backoff',
   'store-unavailable',
+  'refused',
 ] as const;
 export type UnknownReason = (typeof UNKNOWN_REASONS)[number];
 
@@ -43,12 +44,15 @@ export type UnknownReason = (typeof UNKNOWN_REASONS)[number];
 export type WriteAnswer =
   /** `isReplay`: the relay had carried it out before and repeats its earlier answer. */
   | { readonly kind: 'accepted'; readonly data: unknown; readonly isReplay: boolean }
-  /** Proven: the relay refused before it did anything. Status 0: no connection was ever made. */
+  /**
+   * The relay refused. Only what is read afterwards shows that it did nothing before: a refusal was seen after a credit.
+   * Status 0: no connection was ever made, so nothing was sent.
+   */
   | { readonly kind: 'refused'; readonly status: number; readonly isKeyConflict: boolean }
   | { readonly kind: 'unknown'; readonly reason: UnknownReason };
 
-/** Statuses of refusals before the relay begins. Any other status may come after the change. */
-const REFUSED_BEFORE = new Set([400, 401, 403, 404, 413, 423, 429]);
+/** Statuses with which the relay refuses before it begins, if it is well. Any other status says nothing about the change. */
+const REFUSALS = new Set([400, 401, 403, 404, 413, 423, 429]);
 
 const UNKNOWN_REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
   IDEMPOTENCY_IN_PROGRESS: 'in-progress',
@@ -68,7 +72,7 @@ export const toWriteAnswer = ({ status, text, header }: HttpResponse): WriteAnsw
   if (status >= 300 && status < 400) return unknown('redirected');
   const code = parseRefusalCode(text) ?? '';
   if (status === 409 && code === 'IDEMPOTENCY_KEY_CONFLICT') return { kind: 'refused', status, isKeyConflict: true };
-  if (REFUSED_BEFORE.has(status)) return { kind: 'refused', status, isKeyConflict: false };
+  if (REFUSALS.has(status)) return { kind: 'refused', status, isKeyConflict: false };
   return unknown(
     Object.hasOwn(UNKNOWN_REASON_BY_CODE, code) ? (UNKNOWN_REASON_BY_CODE[code] ?? 'server-error') : 'server-error',
   );

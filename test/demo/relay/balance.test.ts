@@ -180,6 +180,8 @@ const FAULTS: Readonly<Record<BalanceFault, readonly [number, number, number, nu
   terms: [423, 0, 0, 200],
   'echo-key-500': [500, 0, 0, 200],
   'huge-after': [200, 1, 1, 200],
+  'refused-after': [400, 1, 1, 200],
+  'refused-without-history': [400, 1, 0, 200],
 };
 
 describe('demo relay in trouble with a credit', (check) => {

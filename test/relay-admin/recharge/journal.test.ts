@@ -194,7 +194,10 @@ describe('a settlement', (check) => {
   const DOUBT: Part = { state: 'accepted_unverified', isAccepted: false, doubt: 'no-answer' };
   const ACCEPTED: Part = { state: 'accepted_unverified', isAccepted: true };
   const VERIFIED: Part = { state: 'verified', isAccepted: true, result: { outcome: 'verified' } };
-  const REFUSED: Part = { state: 'not_applied', isAccepted: false, status: 400 };
+  const REFUSED: Part = { state: 'not_applied', isAccepted: false, status: 400, isHistoryRead: true };
+  /** As releases before 2026-11 wrote it, which took the relay at its word. */
+  const UNCHECKED: Part = { state: 'not_applied', isAccepted: false, status: 400 };
+  const UNSENT: Part = { state: 'not_applied', isAccepted: false, status: 0 };
 
   const after = async (...parts: readonly Part[]) => {
     const { first, another } = processes(1);
@@ -222,6 +225,9 @@ describe('a settlement', (check) => {
     ['a proof, then a refusal', [VERIFIED, REFUSED], VERIFIED, false],
     ['a refusal, then a doubt', [REFUSED, DOUBT], REFUSED, false],
     ['a refusal, then a proof', [REFUSED, VERIFIED], REFUSED, false],
+    ['a refusal without a look at the history', [UNCHECKED], { state: 'accepted_unverified', doubt: 'refused' }, true],
+    ['a refusal, then a look at the history', [UNCHECKED, REFUSED], REFUSED, false],
+    ['a connection that was never made', [UNSENT], UNSENT, false],
   ];
   for (const [what, parts, expected, isOpen] of ORDERS) {
     check(`of ${what} is known for what weighs most, everywhere`, async () => {

@@ -51,6 +51,8 @@ const ENDINGS: Readonly<Record<BalanceFault, Ending>> = {
   terms: refused,
   'echo-key-500': open('server_error', false),
   'huge-after': open('unusable_answer', true),
+  'refused-after': open('refusal_unconfirmed', true),
+  'refused-without-history': open('refusal_unconfirmed', true),
 };
 
 const SUCCESS_WORDS = /confirmed the credit|is done|succe/i;

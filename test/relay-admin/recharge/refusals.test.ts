@@ -186,6 +186,63 @@ describe('a preview_token', (check) => {
   });
 });
 
+describe('a refusal by the relay', (check) => {
+  const REFUSALS = ['rate-limited', 'unauthorized', 'terms', 'conflict'] as const;
+  const readsBlocked = (world: World, fault: RouteFault) =>
+    world.start({
+      httpClient: (direct) => async (sent) => {
+        const received = await direct(sent);
+        if (sent.method === 'POST') world.control.useRouteFault(fault, 4, /balance-history/);
+        return received;
+      },
+    });
+
+  for (const fault of REFUSALS) {
+    check(`(${fault}) credited nothing only once the history was read after it`, async () => {
+      const { world, admin, token } = await withPreview();
+      world.control.useFault(fault);
+      world.control.clearRequests();
+      assert.match(await payRefusal(admin, { token }), / credited nothing.* outcome=not_applied/);
+      const targets = world.control.requests().map(({ method, target }) => `${method} ${target.split('?')[0]}`);
+      const sentAt = targets.findIndex((target) => target.startsWith('POST'));
+      assert.ok(targets.slice(sentAt).some((target) => target.endsWith('balance-history')));
+    });
+
+    check(`(${fault}) leaves the outcome open while the history cannot be read, and is settled later`, async () => {
+      const { world, token } = await withPreview();
+      const admin = readsBlocked(world, 'unauthorized');
+      world.control.useFault(fault);
+      const first = await paid(admin, { token });
+      assert.equal([first.outcome, first.reason], ['accepted_unverified', 'refusal_unconfirmed']);
+      assert.match(String(first.advice), /^The relay refused with status 4\d\d, but nothing shows/);
+      world.control.clearFaults();
+      for (const process of [world.start(), admin, world.start()])
+        assert.match(await payRefusal(process, { token }), / credited nothing.* outcome=not_applied/);
+      assert.is(changesAt(world).length, 1);
+    });
+  }
+
+  check('after the credit is told with its row, and never as nothing credited', async () => {
+    const { world, admin, token } = await withPreview();
+    world.control.useFault('refused-after');
+    for (const process of [admin, world.start(), admin]) {
+      const result = await paid(process, { token });
+      assert.equal([result.reason, result.history_rows], ['refusal_unconfirmed', 1]);
+      assert.match(String(result.advice), 'The history holds a credit with this marker');
+    }
+    assert.is(changesAt(world).length, 1);
+  });
+
+  check('after a credit without a row stays open, also when usage has taken the rise down', async () => {
+    const { world, admin, token } = await withPreview();
+    world.control.useFault('refused-without-history');
+    assert.is((await paid(admin, { token })).reason, 'refusal_unconfirmed');
+    world.control.debit(ALICE, '15');
+    for (const process of [admin, world.start()])
+      assert.is((await paid(process, { token })).reason, 'refusal_unconfirmed');
+  });
+});
+
 describe('before anything is sent', (check) => {
   check(
     'a key whose marker already stands in the history of the user is refused when the journal was lost',

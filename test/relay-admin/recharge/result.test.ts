@@ -67,6 +67,7 @@ const DOUBT_WORDS: { readonly [Doubt in RelayAnswer['unknownReason']]: Reason } 
   'in-progress': 'in_progress',
   'retry-backoff': 'retry_backoff',
   'store-unavailable': 'store_unavailable',
+  refused: 'refusal_unconfirmed',
   'answer-not-recorded': 'answer_not_recorded',
 };
 const ALL_DOUBTS: readonly RelayAnswer['unknownReason'][] = [...UNKNOWN_REASONS, 'answer-not-recorded'];

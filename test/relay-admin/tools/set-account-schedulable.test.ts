@@ -205,12 +205,18 @@ describe('what becomes of a switch that was sent', (check) => {
     }
   }
   for (const [answer, detail] of refusals('account')) {
-    check(`refused with ${answer.kind === 'refused' && answer.status}: ${detail.kind}`, async () => {
-      const { ask, happened, lines } = worldWith({ answer });
+    const status = answer.kind === 'refused' && answer.status;
+    check(`refused with ${status}, then the old position: ${detail.kind}`, async () => {
+      const { ask, happened, lines } = worldWith({ answer, reads: [ON] });
       assert.equal(await problemOf(ask(TURN_OFF)), detail);
       assert.is(happened.at(-1), 'note refused');
-      assert.is(happened.filter((step) => step === 'read accounts/12').length, 1);
+      assert.is(happened.filter((step) => step === 'read accounts/12').length, status === 0 ? 1 : 2);
       assert.is(lines[0]?.[2]?.outcome, 'refused');
+    });
+    if (status === 0) continue;
+    check(`refused with ${status}, then the new position: unverified, and shown`, async () => {
+      const { ask } = worldWith({ answer });
+      assert.equal(told(await ask(TURN_OFF)), ['accepted_unverified', null, 'no_usable_answer', off, []]);
     });
   }
   check('nothing is sent without a note of it', async () => {

@@ -270,15 +270,24 @@ describe('what becomes of a change that was sent', (check) => {
     }
   }
   for (const [answer, detail] of refusals('user')) {
-    check(
-      `refused with ${answer.kind === 'refused' && answer.status}: ${detail.kind}, whatever a read would show`,
-      async () => {
-        const { ask, happened, lines } = worldWith({ answer });
-        assert.equal(await problemOf(ask(ASK)), detail);
-        assert.equal(happened.slice(1), ['note sent', 'send PUT users/7 {"rpm_limit":60}', 'note refused']);
-        assert.equal(lines, [['info', 'change', { tool: 'update_user_limits', subject: 7, outcome: 'refused' }]]);
-      },
-    );
+    const status = answer.kind === 'refused' && answer.status;
+    check(`refused with ${status}, then the old value: ${detail.kind}`, async () => {
+      const { ask, happened, lines } = worldWith({ answer, reads: [BEFORE] });
+      assert.equal(await problemOf(ask(ASK)), detail);
+      const look = status === 0 ? [] : ['read users/7'];
+      assert.equal(happened.slice(1), ['note sent', 'send PUT users/7 {"rpm_limit":60}', ...look, 'note refused']);
+      assert.equal(lines, [['info', 'change', { tool: 'update_user_limits', subject: 7, outcome: 'refused' }]]);
+    });
+    if (status === 0) continue;
+    check(`refused with ${status}, then the new value: it was changed all the same, and is unverified`, async () => {
+      assert.is((await worldWith({ answer }).ask(ASK)).reason, 'no_usable_answer');
+    });
+    check(`refused with ${status}, then nothing that can be read: nobody can tell`, async () => {
+      const { ask } = worldWith({ answer, reads: [BEFORE, new RelayError({ kind: 'upstream-auth' })] });
+      assert.equal(await problemOf(ask(ASK)), { kind: 'change-unknown', tool: 'update_user_limits' });
+      const gone = worldWith({ answer, reads: [BEFORE, new RelayError({ kind: 'not-found', what: 'user' })] });
+      assert.equal(await problemOf(gone.ask(ASK)), detail);
+    });
   }
   check('one of two values is not there: unverified', async () => {
     const { ask } = worldWith({ reads: [BEFORE, user(60, 5)] });

@@ -31,7 +31,7 @@ const CLOSED_SETS = [
   'lists_model|lists_others|none',
   'live|partly_live|static',
   'models_list_config|default_mapped_model|model_routing',
-  'no_answer|timed_out|redirected|server_error|unusable_answer|in_progress|retry_backoff|store_unavailable|answer_not_recorded|history_unreadable|history_row_missing|history_value_differs|credited_more_than_once|user_unreadable',
+  'no_answer|timed_out|redirected|server_error|unusable_answer|in_progress|retry_backoff|store_unavailable|refusal_unconfirmed|answer_not_recorded|history_unreadable|history_row_missing|history_value_differs|credited_more_than_once|user_unreadable',
   'not_read_back|reads_differently|no_usable_answer',
   'read_write|read_only',
   'setup_pending|redirect|not_json|unexpected_json|too_large|connection_refused|dns_failure|tls_failure|timeout|connection_failed',

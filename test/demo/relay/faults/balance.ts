@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../src/core/clock.ts';
+import { invalid } from '../../../../src/demo/relay/envelope.ts';
 import { backingOff, conflict, inProgress } from '../../../../src/demo/relay/idempotency.ts';
 import type { BalanceHooks } from '../../../../src/demo/relay/interceptor.ts';
 import type { BalanceFault } from './names.ts';
@@ -61,6 +62,9 @@ const damagedReply = (responses: FaultResponses, fault: BalanceFault, request: R
       return responses.badGateway();
     case 'huge-after':
       return responses.huge();
+    case 'refused-after':
+    case 'refused-without-history':
+      return invalid('balance failed on its tag');
     default:
       return undefined;
   }
@@ -77,7 +81,7 @@ export const createBalanceHooks = (
     // A slow link behind the platform: the credit is made whether or not the caller still waits for it.
     if (fault === 'late') await pause(clock, settings.delayMs, new AbortController().signal);
   },
-  hasHistory: fault !== 'no-history',
+  hasHistory: fault !== 'no-history' && fault !== 'refused-without-history',
   async afterCredit(run) {
     // In these two the key is never completed: it stays in progress for a day.
     if (fault === 'stuck') return responses.never(request);

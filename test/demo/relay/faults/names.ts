@@ -26,6 +26,8 @@ export const BALANCE_FAULTS = [
   'terms',
   'echo-key-500',
   'huge-after',
+  'refused-after',
+  'refused-without-history',
 ] as const;
 export type BalanceFault = (typeof BALANCE_FAULTS)[number];
 
