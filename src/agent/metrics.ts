@@ -14,10 +14,10 @@ export type AgentGauges = PeerCounts & {
 };
 
 /** A turn that has ended. */
-export type TurnRecord = { readonly end: 'answered' | 'failed' | 'aborted'; readonly durationMs: number };
+type TurnRecord = { readonly end: 'answered' | 'failed' | 'aborted'; readonly durationMs: number };
 
 /** A request to a model that has ended. */
-export type ModelCallRecord = {
+type ModelCallRecord = {
   /** Provider and model, as the configuration names them. */
   readonly model: string;
   /** `left`: the caller aborted before the end of the answer. */
@@ -47,17 +47,6 @@ export type AgentMetrics = {
   readonly watch: (read: () => AgentGauges) => void;
   /** Prometheus text; undefined where this runtime has no metrics. */
   readonly text: () => Promise<string | undefined>;
-};
-
-/** Counts nothing. */
-export const NO_AGENT_METRICS: AgentMetrics = {
-  requestAnswered() {},
-  turnEnded() {},
-  modelCallEnded() {},
-  toolCallEnded() {},
-  sessionsRetired() {},
-  watch() {},
-  text: async () => undefined,
 };
 
 /** What `countModelCall` works with. */

@@ -28,11 +28,3 @@ export type BridgeMetrics = {
   /** Prometheus text, or undefined where this runtime has no metrics. */
   readonly text: () => Promise<string | undefined>;
 };
-
-/** Metrics that record nothing. */
-export const NO_BRIDGE_METRICS: BridgeMetrics = {
-  recordRequest() {},
-  recordAnswer() {},
-  watch() {},
-  text: async () => undefined,
-};

@@ -18,7 +18,7 @@ import type { DisconnectPolicy } from './turn/disconnect.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
 /** API keys of clients. */
-export const Keys = v.pipe(
+const Keys = v.pipe(
   CommaList,
   v.check((keys) => keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)), KEY_RULE),
 );
@@ -32,7 +32,7 @@ const isBaseUrl = (text: string): boolean => {
 };
 
 /** Base URLs: at least one, without duplicates and trailing slashes. */
-export const BaseUrls = v.pipe(
+const BaseUrls = v.pipe(
   CommaList,
   v.check((urls) => urls.length > 0 && urls.every(isBaseUrl), URLS_RULE),
   v.transform((urls) => [...new Set(urls.map((url) => url.replace(/\/+$/, '')))]),
@@ -45,19 +45,15 @@ const isOrigin = (text: string): boolean => {
   return text === '*' || text === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/]+$/.test(text);
 };
 /** Origins of web pages. */
-export const Origins = v.pipe(
+const Origins = v.pipe(
   CommaList,
   v.check((origins) => origins.every(isOrigin), ORIGIN_RULE),
 );
 
 /** `provider/key`; the key may hold slashes itself. */
-export const ModelName = v.pipe(
-  v.string(),
-  v.trim(),
-  v.regex(/^[^/\s]+\/\S+$/, 'expected a model as <provider>/<model key>'),
-);
+const ModelName = v.pipe(v.string(), v.trim(), v.regex(/^[^/\s]+\/\S+$/, 'expected a model as <provider>/<model key>'));
 /** What happens to a turn when its client disconnects. */
-export const OnDisconnect = v.pipe(
+const OnDisconnect = v.pipe(
   v.string(),
   v.trim(),
   v.regex(/^(?:abort|detach|\d{1,7})$/, 'expected abort, detach or a number of milliseconds to wait before aborting'),
@@ -67,7 +63,7 @@ export const OnDisconnect = v.pipe(
   }),
 );
 /** On or off. */
-export const Switch = OneOf(['true', 'false']);
+const Switch = OneOf(['true', 'false']);
 
 /** The specification's names in a settings file, each with its variable and type. */
 const FILE_SETTINGS: Readonly<
@@ -91,15 +87,12 @@ const entryProblem = (name: string, value: unknown): string | undefined => {
 };
 
 /** The valid settings of the file as variables, and every problem with the file. */
-export type SettingsFile = { readonly variables: Variables; readonly problems: readonly string[] };
+type SettingsFile = { readonly variables: Variables; readonly problems: readonly string[] };
 
 const fileProblem = (problem: string): SettingsFile => ({ variables: {}, problems: [`BRIDGE_CONFIG: ${problem}`] });
 
 /** Without a path there are no settings. */
-export const readSettingsFile = (
-  path: string | undefined,
-  readFile: (path: string) => string | undefined,
-): SettingsFile => {
+const readSettingsFile = (path: string | undefined, readFile: (path: string) => string | undefined): SettingsFile => {
   if (path === undefined || path === '') return { variables: {}, problems: [] };
   const text = readFile(path);
   if (text === undefined) return fileProblem('expected the path of a file that can be read');

@@ -24,7 +24,7 @@ export type KeyedQueue = {
   readonly isNearlyFree: (key: string) => boolean;
 };
 
-export type WaitingLimit = {
+type WaitingLimit = {
   /** How many may wait, beside those whose turn it is. */
   readonly count: number;
   readonly per: 'key' | 'queue';

@@ -34,7 +34,7 @@ export type LogFields = {
 /** Writes one JSON line per event; lines below the chosen level are dropped. */
 export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
 
-export type LogNeeds = {
+type LogNeeds = {
   readonly level: LogLevel;
   readonly service: string;
   readonly clock: Clock;

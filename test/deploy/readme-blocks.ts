@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A shell block that is marked as one that runs as it stands. */
-export type Block = {
+type Block = {
   readonly text: string;
   /** The ports on which it starts to serve, if any; it does not end by itself then. */
   readonly ports: readonly number[];

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ROOT, run, type Variables } from '../runtime/processes.ts';
 
-export type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
 /** A copy of the tree that may be built and changed, with the packages of the real one. */
-export type Tree = {
+type Tree = {
   readonly directory: string;
   readonly read: (file: string) => string;
   readonly write: (file: string, text: string) => void;

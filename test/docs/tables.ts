@@ -11,7 +11,7 @@ import { defaultOf, ROOT, read } from './pages.ts';
 // Writes what the schemas know of a setting into the pages: its name, its default and what it takes. What it means stays
 // as it is. `npm run docs` writes, docs-tables.test.ts refuses pages that were not written.
 
-export type Variables = Readonly<Record<string, v.GenericSchema>>;
+type Variables = Readonly<Record<string, v.GenericSchema>>;
 
 const proxy = (rule: string) =>
   v.optional(

@@ -44,7 +44,7 @@ export const itemOf = (text: string): HashedItem => ({
   known: new Map<Label, boolean>(),
 });
 
-export type ManualClock = Clock & { readonly advance: (ms: number) => void };
+type ManualClock = Clock & { readonly advance: (ms: number) => void };
 
 /** Time that passes only when it is told to. */
 export const createManualClock = (): ManualClock => {
@@ -90,7 +90,7 @@ export const fileOf = (name: string, content: string | Uint8Array): string => {
   return path;
 };
 
-export type Reply = { readonly status?: number; readonly body?: unknown; readonly headers?: Record<string, string> };
+type Reply = { readonly status?: number; readonly body?: unknown; readonly headers?: Record<string, string> };
 /** Answers the text of one request; `count` says how often this text has been asked, from 1. */
 export type Script = (text: string, count: number) => Reply | Promise<Reply>;
 

@@ -18,7 +18,7 @@ import {
   type Script,
 } from './scripted-client.ts';
 
-export const DEADLINE_MS = 25_000;
+const DEADLINE_MS = 25_000;
 
 export const GOOD: Answer = { text: ollamaAnswer() };
 /** An answer with a status whose body, like a real one's, names things that are nobody's business. */
@@ -30,7 +30,7 @@ export const failing = (status: number, text = `{"error":"${CANARY}"}`, headers:
 
 export const keyOf = (name: string): BackendKey => ({ secret: `secret-${name}`, fingerprint: name });
 
-export type WorldNeeds = {
+type WorldNeeds = {
   /** One letter per key. */
   readonly keys?: string;
   readonly script: Script;

@@ -12,7 +12,7 @@ export type Step = Answer | Error | 'silence' | Promise<Answer>;
 export type Script = readonly Step[] | ((sent: HttpRequest, index: number) => Step);
 
 /** One call as the backend saw it. `key` is its bearer, nothing when it came without one. */
-export type SeenCall = {
+type SeenCall = {
   readonly sent: HttpRequest;
   readonly path: string;
   readonly key: string | undefined;

@@ -6,7 +6,7 @@ import { createDemoJudge } from '../../src/demo/judge/server.ts';
 import type { Variables } from './processes.ts';
 
 /** One chat call as it reached the backend. */
-export type Call = {
+type Call = {
   readonly path: string;
   readonly authorization: string;
   /** Everything that was asked, as one text. */
@@ -18,7 +18,7 @@ export type Call = {
 };
 
 /** What the backend does instead of judging: answers, or never answers, or drips, or breaks off. */
-export type Misdeed =
+type Misdeed =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
   | 'hang'
   | 'drip'

@@ -44,14 +44,14 @@ export const moderate = (
     ...(signal === undefined ? {} : { signal }),
   });
 
-export type Result = {
+type Result = {
   readonly flagged: boolean;
   readonly categories: Readonly<Record<string, boolean>>;
   readonly category_scores: Readonly<Record<string, number>>;
   readonly scores: Readonly<Record<string, number>>;
 };
 export type Moderation = { readonly id: string; readonly model: string; readonly results: readonly Result[] };
-export type Refusal = {
+type Refusal = {
   readonly message: string;
   readonly type: string;
   readonly param: string | null;
@@ -61,7 +61,7 @@ export type Refusal = {
 export const moderationOf = ({ text }: Answer): Moderation => JSON.parse(text) as Moderation;
 export const refusalOf = ({ text }: Answer): Refusal => (JSON.parse(text) as { error: Refusal }).error;
 
-export type Sending = {
+type Sending = {
   /** Tells the length first, or sends in chunks of unknown number. */
   readonly framing: 'declared' | 'chunked';
   readonly pieces: number;

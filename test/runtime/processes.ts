@@ -31,7 +31,7 @@ export type Running = {
   readonly kill: () => Promise<void>;
 };
 
-export type StartNeeds = {
+type StartNeeds = {
   readonly variables?: Variables;
   readonly directory?: string;
   /** A process group of its own, as a terminal gives to what is started in it. */

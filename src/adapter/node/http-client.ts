@@ -10,7 +10,7 @@ export type NodeHttpClient = { readonly httpClient: HttpClient; readonly close: 
 
 type ConnectOptions = { readonly connectLimitMs?: number };
 
-export const CONNECT_LIMIT_MS = 10_000;
+const CONNECT_LIMIT_MS = 10_000;
 const IDLE_SOCKETS = 8;
 
 /** The error code of Node. */

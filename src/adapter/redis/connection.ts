@@ -23,7 +23,7 @@ const redisErrorCode = (error: unknown): string => {
  * Settles like `answer`, or rejects with a `RedisTimeout` after `limitMs`. An event loop that was blocked runs its timers
  * before it reads from sockets, so an answer that has arrived gets one more turn.
  */
-export const withTimeLimit = <T>(
+const withTimeLimit = <T>(
   answer: Promise<T>,
   limitMs: number,
   after: (delayMs: number, task: () => void) => () => void,

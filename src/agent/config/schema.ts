@@ -32,10 +32,10 @@ const ByTool = v.record(
 );
 
 /** One action for all tools, or an action by tool, or by tool and pattern. Later rules override earlier ones. */
-export const Permission = v.lazy((value) => (isTable(value) ? ByTool : Action));
+const Permission = v.lazy((value) => (isTable(value) ? ByTool : Action));
 
 /** The most model calls for one prompt. */
-export const Steps = IntegerFrom(1, 10_000);
+const Steps = IntegerFrom(1, 10_000);
 
 const Agent = v.object({
   model: v.optional(ModelNameSetting),
@@ -54,7 +54,7 @@ const Agent = v.object({
 });
 
 /** `agent`: the agents. Other options of the model belong under `options`. */
-export const Agents = v.record(IdSetting, Agent);
+const Agents = v.record(IdSetting, Agent);
 export type AgentEntrySettings = v.InferOutput<typeof Agent>;
 
 const Environment = v.record(

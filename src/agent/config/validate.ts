@@ -45,7 +45,7 @@ const resolveSchema = (schema: unknown, value: unknown): Readonly<Record<string,
  * Compares a value with its schema: finds names that the schema does not have, unsupported settings, and lists in the place
  * of objects, which valibot accepts as objects whose names are numbers.
  */
-export function* checkNames(anySchema: unknown, value: unknown, path: ConfigPath = []): Generator<SchemaIssue> {
+function* checkNames(anySchema: unknown, value: unknown, path: ConfigPath = []): Generator<SchemaIssue> {
   const schema = resolveSchema(anySchema, value);
   const reason = unsupportedReason(schema);
   if (reason !== undefined) {

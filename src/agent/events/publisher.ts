@@ -17,7 +17,7 @@ export const joinPublications = (...publications: readonly Publication[]): Publi
 });
 
 /** Receives each event once it is stored. It must not throw. */
-export type EventListener = (event: DirectoryEvent) => void;
+type EventListener = (event: DirectoryEvent) => void;
 
 /** Stores changes and events, and sends the events only then. */
 export type Publisher = {

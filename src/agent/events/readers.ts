@@ -68,7 +68,7 @@ const LIMIT_MS = 200;
 /** Time for the last event to arrive at the client, and for the client to print it. */
 const LEAD_MS = 25;
 
-export type HoldNeeds = {
+type HoldNeeds = {
   readonly clock: Clock;
   readonly streams: Pick<OpenStreams, 'caughtUp'>;
   /** Aborts when the server stops: answers are not held back then. */

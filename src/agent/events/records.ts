@@ -18,7 +18,7 @@ const FILE_LIMIT_CHARS = 64 * 1024;
  * A part as events hold it. The content of a file that is not small is left out: `data:<type>;omitted,` stands for it, and
  * the stored message has it.
  */
-export const toEventPart = (part: Part): Part =>
+const toEventPart = (part: Part): Part =>
   part.type === 'file' && part.url.length > FILE_LIMIT_CHARS ? { ...part, url: `data:${part.mime};omitted,` } : part;
 
 /** The event with a part as it is now, but for the content of a large file. */

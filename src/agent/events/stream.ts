@@ -23,7 +23,7 @@ const charsOf = (value: unknown): number => {
  * Events that wait for one reader. Once one did not fit, no later one is added, since a gap would be hidden. A single event
  * always fits.
  */
-export const createEventBacklog = () => {
+const createEventBacklog = () => {
   let incoming: Waiting[] = [];
   /** The oldest of them, the next one last, so that `pop` takes and releases it. */
   let outgoing: Waiting[] = [];
@@ -63,7 +63,7 @@ export const createEventBacklog = () => {
 const PAGE_EVENTS = 500;
 const PAGE_BYTES = 1024 * 1024;
 
-export type StreamNeeds = {
+type StreamNeeds = {
   readonly store: Pick<Store, 'events' | 'eventSpan'>;
   readonly publisher: Pick<Publisher, 'subscribe'>;
   /** Ends the stream when it aborts: the server is stopping. */

@@ -23,22 +23,22 @@ export type StreamEvent =
   | { readonly type: 'server.instance.disposed'; readonly properties: { readonly directory: string } }
   | { readonly type: 'global.disposed'; readonly properties: Readonly<Record<string, never>> };
 
-export const CONNECTED_EVENT: StreamEvent = { type: 'server.connected', properties: {} };
-export const HEARTBEAT_EVENT: StreamEvent = { type: 'server.heartbeat', properties: {} };
+const CONNECTED_EVENT: StreamEvent = { type: 'server.connected', properties: {} };
+const HEARTBEAT_EVENT: StreamEvent = { type: 'server.heartbeat', properties: {} };
 
-export const lostEvent = (properties: LostEvents): StreamEvent => ({ type: 'server.events.lost', properties });
+const lostEvent = (properties: LostEvents): StreamEvent => ({ type: 'server.events.lost', properties });
 
 /**
  * The last event of a stream that the server ends. The global stream does not name a directory: OpenCode's terminal would
  * conclude that the server goes on, send requests at once and fail.
  */
-export const closingEvent = (directory: string | undefined): StreamEvent =>
+const closingEvent = (directory: string | undefined): StreamEvent =>
   directory === undefined
     ? { type: 'global.disposed', properties: {} }
     : { type: 'server.instance.disposed', properties: { directory } };
 
 /** A stream event for the wire. Lost events get a comment line, which clients ignore and people read. */
-export const streamEventToSse = (event: StreamEvent, isGlobal: boolean): SseEvent => ({
+const streamEventToSse = (event: StreamEvent, isGlobal: boolean): SseEvent => ({
   ...(event.type === 'server.events.lost' ? { comment: 'events were lost, read anew what matters' } : {}),
   data: JSON.stringify(isGlobal ? { payload: event } : event),
 });

@@ -22,7 +22,7 @@ const toHostName = (text: string): string => text.toLowerCase().replace(USUAL_PO
  * Whether a browser sends a request for a page of another server. A browser adds the password that a person typed once, and
  * such a page can do harm without seeing the response. Other clients send no `Origin`.
  */
-export const hasForeignOrigin = ({ headers }: Request): boolean => {
+const hasForeignOrigin = ({ headers }: Request): boolean => {
   const origin = headers.get('origin');
   if (origin === null) return false;
   const from = toHostName(origin.replace(/^https?:\/\//i, ''));

@@ -50,7 +50,7 @@ const CHUNK_CHARS = 256 * 1024;
  * The JSON text of a session's messages in chunks, each created when it is requested: a session need not fit into memory as
  * text. Each message is as it was when its chunk was created; one that was removed by then is left out.
  */
-export async function* messageListChunks(
+async function* messageListChunks(
   store: Pick<Store, 'messageOutlines' | 'message'>,
   sessionID: string,
   query: MessageQuery,

@@ -57,7 +57,7 @@ export type RuleScope = {
 };
 
 /** The rules that hold for one message in a session, in their order. */
-export type EffectiveRules = {
+type EffectiveRules = {
   readonly own: readonly Rule[];
   /** The same without those that hold back and lift nothing. */
   readonly withoutInheritedAsk: readonly Rule[];

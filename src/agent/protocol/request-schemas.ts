@@ -15,7 +15,7 @@ export const isNestedBeyond = (value: unknown, levels = NESTING_LIMIT): boolean 
   (levels === 0 || Object.values(value).some((part) => isNestedBeyond(part, levels - 1)));
 
 /** A `data:` URL, taken apart but not decoded. */
-export type DataUrl = { readonly isBase64: boolean; readonly data: string };
+type DataUrl = { readonly isBase64: boolean; readonly data: string };
 
 const START = /^data:[\w.+-]{1,100}\/[\w.+-]{1,100}(;[^,]{0,200})?,/;
 const NO_BASE64 = /[^A-Za-z0-9+/]/;
@@ -48,14 +48,14 @@ export const dataUrlError = ({ isBase64, data }: DataUrl): string | undefined =>
 };
 
 /** The longest title, and the longest file name, in characters. */
-export const TITLE_CHARS = 500;
+const TITLE_CHARS = 500;
 /** The longest name of anything else, in characters. */
-export const NAME_CHARS = 200;
+const NAME_CHARS = 200;
 /** A text of at most so many characters. */
-export const TextUpTo = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
+const TextUpTo = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
 
 /** What a part may be, in words. */
-export const PART_TYPES = 'text or file';
+const PART_TYPES = 'text or file';
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:\s*;[ -~]*)?$/;
 const DATA_URL = 'a data: URL with a media type; files of the server are not read';
 
@@ -89,7 +89,7 @@ type PartBody = v.InferOutput<typeof PartBody>;
 
 const isAnswerable = (part: PartBody): boolean => part.type === 'file' || part.text.trim() !== '';
 /** The parts of a prompt. At least one must be a file or a text that is not blank. */
-export const PromptParts = v.pipe(
+const PromptParts = v.pipe(
   v.array(PartBody),
   v.minLength(1),
   v.maxLength(100),

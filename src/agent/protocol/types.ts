@@ -155,14 +155,14 @@ export type ToolPart = PartLocation & {
   readonly tool: string;
   readonly state: ToolState;
 };
-export type StepStartPart = PartLocation & { readonly type: 'step-start' };
-export type StepFinishPart = PartLocation & {
+type StepStartPart = PartLocation & { readonly type: 'step-start' };
+type StepFinishPart = PartLocation & {
   readonly type: 'step-finish';
   readonly reason: Finish;
   readonly cost: number;
   readonly tokens: MessageTokens;
 };
-export type RetryPart = PartLocation & {
+type RetryPart = PartLocation & {
   readonly type: 'retry';
   readonly attempt: number;
   readonly error: MessageError;

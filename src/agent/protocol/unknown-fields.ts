@@ -2,7 +2,7 @@ import { editDistance } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 
 /** The path of a name that is not read, and the known name that was most likely meant. */
-export type MisspelledField = { readonly path: string; readonly nearest: string };
+type MisspelledField = { readonly path: string; readonly nearest: string };
 
 /** Members of one object, or items of one list, that are inspected. The rest is ignored. */
 const INSPECTED_LIMIT = 100;

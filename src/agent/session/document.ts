@@ -30,7 +30,7 @@ const expectUnique = (ids: readonly string[], place: string): void =>
  * Checks the lines of a document against its contents, one after the other: sessions, their messages, and the parts and
  * outputs of those have to come in order. Throws a `SessionDocumentError` at the first line that does not.
  */
-export const createOrderCheck = ({ sessions }: DocumentContents) => {
+const createOrderCheck = ({ sessions }: DocumentContents) => {
   const ids = sessions.map(({ id }) => id);
   expectUnique(ids, 'sessions');
   expectUnique(

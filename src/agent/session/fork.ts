@@ -43,7 +43,7 @@ const withoutReverted = (messages: readonly MessageWithParts[], { revert }: Sess
 };
 
 /** The messages of a fork: those before `before`, if it is given, that are finished and not reverted. */
-export const messagesToFork = (
+const messagesToFork = (
   session: Session,
   messages: readonly MessageWithParts[],
   { before, isBusy }: { readonly before: string | undefined; readonly isBusy: boolean },
@@ -55,7 +55,7 @@ export const messagesToFork = (
 };
 
 /** What `forkSession` works with. */
-export type ForkNeeds = {
+type ForkNeeds = {
   readonly store: Pick<Store, 'messages' | 'output' | 'commit'>;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly sessions: Pick<Sessions, 'get'>;

@@ -7,7 +7,7 @@ import { type DocumentRecord, type SessionDocument, SessionDocumentError } from 
 import { createIDReplacement } from './new-ids.ts';
 
 /** What `importSession` works with. */
-export type ImportNeeds = {
+type ImportNeeds = {
   readonly store: Pick<Store, 'session' | 'commit'>;
   readonly ids: Ids;
 };

@@ -5,7 +5,7 @@ import { OrphanError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
 /** Creates the id of the next message of a session. */
-export type MessageIDs = (sessionID: string) => Promise<string>;
+type MessageIDs = (sessionID: string) => Promise<string>;
 
 /**
  * Creates ids for the messages of a session. Messages are ordered by their ids, and clients choose some by their own clocks.

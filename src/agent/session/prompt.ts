@@ -11,7 +11,7 @@ import { revertedRemoval, withoutRevert } from './revert.ts';
 import { notFound, requireCapacity, type Sessions, toSessionModel } from './sessions.ts';
 
 /** What `createPromptAcceptance` works with. */
-export type PromptAcceptanceNeeds = {
+type PromptAcceptanceNeeds = {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly catalog: AgentCatalog;

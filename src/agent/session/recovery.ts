@@ -93,7 +93,7 @@ const permissionsRejected = (sessionID: string, requestIDs: readonly string[]): 
 });
 
 /** What `createRecovery` works with. */
-export type RecoveryNeeds = {
+type RecoveryNeeds = {
   readonly store: Pick<Store, 'unfinished' | 'events'>;
   readonly publisher: Publisher;
   readonly clock: Clock;
@@ -101,7 +101,7 @@ export type RecoveryNeeds = {
 };
 
 /** Ends answers that a server left unfinished when it ended. Each method returns the number of answers. */
-export type Recovery = {
+type Recovery = {
   /** Those of one session. The caller holds its lease, `leaseID`, where there are other servers. */
   readonly session: (sessionID: string, leaseID: string | undefined) => Promise<number>;
   /** Those of all sessions on which no server works. */

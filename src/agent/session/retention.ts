@@ -60,7 +60,7 @@ export const expiredFamilies = (
     .reverse();
 
 /** What `createFamilyRemoval` works with. */
-export type FamilyRemovalNeeds = {
+type FamilyRemovalNeeds = {
   readonly store: Pick<Store, 'session' | 'sessions' | 'unfinished'>;
   /** In a server that of its publisher, so that clients receive the events. */
   readonly publish: Publisher['publish'];
@@ -70,7 +70,7 @@ export type FamilyRemovalNeeds = {
 };
 
 /** Removes whole families of sessions. */
-export type FamilyRemoval = {
+type FamilyRemoval = {
   /** Whether a run of the family is under way, was left unfinished, or may have begun this moment. */
   readonly isBusy: (family: SessionFamily) => Promise<boolean>;
   /**
@@ -141,7 +141,7 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
 };
 
 /** What `createRetention` works with. */
-export type RetentionNeeds = {
+type RetentionNeeds = {
   readonly clock: Clock;
   readonly log: Log;
   readonly chance: () => number;
@@ -152,7 +152,7 @@ export type RetentionNeeds = {
 };
 
 /** Removes expired sessions between `start` and `stop`. */
-export type Retention = { readonly start: () => void; readonly stop: () => void };
+type Retention = { readonly start: () => void; readonly stop: () => void };
 
 /** Servers that are started together do not all begin at the same time. */
 const FIRST_ROUND_MS = 180_000;
@@ -214,7 +214,7 @@ export type PruneNeeds = {
 };
 
 /** A family that exceeds a limit, and whether it was removed. */
-export type PrunedFamily = { readonly family: SessionFamily; readonly isRemoved: boolean };
+type PrunedFamily = { readonly family: SessionFamily; readonly isRemoved: boolean };
 
 /** Lets a server on the same SQLite file write in between. */
 const BATCH_PAUSE_MS = 10;

@@ -49,7 +49,7 @@ export const resolveRevert = (
 };
 
 /** What is removed with the next prompt of a session that was reverted. */
-export type RevertedContent = {
+type RevertedContent = {
   readonly messageIDs: readonly string[];
   /** Parts of the one message that stays without them, if there is one. */
   readonly parts: readonly { readonly messageID: string; readonly id: string }[];
@@ -70,7 +70,7 @@ export const findRevertedContent = (
 };
 
 /** What reverting a session works with. */
-export type RevertNeeds = {
+type RevertNeeds = {
   readonly store: Pick<Store, 'messages'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
   readonly runs: Pick<RunQueue, 'statuses'>;

@@ -29,7 +29,7 @@ export type QueuedPrompt = {
 /** Answers a prompt, and publishes that the session is busy when it begins. Rejects only when the store fails. */
 export type AnswerPrompt = (prompt: QueuedPrompt, signal: AbortSignal) => Promise<AssistantMessage>;
 /** Publishes a session's status, here and to other servers. */
-export type ShowStatus = (status: SessionStatus) => Promise<void>;
+type ShowStatus = (status: SessionStatus) => Promise<void>;
 
 /** The runs of all sessions: one at a time for each session, in the order of the prompts. */
 export type RunQueue = {
@@ -54,7 +54,7 @@ export type RunQueue = {
   readonly stop: () => Promise<void>;
 };
 
-export type RunQueueNeeds = {
+type RunQueueNeeds = {
   readonly answer: AnswerPrompt;
   readonly leases: Leases;
   /** Ends answers of a session that a server left unfinished. */

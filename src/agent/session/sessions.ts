@@ -9,7 +9,7 @@ import { StaleSessionError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
 /** What a session is created with. */
-export type NewSession = {
+type NewSession = {
   readonly directory: string;
   readonly parentID?: string | undefined;
   readonly title?: string | undefined;
@@ -18,7 +18,7 @@ export type NewSession = {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly permission?: readonly Rule[] | undefined;
 };
-export type SessionsNeeds = {
+type SessionsNeeds = {
   readonly store: Store;
   readonly publisher: Publisher;
   readonly ids: Ids;

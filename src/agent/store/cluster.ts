@@ -33,7 +33,7 @@ export type Leases = {
 export type PermissionOutcome = PermissionReply | { readonly reply: 'expired' };
 
 /** The outcome of a permission request, as it is stored. */
-export type PermissionAnswer = {
+type PermissionAnswer = {
   readonly requestID: string;
   readonly outcome: PermissionOutcome;
   /** Rules that hold from now on, in every session. */

@@ -61,7 +61,7 @@ export const toAgentModels = (listed: ProvidersRecord, config: ConfigRecord): Ag
   };
 };
 
-export type AgentClientOptions = AgentLocation & {
+type AgentClientOptions = AgentLocation & {
   readonly httpClient: AgentHttpClient;
   readonly clock: Clock;
   /** For every call but a prompt. */

@@ -15,7 +15,7 @@ const RefusalBody = v.object({ data: v.object({ message: v.string() }) });
 const NamedError = v.object({ name: v.pipe(v.string(), v.regex(/^\w{1,60}$/)), data: v.unknown() });
 
 /** A prompt must not be sent again, as its turn may have started; every other call may. */
-export type AgentCall = { readonly isPrompt: boolean };
+type AgentCall = { readonly isPrompt: boolean };
 
 const agentFailed = (code: string, message: string, { isPrompt }: AgentCall): Fault<BridgeFault> =>
   new Fault({ kind: 'agent-failed', status: 502, code, message, isRetryable: !isPrompt });

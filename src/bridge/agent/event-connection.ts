@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { HttpClientError, type OpenHttpStream } from '../../core/http/client.ts';
 import { createSseParser, type SseItem } from '../../core/http/sse-parser.ts';
 
-export type EventConnectionOptions = {
+type EventConnectionOptions = {
   readonly stream: OpenHttpStream;
   readonly clock: Clock;
   readonly url: string;

@@ -11,7 +11,7 @@ export type ServerHealth = {
   readonly failedAtRequest: number;
 };
 
-export type ServerChoice = {
+type ServerChoice = {
   /** In the list of servers. */
   readonly index: number;
   /** It cools down, and is chosen because all others have been tried. */
@@ -88,7 +88,7 @@ export type RequestKind = 'prompt' | 'call' | 'events';
 export type ServerCount = { readonly total: number; readonly healthy: number };
 
 /** Chooses among several agent servers by round robin, and gives a server that failed a cool-down. */
-export type LoadBalancer = {
+type LoadBalancer = {
   /** The next server, or nothing once each of them was tried. */
   readonly startNext: (kind: RequestKind, tried: ReadonlySet<number>) => ServerRequest | undefined;
   /** A probe of one server, outside the round robin. */

@@ -59,7 +59,7 @@ type DeliverySettings = {
   readonly heartbeat: 'comment' | 'chunk' | 'off';
 };
 
-export type AnswerRouteOptions = {
+type AnswerRouteOptions = {
   readonly answers: Answers;
   readonly authenticate: (request: Request) => Owner;
   readonly activeRequests: Pick<ActiveRequests, 'track'>;

@@ -39,7 +39,7 @@ const dataUrlMime = (url: string): string | undefined => {
 };
 
 /** An image by a data URL. Images are not fetched from anywhere. */
-export const parseImage = (url: string, at: string): PromptFile => {
+const parseImage = (url: string, at: string): PromptFile => {
   const mime = dataUrlMime(url);
   if (mime !== undefined) return { type: 'file', mime, url };
   throw badInput('image_url_unsupported', at, `Expected a data: URL in base64 at '${at}': images are not fetched`);
@@ -54,13 +54,13 @@ const parseBase64 = (data: string, mime: string, at: string): Pick<PromptFile, '
 };
 
 /** A recording, as OpenAI's `input_audio` holds it. */
-export const parseAudio = ({ data, format }: { data: string; format: string }, at: string): PromptFile => {
+const parseAudio = ({ data, format }: { data: string; format: string }, at: string): PromptFile => {
   if (!/^[\w.+-]{1,40}$/.test(format))
     throw badInput('invalid_value', `${at}.format`, `Invalid value at '${at}.format': expected a format such as "wav"`);
   return { type: 'file', ...parseBase64(data, AUDIO_MIMES[format] ?? `audio/${format}`, `${at}.data`) };
 };
 
-export type FileInput = {
+type FileInput = {
   readonly file_data?: string | null | undefined;
   readonly filename?: string | null | undefined;
   readonly file_id?: string | null | undefined;
@@ -68,7 +68,7 @@ export type FileInput = {
 };
 
 /** A file in the request. One that is only named by an id or a URL is refused: none are stored here, and none fetched. */
-export const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: string): PromptFile => {
+const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: string): PromptFile => {
   if (file_data === undefined || file_data === null) {
     const isReference = (file_id ?? file_url) !== undefined && (file_id ?? file_url) !== null;
     throw isReference

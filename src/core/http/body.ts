@@ -102,7 +102,7 @@ export const readJsonIfAny = async (request: Request, limitBytes: number, signal
 };
 
 /** What a schema found wrong first: where, and what it expected. The value itself is left out, it is the user's. */
-export type Issue = { readonly path: string; readonly expected: string };
+type Issue = { readonly path: string; readonly expected: string };
 
 export const issueOf = (issue: v.BaseIssue<unknown>): Issue => ({
   path: v.getDotPath(issue)?.replace(/(?:^|\.)(\d+)(?=\.|$)/g, '[$1]') ?? '',

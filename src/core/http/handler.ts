@@ -15,7 +15,7 @@ export type AnsweredRequest = {
   readonly durationMs: number;
 };
 
-export type GuardNeeds = {
+type GuardNeeds = {
   readonly clock: Clock;
   readonly log: Log;
   readonly newRequestId: () => string;

@@ -3,12 +3,12 @@ import { Fault } from '../fault.ts';
 import type { Handler } from './handler.ts';
 
 /** What a path answers: the decoded path parameters come second, because a Request cannot carry them. */
-export type RouteHandler = (request: Request, params: Readonly<Record<string, string>>) => Response | Promise<Response>;
+type RouteHandler = (request: Request, params: Readonly<Record<string, string>>) => Response | Promise<Response>;
 
 /** Path pattern (`/v1/models/:id`) to method to handler. HEAD is answered wherever GET is. */
 export type RouteTable = Readonly<Record<string, Readonly<Record<string, RouteHandler>>>>;
 
-export type Routes = {
+type Routes = {
   readonly handler: Handler;
   /** The pattern that covers a request, or `other`: a label that never holds a caller's text. */
   readonly routeOf: (request: Request) => string;

@@ -5,7 +5,7 @@ export type SseItem =
   | { readonly kind: 'event'; readonly name: string; readonly data: string }
   | { readonly kind: 'too-long' };
 
-export type SseParser = {
+type SseParser = {
   /** Takes the next bytes, cut wherever they are, and tells what they complete. */
   readonly push: (bytes: Uint8Array) => readonly SseItem[];
   /** What `Last-Event-ID` has to be so that nothing after the last whole event is missed; empty if there was no id. */
@@ -14,7 +14,7 @@ export type SseParser = {
   readonly retryMs: () => number | undefined;
 };
 
-export type SseLimits = {
+type SseLimits = {
   /** The longest event, in UTF-16 units, and the longest line. No more of one is ever kept. */
   readonly limitChars: number;
   /** The id that an earlier connection has come to. */

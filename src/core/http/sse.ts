@@ -27,7 +27,7 @@ export const encodeSse = ({ comment, event, id, data }: SseEvent): string => {
   return `${remark}${name}${place}${data === undefined ? '' : dataLines(data)}\n`;
 };
 
-export type SseNeeds = {
+type SseNeeds = {
   readonly clock: Clock;
   /** Sent whenever nothing else was for so long, so that nothing on the way takes the stream for dead; none is sent without. */
   readonly heartbeat: { readonly everyMs: number; readonly event: () => SseEvent } | undefined;

@@ -2,7 +2,7 @@ import { Fault } from '../fault.ts';
 import { jsonResponse } from './response.ts';
 import type { RouteTable } from './router.ts';
 
-export type StandardRoutesNeeds = {
+type StandardRoutesNeeds = {
   readonly service: string;
   readonly version: string;
   /** Answers `/ready`: 200 when the service can take requests, else 503 with reasons. */

@@ -36,7 +36,7 @@ export const htmlPage = (status: number, title: string): Response =>
     headers: { 'content-type': 'text/html; charset=utf-8' },
   });
 
-export type Page = { readonly page: number; readonly pageSize: number };
+type Page = { readonly page: number; readonly pageSize: number };
 
 const LARGEST_PAGE = 1000;
 const USUAL_PAGE = 20;

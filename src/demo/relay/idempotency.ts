@@ -94,5 +94,3 @@ export const createIdempotency = (clock: Clock) => {
     },
   };
 };
-
-export type Idempotency = ReturnType<typeof createIdempotency>;

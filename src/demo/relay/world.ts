@@ -36,7 +36,7 @@ export type RelayWorld = {
   readonly credits: Credit[];
 };
 
-export type WorldNeeds = {
+type WorldNeeds = {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly adminKey?: string | undefined;

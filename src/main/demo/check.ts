@@ -36,7 +36,7 @@ const runLine = (line: string, stopping: AbortSignal): Promise<string> =>
     });
   });
 
-export type CheckNeeds = {
+type CheckNeeds = {
   readonly commands: readonly DemoCommand[];
   readonly relayCredits: readonly Credit[];
   /** Aborts when the check is to stop. */

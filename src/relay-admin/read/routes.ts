@@ -48,7 +48,7 @@ export type AllowedRoute = {
 
 type RouteOptions = { readonly query?: QueryRules; readonly defaults?: RelayQuery };
 
-export const route = (
+const route = (
   template: string,
   reading: AnswerReader,
   { query = {}, defaults: sent = {} }: RouteOptions = {},

@@ -61,7 +61,7 @@ export type ClaimEntry = v.InferOutput<typeof Claim>;
 export type SettlementEntry = v.InferOutput<typeof Settlement>;
 
 /** The entry of a line; `undefined` when it is not a whole entry, for example because a crash cut it short. */
-export const parseEntry = (line: string): JournalEntry | undefined => parseJson(Entry, line);
+const parseEntry = (line: string): JournalEntry | undefined => parseJson(Entry, line);
 
 /**
  * An append-only file that outlives the process and may be shared with other processes. All readers see its lines in the

@@ -64,7 +64,7 @@ export const BLOCKS = [
 ] as const;
 
 /** A state other than the switch that keeps an account from being scheduled; `until` in ISO 8601 where it is known. */
-export type Block = { readonly code: (typeof BLOCKS)[number]; readonly until: string | null };
+type Block = { readonly code: (typeof BLOCKS)[number]; readonly until: string | null };
 
 const blockUntil = (code: Block['code'], time: string | null, now: number): readonly Block[] => {
   if (time === null || time === '') return [];

@@ -2,7 +2,7 @@ import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core
 import { isRecord, parseJsonValue } from '../../core/json.ts';
 
 /** The payload of a success. `data` is absent in the relay's answer when there is none. */
-export type Envelope = { readonly data: unknown };
+type Envelope = { readonly data: unknown };
 
 /** The payload of a success (`{"code":0,"message":"success","data":...}`); `undefined` for any other text. */
 export const parseEnvelope = (text: string): Envelope | undefined => {

@@ -5,13 +5,13 @@ import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
-export type Seen = {
+type Seen = {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 };
 /** Answers a request itself; false leaves it to the tool server. */
-export type Before = (request: IncomingMessage, response: ServerResponse) => boolean;
+type Before = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export type HttpToolServer = {
   readonly url: string;

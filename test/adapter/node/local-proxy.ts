@@ -2,12 +2,12 @@ import { connect, type Socket } from 'node:net';
 import { type LocalServer, withHttpServer } from '../../core/http/local-server.ts';
 
 /** What a proxy was asked for, with the credentials it was shown. */
-export type Detour = {
+type Detour = {
   readonly target: string;
   readonly credentials: string | undefined;
   readonly bearer: string | undefined;
 };
-export type LocalProxy = LocalServer & { readonly detours: readonly Detour[] };
+type LocalProxy = LocalServer & { readonly detours: readonly Detour[] };
 
 const tunnel = (client: Socket, target: string): void => {
   const [host, port] = target.split(':');

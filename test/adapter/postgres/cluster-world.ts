@@ -13,13 +13,13 @@ import { told } from '../../agent/store/samples.ts';
 import { dropSchema, startPostgres, type TestPostgres } from './world.ts';
 
 /** Short, so that a test sees a server die. */
-export const TIMES: HeartbeatTimes = { beatMs: 150, aliveMs: 900 };
+const TIMES: HeartbeatTimes = { beatMs: 150, aliveMs: 900 };
 const PATIENCE_MS = 25_000;
 
 /** A store and its peers, without the server above them. */
 export type Peer = Awaited<ReturnType<typeof openPeer>>;
 
-export type PeerGiven = {
+type PeerGiven = {
   readonly times?: HeartbeatTimes;
   readonly awayLimitMs?: number;
   readonly eventLimitBytes?: number;
@@ -90,7 +90,7 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
 };
 
 /** The text that `told` was given. */
-export const textOf = (event: EventDraft): string =>
+const textOf = (event: EventDraft): string =>
   event.type === 'message.part.delta' ? event.properties.delta : event.type;
 /** All that is kept, in order. */
 export const textsIn = async (store: Pick<Store, 'events'>): Promise<readonly string[]> =>
@@ -122,16 +122,6 @@ export const withPeers = async (
     await Promise.all(peers.map((peer) => peer.vanish().catch(() => {})));
     await root.end({ timeout: 1 });
     await dropSchema(database, schema);
-  }
-};
-
-/** Runs the body on a PostgreSQL of its own. */
-export const withPostgres = async (body: (database: TestPostgres) => Promise<void>): Promise<void> => {
-  const database = await startPostgres();
-  try {
-    await body(database);
-  } finally {
-    await database.stop();
   }
 };
 

@@ -37,7 +37,7 @@ export const missingTools = (): string | undefined =>
   binDirectory() === undefined || ownerOf() === undefined ? 'PostgreSQL with pg_dump' : undefined;
 
 /** A PostgreSQL that comes with the programs that dump and restore it. */
-export type DumpablePostgres = {
+type DumpablePostgres = {
   readonly bin: string;
   readonly urlOf: (database: string) => string;
   readonly createDatabase: (name: string) => Promise<string>;

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
+import { NO_AGENT_METRICS } from '../../agent/harness/metrics.ts';
 import { hanging, prompt } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';

@@ -2,7 +2,7 @@ import { readAgentConfig } from '../../../src/agent/config/load.ts';
 import type { AgentServerConfig } from '../../../src/agent/config/types.ts';
 import { ConfigError, type Variables } from '../../../src/core/config.ts';
 
-export type Files = Readonly<Record<string, string>>;
+type Files = Readonly<Record<string, string>>;
 export type Json = Readonly<Record<string, unknown>>;
 
 /** The least that a configuration needs: one provider with one model. */

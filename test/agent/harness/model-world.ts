@@ -46,7 +46,7 @@ export const question = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   ...more,
 });
 
-export type ModelWorld = {
+type ModelWorld = {
   readonly model: ChatModel;
   readonly control: ModelControl;
   readonly clock: FakeClock;

@@ -2,7 +2,6 @@ import type { AgentCatalog, KnownAgent } from '../../../src/agent/agents/catalog
 import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
 import type { ResolvedModel, Summariser, Titler } from '../../../src/agent/agents/types.ts';
 import { type AgentServer, type AgentServerNeeds, createAgentServer } from '../../../src/agent/app.ts';
-import { NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
 import type { ChatModel, ModelEvent, ModelRequest } from '../../../src/agent/model/types.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
@@ -14,6 +13,7 @@ import { isRecord } from '../../../src/core/json.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
+import { NO_AGENT_METRICS } from './metrics.ts';
 
 /** What a scripted model does when it is asked: it may look at what it was told. */
 export type Script = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;

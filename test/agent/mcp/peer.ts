@@ -9,7 +9,7 @@ import {
 import type { McpTransport } from '../../../src/agent/mcp/client.ts';
 
 type Answer = Readonly<Record<string, unknown>>;
-export type Asked = {
+type Asked = {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;

@@ -8,7 +8,7 @@ import { createMcpServers, type McpServers } from '../../../src/agent/mcp/server
 import type { Clock } from '../../../src/core/clock.ts';
 import type { LogFields, LogLevel } from '../../../src/core/log.ts';
 
-export type LogLine = { readonly level: LogLevel; readonly event: string } & LogFields;
+type LogLine = { readonly level: LogLevel; readonly event: string } & LogFields;
 
 export type McpWorld = {
   readonly servers: McpServers;
@@ -23,7 +23,7 @@ export type McpWorld = {
   readonly toolNames: () => readonly string[];
 };
 
-export type McpWorldNeeds = {
+type McpWorldNeeds = {
   readonly servers: Readonly<Record<string, McpServerConfig>>;
   readonly transports: McpTransports;
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export const inMemory = (makers: Readonly<Record<string, () => McpTransport>>): 
   return { local: ({ command }) => open(command[0] ?? ''), remote: ({ url }) => open(url) };
 };
 
-export const callTool = (
+const callTool = (
   tools: readonly AgentTool[],
   name: string,
   {

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
 import type { RetentionLimits } from '../../../src/agent/session/retention.ts';
 import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
 import { describe } from '../../check.ts';
+import { NO_AGENT_METRICS } from '../harness/metrics.ts';
 import { ask, asksWhen, isQuiet, reply, until } from '../harness/permission-requests.ts';
 import {
   type AgentWorld,

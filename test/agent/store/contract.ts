@@ -23,8 +23,8 @@ import {
 import { answer, deltaOf, idsFrom, sessionOf, textPart, told, toolPart, userMessage } from './samples.ts';
 
 /** A place for one store. Opening it again, after the store was closed, finds what was kept, if the store is a lasting one. */
-export type StorePlace = { readonly open: (ids: Ids) => Promise<Store>; readonly clear: () => Promise<void> };
-export type StoreKind = {
+type StorePlace = { readonly open: (ids: Ids) => Promise<Store>; readonly clear: () => Promise<void> };
+type StoreKind = {
   /** How often random commits are compared with a plain list. */
   readonly randomRuns?: number;
   readonly createPlace: () => Promise<StorePlace>;

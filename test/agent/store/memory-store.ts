@@ -14,7 +14,7 @@ import {
 
 import { createMemoryTables } from './memory-tables.ts';
 
-export type MemoryStoreNeeds = {
+type MemoryStoreNeeds = {
   readonly ids: Ids;
   /** The newest so many events are kept, whether or not anybody prunes them. */
   readonly eventLimit?: number;

@@ -7,7 +7,7 @@ import type { StoreChange } from '../../../src/agent/store/store.ts';
 type Placed = { readonly sessionID: string };
 type Output = Placed & { readonly partID: string; readonly text: string };
 
-export type MemoryTables = {
+type MemoryTables = {
   /** Those that are only begun are in here too. */
   readonly sessions: ReadonlyMap<string, Session>;
   /** Ids of sessions that nobody is to find yet. */

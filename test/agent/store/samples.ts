@@ -11,7 +11,7 @@ import {
 
 import { createFakeClock } from '../../fake-clock.ts';
 
-export const DIRECTORY = '/srv/desk';
+const DIRECTORY = '/srv/desk';
 const CREATED = Date.UTC(2026, 0, 1);
 
 /** Ids of a clock that stands still, with tails that anyone can foresee. */

@@ -10,7 +10,7 @@ import { createLog } from '../../../src/core/log.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
 /** What a server does with a request: a status, or a code of what went wrong below HTTP. `silent` never answers, `slow` after a minute. */
-export type Manner = number | string;
+type Manner = number | string;
 
 export type Ways = {
   readonly reach: AgentTransport;

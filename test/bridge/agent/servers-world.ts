@@ -32,7 +32,7 @@ const serverOf = (agent: AgentWorld): Server => {
 };
 
 /** The ways to several servers, told apart by their hosts. */
-export const waysOver = (servers: readonly Server[]): NonNullable<BridgeGiven['ways']> => {
+const waysOver = (servers: readonly Server[]): NonNullable<BridgeGiven['ways']> => {
   const linkAt = (url: string): AgentLink => {
     const found = servers[Number(/\d+/.exec(new URL(url).host)?.[0])]?.link;
     if (found === undefined) throw new HttpClientError('ENOTFOUND');

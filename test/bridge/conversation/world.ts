@@ -40,14 +40,14 @@ export const asking = ({ words = 'Hello', ...given }: Given = {}): BridgeRequest
 });
 
 /** What an exchange came to: what was asked and told, and where. */
-export type Told = {
+type Told = {
   readonly sessionID: string;
   readonly name: string;
   readonly replay: readonly HistoryMessage[];
   readonly responseID: string;
 };
 
-export type Telling = { readonly told?: string; readonly isStopped?: boolean };
+type Telling = { readonly told?: string; readonly isStopped?: boolean };
 
 export const never = new AbortController().signal;
 

@@ -5,7 +5,7 @@ import { untilAborted } from '../../../src/core/async.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { Fault } from '../../../src/core/fault.ts';
 
-export type FakeSession = {
+type FakeSession = {
   readonly id: string;
   readonly title: string;
   metadata: Readonly<Record<string, unknown>>;

@@ -24,7 +24,7 @@ export const askNamed = (id: string): ApprovalRequest => ({
 });
 
 /** A saying in short. */
-export const wordFor = (saying: OutputEvent): string => {
+const wordFor = (saying: OutputEvent): string => {
   switch (saying.kind) {
     case 'text':
     case 'reasoning':

@@ -6,7 +6,7 @@ import { assistant, type BridgeGiven, type BridgeWorld, type ChatReply, callsTo,
 
 const rule = (permission: string, action: Action): Rule => ({ permission, pattern: '*', action });
 
-export type Paying = {
+type Paying = {
   readonly given: BridgeGiven;
   /** What was paid, in order. */
   readonly paid: unknown[];

@@ -32,7 +32,7 @@ const aStep = fc.record({
 export const aTurn = fc.array(aStep, { minLength: 1, maxLength: 4 });
 type Step = typeof aTurn extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
 
-export type SpokenTurn = {
+type SpokenTurn = {
   readonly events: readonly AgentEventRecord[];
   /** How each text and thought of the answer reads at the end, in order. */
   readonly said: readonly string[];

@@ -6,12 +6,13 @@ import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
 import { type AgentTransportOptions, createAgentTransport } from '../../../src/bridge/agent/servers.ts';
 import { type Bridge, type BridgeOptions, createBridge } from '../../../src/bridge/app.ts';
-import { type AnswerMeasurement, type BridgeReadings, NO_BRIDGE_METRICS } from '../../../src/bridge/metrics.ts';
+import type { AnswerMeasurement, BridgeReadings } from '../../../src/bridge/metrics.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
 import { createMemoryStore } from '../../agent/store/memory-store.ts';
 import { type AgentLink, type Call, createAgentLink, type FeedFaults } from './agent-link.ts';
+import { NO_BRIDGE_METRICS } from './metrics.ts';
 
 export const KEY = 'key-of-the-first-client';
 export const OTHER_KEY = 'key-of-another-client';

@@ -1,10 +1,11 @@
 import * as assert from 'uvu/assert';
 import { measureOutput } from '../../../src/bridge/http/route.ts';
-import { type AnswerMeasurement, NO_BRIDGE_METRICS } from '../../../src/bridge/metrics.ts';
+import type { AnswerMeasurement } from '../../../src/bridge/metrics.ts';
 import type { AnswerEnd, OutputEvent } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
+import { NO_BRIDGE_METRICS } from '../harness/metrics.ts';
 import { ASK, ended, failed, saidText, type Told, telling, thought } from '../harness/recorded-outputs.ts';
 
 const countingOf = () => {

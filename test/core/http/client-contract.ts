@@ -10,7 +10,7 @@ import {
 import { type Check, rejection } from '../../check.ts';
 import { closedPort, type LocalServer, soon, withHttpServer, withTcpServer } from './local-server.ts';
 
-export type OpenExchange = { readonly httpClient: HttpClient; readonly close: () => Promise<void> };
+type OpenExchange = { readonly httpClient: HttpClient; readonly close: () => Promise<void> };
 
 const SECRET = 'sk-secret-of-the-backend';
 const never = new AbortController().signal;

@@ -4,7 +4,7 @@ import type { ModelScript } from '../../../src/demo/model/reply.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createControlledModel, type ModelControl } from './control.ts';
 
-export type ScriptedWorld = {
+type ScriptedWorld = {
   readonly openai: OpenAI;
   readonly handler: Handler;
   readonly control: ModelControl;

@@ -11,7 +11,7 @@ export const PREFIX = 'localhost/gatehouse';
 export const imageOf = (target: Target): string => `${PREFIX}-${target}:v0.1.0`;
 /** Stands for the images that are fetched from a registry: made of what runs these tests. */
 export const BASE = 'localhost/base:test';
-export const BUILDER = 'localhost/builder:test';
+const BUILDER = 'localhost/builder:test';
 export const REDIS = 'localhost/redis:test';
 export const POSTGRES = 'localhost/postgres:test';
 

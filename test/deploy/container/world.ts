@@ -4,7 +4,7 @@ import { createEngine, type Engine } from './engine.ts';
 import { BASE, buildImages } from './images.ts';
 import { STAGE_PORTS } from './stage-ports.ts';
 
-export type ContainerWorld = {
+type ContainerWorld = {
   readonly engine: Engine;
   /** The toys' addresses for a container that stands by itself. */
   readonly stage: { readonly judge: string };

@@ -20,7 +20,7 @@ const HELM = ['helm', ...goPrograms().map((directory) => join(directory, 'helm')
 /** What `check.needing` asks for. */
 export const MISSING = HELM === undefined ? 'helm 3' : undefined;
 
-export type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
+type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string };
 
 /** Runs helm, with what it may read as a file of values on its input. */
 export const helm = (args: readonly string[], input = ''): Ran =>

@@ -5,7 +5,7 @@ import { type Answer, received } from './world.ts';
 /** What a fault speaks against, which decides how many calls it is worth and what the client hears. */
 export type Against = 'key' | 'host' | 'request';
 
-export type Faulty = {
+type Faulty = {
   readonly answer: Answer;
   readonly against: Against;
   /** Of a fault that speaks against the key: what the client is told to wait when every key has it. */

@@ -76,7 +76,7 @@ export const judging =
   (sent) =>
     saying(sent, verdictJson(nonceOf(sent), scores));
 
-export type World = {
+type World = {
   readonly app: Handler;
   readonly clock: FakeClock;
   /** Every chat call that reached the backend. */

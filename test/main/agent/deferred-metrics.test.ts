@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
-import { type AgentMetrics, NO_AGENT_METRICS } from '../../../src/agent/metrics.ts';
+import type { AgentMetrics } from '../../../src/agent/metrics.ts';
 import { createDeferredMetrics } from '../../../src/main/agent/deferred-metrics.ts';
+import { NO_AGENT_METRICS } from '../../agent/harness/metrics.ts';
 import { describe, rejection } from '../../check.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -15,7 +15,7 @@ import { createFakeClock } from '../../fake-clock.ts';
 export const LIMIT_MS = 30_000;
 
 export const ACCEPTED: WriteAnswer = { kind: 'accepted', data: undefined, isReplay: false };
-export const refused = (status: number, isKeyConflict = false): WriteAnswer => ({
+const refused = (status: number, isKeyConflict = false): WriteAnswer => ({
   kind: 'refused',
   status,
   isKeyConflict,
@@ -58,7 +58,7 @@ export const FAILED_READS: readonly (readonly [string, RelayError])[] = (
 ).map((detail) => [detail.kind, new RelayError(detail)]);
 
 /** A step of the script: a value, a failure, or something that happens meanwhile. */
-export type Step = unknown | RelayError | ((signal: AbortSignal) => unknown);
+type Step = unknown | RelayError | ((signal: AbortSignal) => unknown);
 
 const play = async (step: Step, signal: AbortSignal): Promise<unknown> => {
   signal.throwIfAborted();

@@ -3,7 +3,7 @@ export type Life = { readonly name: string; isAlive: boolean; readonly end: Abor
 
 export const createLife = (name: string): Life => ({ name, isAlive: true, end: new AbortController() });
 
-export type Operation<T> = {
+type Operation<T> = {
   readonly label: string;
   /** Does it, and answers. Done at most once. */
   readonly effect: () => Promise<T>;

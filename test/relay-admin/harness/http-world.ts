@@ -56,7 +56,7 @@ export const httpTools = (origin: string, limitMs: number = USUAL_LIMIT_MS): Htt
   return { limitMs, admin, written: () => [...logged, ...file.lines], thrown };
 };
 
-export type HttpWorld = HttpTools & {
+type HttpWorld = HttpTools & {
   readonly origin: string;
   readonly host: string;
   readonly control: RelayControl;
@@ -81,7 +81,7 @@ const listening = async (server: Server): Promise<number> => {
 };
 
 /** Takes a request over and says so, or leaves it to the relay behind. */
-export type Meddling = (message: IncomingMessage, reply: ServerResponse) => boolean;
+type Meddling = (message: IncomingMessage, reply: ServerResponse) => boolean;
 export type Front = { readonly origin: string; readonly control: RelayControl; meddle: Meddling };
 
 const textOf = async (message: IncomingMessage): Promise<string> => {
@@ -124,7 +124,7 @@ export const withFront = async (use: (front: Front) => Promise<void>): Promise<v
   }
 };
 
-export type Elsewhere = { readonly origin: string; readonly host: string; readonly visits: () => number };
+type Elsewhere = { readonly origin: string; readonly host: string; readonly visits: () => number };
 
 /** A place where nobody should ever come: even a connection without a word is a visit. */
 export const withElsewhere = async (use: (elsewhere: Elsewhere) => Promise<void>): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { CallDeadline } from '../../../src/relay-admin/call-deadline.ts';
 import type { RelayClient, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
 
-export type Asked = { readonly path: string; readonly query: RelayQuery };
+type Asked = { readonly path: string; readonly query: RelayQuery };
 
 /** A relay that has the same data everywhere, and writes down what it was asked for. */
 export const recordingRelay = (data: unknown): { readonly relay: RelayClient; readonly asked: Asked[] } => {

@@ -17,7 +17,7 @@ export type RunningRelay = {
   readonly stop: () => Promise<void>;
 };
 
-export type RelayOptions = { readonly adminKey?: string; readonly clock?: Clock; readonly newId?: () => string };
+type RelayOptions = { readonly adminKey?: string; readonly clock?: Clock; readonly newId?: () => string };
 
 const LOOPBACK = '127.0.0.1';
 

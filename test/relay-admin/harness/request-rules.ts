@@ -81,7 +81,7 @@ const demandPlace = (request: SeenRequest): void => {
 };
 
 /** What holds for every request that a relay may ever see from the tools. */
-export const demandGoodRequest = (request: SeenRequest, key = KEY): void => {
+const demandGoodRequest = (request: SeenRequest, key = KEY): void => {
   const { target, headers, body } = request;
   demandPlace(request);
   const names = Object.keys(headers)

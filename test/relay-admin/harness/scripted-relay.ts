@@ -1,6 +1,6 @@
 import type { RelayClient, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
 
-export type SeenRead = { readonly path: string; readonly query: RelayQuery; readonly signal: AbortSignal };
+type SeenRead = { readonly path: string; readonly query: RelayQuery; readonly signal: AbortSignal };
 
 /** A relay that only reads: it answers as the script says and remembers what it was asked. */
 export const createScriptedRelay = (

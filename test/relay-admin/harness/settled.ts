@@ -9,7 +9,7 @@ const REAL_PAUSE_MS = 10;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const realPause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, REAL_PAUSE_MS));
 
-export type Waiting = {
+type Waiting = {
   readonly clock: FakeClock;
   readonly limitMs: number;
   /** Whether something is asked of the relay at the moment, so that waiting is for the clock alone. */

@@ -11,7 +11,7 @@ import { createFaultyRelay, type RelayControl } from '../../demo/relay/control.t
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
 /** A journal file in memory, which any number of processes may open. */
-export type MemoryFile = { readonly lines: string[]; readonly open: () => JournalFile };
+type MemoryFile = { readonly lines: string[]; readonly open: () => JournalFile };
 
 export const createMemoryFile = (): MemoryFile => {
   const lines: string[] = [];

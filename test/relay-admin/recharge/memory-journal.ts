@@ -1,7 +1,7 @@
 import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 
 /** A file in memory that any number of journals may share, each with its own place in it, as processes do. */
-export type MemoryFile = {
+type MemoryFile = {
   readonly lines: string[];
   /** The file as one more process sees it. */
   readonly open: () => JournalFile;

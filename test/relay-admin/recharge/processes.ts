@@ -37,7 +37,7 @@ export type Process = {
 };
 
 /** Several servers over one relay and one journal file, whose every operation is held back until a test lets it go on. */
-export type Processes = {
+type Processes = {
   readonly control: RelayControl;
   readonly clock: FakeClock;
   readonly operations: HeldOperations;

@@ -24,9 +24,9 @@ type Told = {
   readonly knowing: Map<Process, number>;
 };
 
-export const keyOf = (key: number): string => `key-${String(key).padStart(16, '0')}`;
+const keyOf = (key: number): string => `key-${String(key).padStart(16, '0')}`;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-export const markerOf = (key: string): string => `rc_${sha256(`key ${key}`).slice(0, 16)}`;
+const markerOf = (key: string): string => `rc_${sha256(`key ${key}`).slice(0, 16)}`;
 
 /** Refusals that stand for good: the claim was made, and came to nothing. */
 const FINAL = /^RECHARGE_REFUSED|^RECHARGE_NOT_SENT|^IDEMPOTENCY_CONFLICT: the relay already knows/;

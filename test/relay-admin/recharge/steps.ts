@@ -6,7 +6,7 @@ import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import type { RelayControl } from '../../demo/relay/control.ts';
 import { answerOf, keyNumber, refusalOf, resultOf, type World } from '../harness/world.ts';
 
-export type Pay = { readonly token: string; readonly key?: string; readonly signal?: AbortSignal };
+type Pay = { readonly token: string; readonly key?: string; readonly signal?: AbortSignal };
 
 const call = ({ token, key = keyNumber(1), signal = new AbortController().signal }: Pay) =>
   ['recharge', { preview_token: token, idempotency_key: key }, signal] as const;

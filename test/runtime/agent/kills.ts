@@ -236,7 +236,7 @@ const killedAgainAndAgain = async (lane: Lane, kills: number, tally: Tally): Pro
 const SURE_MOMENTS = ['at work', 'unfinished answers', 'acknowledged'];
 const ALL_MOMENTS = [...SURE_MOMENTS, 'during the start', 'answered'];
 
-export type KillsNeeds = {
+type KillsNeeds = {
   readonly kills: number;
   /** Side by side, each with data of its own: a start is mostly work for one processor. */
   readonly lanes: number;

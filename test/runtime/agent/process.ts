@@ -10,16 +10,16 @@ export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 /** What an answer was; `json` is its body, read as what the caller expects. */
-export type Reply<T> = {
+type Reply<T> = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   readonly json: T;
 };
-export type AskMore = { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal };
+type AskMore = { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal };
 
 /** Events of the stream itself are bare and have no id; those of `/global/event` stand in envelopes. */
-export type Told = AgentEvent | { readonly type: StreamEvent['type']; readonly id?: undefined };
+type Told = AgentEvent | { readonly type: StreamEvent['type']; readonly id?: undefined };
 export type Listening = {
   readonly seen: () => readonly Told[];
   /** The stream as it came. */

@@ -19,7 +19,7 @@ export type Heard = {
 };
 
 /** A chat, held in the library's own way. A failure rejects. */
-export type Talk = { readonly say: (words: string) => Promise<Heard> };
+type Talk = { readonly say: (words: string) => Promise<Heard> };
 
 export type TalkNeeds = {
   readonly baseURL: string;

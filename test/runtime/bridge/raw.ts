@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { newWords } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess } from './world.ts';
 
-export type Raw = {
+type Raw = {
   readonly response: IncomingMessage;
   readonly bytes: () => Buffer;
   readonly ended: Promise<Buffer>;
@@ -41,7 +41,7 @@ export const askChat = (bridge: BridgeProcess, more: object = {}) =>
 export const askResponses = (bridge: BridgeProcess, more: object = {}) =>
   ask(bridge, '/v1/responses', { model: 'demo/main', input: newWords(), stream: true, ...more });
 
-export type Told = { readonly event: string | undefined; readonly data: string };
+type Told = { readonly event: string | undefined; readonly data: string };
 
 /**
  * Reads a stream as the strictest clients do: with line feeds alone, one line of data an event, no line that is neither event,
@@ -71,13 +71,13 @@ export const strictly = (bytes: Buffer): { readonly told: readonly Told[]; reado
   return { told, comments };
 };
 
-export type Choice = {
+type Choice = {
   readonly index: number;
   readonly delta: Readonly<Record<string, unknown>>;
   readonly finish_reason: string | null;
   readonly logprobs: null;
 };
-export type Chunk = {
+type Chunk = {
   readonly id: string;
   readonly object: string;
   readonly created: number;
@@ -93,7 +93,7 @@ export const chunksIn = (told: readonly Told[]): readonly Chunk[] =>
 export const wordsIn = (chunks: readonly Chunk[]): string =>
   chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
 
-export type ResponseEvent = { readonly type: string; readonly sequence_number: number; readonly output_index?: number };
+type ResponseEvent = { readonly type: string; readonly sequence_number: number; readonly output_index?: number };
 
 /** The events of a response, which say what they are twice. */
 export const eventsIn = (told: readonly Told[]): readonly ResponseEvent[] =>

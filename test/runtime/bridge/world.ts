@@ -21,7 +21,7 @@ export type BridgeWorld = AgentWorld & {
   readonly startBridge: (more?: Settings) => Promise<BridgeProcess>;
 };
 
-export type BridgeGiven = {
+type BridgeGiven = {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly agent?: Settings;
   readonly bridge?: Settings;

@@ -29,7 +29,7 @@ const obedient: Script = ({ text }) => {
 };
 const refusing: Script = () => ({ status: 401, body: JSON.stringify({ error: `unauthorized: ${ACCOUNT}` }) });
 
-export type World = { readonly gateway: Gateway; readonly backend: Backend };
+type World = { readonly gateway: Gateway; readonly backend: Backend };
 
 /** The gateways of one runtime, each started when it is first wanted, and everything that they ever answered. */
 export type Worlds = {

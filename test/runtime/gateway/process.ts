@@ -3,7 +3,7 @@ import { bundle, type Running, run, start, type Variables } from '../processes.t
 export type Gateway = Running & { readonly address: string };
 
 /** A gateway, once it says in its log where it listens. */
-export const listening = async (running: Running): Promise<Gateway> => {
+const listening = async (running: Running): Promise<Gateway> => {
   const [, address = ''] = await running.saying(/"event":"listening","address":"([^"]+)"/);
   return { ...running, address };
 };

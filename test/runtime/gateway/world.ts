@@ -5,7 +5,7 @@ import { type Gateway, startGateway } from './process.ts';
 
 export type GatewayWorld = { readonly gateway: Gateway; readonly backend: Backend };
 
-export type GatewayWorldNeeds = {
+type GatewayWorldNeeds = {
   readonly script?: Script;
   readonly variables?: Variables | ((backend: Backend) => Variables);
 };

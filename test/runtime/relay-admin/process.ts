@@ -57,7 +57,7 @@ export type ProcessNeeds = {
 
 const ANSWER_LIMIT_MS = 20_000;
 const ENDING_LIMIT_MS = 10_000;
-export const LATEST_VERSION = '2025-11-25';
+const LATEST_VERSION = '2025-11-25';
 
 const alive = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -65,7 +65,7 @@ process.on('exit', () => {
 });
 
 /** A client's first request. */
-export const initializeParams = (protocolVersion: string = LATEST_VERSION) => ({
+const initializeParams = (protocolVersion: string = LATEST_VERSION) => ({
   protocolVersion,
   capabilities: {},
   clientInfo: { name: 'test', version: '0' },

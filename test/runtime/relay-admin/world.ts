@@ -29,7 +29,7 @@ export type RelayAdminWorld = {
 };
 
 /** Runs the body beside a relay, and ends the relay and all that was started, whatever came of it. */
-export const withRelayAdmin = async (body: (world: RelayAdminWorld) => Promise<void>): Promise<void> => {
+const withRelayAdmin = async (body: (world: RelayAdminWorld) => Promise<void>): Promise<void> => {
   const directory = mkdtempSync(join(tmpdir(), 'relay-admin-'));
   const relay = await startRelay({ adminKey: KEY });
   const started: RelayAdminProcess[] = [];

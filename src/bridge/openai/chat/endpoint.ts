@@ -5,7 +5,7 @@ import { type ParsedChatRequest, parseChatRequest } from './request.ts';
 import { createChatCompletion } from './response.ts';
 import { type ChatStreamHeader, emptyChunk, streamChatChunks } from './stream.ts';
 
-export type ChatEndpointOptions = {
+type ChatEndpointOptions = {
   readonly clock: Clock;
   readonly newToken: () => string;
   readonly showsTools: boolean;

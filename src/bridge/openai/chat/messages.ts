@@ -35,7 +35,7 @@ export const Messages = v.array(
 );
 type Message = v.InferOutput<typeof Messages>[number];
 
-export type ParsedMessages = {
+type ParsedMessages = {
   readonly system: string;
   readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];

@@ -40,7 +40,7 @@ const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
 };
 
 /** Names of the members that were sent and have no effect here, in alphabetical order. */
-export const ignoredChatMembers = (body: RequestBody): readonly string[] =>
+const ignoredChatMembers = (body: RequestBody): readonly string[] =>
   Object.entries(UNSUPPORTED_MEMBERS).flatMap(([name, isNeutral]) => {
     const value = body[name];
     return value === undefined || value === null || isNeutral(value) ? [] : [name];

@@ -29,7 +29,7 @@ const RemoteCall = v.object({
 const Reference = v.object({ id: v.string() });
 
 /** A parsed item of a request's input. `index` is its position in the body. */
-export type InputItem = {
+type InputItem = {
   readonly index: number;
   /** What tools did belongs to the answer that called them. */
   readonly speaker: 'user' | 'assistant' | 'instructions';
@@ -124,7 +124,7 @@ const createItemParser = () => {
 };
 
 /** The items of a request's input, in order. A string is one message of the user. */
-export const parseItems = (input: unknown): readonly InputItem[] => {
+const parseItems = (input: unknown): readonly InputItem[] => {
   if (typeof input === 'string') return [{ index: 0, speaker: 'user', parts: parseContent(input, 'input') }];
   if (input === undefined || input === null)
     throw badInput('missing_required_parameter', 'input', "Missing required parameter: 'input'");

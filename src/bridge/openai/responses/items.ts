@@ -1,7 +1,7 @@
 import { parseJsonValue } from '../../../core/json.ts';
 import { type AgentToolCall, createParagraphJoiner, type OutputEvent } from '../../output.ts';
 
-export type TextStatus = 'in_progress' | 'completed' | 'incomplete';
+type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 
 export const outputText = (text: string) => ({ type: 'output_text' as const, annotations: [], logprobs: [], text });
 export const summaryText = (text: string) => ({ type: 'summary_text' as const, text });
@@ -23,7 +23,7 @@ export const reasoningItem = (id: string, text: string, status: TextStatus) => (
   summary: text === '' ? [] : [summaryText(text)],
 });
 
-export type CallResult = { readonly output: string; readonly isError: boolean };
+type CallResult = { readonly output: string; readonly isError: boolean };
 
 const labelOf = (name: string): string => {
   const end = name.indexOf('_');
@@ -54,20 +54,20 @@ export const callItem = (id: string, { name, input }: AgentToolCall, result: Cal
   server_label: labelOf(name),
 });
 
-export type MessageItem = ReturnType<typeof messageItem>;
-export type ReasoningItem = ReturnType<typeof reasoningItem>;
+type MessageItem = ReturnType<typeof messageItem>;
+type ReasoningItem = ReturnType<typeof reasoningItem>;
 export type OutputCallItem = ReturnType<typeof callItem>;
 export type OutputItem = MessageItem | ReasoningItem | OutputCallItem;
 
 const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp' } as const;
 
-export type ItemKind = keyof typeof PREFIXES;
+type ItemKind = keyof typeof PREFIXES;
 
 /**
  * The id of a response's item. It holds the response's id, because some clients send only the ids of the items of an earlier
  * answer.
  */
-export const itemIDFor = (kind: ItemKind, index: number, responseID: string): string =>
+const itemIDFor = (kind: ItemKind, index: number, responseID: string): string =>
   `${PREFIXES[kind]}_${index}_${responseID}`;
 
 const OURS = /^(msg|rs|mcp)_\d{1,6}_(resp_.+)$/s;
@@ -84,7 +84,7 @@ export type ItemChange =
   | { readonly kind: 'delta'; readonly index: number; readonly text: string }
   | { readonly kind: 'done'; readonly index: number; readonly item: OutputItem };
 
-export type OutputItems = {
+type OutputItems = {
   readonly applyEvent: (event: OutputEvent) => readonly ItemChange[];
   readonly list: () => readonly OutputItem[];
   /** Ends the open items. No event may be applied after that. */

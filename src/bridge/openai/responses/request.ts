@@ -39,7 +39,7 @@ const valueAt = (body: JsonObject, path: string): unknown => {
 };
 
 /** Names of the members that were sent and have no effect here, in alphabetical order. */
-export const ignoredResponseMembers = (body: JsonObject): readonly string[] =>
+const ignoredResponseMembers = (body: JsonObject): readonly string[] =>
   Object.entries(UNSUPPORTED_MEMBERS).flatMap(([path, isNeutral]) => {
     const value = valueAt(body, path);
     return value === undefined || value === null || isNeutral(value) ? [] : [path];

@@ -24,7 +24,7 @@ export const NO_ECHO: ResponseEcho = {
   isStored: true,
 };
 
-export type ResponseHeader = {
+type ResponseHeader = {
   readonly id: string;
   readonly model: string;
   readonly createdSeconds: number;

@@ -13,7 +13,7 @@ import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
 import { createOutputItems } from './items.ts';
 import { NO_ECHO, type ResponseObject, type ResponseState, toDeletedResponse, toResponseObject } from './response.ts';
 
-export type ResponseLocation = {
+type ResponseLocation = {
   readonly responseID: string;
   /** The id of the user message that it answers. */
   readonly promptID: string;
@@ -85,7 +85,7 @@ export const rebuildResponse = (
   return inState({ kind: 'ended', output: items.list(), end, endedSeconds });
 };
 
-export type StoredResponseOptions = {
+type StoredResponseOptions = {
   readonly authenticate: (request: Request) => Owner;
   readonly conversations: Conversations;
   readonly agent: AgentClient;

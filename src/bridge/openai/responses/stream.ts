@@ -13,7 +13,7 @@ import {
 import { type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
 
 /** An event of a streamed response; `data` is its JSON, which repeats the event's name as `type`. */
-export type ResponseEvent = { readonly event: string; readonly data: string };
+type ResponseEvent = { readonly event: string; readonly data: string };
 
 const DELTAS = { message: 'response.output_text.delta', reasoning: 'response.reasoning_summary_text.delta' } as const;
 
@@ -23,7 +23,7 @@ const textIn = (item: OutputItem): string => {
 };
 
 /** Encodes the events of a response. They are numbered, so each has to be sent, in this order. */
-export const createEventEncoder = () => {
+const createEventEncoder = () => {
   let sequence = 0;
   /** The beginning of the deltas of an item, by its index: the same for all of them. */
   const openings = new Map<number, { readonly event: string; readonly start: string }>();

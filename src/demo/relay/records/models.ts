@@ -11,7 +11,7 @@ export type DemoGroup = {
   composite_routes: CompositeRoute[];
 };
 
-export type CompositeRoute = {
+type CompositeRoute = {
   readonly id: number;
   public_model: string;
   match_type: 'exact' | 'prefix';

@@ -27,7 +27,7 @@ export type FoundRoute =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'unknown' };
 
-export const ADMIN_PREFIX = '/api/v1/admin/';
+const ADMIN_PREFIX = '/api/v1/admin/';
 
 /** Splits a request target into its path, still escaped, and its query. The origin of an absolute one is dropped. */
 export const splitTarget = (target: string): { readonly path: string; readonly search: string } => {
