@@ -10,7 +10,7 @@ import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { DirectoryEvent, Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { told } from '../../agent/store/samples.ts';
-import { dropSchema, startPostgres, type TestPostgres } from './world.ts';
+import { dropSchema, type TestPostgres } from './world.ts';
 
 /** Short, so that a test sees a server die. */
 const TIMES: HeartbeatTimes = { beatMs: 150, aliveMs: 900 };
