@@ -2,6 +2,7 @@ import { pauseUntil } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Credentials } from '../core/http/auth.ts';
 import type { Handler } from '../core/http/handler.ts';
+import { createRequestBodies, type RequestBodiesNeeds } from '../core/http/request-bodies.ts';
 import type { RouteTable } from '../core/http/router.ts';
 import type { Log } from '../core/log.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
@@ -9,13 +10,14 @@ import type { ConfigViews, RouteContext } from './context.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createOpenStreams } from './events/readers.ts';
 import { statusPublication } from './events/records.ts';
-import { type AgentState, createAgentHandler } from './http/handler.ts';
+import { type AgentState, createAgentHandler, requireReady } from './http/handler.ts';
 import type { McpServers } from './mcp/servers.ts';
 import { findUnmatchedRules } from './mcp/unmatched-rules.ts';
 import type { AgentMetrics } from './metrics.ts';
 import type { ChatModel } from './model/types.ts';
 import type { EventDraft } from './protocol/events.ts';
 import type { Ids } from './protocol/ids.ts';
+import { createReadBody } from './protocol/request-schemas.ts';
 import { createPromptAcceptance } from './session/prompt.ts';
 import { createRecovery } from './session/recovery.ts';
 import { createFamilyRemoval, createRetention, type RetentionLimits } from './session/retention.ts';
@@ -55,6 +57,8 @@ export type AgentServerNeeds = {
   /** How long `stop` waits for what runs to end by itself. */
   readonly drainMs: number;
   readonly retention: RetentionLimits;
+  /** The bounds of request bodies. */
+  readonly bodies: Omit<RequestBodiesNeeds, 'clock'>;
   readonly metrics: AgentMetrics;
 };
 
@@ -140,6 +144,7 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
   const removal = createFamilyRemoval({ store, publish, busy, clock });
   const retention = createRetention({ clock, log, chance, store, removal, limits: needs.retention, metrics });
   const streams = createOpenStreams();
+  const bodies = createRequestBodies({ ...needs.bodies, clock });
   metrics.watch(() => {
     const { running, waiting } = runs.counts();
     return {
@@ -148,9 +153,10 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
       runsWaiting: waiting,
       permissionRequestsOpen: approvals.count(),
       streamsOpen: streams.count(),
+      bodyBytes: bodies.usedBytes(),
     };
   });
-  return { publisher, sessions, approvals, mcp, acceptPrompt, recovery, runs, retention, streams };
+  return { publisher, sessions, approvals, mcp, acceptPrompt, recovery, runs, retention, streams, bodies };
 };
 
 /** The agent server: its handler, its start and its stop. */
@@ -178,7 +184,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
   let state: AgentState = 'starting';
   const onBug = (error: unknown): void =>
     log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
-  const { recovery, retention, ...parts } = createParts(needs, { ending: ending.signal, onBug });
+  const { recovery, retention, bodies, ...parts } = createParts(needs, { ending: ending.signal, onBug });
   const { publisher, runs, mcp } = parts;
   const context: RouteContext = {
     ...parts,
@@ -191,6 +197,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     catalog,
     metrics,
     configViews,
+    readBody: createReadBody(bodies, () => requireReady(state)),
     ending: ending.signal,
     onBug,
   };
@@ -214,6 +221,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
   return {
     ...createAgentHandler(context, {
       newRequestId: needs.newRequestId,
+      bodies,
       credentials: needs.credentials,
       isForThisMachine: needs.isForThisMachine,
       isStoreUp: peers.isStoreUp,

@@ -6,7 +6,7 @@ import type { OpenStreams } from './events/readers.ts';
 import type { McpServers } from './mcp/servers.ts';
 import type { AgentMetrics } from './metrics.ts';
 import type { Ids } from './protocol/ids.ts';
-import type { PromptBody } from './protocol/request-schemas.ts';
+import type { PromptBody, ReadBody } from './protocol/request-schemas.ts';
 import type { AcceptedPrompt } from './session/prompt.ts';
 import type { RunQueue } from './session/run-queue.ts';
 import type { Sessions } from './session/sessions.ts';
@@ -30,6 +30,7 @@ export type RouteContext = {
   readonly mcp: McpServers;
   readonly metrics: AgentMetrics;
   readonly streams: OpenStreams;
+  readonly readBody: ReadBody;
   readonly acceptPrompt: (sessionID: string, prompt: PromptBody) => Promise<AcceptedPrompt>;
   /** Bodies of the routes that show the configuration, without its secrets. */
   readonly configViews: ConfigViews;

@@ -11,6 +11,8 @@ export type AgentGauges = PeerCounts & {
   readonly runsWaiting: number;
   readonly permissionRequestsOpen: number;
   readonly streamsOpen: number;
+  /** The size of all request bodies in flight. */
+  readonly bodyBytes: number;
 };
 
 /** A turn that has ended. */

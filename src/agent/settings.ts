@@ -50,6 +50,8 @@ export const AgentVariables = v.object({
   AGENT_LEASE_SECONDS: v.optional(WholeNumber(2, 60), '5'),
   AGENT_RETENTION_DAYS: v.optional(WholeNumber(0, 36_500), '0'),
   AGENT_RETENTION_SESSIONS: v.optional(WholeNumber(0, 1_000_000_000), '0'),
+  AGENT_MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '10485760'),
+  AGENT_MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
   AGENT_DIRECTORY: v.optional(v.pipe(v.string(), v.trim())),
 });
 
@@ -69,6 +71,8 @@ export type AgentServerSettings = {
   readonly database: Database;
   /** Among servers on one database: one without a heartbeat for so long counts as dead. */
   readonly leaseMs: number;
+  /** The largest body, and the size of all in flight; undefined leaves that to the memory of the process. */
+  readonly bodies: { readonly limitBytes: number; readonly budgetBytes: number | undefined };
   /** How long sessions are stored, and how many. */
   readonly retention: RetentionLimits;
   /** Where sessions are unless a request says otherwise. None: where the process runs. */
@@ -107,6 +111,10 @@ export const readAgentSettings = (variables: Variables): AgentServerSettings => 
     logLevel: settings.LOG_LEVEL,
     credentials: password === undefined ? undefined : { username, password },
     database: settings.AGENT_DATABASE_URL,
+    bodies: {
+      limitBytes: settings.AGENT_MAX_BODY_BYTES,
+      budgetBytes: settings.AGENT_MAX_BODY_BYTES_IN_FLIGHT,
+    },
     leaseMs: settings.AGENT_LEASE_SECONDS * 1000,
     retention: {
       ...(settings.AGENT_RETENTION_DAYS === 0 ? {} : { ageMs: settings.AGENT_RETENTION_DAYS * DAY_MS }),

@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
+import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
@@ -41,6 +42,8 @@ export type BridgeOptions = {
   readonly newToken: () => string;
   readonly version: string;
   readonly isStopping: () => boolean;
+  /** What the process may use. */
+  readonly memoryBytes: number;
 };
 
 export type Bridge = {
@@ -87,13 +90,31 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const answers = createAnswers({ agent, feed, sessionFamilies, conversations, catalog, clock, log, settings });
   const activeRequests = createActiveRequests();
   const semaphore = createSemaphore(settings.answersAtATime, 0);
-  const routeOptions = { answers, authenticate, activeRequests, semaphore, clock, log, meter, digest, settings };
+  const bodies = createRequestBodies({
+    clock,
+    limitBytes: settings.bodyLimitBytes,
+    budgetBytes: settings.bodyBudgetBytes,
+    memoryBytes: options.memoryBytes,
+  });
+  const routeOptions = {
+    answers,
+    authenticate,
+    activeRequests,
+    semaphore,
+    bodies,
+    clock,
+    log,
+    meter,
+    digest,
+    settings,
+  };
   const chat = createChatEndpoint({ clock, newToken, showsTools: settings.showsTools });
   const responses = createResponsesEndpoint({ clock });
   const readiness = createReadiness({ feed, catalog, servers, clock, log, isStopping });
   meter.watch(() => ({
     answersRunning: semaphore.running(),
     conversations: conversations.count(),
+    bodyBytes: bodies.usedBytes(),
     isAgentConnected: feed.isOpen(),
     agentServers: servers?.count() ?? { total: 1, healthy: feed.isOpen() ? 1 : 0 },
   }));
@@ -118,6 +139,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     newRequestId: options.newRequestId,
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
+    bodies,
     errors: BRIDGE_ERROR_RESPONSES,
   });
   const untilQuiet = async (limitMs: number): Promise<void> => {

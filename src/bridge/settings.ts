@@ -130,7 +130,8 @@ export const BridgeVariables = v.object({
   BRIDGE_SHOW_TOOLS: v.optional(Switch, 'true'),
   BRIDGE_HEARTBEAT: v.optional(OneOf(['comment', 'chunk', 'off']), 'comment'),
   BRIDGE_CORS_ORIGINS: v.optional(Origins, ''),
-  MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '20971520'),
+  MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '8388608'),
+  MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
   MAX_CONCURRENCY: v.optional(WholeNumber(1, 10_000), '500'),
 });
 type ParsedVariables = v.InferOutput<typeof BridgeVariables>;
@@ -157,6 +158,8 @@ export type BridgeSettings = {
   readonly heartbeat: ParsedVariables['BRIDGE_HEARTBEAT'];
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
+  /** The size of all bodies in flight; undefined leaves it to the memory of the process. */
+  readonly bodyBudgetBytes: number | undefined;
   readonly answersAtATime: number;
 };
 
@@ -205,6 +208,7 @@ const toSettings = (read: ParsedVariables): BridgeSettings => {
     heartbeat: read.BRIDGE_HEARTBEAT,
     corsOrigins: read.BRIDGE_CORS_ORIGINS,
     bodyLimitBytes: read.MAX_BODY_BYTES,
+    bodyBudgetBytes: read.MAX_BODY_BYTES_IN_FLIGHT,
     answersAtATime: read.MAX_CONCURRENCY,
   };
 };

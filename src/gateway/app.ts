@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
+import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
@@ -51,6 +52,8 @@ export type GatewayNeeds = {
   readonly metrics: GatewayMetrics;
   readonly version: string;
   readonly isStopping: () => boolean;
+  /** What the process may use. */
+  readonly memoryBytes: number;
   readonly shared?: SharedState;
   /** Receives the check behind `/ready`, so that it can run once before the first probe. The check logs its outcome. */
   readonly onCreated?: (checkReadiness: () => Promise<unknown>) => void;
@@ -76,6 +79,12 @@ const hintFor = (path: string): string => {
 /** Creates the moderation gateway's request handler. Creating it does no I/O. */
 export const createGateway = (needs: GatewayNeeds): Handler => {
   const { settings, clock, log, metrics, models, policy, gatewayKeys, version, shared } = needs;
+  const bodies = createRequestBodies({
+    clock,
+    limitBytes: settings.MAX_BODY_BYTES,
+    budgetBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
+    memoryBytes: needs.memoryBytes,
+  });
   const systemPrompt = createSystemPrompt(policy);
   const backend = createJudgeBackend({
     ...needs.backend,
@@ -130,7 +139,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     newId: needs.newId,
     digest: needs.digest,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
-    bodyLimitBytes: settings.MAX_BODY_BYTES,
+    bodies,
     limits: { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS },
   });
   const checkReadiness = createReadyCheck({
@@ -153,6 +162,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     callsRunning: semaphore.running(),
     callsWaiting: semaphore.waiting(),
     cachedVerdicts: cache.size(),
+    bodyBytes: bodies.usedBytes(),
   }));
 
   const table: RouteTable = {
@@ -178,6 +188,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     newRequestId: () => `req-${needs.newId()}`,
     routeOf: routes.routeOf,
     onAnswered: metrics.answered,
+    bodies,
     errors: GATEWAY_ERRORS,
   });
 };

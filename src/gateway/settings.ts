@@ -56,6 +56,7 @@ export const GatewayVariables = v.object({
   MODERATION_POLICY_FILE: v.optional(v.string()),
   REQUEST_DEADLINE_MS: v.optional(WholeNumber(100, 600_000), '25000'),
   MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '1048576'),
+  MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
   MAX_INPUTS: v.optional(WholeNumber(1, 1000), '32'),
   MAX_INPUT_CHARS: v.optional(WholeNumber(1, 10_000_000), '100000'),
   MODERATION_WINDOW_CHARS: v.optional(WholeNumber(500, 200_000), '24000'),

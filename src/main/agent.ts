@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../adapter/node/clock.ts';
+import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 import { newId, randomBytes } from '../adapter/web/crypto.ts';
 import { createAgentCatalog } from '../agent/agents/from-config.ts';
@@ -98,6 +99,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     permissionTimeoutMs: config.permissionTimeoutMs,
     turnTimeoutMs: config.turnTimeoutMs,
     drainMs: DRAIN_MS,
+    bodies: { ...settings.bodies, memoryBytes: usableMemoryBytes() },
     retention: settings.retention,
     metrics,
   });

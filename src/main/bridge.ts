@@ -1,6 +1,7 @@
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
+import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 
 import { createPrometheusBridgeMetrics } from '../adapter/prometheus/bridge.ts';
@@ -45,6 +46,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     newToken: () => newId().replaceAll('-', '').slice(0, 20),
     version: VERSION,
     isStopping,
+    memoryBytes: usableMemoryBytes(),
   });
   log('info', 'starting', { version: VERSION, address: baseUrls.join(', ') });
   for (const [setting, nearest] of unknownBridgeVariables(variables)) {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
+import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 import { createUndiciClient, readProxySettings } from '../adapter/node/undici-client.ts';
 import { createPrometheusGatewayMetrics } from '../adapter/prometheus/gateway.ts';
@@ -61,6 +62,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     metrics: meter,
     version: VERSION,
     isStopping,
+    memoryBytes: usableMemoryBytes(),
     // The operator should learn of an unreachable backend before the first user does. A bug in the check shows at /ready.
     onCreated: (checkReadiness) => void checkReadiness().catch(() => {}),
     ...(shared === undefined ? {} : { shared }),

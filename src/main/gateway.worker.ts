@@ -12,6 +12,9 @@ import { DEFAULT_POLICY } from '../gateway/policy/policy.ts';
 import { readGatewayConfig } from '../gateway/settings.ts';
 import { VERSION } from './version.ts';
 
+/** What Cloudflare gives an isolate. */
+const MEMORY_BYTES = 128 * 1024 * 1024;
+
 const UNSUPPORTED = ['REDIS_URL', 'MODERATION_POLICY_FILE'];
 
 const build = async (variables: Variables): Promise<Handler> => {
@@ -36,6 +39,7 @@ const build = async (variables: Variables): Promise<Handler> => {
     metrics: SILENT_GATEWAY_METRICS,
     version: VERSION,
     isStopping: () => false,
+    memoryBytes: MEMORY_BYTES,
   });
 };
 

@@ -18,7 +18,7 @@ const LAME_DUCK_MS = 500;
 /** What `@whatwg-node/server` passes beside the request. The names are its own. */
 type NodeContext = { readonly req: IncomingMessage; readonly res: ServerResponse };
 
-/** How long the rest of a refused body may take to arrive on a connection that closes after it. */
+/** How long the rest of a body may take to arrive when its request was refused, or the server stops. */
 const ARRIVAL_LIMIT_MS = 2000;
 
 /**
@@ -78,10 +78,18 @@ export const serveNode = (handler: Handler, { host, port }: ListenOptions): Prom
     // Connections that were opened in advance count as busy until their first byte. Bun does not count bytes.
     for (const [socket, reply] of connections) if (reply === undefined && socket.bytesRead === 0) socket.destroy();
   };
+  /** A request that is still being sent cannot be answered any more. */
+  const closeUnsent = (): void => {
+    for (const [socket, reply] of connections) if (reply?.req.complete === false) socket.destroy();
+  };
   const stop = async (limitMs: number): Promise<void> => {
     isStopping = true;
     for (const reply of connections.values()) if (reply !== undefined) reply.shouldKeepAlive = false;
-    const timers = [setTimeout(closeUnused, LAME_DUCK_MS), setTimeout(() => server.closeAllConnections(), limitMs)];
+    const timers = [
+      setTimeout(closeUnused, LAME_DUCK_MS),
+      setTimeout(closeUnsent, ARRIVAL_LIMIT_MS),
+      setTimeout(() => server.closeAllConnections(), limitMs),
+    ];
     await new Promise<void>((resolve) => closePort(server, resolve));
     for (const timer of timers) clearTimeout(timer);
   };

@@ -18,6 +18,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
   const servers = gauge('servers', 'Agent servers on the same store that are alive');
   const asks = gauge('questions_open', 'Questions to people that nobody has answered yet');
   const streams = gauge('event_streams_open', 'Event streams that clients read');
+  const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
   let read: (() => AgentGauges) | undefined;
   return {
     requestAnswered: answered,
@@ -51,6 +52,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
       servers.set(now?.servers ?? 0);
       asks.set(now?.permissionRequestsOpen ?? 0);
       streams.set(now?.streamsOpen ?? 0);
+      bodies.set(now?.bodyBytes ?? 0);
       return registry.metrics();
     },
   };

@@ -9,6 +9,7 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
   const firstWordTime = timer('first_word_seconds', 'Time from request to the first word of an answer', ['endpoint']);
   const running = gauge('answers_running', 'Answers that are under way');
   const conversations = gauge('conversations', 'Conversations that this process knows');
+  const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
   const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
   const servers = gauge('agent_servers', 'Agent servers that AGENT_BASE_URL names');
   const well = gauge('agent_servers_well', 'Those of them that are not left out');
@@ -28,6 +29,7 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
       const now = read?.();
       running.set(now?.answersRunning ?? 0);
       conversations.set(now?.conversations ?? 0);
+      bodies.set(now?.bodyBytes ?? 0);
       connected.set(now?.isAgentConnected === true ? 1 : 0);
       servers.set(now?.agentServers.total ?? 0);
       well.set(now?.agentServers.healthy ?? 0);

@@ -20,7 +20,8 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const running = gauge('backend_calls_running', 'Calls to the backend under way');
   const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait for a place');
   const cached = gauge('cached_verdicts', 'Verdicts in the memory of this process');
-  return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts }) => {
+  const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
+  return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts, bodyBytes }) => {
     for (const { fingerprint, state, coolDownMs } of keys) {
       for (const name of KEY_STATES) keyState.set({ key: fingerprint, state: name }, name === state ? 1 : 0);
       keyRest.set({ key: fingerprint }, toSeconds(coolDownMs));
@@ -29,6 +30,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
     running.set(callsRunning);
     waiting.set(callsWaiting);
     cached.set(cachedVerdicts);
+    bodies.set(bodyBytes);
   };
 };
 

@@ -1,7 +1,7 @@
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
-import { LogBody, readBody } from '../protocol/request-schemas.ts';
+import { LogBody } from '../protocol/request-schemas.ts';
 import { parseQuery, requestDirectory } from './query.ts';
 
 /** The one project: sessions are grouped by their directories alone. */
@@ -40,7 +40,8 @@ export const compatRoutes = ({
   directory,
   sessions,
   configViews,
-}: Pick<RouteContext, 'clock' | 'directory' | 'sessions' | 'configViews'>): RouteTable => {
+  readBody,
+}: Pick<RouteContext, 'clock' | 'directory' | 'sessions' | 'configViews' | 'readBody'>): RouteTable => {
   const startedAt = clock.now();
   const toProject = (request: Request) => ({
     id: PROJECT,

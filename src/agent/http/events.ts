@@ -12,7 +12,7 @@ import {
   parseLastEventID,
 } from '../events/stream.ts';
 import type { McpStatus } from '../mcp/connection.ts';
-import { PermissionReplyBody, PermissionResponseBody, readBody } from '../protocol/request-schemas.ts';
+import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
 import { requestDirectory } from './query.ts';
 
 /** Events about the stream itself. They are not stored, and have no id for `Last-Event-ID`. */
@@ -82,7 +82,11 @@ const eventRoutes = ({
   };
 };
 
-const permissionRoutes = ({ approvals, sessions }: Pick<RouteContext, 'approvals' | 'sessions'>): RouteTable => ({
+const permissionRoutes = ({
+  approvals,
+  sessions,
+  readBody,
+}: Pick<RouteContext, 'approvals' | 'sessions' | 'readBody'>): RouteTable => ({
   '/permission': { GET: async () => jsonResponse(200, await approvals.open()) },
   '/permission/:id/reply': {
     async POST(request, { id = '' }) {

@@ -1,6 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { type Credentials, hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts';
 import { guard, type Handler } from '../../core/http/handler.ts';
+import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
 import { createStandardRoutes } from '../../core/http/standard-routes.ts';
@@ -35,6 +36,12 @@ export type AgentState = 'starting' | 'ready' | 'stopping';
 
 /** A start takes no longer, and after a stop another server may answer. */
 const RETRY_AFTER_MS = 1000;
+
+/** Throws `unavailable` in any state but `ready`. */
+export const requireReady = (state: AgentState): void => {
+  if (state === 'ready') return;
+  throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: RETRY_AFTER_MS });
+};
 
 /** Paths without credentials: they tell nothing but the server's state. */
 const OPEN_PATHS = /^\w+:\/\/[^/?#]*\/(?:health|ready)\/?(?:[?#]|$)/;
@@ -86,6 +93,7 @@ const createRouteTable = (
 /** What decides whether a request comes to a route. */
 type HandlerNeeds = {
   readonly newRequestId: () => string;
+  readonly bodies: Pick<RequestBodies, 'release'>;
   /** None: everyone who reaches the server may do everything. */
   readonly credentials: Credentials | undefined;
   /** The server listens on this machine alone: without credentials it answers nothing but programs of this machine. */
@@ -97,7 +105,7 @@ type HandlerNeeds = {
 /** Every route of the agent server, behind its checks of origin, credentials and state. */
 export const createAgentHandler = (
   context: RouteContext,
-  { newRequestId, credentials, isForThisMachine, isStoreUp, stateNow }: HandlerNeeds,
+  { newRequestId, bodies, credentials, isForThisMachine, isStoreUp, stateNow }: HandlerNeeds,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
   const { clock, log } = context;
   const table = createRouteTable(context, { stateNow, isStoreUp });
@@ -108,9 +116,7 @@ export const createAgentHandler = (
     if (!isOpen && credentials !== undefined && !hasBasicCredentials(request, credentials))
       throw new Fault({ kind: 'unauthorized' });
     if (isForThisMachine && credentials === undefined && !isFromLocalProgram(request)) throw FOREIGN_HOST;
-    const state = stateNow();
-    if (!isOpen && state !== 'ready')
-      throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: RETRY_AFTER_MS });
+    if (!isOpen) requireReady(stateNow());
     return Promise.resolve(routes.handler(request)).catch((error: unknown) => {
       throw error instanceof StoreUnavailableError ? STORE_UNAVAILABLE : error;
     });
@@ -119,6 +125,6 @@ export const createAgentHandler = (
   const onAnswered = context.metrics.requestAnswered;
   return {
     table,
-    handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, errors: AGENT_ERROR_RESPONSES }),
+    handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, bodies, errors: AGENT_ERROR_RESPONSES }),
   };
 };

@@ -4,7 +4,7 @@ import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
-import { PromptBody, readBody } from '../protocol/request-schemas.ts';
+import { PromptBody } from '../protocol/request-schemas.ts';
 import type { AssistantMessage } from '../protocol/types.ts';
 import type { AcceptedPrompt } from '../session/prompt.ts';
 import type { MessageQuery, MessageWithParts, Store } from '../store/store.ts';
@@ -116,12 +116,13 @@ export const messageRoutes = ({
   sessions,
   runs,
   streams,
+  readBody,
   acceptPrompt,
   ending,
   onBug,
 }: Pick<
   RouteContext,
-  'clock' | 'store' | 'sessions' | 'runs' | 'streams' | 'acceptPrompt' | 'ending' | 'onBug'
+  'clock' | 'store' | 'sessions' | 'runs' | 'streams' | 'readBody' | 'acceptPrompt' | 'ending' | 'onBug'
 >): RouteTable => {
   const readAnswer = async (
     { session }: AcceptedPrompt,
@@ -131,13 +132,15 @@ export const messageRoutes = ({
     return (await store.message(session.id, message.id)) ?? { info: message, parts: [] };
   };
   /** Accepts a prompt, and begins to answer it unless it wants no answer. */
-  const beginPrompt = (id: string, request: Request) =>
-    runs.whileAccepting(async () => {
-      const prompt = await readBody(request, PromptBody);
+  const beginPrompt = async (id: string, request: Request) => {
+    // Before it is accepted: a body that arrives slowly must not hold up a server that stops.
+    const prompt = await readBody(request, PromptBody);
+    return runs.whileAccepting(async () => {
       const accepted = await acceptPrompt(id, prompt);
       const answer = prompt.noReply === true ? undefined : runs.run(accepted.session, accepted.user);
       return { accepted, answer };
     });
+  };
   const isAborted = ({ info }: MessageWithParts): boolean =>
     info.role === 'assistant' && info.error?.name === 'MessageAbortedError';
   return {

@@ -4,14 +4,7 @@ import type { RouteTable } from '../../core/http/router.ts';
 import { requireAgent, requireModel } from '../agents/catalog.ts';
 import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
-import {
-  ForkBody,
-  RevertBody,
-  readBody,
-  SessionBody,
-  SessionChangeBody,
-  SummarizeBody,
-} from '../protocol/request-schemas.ts';
+import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
@@ -35,7 +28,8 @@ export const sessionRoutes = ({
   catalog,
   runs,
   directory,
-}: Pick<RouteContext, 'store' | 'sessions' | 'catalog' | 'runs' | 'directory'>): RouteTable => {
+  readBody,
+}: Pick<RouteContext, 'store' | 'sessions' | 'catalog' | 'runs' | 'directory' | 'readBody'>): RouteTable => {
   /** Aborts what runs in a session and in all below it, and lets nothing begin there. Returns their ids, children first. */
   const closeFamily = async (id: string): Promise<readonly string[]> => {
     await runs.close(id);
@@ -147,10 +141,21 @@ export const conversationRoutes = ({
   runs,
   streams,
   ending,
+  readBody,
   onBug,
 }: Pick<
   RouteContext,
-  'clock' | 'ids' | 'store' | 'publisher' | 'sessions' | 'catalog' | 'runs' | 'streams' | 'ending' | 'onBug'
+  | 'clock'
+  | 'ids'
+  | 'store'
+  | 'publisher'
+  | 'sessions'
+  | 'catalog'
+  | 'runs'
+  | 'streams'
+  | 'ending'
+  | 'readBody'
+  | 'onBug'
 >): RouteTable => {
   const isClosing = (id: string): boolean => runs.isClosing(id);
   /** Whether a summary replaces the earlier messages now. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
-import { issueOf, readJson, readJsonIfAny } from '../../core/http/body.ts';
+import { issueOf } from '../../core/http/body.ts';
+import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ModelRef } from './types.ts';
 import { findMisspelledField } from './unknown-fields.ts';
@@ -208,17 +209,14 @@ const toBodyFault = (issue: v.BaseIssue<unknown>): Fault => {
 const invalidBody = (param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code: 'invalid_body', param, message });
 
-const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
-
 /** Parses a request's body; a `bad-input` fault names what is wrong. `isOptional`: no body counts as an empty object. */
-export const readBody = async <Schema extends v.GenericSchema>(
+export type ReadBody = <Schema extends v.GenericSchema>(
   request: Request,
   schema: Schema,
-  isOptional = false,
-): Promise<v.InferOutput<Schema>> => {
-  const read = isOptional ? readJsonIfAny : readJson;
-  const body = await read(request, BODY_LIMIT_BYTES, request.signal);
-  const given = body === undefined ? {} : body;
+  isOptional?: boolean,
+) => Promise<v.InferOutput<Schema>>;
+
+const parseBody = <Schema extends v.GenericSchema>(schema: Schema, given: unknown): v.InferOutput<Schema> => {
   // valibot's object schemas accept lists.
   if (!isRecord(given)) throw invalidBody(null, 'body: expected a JSON object');
   if (isNestedBeyond(given)) throw invalidBody(null, `body: expected at most ${NESTING_LIMIT} levels`);
@@ -231,3 +229,15 @@ export const readBody = async <Schema extends v.GenericSchema>(
   if (result.success) return result.output;
   throw toBodyFault(result.issues[0]);
 };
+
+/** Creates the function with which routes read and parse bodies. A body takes its time: `requireReady` is called after it. */
+export const createReadBody =
+  (
+    { readJson, readJsonIfAny }: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>,
+    requireReady: () => void,
+  ): ReadBody =>
+  async (request, schema, isOptional = false) => {
+    const given = isOptional ? ((await readJsonIfAny(request)) ?? {}) : await readJson(request);
+    requireReady();
+    return parseBody(schema, given);
+  };

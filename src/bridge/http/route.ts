@@ -1,7 +1,6 @@
-import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { readJson } from '../../core/http/body.ts';
+import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
 import type { Log } from '../../core/log.ts';
@@ -52,7 +51,6 @@ export async function* measureOutput(
 
 /** How answers are sent. `chunkSize` is in graphemes. */
 type DeliverySettings = {
-  readonly bodyLimitBytes: number;
   readonly chunkSize: number;
   readonly chunkDelayMs: number;
   readonly dropsLeadingEcho: boolean;
@@ -63,6 +61,7 @@ type AnswerRouteOptions = {
   readonly answers: Answers;
   readonly authenticate: (request: Request) => Owner;
   readonly activeRequests: Pick<ActiveRequests, 'track'>;
+  readonly bodies: Pick<RequestBodies, 'readJson' | 'hold'>;
   /** Limits the answers at a time. */
   readonly semaphore: Pick<Semaphore, 'tryAcquire'>;
   readonly clock: Clock;
@@ -72,7 +71,6 @@ type AnswerRouteOptions = {
   readonly settings: DeliverySettings;
 };
 
-const BODY_LIMIT_MS = 30_000;
 const HEARTBEAT_MS = 10_000;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 
@@ -103,16 +101,8 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   options: AnswerRouteOptions,
   endpoint: Endpoint<Parsed>,
 ) => {
-  const { answers, clock, semaphore, activeRequests, meter, settings } = options;
+  const { answers, clock, semaphore, bodies, activeRequests, meter, settings } = options;
   const { chunkSize, chunkDelayMs: delayMs, heartbeat } = settings;
-  const readBody = async (request: Request): Promise<unknown> => {
-    const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
-    try {
-      return await readJson(request, settings.bodyLimitBytes, deadline.signal);
-    } finally {
-      deadline.clear();
-    }
-  };
   const filterEcho = (output: AsyncGenerator<OutputEvent>, { prompt }: BridgeRequest): AsyncGenerator<OutputEvent> =>
     settings.dropsLeadingEcho ? filterLeadingEcho(output, textOfParts(prompt), clock) : output;
 
@@ -158,7 +148,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   return async (request: Request): Promise<Response> => {
     const owner = options.authenticate(request);
     const startedAt = clock.now();
-    const body = await readBody(request);
+    const body = await bodies.readJson(request);
     const parsed = endpoint.parse(body, request.headers);
     const identity = {
       key: readIdempotencyKey(request.headers),
@@ -169,8 +159,10 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     const release = semaphore.tryAcquire();
     if (release === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 1000 });
     const active = activeRequests.track(request);
+    const releaseBody = bodies.hold(request);
     const end = () => {
       release();
+      releaseBody();
       active.end();
     };
     const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };

@@ -10,11 +10,23 @@ const isJsonType = (contentType: string | null): boolean =>
 
 const tooLarge = (limitBytes: number) => new Fault({ kind: 'body-too-large', limitBytes });
 
+/** How a body is read. */
+export type BodyReading = {
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+  /** Called with each number of bytes before it is kept in memory. It may throw, and nothing more is kept then. */
+  readonly reserve?: (bytes: number) => void;
+};
+
 /** Reads to the end within the limit; past it, reads on and discards, because breaking out would reset the socket. */
-const readChunks = async (body: ReadableStream<Uint8Array>, limitBytes: number): Promise<Uint8Array[]> => {
+const readChunks = async (
+  body: ReadableStream<Uint8Array>,
+  { limitBytes, reserve }: BodyReading,
+): Promise<Uint8Array[]> => {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
+  let failure: unknown;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
@@ -23,9 +35,18 @@ const readChunks = async (body: ReadableStream<Uint8Array>, limitBytes: number):
       await reader.cancel().catch(() => {});
       throw tooLarge(limitBytes);
     }
-    if (bytes <= limitBytes) chunks.push(value);
-    else chunks.length = 0;
+    if (bytes > limitBytes || failure !== undefined) {
+      chunks.length = 0;
+      continue;
+    }
+    try {
+      reserve?.(value.byteLength);
+      chunks.push(value);
+    } catch (error) {
+      failure = error;
+    }
   }
+  if (failure !== undefined) throw failure;
   if (bytes > limitBytes) throw tooLarge(limitBytes);
   return chunks;
 };
@@ -48,18 +69,23 @@ const declaredBytes = (headers: Headers): number | undefined => {
   return /^\d+$/.test(text) && !headers.has('transfer-encoding') ? Number(text) : undefined;
 };
 
-const readBytes = async (request: Request, limitBytes: number): Promise<Uint8Array> => {
+const readBytes = async (request: Request, reading: BodyReading): Promise<Uint8Array> => {
+  const { limitBytes, reserve } = reading;
   const declared = declaredBytes(request.headers);
   // Refusing before the body is touched is the one way in which every client is sure to read the answer.
   if (declared !== undefined && declared > limitBytes) throw tooLarge(limitBytes);
-  if (declared !== undefined) return new Uint8Array(await request.arrayBuffer());
-  return request.body === null ? new Uint8Array() : joined(await readChunks(request.body, limitBytes));
+  if (declared !== undefined) {
+    reserve?.(declared);
+    return new Uint8Array(await request.arrayBuffer());
+  }
+  return request.body === null ? new Uint8Array() : joined(await readChunks(request.body, reading));
 };
 
 /** The body, or the fault of whoever kept it from arriving: the sender left, or took longer than `signal` allows. */
-const arrivedBytes = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<Uint8Array> => {
+const arrivedBytes = async (request: Request, reading: BodyReading): Promise<Uint8Array> => {
+  const { signal } = reading;
   try {
-    return await untilAborted(readBytes(request, limitBytes), signal);
+    return await untilAborted(readBytes(request, reading), signal);
   } catch (error) {
     if (signal.aborted && !request.signal.aborted) throw new Fault({ kind: 'body-too-slow' });
     if (error instanceof Fault) throw error;
@@ -88,14 +114,14 @@ const refuseOtherTypes = ({ headers }: Request): void => {
  * The request's JSON, bounded while it is read: a `body-too-large`, `unsupported-media-type` or `bad-input` fault
  * (code `invalid_json`) otherwise, `body-too-slow` when `signal` ends first. UTF-8 must be valid; a byte order mark is allowed.
  */
-export const readJson = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<unknown> => {
+export const readJson = async (request: Request, reading: BodyReading): Promise<unknown> => {
   refuseOtherTypes(request);
-  return parsed(await arrivedBytes(request, limitBytes, signal));
+  return parsed(await arrivedBytes(request, reading));
 };
 
 /** The same where the body may be left out: nothing when it is empty, whatever its headers say of it. */
-export const readJsonIfAny = async (request: Request, limitBytes: number, signal: AbortSignal): Promise<unknown> => {
-  const bytes = await arrivedBytes(request, limitBytes, signal);
+export const readJsonIfAny = async (request: Request, reading: BodyReading): Promise<unknown> => {
+  const bytes = await arrivedBytes(request, reading);
   if (bytes.byteLength === 0) return undefined;
   refuseOtherTypes(request);
   return parsed(bytes);

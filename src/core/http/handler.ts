@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { type CoreFault, Fault } from '../fault.ts';
 import type { Log } from '../log.ts';
+import type { RequestBodies } from './request-bodies.ts';
 import { errorResponse, internalErrorResponse } from './response.ts';
 
 /** A service, whole: it knows no runtime, and adapters bring it to Node, Deno, Bun and Workers. */
@@ -21,6 +22,8 @@ type GuardNeeds = {
   readonly newRequestId: () => string;
   readonly routeOf: (request: Request) => string;
   readonly onAnswered?: (answered: AnsweredRequest) => void;
+  /** What accounts for the bodies of the service's requests. */
+  readonly bodies?: Pick<RequestBodies, 'release'>;
   /** How the service answers failures; in OpenAI's shape by default. */
   readonly errors?: ErrorResponses;
 };
@@ -76,7 +79,10 @@ const withRequestId = (response: Response, requestId: string): Response => {
  * and writes one line about it. It never rejects.
  */
 export const guard =
-  (handler: Handler, { clock, log, newRequestId, routeOf, onAnswered, errors = OPENAI_ERRORS }: GuardNeeds): Handler =>
+  (
+    handler: Handler,
+    { clock, log, newRequestId, routeOf, onAnswered, bodies, errors = OPENAI_ERRORS }: GuardNeeds,
+  ): Handler =>
   async (request) => {
     const startedAt = clock.now();
     const offeredId = request.headers.get('x-request-id');
@@ -89,6 +95,7 @@ export const guard =
       failure = failureOf(error, errors);
       response = withRequestId(failure.reply, requestId);
     }
+    bodies?.release(request);
     const answered: AnsweredRequest = {
       method: METHODS.has(request.method) ? request.method : 'other',
       route: routeOf(request),

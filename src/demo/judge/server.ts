@@ -16,7 +16,7 @@ const parseRequest = async <Schema extends v.GenericSchema>(
   schema: Schema,
   request: Request,
 ): Promise<v.InferOutput<Schema>> => {
-  const result = v.safeParse(schema, await readJson(request, BODY_LIMIT_BYTES, request.signal));
+  const result = v.safeParse(schema, await readJson(request, { limitBytes: BODY_LIMIT_BYTES, signal: request.signal }));
   if (result.success) return result.output;
   const { path, expected } = issueOf(result.issues[0]);
   const message = `Expected ${expected}${path === '' ? '' : ` at ${path}`}`;

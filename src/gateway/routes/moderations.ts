@@ -1,7 +1,7 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { readJson } from '../../core/http/body.ts';
+import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { ItemVerdict, Moderate, ModerationItem } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
@@ -74,7 +74,7 @@ type ModerationRouteNeeds = {
   readonly newId: () => string;
   readonly digest: (text: string) => string | Promise<string>;
   readonly deadlineMs: number;
-  readonly bodyLimitBytes: number;
+  readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly limits: InputLimits;
 };
 
@@ -93,9 +93,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
   const parseRequest = async (request: Request, deadline: Deadline): Promise<ParsedRequest> => {
-    const { model = DEFAULT_ALIAS, input } = parseOuterFields(
-      await readJson(request, needs.bodyLimitBytes, deadline.signal),
-    );
+    const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
     const alias = findAlias(models, model);
     return { alias, items: parseModerationItems(input, alias.vision, needs.limits) };
   };

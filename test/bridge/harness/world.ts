@@ -85,6 +85,7 @@ const SETTINGS: BridgeOptions['settings'] = {
   showsTools: true,
   heartbeat: 'comment',
   corsOrigins: [],
+  bodyBudgetBytes: undefined,
   bodyLimitBytes: 20 * 1024 * 1024,
   answersAtATime: 500,
 };
@@ -161,6 +162,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   let read = (): BridgeReadings => ({
     answersRunning: 0,
     conversations: 0,
+    bodyBytes: 0,
     isAgentConnected: false,
     agentServers: { total: 0, healthy: 0 },
   });
@@ -188,6 +190,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     newToken: () => randomBytes(10).toString('hex'),
     version: '0.0.0-test',
     isStopping: () => false,
+    memoryBytes: 1024 ** 3,
   });
   const send: BridgeWorld['send'] = (path, body, headers = {}, signal) =>
     bridge.handler(

@@ -11,7 +11,8 @@ const LIMIT_BYTES = 64;
 const CEILING_BYTES = 16 * LIMIT_BYTES;
 
 const NEVER = new AbortController().signal;
-const read = (request: Request, limitBytes = LIMIT_BYTES): Promise<unknown> => readJson(request, limitBytes, NEVER);
+const read = (request: Request, limitBytes = LIMIT_BYTES): Promise<unknown> =>
+  readJson(request, { limitBytes, signal: NEVER });
 const faultOf = async (reading: Promise<unknown>): Promise<CoreFault> => {
   const thrown = await rejection(reading);
   if (thrown instanceof Fault) return thrown.detail;
@@ -303,7 +304,7 @@ describe('a body that does not arrive', (check) => {
     });
     const request = posting(body, headers, client.signal);
     const deadline = createDeadline(clock, 1000, request.signal);
-    const reading = readJson(request, LIMIT_BYTES, deadline.signal);
+    const reading = readJson(request, { limitBytes: LIMIT_BYTES, signal: deadline.signal });
     reading.catch(() => {});
     return { clock, client, deadline, reading, pipe: pipe as ReadableStreamDefaultController<Uint8Array> };
   };
@@ -357,7 +358,7 @@ describe('a body that does not arrive', (check) => {
           const clock = createFakeClock();
           const request = posting(breaking(), headers, AbortSignal.abort());
           const { signal, clear } = createDeadline(clock, 1000, request.signal);
-          assert.equal(await faultOf(readJson(request, LIMIT_BYTES, signal)), { kind: 'client-left' });
+          assert.equal(await faultOf(readJson(request, { limitBytes: LIMIT_BYTES, signal })), { kind: 'client-left' });
           clear();
           await clock.advance(0);
           await clock.advance(0);
@@ -371,12 +372,14 @@ describe('a body that does not arrive', (check) => {
 
   check('when time was over before is body-too-slow', async () => {
     const signal = AbortSignal.abort(new Fault({ kind: 'backend-timeout' }));
-    assert.equal(await faultOf(readJson(posting('{}'), LIMIT_BYTES, signal)), { kind: 'body-too-slow' });
+    assert.equal(await faultOf(readJson(posting('{}'), { limitBytes: LIMIT_BYTES, signal })), {
+      kind: 'body-too-slow',
+    });
   });
 });
 
 describe('a body that may be left out', (check) => {
-  const readIfAny = (request: Request) => readJsonIfAny(request, LIMIT_BYTES, NEVER);
+  const readIfAny = (request: Request) => readJsonIfAny(request, { limitBytes: LIMIT_BYTES, signal: NEVER });
 
   check('is nothing when it is empty, in whatever way and of whatever type', async () => {
     for (const type of ['application/json', 'text/plain']) {

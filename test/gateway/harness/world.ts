@@ -128,6 +128,7 @@ export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: Worl
     metrics: SILENT_GATEWAY_METRICS,
     version: '0.1.0',
     isStopping: () => false,
+    memoryBytes: 1024 ** 3,
     ...needs,
   });
   const ask: World['ask'] = (body, headers = {}, signal) =>

@@ -1,0 +1,94 @@
+import { createDeadline } from '../async.ts';
+import { createByteBudget } from '../byte-budget.ts';
+import type { Clock } from '../clock.ts';
+import { Fault } from '../fault.ts';
+import { type BodyReading, readJson, readJsonIfAny } from './body.ts';
+
+/** Reads the bodies of a service's requests, and accounts for the memory that they take until their requests are answered. */
+export type RequestBodies = {
+  /**
+   * As `readJson` of `body.ts`, and `overloaded` where the requests in flight leave no room for this body. `deadline` in
+   * place of the 30 seconds that a body may take.
+   */
+  readonly readJson: (request: Request, deadline?: AbortSignal) => Promise<unknown>;
+  /** The same where the body may be left out: undefined when it is empty. */
+  readonly readJsonIfAny: (request: Request, deadline?: AbortSignal) => Promise<unknown>;
+  /** Keeps the request's bytes counted beyond its answer, until the function that it returns is called. */
+  readonly hold: (request: Request) => () => void;
+  /** Gives the request's bytes back, unless they are held. `guard` calls it when a request is answered. */
+  readonly release: (request: Request) => void;
+  /** The bytes of all bodies that are counted now. */
+  readonly usedBytes: () => number;
+};
+
+export type RequestBodiesNeeds = {
+  readonly clock: Clock;
+  /** The largest body. */
+  readonly limitBytes: number;
+  /** The most bytes of bodies in flight, where an operator has set them. */
+  readonly budgetBytes: number | undefined;
+  /** What the process may use. */
+  readonly memoryBytes: number;
+};
+
+/** A body that takes longer to arrive is refused. */
+const BODY_LIMIT_MS = 30_000;
+const RETRY_AFTER_MS = 1000;
+/** A body is bytes, then a text, then values, and often a text again for the next server: measured, five times its size at its peak. */
+const MEMORY_PER_BODY_BYTE = 8;
+
+type Reservation = { readonly givingBack: (() => void)[]; isOver: boolean };
+
+/** Creates the reader of a service: all its routes share the largest size, the time that a body may take, and the budget. */
+export const createRequestBodies = ({
+  clock,
+  limitBytes,
+  memoryBytes,
+  budgetBytes = Math.floor(memoryBytes / MEMORY_PER_BODY_BYTE),
+}: RequestBodiesNeeds): RequestBodies => {
+  // The largest body must fit in, or it could never be sent.
+  const budget = createByteBudget(Math.max(budgetBytes, limitBytes));
+  const reservations = new WeakMap<Request, Reservation>();
+  const end = (reservation: Reservation | undefined): void => {
+    if (reservation === undefined) return;
+    reservation.isOver = true;
+    for (const giveBack of reservation.givingBack) giveBack();
+  };
+  const overloaded = (): Fault => new Fault({ kind: 'overloaded', retryAfterMs: RETRY_AFTER_MS });
+  const openReservation = (request: Request): ((bytes: number) => void) => {
+    const reservation: Reservation = { givingBack: [], isOver: false };
+    reservations.set(request, reservation);
+    return (bytes) => {
+      // What still arrives of a request that is answered is counted no more, and must not be kept.
+      const giveBack = reservation.isOver ? undefined : budget.tryTake(bytes);
+      if (giveBack === undefined) throw overloaded();
+      reservation.givingBack.push(giveBack);
+    };
+  };
+  const limited =
+    (read: (request: Request, reading: BodyReading) => Promise<unknown>) =>
+    async (request: Request, given?: AbortSignal): Promise<unknown> => {
+      const reserve = openReservation(request);
+      if (given !== undefined) return read(request, { limitBytes, signal: given, reserve });
+      const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
+      try {
+        return await read(request, { limitBytes, signal: deadline.signal, reserve });
+      } finally {
+        deadline.clear();
+      }
+    };
+  return {
+    readJson: limited(readJson),
+    readJsonIfAny: limited(readJsonIfAny),
+    hold(request) {
+      const reservation = reservations.get(request);
+      reservations.delete(request);
+      return () => end(reservation);
+    },
+    release(request) {
+      end(reservations.get(request));
+      reservations.delete(request);
+    },
+    usedBytes: budget.usedBytes,
+  };
+};

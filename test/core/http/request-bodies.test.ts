@@ -1,0 +1,217 @@
+import * as assert from 'uvu/assert';
+import { type CoreFault, Fault } from '../../../src/core/fault.ts';
+import { guard } from '../../../src/core/http/handler.ts';
+import { createRequestBodies, type RequestBodiesNeeds } from '../../../src/core/http/request-bodies.ts';
+import { jsonResponse } from '../../../src/core/http/response.ts';
+import { describe, rejection, thorough } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+
+const LIMIT_BYTES = 100;
+const MEMORY_BYTES = 1600;
+/** An eighth of the memory. */
+const BUDGET_BYTES = 200;
+const OVERLOADED: CoreFault = { kind: 'overloaded', retryAfterMs: 1000 };
+
+const faultOf = async (reading: Promise<unknown>): Promise<CoreFault> => {
+  const thrown = await rejection(reading);
+  if (thrown instanceof Fault) return thrown.detail;
+  throw thrown;
+};
+const textOf = (bytes: number): string => JSON.stringify('x'.repeat(bytes - 2));
+const postingOf = (bytes: number): Request =>
+  new Request('http://service.test/', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': String(bytes) },
+    body: textOf(bytes),
+  });
+/** A body without a length. `send` sends a chunk, `end` ends it. */
+const openPosting = () => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, { highWaterMark: 10 });
+  const writer = writable.getWriter();
+  const request = new Request('http://service.test/', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: readable,
+    duplex: 'half',
+  } as RequestInit);
+  return {
+    request,
+    send: (text: string) => writer.write(new TextEncoder().encode(text)),
+    end: () => writer.close(),
+  };
+};
+const createBodies = (needs: Partial<RequestBodiesNeeds> = {}) => {
+  const clock = createFakeClock();
+  const bodies = createRequestBodies({
+    clock,
+    limitBytes: LIMIT_BYTES,
+    budgetBytes: undefined,
+    memoryBytes: MEMORY_BYTES,
+    ...needs,
+  });
+  return { clock, bodies };
+};
+
+describe('the bodies of requests in flight', (check) => {
+  check('are counted until their requests are answered', async () => {
+    const { bodies } = createBodies();
+    const [first, second] = [postingOf(100), postingOf(60)];
+    await Promise.all([bodies.readJson(first), bodies.readJson(second)]);
+    assert.is(bodies.usedBytes(), 160);
+    bodies.release(first);
+    assert.is(bodies.usedBytes(), 60);
+    bodies.release(first);
+    bodies.release(second);
+    assert.is(bodies.usedBytes(), 0);
+  });
+
+  check('leave no room for another one above the budget, which is then not read', async () => {
+    const { bodies } = createBodies();
+    const [first, second, third] = [postingOf(100), postingOf(100), postingOf(2)];
+    await Promise.all([bodies.readJson(first), bodies.readJson(second)]);
+    assert.is(bodies.usedBytes(), BUDGET_BYTES);
+    assert.equal(await faultOf(bodies.readJson(third)), OVERLOADED);
+    assert.is(third.bodyUsed, false);
+    bodies.release(third);
+    assert.is(bodies.usedBytes(), BUDGET_BYTES);
+    bodies.release(first);
+    assert.is(await bodies.readJson(postingOf(50)), 'x'.repeat(48));
+  });
+
+  check('have the budget that an operator has set', async () => {
+    const { bodies } = createBodies({ budgetBytes: 150 });
+    await bodies.readJson(postingOf(100));
+    assert.equal(await faultOf(bodies.readJson(postingOf(51))), OVERLOADED);
+    await bodies.readJson(postingOf(50));
+  });
+
+  check('have room for the largest body whatever the memory and the setting', async () => {
+    for (const needs of [{ memoryBytes: 8 }, { budgetBytes: 1 }]) {
+      const { bodies } = createBodies(needs);
+      await bodies.readJson(postingOf(LIMIT_BYTES));
+      assert.equal(await faultOf(bodies.readJson(postingOf(2))), OVERLOADED);
+    }
+  });
+
+  check(
+    'are counted as they arrive where no length is declared, and read to their end when there is no room',
+    async () => {
+      const { bodies } = createBodies();
+      const held = postingOf(100);
+      await bodies.readJson(held);
+      await bodies.readJson(postingOf(90));
+      const { request, send, end } = openPosting();
+      const reading = faultOf(bodies.readJson(request));
+      await send('"12345678');
+      assert.is(bodies.usedBytes(), 199);
+      await send('12');
+      bodies.release(held);
+      // The room that came back is no use to a body with a hole in it.
+      await send('345"');
+      await end();
+      assert.equal(await reading, OVERLOADED);
+      bodies.release(request);
+      assert.is(bodies.usedBytes(), 90);
+    },
+  );
+
+  check('that still arrive when their request is answered are counted no more', async () => {
+    const { clock, bodies } = createBodies();
+    const { request, send } = openPosting();
+    const reading = faultOf(bodies.readJson(request));
+    await send('"1234567');
+    assert.is(bodies.usedBytes(), 8);
+    await clock.advance(30_000);
+    assert.equal(await reading, { kind: 'body-too-slow' });
+    bodies.release(request);
+    assert.is(bodies.usedBytes(), 0);
+    await send('89');
+    await clock.advance(0);
+    assert.is(bodies.usedBytes(), 0);
+  });
+
+  check('may take 30 s, or as long as a deadline of the service says', async () => {
+    const { clock, bodies } = createBodies();
+    const deadline = new AbortController();
+    const waiting = openPosting();
+    const given = openPosting();
+    let isLate = false;
+    const slow = faultOf(bodies.readJson(waiting.request)).finally(() => {
+      isLate = true;
+    });
+    const timed = bodies.readJson(given.request, deadline.signal);
+    await clock.advance(29_999);
+    assert.is(isLate, false);
+    await clock.advance(1);
+    assert.equal(await slow, { kind: 'body-too-slow' });
+    await given.send('1');
+    deadline.abort();
+    assert.equal(await faultOf(timed), { kind: 'body-too-slow' });
+    assert.is(clock.pending(), 0);
+  });
+
+  check('that are held stay counted beyond the answer', async () => {
+    const { bodies } = createBodies();
+    const request = postingOf(100);
+    await bodies.readJson(request);
+    const release = bodies.hold(request);
+    bodies.release(request);
+    assert.is(bodies.usedBytes(), 100);
+    release();
+    release();
+    assert.is(bodies.usedBytes(), 0);
+  });
+
+  check('are given back by the guard, whatever comes of the request', async () => {
+    const { clock, bodies } = createBodies();
+    const answers: readonly (() => Response)[] = [
+      () => jsonResponse(200, {}),
+      () => {
+        throw new Fault({ kind: 'unauthorized' });
+      },
+      () => {
+        throw new TypeError('a bug');
+      },
+    ];
+    for (const answer of answers) {
+      const handler = guard(
+        async (request) => {
+          await bodies.readJson(request);
+          assert.is(bodies.usedBytes(), 100);
+          return answer();
+        },
+        { clock, log: () => {}, newRequestId: () => 'req-1', routeOf: () => '/', bodies },
+      );
+      await handler(postingOf(100));
+      assert.is(bodies.usedBytes(), 0);
+    }
+  });
+
+  check('may be left out where a route says so', async () => {
+    const { bodies } = createBodies();
+    assert.is(await bodies.readJsonIfAny(new Request('http://service.test/', { method: 'POST' })), undefined);
+    assert.is(await bodies.readJsonIfAny(postingOf(10)), 'x'.repeat(8));
+    assert.is(bodies.usedBytes(), 10);
+  });
+
+  check('never exceed the budget, and are all given back, in any order of events', async () => {
+    const { bodies } = createBodies();
+    const open: (() => void)[] = [];
+    for (let round = 0; round < thorough(2000, 50_000); round += 1) {
+      if (Math.random() < 0.6) {
+        const request = postingOf(2 + Math.floor(Math.random() * 98));
+        const isRead = await bodies.readJson(request).then(
+          () => true,
+          () => false,
+        );
+        const release = Math.random() < 0.5 ? bodies.hold(request) : () => bodies.release(request);
+        if (isRead) open.push(release);
+        else release();
+      } else open.splice(Math.floor(Math.random() * open.length), 1)[0]?.();
+      assert.ok(bodies.usedBytes() <= BUDGET_BYTES);
+      assert.ok(bodies.usedBytes() >= 0);
+    }
+    for (const release of open) release();
+    assert.is(bodies.usedBytes(), 0);
+  });
+});
