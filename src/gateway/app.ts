@@ -7,7 +7,7 @@ import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
-import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-pool.ts';
+import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts';
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';

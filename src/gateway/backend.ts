@@ -7,7 +7,8 @@ import { type Breaker, createBreaker } from '../llm/breaker.ts';
 import { createDetectedDialect, createFixedDialect, type DialectChoice, detectDialect } from '../llm/detect.ts';
 import { type AttemptRecord, createFailover, createUpstream, type Upstream } from '../llm/failover.ts';
 import { type BackendHealth, checkBackendHealth } from '../llm/health.ts';
-import { type BackendKey, createKeyPool, type KeyChange, type KeyPool } from '../llm/key-pool.ts';
+import { createKeyPool, type KeyPool } from '../llm/key-pool.ts';
+import type { BackendKey, KeyChange } from '../llm/key-state.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
 
@@ -65,9 +66,11 @@ export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
   const [firstKey] = keys;
   if (firstKey === undefined) throw new TypeError('Cannot create a backend without a key');
   const pool = createKeyPool(keys, clock.now, (change) => {
-    const { fingerprint: key, state, reason, coolDownMs: restMs, strikes: count } = change;
-    log('warn', 'backend-key', { key, state, ...(reason === undefined ? {} : { reason }), restMs, count });
-    onKeyChange(change);
+    const { fingerprint: key, state, reason, coolDownMs: restMs, strikes: count, model } = change;
+    const about = { ...(reason === undefined ? {} : { reason }), ...(model === undefined ? {} : { model }) };
+    log('warn', 'backend-key', { key, state, ...about, restMs, count });
+    // Replicas share what concerns a whole key. That it may not use a model each learns by one call.
+    if (model === undefined) onKeyChange(change);
   });
   const breaker = createBreaker(clock.now, BREAKER_LIMITS, ({ state, coolDownMs: restMs }) =>
     log('warn', 'backend-breaker', { state, restMs }),

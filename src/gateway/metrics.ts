@@ -1,7 +1,7 @@
 import type { AnsweredRequest } from '../core/http/handler.ts';
 import type { BreakerStatus } from '../llm/breaker.ts';
 import type { AttemptRecord } from '../llm/failover.ts';
-import type { KeyStatus } from '../llm/key-pool.ts';
+import type { KeyStatus } from '../llm/key-state.ts';
 
 /** The gateway's current values. Keys appear by fingerprint only. */
 export type GatewayReadings = {

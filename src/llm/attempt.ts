@@ -3,7 +3,7 @@ import { Fault } from '../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { retryAfterMs } from '../core/retry.ts';
 import type { DialectChoice } from './detect.ts';
-import type { BackendKey, KeyRefusal } from './key-pool.ts';
+import type { BackendKey, KeyRefusal } from './key-state.ts';
 import { detectRefusal } from './refusal.ts';
 import type { ChatCall, ChatReply, Dialect } from './types.ts';
 

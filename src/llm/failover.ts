@@ -4,7 +4,8 @@ import { Fault } from '../core/fault.ts';
 import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
 import type { Breaker } from './breaker.ts';
 import type { LlmFault } from './errors.ts';
-import type { BackendKey, KeyLease, KeyPool, KeyStatus } from './key-pool.ts';
+import type { KeyPool } from './key-pool.ts';
+import type { BackendKey, KeyLease, KeyStatus } from './key-state.ts';
 import type { ChatCall } from './types.ts';
 
 /** The outcome of one call, for logs and metrics. `key` is a fingerprint. */
@@ -47,6 +48,13 @@ type KeyAttempt = {
   readonly mayMoveOn: boolean;
 };
 
+/** Which key the next call needs: none that was tried, and `avoid` only if no other is left. */
+type Wanted = {
+  readonly tried: ReadonlySet<BackendKey>;
+  readonly model: string;
+  readonly avoid: BackendKey | undefined;
+};
+
 /** With other keys left, a call may use this share of the remaining time, but at least the time that a slow model needs. */
 const ATTEMPT_SHARE = 0.6;
 const MIN_ATTEMPT_MS = 8000;
@@ -59,21 +67,22 @@ export const attemptLimitMs = (remainingMs: number, hasOthers: boolean): number 
 export const createFailover = (needs: FailoverNeeds): Failover => {
   const { pool, clock, onAttempt } = needs;
 
-  const hasUntriedKey = (tried: ReadonlySet<BackendKey>, states: readonly KeyStatus['state'][]): boolean => {
+  const hasUntriedKey = (
+    tried: ReadonlySet<BackendKey>,
+    model: string,
+    states: readonly KeyStatus['state'][],
+  ): boolean => {
     if (pool.size <= tried.size) return false;
     const spent = new Set([...tried].map(({ fingerprint }) => fingerprint));
-    return pool.statuses().some(({ state, fingerprint }) => states.includes(state) && !spent.has(fingerprint));
+    return pool.statuses(model).some(({ state, fingerprint }) => states.includes(state) && !spent.has(fingerprint));
   };
 
-  const nextLease = async (
-    tried: ReadonlySet<BackendKey>,
-    avoid: BackendKey | undefined,
-    signal: AbortSignal,
-  ): Promise<KeyLease | undefined> => {
+  const nextLease = async ({ tried, model, avoid }: Wanted, signal: AbortSignal): Promise<KeyLease | undefined> => {
     const unwanted = avoid === undefined ? tried : new Set([...tried, avoid]);
     for (;;) {
-      const lease = pool.take(unwanted) ?? pool.take(tried);
-      const probeEnd = lease === undefined && hasUntriedKey(tried, ['probing']) ? pool.probeEnd() : undefined;
+      const lease = pool.take(unwanted, model) ?? pool.take(tried, model);
+      const isProbed = lease === undefined && hasUntriedKey(tried, model, ['probing']);
+      const probeEnd = isProbed ? pool.probeEnd(model) : undefined;
       if (probeEnd === undefined) return lease;
       // Another call probes a key that may become usable: wait for its outcome.
       await untilAborted(probeEnd, signal);
@@ -125,9 +134,9 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
     let last: AllKeysFailed | undefined;
     for (;;) {
       deadline.signal.throwIfAborted();
-      const lease = await nextLease(tried, avoid, deadline.signal);
+      const lease = await nextLease({ tried, model: call.model, avoid }, deadline.signal);
       if (lease === undefined) {
-        const retryAfterMs = pool.waitMs();
+        const retryAfterMs = pool.waitMs(call.model);
         return (
           last ?? {
             kind: 'all-keys-failed',
@@ -138,7 +147,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
       }
       const { key } = lease;
       tried.add(key);
-      const mayMoveOn = hasUntriedKey(tried, ['active', 'half-open']);
+      const mayMoveOn = hasUntriedKey(tried, call.model, ['active', 'half-open']);
       const outcome = await attemptAndRecord({ call, lease, deadline, mayMoveOn });
       if (outcome === 'hung') {
         lease.release();

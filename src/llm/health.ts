@@ -2,7 +2,7 @@ import { untilAborted } from '../core/async.ts';
 import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { headersFor } from './attempt.ts';
 import type { DialectChoice } from './detect.ts';
-import type { BackendKey } from './key-pool.ts';
+import type { BackendKey } from './key-state.ts';
 import type { Dialect } from './types.ts';
 
 /** Whether a backend would accept a call now, and which models it lists. Reasons never quote the backend. */

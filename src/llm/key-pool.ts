@@ -1,183 +1,73 @@
-import { startCoolDown } from '../core/retry.ts';
+import type { KeyRefusal, KeyStatus, SharedCoolDown } from './key-state.ts';
+import { type BackendKey, createKeyState, type KeyChange, type KeyLease, type KeyState } from './key-state.ts';
 
-/** A key of the backend. Logs and metrics may show its `fingerprint` only. */
-export type BackendKey = { readonly secret: string; readonly fingerprint: string };
-
-/** Why a backend refused a key; each reason has its own cool-down. */
-export type RefusalReason = 'auth' | 'quota' | 'burst';
-/** A backend's refusal of a key. `retryAfterMs`: the wait that the backend itself demands. */
-export type KeyRefusal = { readonly reason: RefusalReason; readonly retryAfterMs?: number };
-
-/** A key for one call. The first call of `succeed`, `refuse` or `release` counts, later ones do nothing. */
-export type KeyLease = {
-  readonly key: BackendKey;
-  readonly succeed: () => void;
-  readonly refuse: (refusal: KeyRefusal) => void;
-  /** Neither: the call failed for another reason, or its caller disconnected. */
-  readonly release: () => void;
-};
-
-/** Half-open: the cool-down is over, no call has succeeded yet. Probing: one call tries a half-open key. */
-export type KeyStatus = {
-  readonly fingerprint: string;
-  readonly state: 'active' | 'cooling' | 'half-open' | 'probing';
-  readonly coolDownMs: number;
-  readonly reason?: RefusalReason;
-};
-
-/** A key's new state after a call. The end of a cool-down is no change: only `statuses()` shows it. */
-export type KeyChange = KeyStatus & { readonly strikes: number };
-
-/** A cool-down that another replica reports, or (`coolDownMs` 0) its end. */
-export type SharedCoolDown = {
-  readonly fingerprint: string;
-  readonly coolDownMs: number;
-  readonly reason: RefusalReason;
-  readonly strikes: number;
-};
-
-/** The keys of one backend and their states. */
+/** The keys of one backend and their states. With a `model`, a key that may not use that model counts as cooling down. */
 export type KeyPool = {
   readonly size: number;
   /** The next usable key in round-robin order that is not in `tried`; undefined when there is none. */
-  readonly take: (tried: ReadonlySet<BackendKey>) => KeyLease | undefined;
+  readonly take: (tried: ReadonlySet<BackendKey>, model?: string) => KeyLease | undefined;
   /** Milliseconds until the first key is usable, 0 when one is now. A running probe counts as one second. */
-  readonly waitMs: () => number;
+  readonly waitMs: (model?: string) => number;
   /** Resolves when the first of the running probes ends; undefined when none runs. */
-  readonly probeEnd: () => Promise<void> | undefined;
-  readonly statuses: () => readonly KeyStatus[];
+  readonly probeEnd: (model?: string) => Promise<void> | undefined;
+  readonly statuses: (model?: string) => readonly KeyStatus[];
   /** Applies another replica's report. Does not call `onChange`, or replicas would repeat it for ever. */
   readonly adopt: (shared: SharedCoolDown) => void;
 };
 
-/** The state machine of one key: active, cooling, half-open, probing, active. */
-type KeyState = {
-  readonly key: BackendKey;
-  /** A lease when the key is active or half-open. */
-  readonly take: () => KeyLease | undefined;
-  readonly waitMs: () => number;
-  readonly status: () => KeyStatus;
-  readonly adopt: (shared: SharedCoolDown) => void;
+/** One key of a pool: its own state, and one for each model that the backend has refused it. */
+type PooledKey = Pick<KeyState, 'key' | 'adopt'> & {
+  readonly take: (model: string | undefined) => KeyLease | undefined;
+  readonly waitMs: (model: string | undefined) => number;
+  readonly status: (model: string | undefined) => KeyStatus;
 };
 
-type KeyStateListeners = {
-  readonly onChange: (change: KeyChange) => void;
-  readonly onProbeEnd: () => void;
-};
+/** `createState` makes a state that has never been refused, for the whole key or for one model of it. */
+const createPooledKey = (createState: (model?: string) => KeyState): PooledKey => {
+  const whole = createState();
+  const byModel = new Map<string, KeyState>();
+  const stateOf = (model: string | undefined) => (model === undefined ? undefined : byModel.get(model));
 
-type CoolDown = { readonly reason: RefusalReason; readonly strikes: number; readonly leftMs: () => number };
-
-const MAX_COOL_DOWN_MS = 3_600_000;
-/** When a probe ends is unknown; a second is the shortest Retry-After. */
-const PROBE_WAIT_MS = 1_000;
-
-const COOL_DOWNS = {
-  auth: { baseMs: 600_000, maxMs: MAX_COOL_DOWN_MS },
-  quota: { baseMs: 900_000, maxMs: MAX_COOL_DOWN_MS },
-  burst: { baseMs: 5_000, maxMs: 300_000 },
-} as const;
-
-/** The backend knows when a burst limit ends, because it counts the calls. Of other refusals it does not. */
-const backendDelayMs = ({ reason, retryAfterMs }: KeyRefusal): number | undefined =>
-  reason === 'burst' ? retryAfterMs : undefined;
-
-const coolDownLengthMs = (refusal: KeyRefusal, strikes: number): number => {
-  const { baseMs, maxMs } = COOL_DOWNS[refusal.reason];
-  return backendDelayMs(refusal) ?? Math.min(baseMs * 2 ** (strikes - 1), maxMs);
-};
-
-/** Creates an active key. The result of a lease from before a cool-down is late: it neither ends it nor adds a strike. */
-const createKeyState = (key: BackendKey, now: () => number, { onChange, onProbeEnd }: KeyStateListeners): KeyState => {
-  let coolDown: CoolDown | undefined;
-  let coolDowns = 0;
-  let isProbed = false;
-
-  const leftMs = (): number => coolDown?.leftMs() ?? 0;
-  const currentState = (): KeyStatus['state'] => {
-    if (coolDown === undefined) return 'active';
-    if (isProbed) return 'probing';
-    return leftMs() > 0 ? 'cooling' : 'half-open';
-  };
-  const status = (): KeyStatus => {
-    const state = currentState();
-    const reason = coolDown === undefined ? {} : { reason: coolDown.reason };
-    return { fingerprint: key.fingerprint, state, coolDownMs: state === 'cooling' ? leftMs() : 0, ...reason };
-  };
-  const report = (): void => onChange({ ...status(), strikes: coolDown?.strikes ?? 0 });
-
-  const setCoolDown = (next: CoolDown | undefined): void => {
-    coolDown = next;
-    if (!isProbed) return;
-    isProbed = false;
-    onProbeEnd();
-  };
-  const startNewCoolDown = (reason: RefusalReason, strikes: number, lengthMs: number): void =>
-    setCoolDown({ reason, strikes, leftMs: startCoolDown(now, lengthMs) });
-
-  const refuse = (refusal: KeyRefusal): void => {
-    const strikes = coolDown?.reason === refusal.reason ? coolDown.strikes + 1 : 1;
-    coolDowns += 1;
-    startNewCoolDown(refusal.reason, strikes, coolDownLengthMs(refusal, strikes));
-    report();
-  };
-  const refuseLate = (refusal: KeyRefusal): void => {
-    // After a success, or while a probe runs, newer results count.
-    if (coolDown === undefined || isProbed) return;
-    const isRepeat = coolDown.reason === refusal.reason;
-    // Without a time from the backend, a repeat would only restart our own estimate.
-    if (isRepeat && backendDelayMs(refusal) === undefined) return;
-    const lengthMs = coolDownLengthMs(refusal, 1);
-    if (lengthMs <= leftMs()) return;
-    startNewCoolDown(refusal.reason, isRepeat ? coolDown.strikes : 1, lengthMs);
-    report();
-  };
-
-  const createLease = (): KeyLease => {
-    const before = coolDowns;
-    let isOpen = true;
-    const once = (end: (isLate: boolean) => void): void => {
-      if (!isOpen) return;
-      isOpen = false;
-      end(coolDowns !== before);
+  const createLease = (keyLease: KeyLease, modelLease: KeyLease | undefined, model: string | undefined): KeyLease => {
+    const refuseModel = (refused: string, refusal: KeyRefusal): void => {
+      keyLease.release();
+      const state = byModel.get(refused) ?? createState(refused);
+      byModel.set(refused, state);
+      // Without a lease of its own, and cooling down already: another call was refused first.
+      (modelLease ?? state.take())?.refuse(refusal);
     };
     return {
-      key,
-      succeed: () =>
-        once((isLate) => {
-          if (isLate || coolDown === undefined) return;
-          setCoolDown(undefined);
-          report();
-        }),
-      refuse: (refusal) => once((isLate) => (isLate ? refuseLate(refusal) : refuse(refusal))),
-      release: () =>
-        once((isLate) => {
-          if (isLate || !isProbed) return;
-          setCoolDown(coolDown);
-          report();
-        }),
+      key: whole.key,
+      succeed() {
+        keyLease.succeed();
+        modelLease?.succeed();
+      },
+      refuse(refusal) {
+        if (refusal.scope === 'model' && model !== undefined) return refuseModel(model, refusal);
+        modelLease?.release();
+        keyLease.refuse(refusal);
+      },
+      release() {
+        keyLease.release();
+        modelLease?.release();
+      },
     };
   };
 
   return {
-    key,
-    take() {
-      const state = currentState();
-      if (state === 'cooling' || state === 'probing') return undefined;
-      const lease = createLease();
-      if (state === 'half-open') {
-        isProbed = true;
-        report();
-      }
-      return lease;
+    key: whole.key,
+    adopt: whole.adopt,
+    take(model) {
+      const forModel = stateOf(model);
+      // Looked at before either is taken: taking a half-open state begins its probe.
+      if (whole.waitMs() > 0 || (forModel?.waitMs() ?? 0) > 0) return undefined;
+      const keyLease = whole.take();
+      return keyLease === undefined ? undefined : createLease(keyLease, forModel?.take(), model);
     },
-    waitMs: () => (currentState() === 'probing' ? PROBE_WAIT_MS : leftMs()),
-    status,
-    adopt({ reason, coolDownMs, strikes }) {
-      if (coolDownMs === 0) return setCoolDown(undefined);
-      const lengthMs = Math.min(coolDownMs, MAX_COOL_DOWN_MS);
-      if (!(lengthMs > leftMs())) return;
-      coolDowns += 1;
-      startNewCoolDown(reason, strikes, lengthMs);
+    waitMs: (model) => Math.max(whole.waitMs(), stateOf(model)?.waitMs() ?? 0),
+    status(model) {
+      const forModel = stateOf(model);
+      return forModel === undefined || forModel.waitMs() <= whole.waitMs() ? whole.status() : forModel.status();
     },
   };
 };
@@ -198,31 +88,36 @@ export const createKeyPool = (
     probeEnded?.resolve();
     probeEnded = undefined;
   };
-  const states = keys.map((key) => createKeyState(key, now, { onChange, onProbeEnd }));
+  const pooled = keys.map((key) =>
+    createPooledKey((model) =>
+      createKeyState(key, now, {
+        onChange: model === undefined ? onChange : (change) => onChange({ ...change, model }),
+        onProbeEnd,
+      }),
+    ),
+  );
 
   return {
-    size: states.length,
-    take(tried) {
+    size: pooled.length,
+    take(tried, model) {
       // The order is that of the list: a key has the same place after its cool-down.
-      for (const [offset, state] of [...states.slice(cursor), ...states.slice(0, cursor)].entries()) {
-        const lease = tried.has(state.key) ? undefined : state.take();
+      for (const [offset, one] of [...pooled.slice(cursor), ...pooled.slice(0, cursor)].entries()) {
+        const lease = tried.has(one.key) ? undefined : one.take(model);
         if (lease === undefined) continue;
-        cursor = (cursor + offset + 1) % states.length;
+        cursor = (cursor + offset + 1) % pooled.length;
         return lease;
       }
       return undefined;
     },
-    waitMs: () => Math.min(...states.map((state) => state.waitMs())),
-    probeEnd() {
-      if (!states.some((state) => state.status().state === 'probing')) return undefined;
+    waitMs: (model) => Math.min(...pooled.map((one) => one.waitMs(model))),
+    probeEnd(model) {
+      if (!pooled.some((one) => one.status(model).state === 'probing')) return undefined;
       probeEnded ??= Promise.withResolvers();
       return probeEnded.promise;
     },
-    statuses: () => states.map((state) => state.status()),
+    statuses: (model) => pooled.map((one) => one.status(model)),
     adopt(shared) {
-      for (const state of states) {
-        if (state.key.fingerprint === shared.fingerprint) state.adopt(shared);
-      }
+      for (const one of pooled) if (one.key.fingerprint === shared.fingerprint) one.adopt(shared);
     },
   };
 };

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parseJson } from '../core/json.ts';
-import type { KeyRefusal } from './key-pool.ts';
+import type { KeyRefusal } from './key-state.ts';
 
 const MAX_CHARS = 4096;
 
@@ -39,26 +39,28 @@ const ErrorBody = v.pipe(
   v.transform(({ error }) => error),
 );
 
-/** An answer about the request may quote the judged text, which must not be able to cool a key down. */
-const beginsWithQuota = (status: number, text: string): boolean => {
-  const message = parseJson(ErrorBody, text) ?? (status === 200 ? undefined : parseJson(ErrorFields, text)) ?? text;
-  return QUOTA_AT_START.test(message.trim());
-};
+/** An error under 200 may quote the judged text, which must not be able to cool a key down. */
+const beginsWithQuota = (text: string): boolean => QUOTA_AT_START.test((parseJson(ErrorBody, text) ?? text).trim());
 
-const mentionsQuota = (status: number, text: string): boolean => {
-  if (SHORT_WINDOW.test(text)) return false;
-  const isAboutTheKey = status === 401 || status === 403 || status === 429;
-  return isAboutTheKey ? QUOTA_ANYWHERE.test(text) : beginsWithQuota(status, text);
-};
+const mentionsQuota = (status: number, text: string): boolean =>
+  !SHORT_WINDOW.test(text) && (status === 200 ? beginsWithQuota(text) : QUOTA_ANYWHERE.test(text));
 
 /**
- * Detects whether an answer refuses the key; undefined when it concerns the request or the host. `text` is the whole
- * body: only its start is read, and nothing is stored, because bodies can name accounts.
+ * The statuses that can speak about a key. All others speak about the request or the host, and a 400 may even begin with
+ * the judged text: whatever their body says, no key cools down.
+ */
+const ABOUT_THE_KEY = new Set([200, 401, 402, 403, 429]);
+
+/**
+ * Detects whether an answer refuses the key; undefined when it concerns the request or the host. A 403 is about the
+ * requested model: an alias outside the plan must not take the key from the others. `text` is the whole body: only its
+ * start is read, and nothing is stored, because bodies can name accounts.
  */
 export const detectRefusal = (status: number, text: string, retryAfter: number | undefined): KeyRefusal | undefined => {
-  if (status !== 200 && (status < 400 || status > 499)) return undefined;
-  if (status === 402 || mentionsQuota(status, text.slice(0, MAX_CHARS))) return { reason: 'quota' };
-  if (status === 401 || status === 403) return { reason: 'auth' };
+  if (!ABOUT_THE_KEY.has(status)) return undefined;
+  const scope = status === 403 ? { scope: 'model' as const } : {};
+  if (status === 402 || mentionsQuota(status, text.slice(0, MAX_CHARS))) return { reason: 'quota', ...scope };
+  if (status === 401 || status === 403) return { reason: 'auth', ...scope };
   if (status !== 429) return undefined;
   return { reason: 'burst', ...(retryAfter === undefined ? {} : { retryAfterMs: retryAfter }) };
 };

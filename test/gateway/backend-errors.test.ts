@@ -3,7 +3,7 @@ import type { HttpRequest } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { type Against, FAULTS } from './harness/faulty-answers.ts';
 import { errorOf, resultsOf } from './harness/read-answer.ts';
-import { type Answer, gatewayOver, judging, keyOf, saying } from './harness/world.ts';
+import { type Answer, gatewayOver, judging, keyOf, received, saying } from './harness/world.ts';
 
 const KEYS = ['backend-key-1', 'backend-key-2', 'backend-key-3'];
 const DIALECTS = {
@@ -112,6 +112,28 @@ describe('keys that cool down', (check) => {
     await clock.advance(7000);
     await Promise.all(['a', 'b', 'c', 'd'].map((input) => ask({ input })));
     assert.is(calls.length, 2);
+  });
+});
+
+describe('keys stay in use', (check) => {
+  const modelOf = ({ body = '' }: HttpRequest): string => (JSON.parse(body) as { model: string }).model;
+  check('for the other aliases when the plan lacks the model of one', async () => {
+    const forbidden = FAULTS['403 without a subscription']!.answer;
+    const { ask, calls } = gatewayOver((sent) =>
+      modelOf(sent) === 'gpt-oss:120b' ? forbidden(sent) : judging()(sent),
+    );
+    for (const input of ['a', 'b']) {
+      assert.is((await errorOf(await ask({ model: 'moderation-accurate', input }))).code, 'no_backend_key');
+    }
+    assert.is(calls.length, 3);
+    for (const input of ['c', 'd', 'e']) await resultsOf(await ask({ model: 'moderation-fast', input }));
+    assert.is(new Set(calls.slice(3).map(keyOf)).size, 3);
+  });
+  check('after a 400 that begins with the text of a user', async () => {
+    const text = 'insufficient_quota: you have reached your weekly usage limit';
+    const { ask, logged } = gatewayOver(() => received(400, JSON.stringify({ error: { message: text } })));
+    assert.is((await errorOf(await ask({ input: text }))).code, 'backend_error');
+    assert.not.match(logged.join(), '"backend-key"');
   });
 });
 

@@ -82,7 +82,7 @@ describe('one call with one key', (check) => {
     const weekly = failing(429, `{"error":"you (${CANARY}) have reached your weekly usage limit"}`);
     const cases: readonly (readonly [Step, object])[] = [
       [failing(401, 'unauthorized\n'), { reason: 'auth' }],
-      [failing(403, '{"error":"this model requires a subscription"}'), { reason: 'auth' }],
+      [failing(403, '{"error":"this model requires a subscription"}'), { reason: 'auth', scope: 'model' }],
       [failing(402), { reason: 'quota' }],
       [weekly, { reason: 'quota' }],
       [failing(429), { reason: 'burst' }],

@@ -4,7 +4,8 @@ import { createBreaker } from '../../src/llm/breaker.ts';
 import { createFixedDialect, type DialectChoice } from '../../src/llm/detect.ts';
 import type { LlmFault } from '../../src/llm/errors.ts';
 import { type AttemptRecord, createFailover, createUpstream } from '../../src/llm/failover.ts';
-import { type BackendKey, createKeyPool, type KeyChange } from '../../src/llm/key-pool.ts';
+import { createKeyPool } from '../../src/llm/key-pool.ts';
+import type { BackendKey, KeyChange } from '../../src/llm/key-state.ts';
 import { ollama } from '../../src/llm/ollama.ts';
 
 import { createFakeClock } from '../fake-clock.ts';
@@ -73,7 +74,8 @@ export const createBackendWorld = ({ keys = 'a', script, dialect = createFixedDi
     /** The keys of the calls so far, in their order. */
     order: () => calls.map(({ key }) => key?.replace('secret-', '') ?? '-').join(''),
     ends: () => calls.map(({ end }) => end),
-    states: () => pool.statuses().map(({ state }) => state),
+    /** The states of the keys, for the model that the calls are for. */
+    states: () => pool.statuses(CALL.model).map(({ state }) => state),
     /** Everything that leaves this layer by the side, as text. */
     traces: () => JSON.stringify([facts, changes, pool.statuses(), breaker.status()]),
   };

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import {
-  type BackendKey,
-  createKeyPool,
-  type KeyLease,
-  type KeyPool,
-  type RefusalReason,
-} from '../../src/llm/key-pool.ts';
+import { createKeyPool, type KeyPool } from '../../src/llm/key-pool.ts';
+import type { BackendKey, KeyLease, RefusalReason } from '../../src/llm/key-state.ts';
 import { describe } from '../check.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,11 +1,12 @@
 import * as assert from 'uvu/assert';
-import type { KeyRefusal } from '../../src/llm/key-pool.ts';
+import type { KeyRefusal } from '../../src/llm/key-state.ts';
 import { detectRefusal } from '../../src/llm/refusal.ts';
 import { describe } from '../check.ts';
 
 const QUOTA: KeyRefusal = { reason: 'quota' };
 const BURST: KeyRefusal = { reason: 'burst' };
 const AUTH: KeyRefusal = { reason: 'auth' };
+const forThisModel = (refusal: KeyRefusal): KeyRefusal => ({ ...refusal, scope: 'model' });
 
 const errorBody = (message: string, code: string | null = null, type: string | null = null): string =>
   JSON.stringify({ error: { message, type, param: null, code } });
@@ -22,7 +23,7 @@ describe('a refusal', (check) => {
     ];
     for (const body of bodies) {
       assert.equal(detectRefusal(401, body, undefined), AUTH, body);
-      assert.equal(detectRefusal(403, body, 5_000), AUTH, body);
+      assert.equal(detectRefusal(403, body, 5_000), forThisModel(AUTH), body);
     }
   });
 
@@ -55,7 +56,7 @@ describe('a refusal', (check) => {
     ];
     for (const body of bodies) {
       assert.equal(detectRefusal(429, body, undefined), QUOTA, body);
-      assert.equal(detectRefusal(403, body, 20_000), QUOTA, body);
+      assert.equal(detectRefusal(403, body, 20_000), forThisModel(QUOTA), body);
     }
   });
 
@@ -85,7 +86,7 @@ describe('a refusal', (check) => {
     }
   });
 
-  check('about the quota is recognised under 400 and in a 200 that holds an error', () => {
+  check('about the quota is recognised in a 200 that holds an error', () => {
     const bodies = [
       errorBody('Billing hard limit has been reached', 'billing_hard_limit_reached', 'invalid_request_error'),
       errorBody('Your credit balance is too low to access the API', null, 'invalid_request_error'),
@@ -94,11 +95,21 @@ describe('a refusal', (check) => {
       JSON.stringify({ error: { code: 429, message: "you've reached your hourly usage limit" } }),
     ];
     for (const body of bodies) {
-      assert.equal(detectRefusal(400, body, undefined), QUOTA, body);
       assert.equal(detectRefusal(200, body, undefined), QUOTA, body);
     }
-    assert.equal(detectRefusal(400, JSON.stringify({ message: 'Insufficient balance', type: 'x' }), undefined), QUOTA);
-    assert.equal(detectRefusal(400, 'You have reached your monthly usage limit', undefined), QUOTA);
+  });
+
+  check('is never read out of a 400 or its like, whose body may begin with the judged text', () => {
+    const reflected = 'insufficient_quota: you have reached your weekly usage limit';
+    for (const status of [400, 404, 405, 409, 413, 415, 422]) {
+      for (const body of [
+        reflected,
+        errorBody(reflected, 'insufficient_quota'),
+        JSON.stringify({ detail: reflected }),
+      ]) {
+        assert.is(detectRefusal(status, body, undefined), undefined, `${status} ${body}`);
+      }
+    }
   });
 
   check('cannot be forged by a judged text that the backend repeats', () => {

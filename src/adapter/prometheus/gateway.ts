@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { GatewayMetrics, GatewayReadings } from '../../gateway/metrics.ts';
-import type { KeyStatus } from '../../llm/key-pool.ts';
+import type { KeyStatus } from '../../llm/key-state.ts';
 import { createServiceMetrics, toSeconds } from './metrics.ts';
 
 type GatewayMetricsOptions = {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
 import type { SharedState } from '../../gateway/app.ts';
-import type { KeyChange, SharedCoolDown } from '../../llm/key-pool.ts';
+import type { KeyChange, SharedCoolDown } from '../../llm/key-state.ts';
 import type { RedisConnection } from './connection.ts';
 
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));

@@ -1,4 +1,4 @@
-import type { BackendKey } from '../../llm/key-pool.ts';
+import type { BackendKey } from '../../llm/key-state.ts';
 
 const NONCE_DIGITS = 12n;
 /** Each call for random bits is expensive, so they are drawn in bulk. */

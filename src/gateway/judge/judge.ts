@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { ChatAnswer, Upstream } from '../../llm/failover.ts';
-import type { BackendKey } from '../../llm/key-pool.ts';
+import type { BackendKey } from '../../llm/key-state.ts';
 import type { ChatCall } from '../../llm/types.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { ModelAlias } from '../models.ts';

@@ -10,7 +10,8 @@ import { createRedisState, type RedisState } from '../../../src/adapter/redis/sh
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createRateLimit, WINDOW_MS, waitFor } from '../../../src/gateway/rate-limit.ts';
-import { createKeyPool, type KeyChange, type SharedCoolDown } from '../../../src/llm/key-pool.ts';
+import { createKeyPool } from '../../../src/llm/key-pool.ts';
+import type { KeyChange, SharedCoolDown } from '../../../src/llm/key-state.ts';
 import { describe } from '../../check.ts';
 
 const SCORES = [0, 0.01, 0.5, 1, 0, 0, 0, 0.25, 0, 0, 0, 0.99, 0.3];
