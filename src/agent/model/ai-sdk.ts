@@ -1,3 +1,4 @@
+import { setNewest } from '../../core/bounded-map.ts';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -86,9 +87,7 @@ const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds) 
     if (known !== undefined) return known;
     const settings = { baseURL, apiKey: apiKey ?? '', fetch: fetchFor(npm, target) };
     const model = createLanguageModel(npm, upstreamID, settings);
-    const [oldest] = cached.keys();
-    if (cached.size >= MODEL_CACHE_SIZE && oldest !== undefined) cached.delete(oldest);
-    cached.set(key, model);
+    setNewest(cached, [key, model], MODEL_CACHE_SIZE);
     return model;
   };
 };

@@ -1,3 +1,4 @@
+import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { normalizeMessages } from './fingerprint.ts';
 import type { StoredConversation } from './record.ts';
@@ -99,12 +100,9 @@ export const createStoppedAnswers = (): StoppedAnswers => {
   const answers = new Map<string, string>();
   return {
     set(sessionID, answerText) {
-      answers.delete(sessionID);
-      if (answerText === undefined) return;
+      if (answerText === undefined) return void answers.delete(sessionID);
       const [entry] = normalizeMessages([{ role: 'assistant', text: answerText }]);
-      answers.set(sessionID, entry?.text.slice(0, CHARS_EACH) ?? '');
-      const [oldest] = answers.keys();
-      if (answers.size > STOPPED_LIMIT && oldest !== undefined) answers.delete(oldest);
+      setNewest(answers, [sessionID, entry?.text.slice(0, CHARS_EACH) ?? ''], STOPPED_LIMIT);
     },
     get: (sessionID) => answers.get(sessionID),
   };

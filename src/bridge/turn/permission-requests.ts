@@ -1,3 +1,4 @@
+import { setNewest } from '../../core/bounded-map.ts';
 import { untilAborted } from '../../core/async.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { PermissionRecord } from '../agent/schema.ts';
@@ -20,11 +21,7 @@ export const createSessionFamilies = (
   feed: Pick<AgentEventStream, 'subscribe'>,
 ): SessionFamilies => {
   const parents = new Map<string, string | undefined>();
-  const setParent = (id: string, parent: string | undefined): void => {
-    parents.set(id, parent);
-    const [oldest] = parents.keys();
-    if (parents.size > SESSIONS_LIMIT && oldest !== undefined) parents.delete(oldest);
-  };
+  const setParent = (id: string, parent: string | undefined) => setNewest(parents, [id, parent], SESSIONS_LIMIT);
   const stop = feed.subscribe((update) => {
     if (update.kind !== 'event' || update.event.type !== 'session.created') return;
     const { id, parentID } = update.event.properties.info;

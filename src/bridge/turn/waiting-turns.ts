@@ -1,3 +1,4 @@
+import { setNewest } from '../../core/bounded-map.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient, AgentPermissionReply } from '../agent/types.ts';
 import type { ConversationSession } from '../conversation/types.ts';
@@ -70,14 +71,6 @@ const answerRequests = async (turn: AgentTurn, decision: ApprovalDecision): Prom
   return isAnswered;
 };
 
-/** Deletes the oldest entry of a map that is too large, and returns its key. */
-const evictOldest = <Value>(entries: Map<string, Value>, limit: number): string | undefined => {
-  const [oldest] = entries.keys();
-  if (entries.size <= limit || oldest === undefined) return undefined;
-  entries.delete(oldest);
-  return oldest;
-};
-
 export const createWaitingTurns = (
   agent: Pick<AgentClient, 'busySessions'>,
   turnNeeds: AgentTurnNeeds,
@@ -90,14 +83,11 @@ export const createWaitingTurns = (
 
   const add: WaitingTurns['add'] = (turn, from) => {
     const sessionID = turn.sessionID();
-    waiting.delete(sessionID);
-    waiting.set(sessionID, { turn, from });
-    // The turn that is dropped here can be found again at the agent.
-    const evicted = evictOldest(waiting, TURNS_LIMIT);
+    // A turn that is dropped here can be found again at the agent.
+    const evicted = setNewest(waiting, [sessionID, { turn, from }], TURNS_LIMIT);
     if (evicted !== undefined) checked.delete(evicted);
-    lastShown.delete(sessionID);
-    lastShown.set(sessionID, from.last?.kind === 'end' ? from.last.end.approvalRequests : turn.log.approvalRequests());
-    evictOldest(lastShown, SESSIONS_LIMIT);
+    const shown = from.last?.kind === 'end' ? from.last.end.approvalRequests : turn.log.approvalRequests();
+    setNewest(lastShown, [sessionID, shown], SESSIONS_LIMIT);
   };
   const findAtAgent = async (
     { sessionID, knownMessageIDs }: ConversationSession,
@@ -110,8 +100,7 @@ export const createWaitingTurns = (
       await turn.loaded;
       add(turn, { items: turn.log.closeTexts(), usage: turn.log.usage() });
     }
-    checked.set(sessionID, true);
-    evictOldest(checked, SESSIONS_LIMIT);
+    setNewest(checked, [sessionID, true], SESSIONS_LIMIT);
   };
   return {
     add,
