@@ -1,5 +1,5 @@
-import { setNewest } from '../../core/bounded-map.ts';
 import { untilAborted } from '../../core/async.ts';
+import { setNewest } from '../../core/bounded-map.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { PermissionRecord } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentPermissionReply } from '../agent/types.ts';
