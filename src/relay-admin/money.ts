@@ -23,8 +23,8 @@ export const parseUnits = (text: string): Units | undefined => {
 export const parseFormatted = (text: string): Units | undefined => {
   const [, sign, whole, decimals = ''] = FORMATTED.exec(text) ?? [];
   if (whole === undefined) return undefined;
-  const size = BigInt(whole) * ONE + BigInt(decimals.padEnd(DECIMALS, '0'));
-  return sign === '-' ? -size : size;
+  const unsigned = BigInt(whole) * ONE + BigInt(decimals.padEnd(DECIMALS, '0'));
+  return sign === '-' ? -unsigned : unsigned;
 };
 
 /** The units of a number from the relay, rounded to its precision; `undefined` when it is not finite. */
@@ -35,13 +35,31 @@ export const unitsFromNumber = (value: number): Units | undefined => {
   return BigInt(text.replace('.', ''));
 };
 
+const size = (units: Units): Units => (units < 0n ? -units : units);
+
+/**
+ * Whether two amounts are the same as far as the relay can tell, which computes with doubles: `balance` is the largest balance
+ * that was part of the sum. Below 16 million this is equality; at 123456789.12 a unit or two may be lost.
+ */
+export const isSameAmount = (left: Units, right: Units, balance: Units): boolean => {
+  // Two roundings to a double and a subtraction are less than two steps between neighbouring doubles of this size.
+  const step = 2 ** (Math.floor(Math.log2(Number(size(balance)) / 10 ** DECIMALS)) - 52);
+  return size(left - right) <= BigInt(Math.floor(2 * step * 10 ** DECIMALS + 0.5));
+};
+
+/** Compares for `toSorted`: the smaller first. */
+export const compareUnits = (left: Units, right: Units): number => (left < right ? -1 : left > right ? 1 : 0);
+
+/** The largest of these, whatever their signs. */
+export const largestSize = (...amounts: readonly Units[]): Units => amounts.map(size).sort(compareUnits).at(-1) ?? 0n;
+
 /** The shortest decimal text of an amount: `12.5`, `-0.00000001`. */
 export const formatUnits = (units: Units): string => {
-  const size = units < 0n ? -units : units;
-  const decimals = String(size % ONE)
+  const unsigned = size(units);
+  const decimals = String(unsigned % ONE)
     .padStart(DECIMALS, '0')
     .replace(/0+$/, '');
-  return `${units < 0n ? '-' : ''}${size / ONE}${decimals === '' ? '' : `.${decimals}`}`;
+  return `${units < 0n ? '-' : ''}${unsigned / ONE}${decimals === '' ? '' : `.${decimals}`}`;
 };
 
 /** A decimal string over zero, as units. */

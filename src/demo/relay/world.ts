@@ -66,7 +66,10 @@ export const currentTime = ({ clock }: RelayWorld): string => new Date(clock.now
 /** The user, after the spending since the last request about them. Deleted users are not found. */
 export const touchUser = (world: RelayWorld, id: number | undefined): DemoUser | undefined => {
   const user = world.users.find((one) => one.id === id && one.deleted_at === null);
-  if (user !== undefined) user.balance -= user.running_debit;
+  if (user !== undefined && user.running_debit !== 0n) {
+    user.balance -= user.running_debit;
+    user.last_used_at = currentTime(world);
+  }
   return user;
 };
 

@@ -74,6 +74,8 @@ export const errorTextFor = (detail: RelayErrorDetail): ErrorText => {
         retry: 'same_call',
       });
     case 'amount-over-limit':
+    case 'balance-stays-negative':
+    case 'doubt-not-acknowledged':
     case 'token-unknown':
     case 'token-expired':
     case 'preview-stale':

@@ -4,6 +4,14 @@ export type FailureOutcome = 'not_applied' | 'unknown';
 /** Failures of `preview_recharge` and `recharge`. `reference` is the marker in the balance history. */
 export type RechargeErrorDetail =
   | { readonly kind: 'amount-over-limit'; readonly amount: string; readonly limit: string }
+  /** `least`: the smallest amount that the relay accepts. All three are decimal strings. */
+  | {
+      readonly kind: 'balance-stays-negative';
+      readonly balance: string;
+      readonly least: string;
+      readonly limit: string;
+      readonly isOverLimit: boolean;
+    }
   | { readonly kind: 'token-unknown' }
   | { readonly kind: 'token-expired' }
   | { readonly kind: 'preview-stale'; readonly what: 'status' | 'balance' | 'identity' | 'recharge' }
@@ -15,6 +23,7 @@ export type RechargeErrorDetail =
   /** `status`: of the relay's refusal; 0 when no connection could be made. */
   | { readonly kind: 'recharge-refused'; readonly status: number; readonly reference: string }
   | { readonly kind: 'recharge-not-sent'; readonly reference: string }
+  | { readonly kind: 'doubt-not-acknowledged'; readonly reference: string }
   | { readonly kind: 'unresolved-recharge'; readonly retryAfterMs: number; readonly reference: string };
 
 /**

@@ -24,6 +24,21 @@ export const rechargeErrorText = (detail: RechargeErrorDetail): ErrorText => {
         `${detail.amount} is above the limit of ${detail.limit} for one recharge`,
         `ask for an amount of at most ${detail.limit} and call preview_recharge.`,
       );
+    case 'balance-stays-negative':
+      return errorText(
+        'BALANCE_STAYS_NEGATIVE',
+        `the balance of ${detail.balance} would stay below zero, and the relay refuses that`,
+        detail.isOverLimit
+          ? `it takes ${detail.least}, over the limit of ${detail.limit} for one recharge: ask an administrator to correct the balance in the relay web interface.`
+          : `ask for an amount of at least ${detail.least} and call preview_recharge.`,
+      );
+    case 'doubt-not-acknowledged':
+      return errorText(
+        'DOUBT_NOT_ACKNOWLEDGED',
+        'an earlier recharge of this user and amount was sent, and whether it was credited is not known; this one would be credited on top of it',
+        'show a person that earlier recharge, what its balance and history show, and this reference; only when that person decides to credit again, call recharge with the reference as acknowledge_doubt.',
+        { reference: detail.reference },
+      );
     case 'token-unknown':
       return errorText(
         'CONFIRM_TOKEN_UNKNOWN',

@@ -24,6 +24,8 @@ const Claim = v.object({
   userId: v.pipe(v.number(), v.safeInteger()),
   amount: v.string(),
   balanceBefore: v.string(),
+  /** The marker of an earlier recharge of the same user and amount in doubt, which the caller has named. */
+  acknowledgedDoubt: v.optional(v.string()),
 });
 
 /** The outcome of a claim. `accepted_unverified` can be replaced by a later settlement of the same claim. */

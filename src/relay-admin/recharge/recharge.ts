@@ -7,13 +7,19 @@ import { formatUnits, type Units } from '../money.ts';
 import { findCredits } from '../relay/history.ts';
 import { readUser } from '../relay/users.ts';
 import type { ClaimEntry } from './journal.ts';
+import { assertNotNegative } from './negative-balance.ts';
 import { PREVIEW_LIFETIME_MS, type Preview, type PreviewTokens } from './preview-token.ts';
 import { createOutcomeRecorder, type RecorderNeeds } from './record.ts';
 import { NOTHING_READ, RechargeResult, type RelayAnswer, toRechargeResult } from './result.ts';
-import { findUnresolved } from './unresolved.ts';
+import { findDoubt, findUnresolved } from './unresolved.ts';
 
 /** Preview token and idempotency key: together they identify one recharge, however often it is requested. */
-type TokenKeyPair = { readonly token: string; readonly key: string };
+type TokenKeyPair = {
+  readonly token: string;
+  readonly key: string;
+  /** The marker of an earlier recharge of the same user and amount in doubt, if this one is to be sent all the same. */
+  readonly acknowledgedDoubt?: string | undefined;
+};
 
 /** What is stored of a pair: hashes, from which neither the token nor the key can be found. */
 type PairHashes = {
@@ -27,7 +33,7 @@ const MARKER_CHARS = 16;
 
 /** The hashes of a pair, with SHA-256 in hexadecimal digits as `digest`. */
 const hashPair = async (
-  { token, key }: TokenKeyPair,
+  { token, key }: Pick<TokenKeyPair, 'token' | 'key'>,
   digest: (text: string) => Promise<string>,
 ): Promise<PairHashes> => {
   const keyHash = await digest(`key ${key}`);
@@ -82,6 +88,18 @@ export const createRecharge = (
       .rechargesOf(userId)
       .some(({ claim, settlement }) => claim.at > sinceMs && settlement?.state !== 'not_applied');
 
+  /** Throws when another recharge of this user and amount is in doubt and was not named, or one was named that is not. */
+  const checkDoubt = (
+    recharge: { readonly userId: number; readonly amount: string },
+    named: string | undefined,
+  ): void => {
+    const doubt = findDoubt(needs, recharge);
+    if (doubt === named) return;
+    if (doubt !== undefined) throw new RelayError({ kind: 'doubt-not-acknowledged', reference: doubt });
+    const what = 'acknowledge_doubt: no earlier recharge of this user and amount is in doubt';
+    throw new RelayError({ kind: 'invalid-argument', what, next: 'call preview_recharge and look at its warnings.' });
+  };
+
   /** Compares the user with the confirmed preview. Returns the present balance. */
   const checkPreview = async (preview: Preview, { marker }: PairHashes, call: CallDeadline): Promise<Units> => {
     const { userId } = preview;
@@ -89,12 +107,13 @@ export const createRecharge = (
       readUser(relay, userId, call.signal),
       findCredits(relay, { userId, markers: [marker] }, call.signal),
     ]);
-    await findUnresolved(needs, userId, call.signal);
+    await findUnresolved(needs, user, call.signal);
     const previewedAtMs = preview.expiresAtMs - PREVIEW_LIFETIME_MS;
     const what = wasRecharged(userId, previewedAtMs) ? 'recharge' : await tokens.findStaleness(preview, user);
     if (what !== undefined) throw new RelayError({ kind: 'preview-stale', what });
     if ((marked.get(marker) ?? []).length > 0)
       throw new RelayError({ kind: 'idempotency-conflict', why: 'key-in-history', reference: marker });
+    assertNotNegative(user.balance, preview.amount, largestRecharge);
     if (!hasTimeToSend(call)) throw new RelayError({ kind: 'deadline' });
     call.signal.throwIfAborted();
     return user.balance;
@@ -112,7 +131,16 @@ export const createRecharge = (
       await journal.refresh();
       const knownClaims = journal.rechargesOf(userId).length;
       const balance = await checkPreview(preview, hashes, call);
-      const draft = { ...hashes, at: clock.now(), userId, amount, balanceBefore: formatUnits(balance) };
+      checkDoubt({ userId, amount }, pair.acknowledgedDoubt);
+      const { acknowledgedDoubt } = pair;
+      const draft = {
+        ...hashes,
+        at: clock.now(),
+        userId,
+        amount,
+        balanceBefore: formatUnits(balance),
+        ...(acknowledgedDoubt === undefined ? {} : { acknowledgedDoubt }),
+      };
       return { draft, knownClaims, release };
     } catch (error) {
       release();

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { formatUnits, parseUnits, type Units } from '../money.ts';
+import { formatUnits, isSameAmount, largestSize, parseFormatted, parseUnits, type Units } from '../money.ts';
 import type { CreditRow } from '../relay/history.ts';
 import type { UnknownReason } from '../relay/response.ts';
 import type { ClaimEntry } from './journal.ts';
@@ -83,8 +83,17 @@ const REASON_BY_UNKNOWN: { readonly [Word in RelayAnswer['unknownReason']]: Reas
   'answer-not-recorded': 'answer_not_recorded',
 };
 
+/** The recharge in units, with the largest balance around it: the relay's own sums are less exact at large ones. */
+type Sums = { readonly amount: Units; readonly before: Units; readonly largest: Units };
+
+const toSums = (claim: ClaimEntry, { balance = 0n }: CreditView): Sums => {
+  const amount = parseUnits(claim.amount) ?? 0n;
+  const before = parseFormatted(claim.balanceBefore) ?? 0n;
+  return { amount, before, largest: largestSize(before, before + amount, balance) };
+};
+
 const toReason = (
-  amount: Units,
+  { amount, largest }: Sums,
   { isAccepted, unknownReason: doubt }: RelayAnswer,
   { rows, balance }: CreditView,
 ): Reason | null => {
@@ -94,7 +103,7 @@ const toReason = (
   if (rows === undefined) return 'history_unreadable';
   const [row] = rows;
   if (row === undefined) return 'history_row_missing';
-  if (row.value !== amount) return 'history_value_differs';
+  if (!isSameAmount(row.value, amount, largest)) return 'history_value_differs';
   return balance === undefined ? 'user_unreadable' : null;
 };
 
@@ -110,13 +119,13 @@ const adviceFor = (reason: Reason | null, rows: number, { isAccepted, refusedSta
   if (isAccepted) return `The relay said that it made the credit, but its history does not show it. ${LOOK_AGAIN}`;
   return reason === 'refusal_unconfirmed'
     ? `The relay refused with status ${refusedStatus ?? 'unknown'}, but nothing shows that it credited nothing. ${LOOK_AGAIN}`
-    : `It is not known whether the credit was made. ${LOOK_AGAIN}`;
+    : `It is not known whether the credit was made. ${LOOK_AGAIN} No row there does not prove that nothing was credited.`;
 };
 
 /** The result for a claim that was sent. Never throws. It is also built once before sending, to check that it is valid. */
 export const toRechargeResult = (claim: ClaimEntry, answer: RelayAnswer, view: CreditView): RechargeResult => {
-  const amount = parseUnits(claim.amount) ?? 0n;
-  const reason = toReason(amount, answer, view);
+  const sums = toSums(claim, view);
+  const reason = toReason(sums, answer, view);
   const { rows = [], balance } = view;
   const [row] = rows;
   return {
@@ -128,7 +137,7 @@ export const toRechargeResult = (claim: ClaimEntry, answer: RelayAnswer, view: C
     balance_before: claim.balanceBefore,
     balance_after: balance === undefined ? null : formatUnits(balance),
     balance_moved_otherwise:
-      balance === undefined || row === undefined ? null : formatUnits(balance - row.value) !== claim.balanceBefore,
+      balance === undefined || row === undefined ? null : !isSameAmount(balance - sums.before, row.value, sums.largest),
     marker: claim.marker,
     history_row: row === undefined ? null : { id: row.id, value: formatUnits(row.value), used_at: row.usedAt },
     history_rows: rows.length,

@@ -20,7 +20,7 @@ const RULES = [
   'To credit a user: call preview_recharge, show its summary, the e-mail and name in user, and its warnings to a person, wait for a clear yes, then call recharge with that preview_token and one idempotency_key.',
   'One wish has one idempotency_key. Calling again for the same wish uses the same token and key; a new key is a new recharge.',
   'Only the outcome verified is success. accepted_unverified is not success and is never to be reported as success: say what could not be verified.',
-  'When the outcome is unknown, never recharge again. Look in the balance history of the user for the marker that the answer names, and tell a person.',
+  'When the outcome is unknown, never recharge again. Look in the balance history of the user for the marker that the answer names, and tell a person. No row there does not prove that nothing was credited.',
   'A limit of 0 is unlimited. Set it only when a person asked for unlimited.',
   'schedulable is for the whole account, with every model and group that it serves. Requests that already run go on.',
   'No limit for a single model exists. model_control_options says what there is in its place.',

@@ -4,8 +4,9 @@ import type { Clock } from '../../core/clock.ts';
 import { RelayError } from '../errors/errors.ts';
 import { Amount, formatUnits, parseUnits, type Units } from '../money.ts';
 import type { Journal } from '../recharge/journal.ts';
+import { assertNotNegative } from '../recharge/negative-balance.ts';
 import { PREVIEW_LIFETIME_MS, type PreviewTokens } from '../recharge/preview-token.ts';
-import { findUnresolved, type UnresolvedRecharge } from '../recharge/unresolved.ts';
+import { CREDIT_SIGNS, findDoubt, findUnresolved, type UnresolvedRecharge } from '../recharge/unresolved.ts';
 import type { RelayClient } from '../relay/client.ts';
 import { RelayId, readUser, ShownUser, toShownUser, type User } from '../relay/users.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
@@ -25,10 +26,11 @@ const WARNINGS = {
   large_amount: 'The amount is at least half of the largest that is allowed.',
   much_more_than_balance: 'The amount is more than ten times the present balance.',
   running_usage: 'The user is using the relay right now: the balance moves by itself.',
-  negative_balance: 'The balance is below zero, and this credit does not lift it above.',
   earlier_recharge_credited: 'An earlier recharge of this user seems to have been credited. This would be another.',
+  earlier_recharge_balance_rose:
+    'Since an earlier recharge of unknown outcome the balance rose by exactly its amount: it was probably credited. This would be another.',
   earlier_recharge_unknown:
-    'Of an earlier recharge nobody knows whether it was credited. This would come on top of it.',
+    'Of an earlier recharge nobody knows whether it was credited; its credit may still come. This would come on top of it.',
 } as const;
 type WarningCode = keyof typeof WARNINGS;
 const CODES: readonly [WarningCode, ...WarningCode[]] = [
@@ -37,8 +39,8 @@ const CODES: readonly [WarningCode, ...WarningCode[]] = [
   'large_amount',
   'much_more_than_balance',
   'running_usage',
-  'negative_balance',
   'earlier_recharge_credited',
+  'earlier_recharge_balance_rose',
   'earlier_recharge_unknown',
 ];
 
@@ -66,22 +68,47 @@ const Output = v.strictObject({
       seems_credited: v.pipe(
         v.boolean(),
         v.description(
-          'whether the relay said so or its history shows it; false does not mean that it was not credited',
+          'whether the relay said so, its history shows it or the balance rose by exactly this amount; false does not mean that it was not credited: a credit can come late, and without a row',
         ),
       ),
+      credit_sign: v.pipe(v.nullable(v.picklist(CREDIT_SIGNS)), v.description('what shows that it was credited')),
+      balance_before: v.pipe(v.string(), v.description('before it was sent')),
+      balance_change: v.pipe(
+        v.string(),
+        v.description('how the balance changed after it, as far as the next recharge'),
+      ),
     }),
+  ),
+  acknowledge_doubt: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'the earlier recharge of this user and amount in doubt, which recharge has to be given as acknowledge_doubt; null: none',
+    ),
   ),
   preview_token: v.pipe(v.nullable(v.string()), v.description('for recharge, unchanged; null in read-only mode')),
   expires_at: v.string(),
 });
 
-const RpmStatus = v.object({ user_rpm_used: v.number() });
+/** The relay counts `user_rpm_used` only for users with a limit of their own, `used` only in groups with one. */
+const RpmStatus = v.object({
+  user_rpm_used: v.fallback(v.number(), 0),
+  per_group: v.fallback(v.nullish(v.array(v.object({ used: v.fallback(v.number(), 0) })), []), []),
+});
+/** A user whose last request is not older counts as using the relay: the only sign of users without any limit. */
+const RECENT_USE_MS = 120_000;
 
-/** Whether requests of the user were counted in this minute. A relay that does not show it prevents no preview. */
-const isInUse = async (relay: RelayClient, userId: number, signal: AbortSignal): Promise<boolean> => {
+/** Whether the user seems to use the relay right now. A relay that does not show it prevents no preview. */
+const isInUse = async (
+  { relay, clock }: PreviewRechargeNeeds,
+  { id, last_used_at }: User,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (last_used_at !== null && Date.parse(last_used_at) > clock.now() - RECENT_USE_MS) return true;
   try {
-    const status = v.safeParse(RpmStatus, await relay.get(`users/${userId}/rpm-status`, {}, signal));
-    return status.success && status.output.user_rpm_used > 0;
+    const status = v.safeParse(RpmStatus, await relay.get(`users/${id}/rpm-status`, {}, signal));
+    if (!status.success) return false;
+    const { user_rpm_used, per_group } = status.output;
+    return user_rpm_used > 0 || (per_group ?? []).some(({ used }) => used > 0);
   } catch (error) {
     if (error instanceof RelayError) return false;
     throw error;
@@ -108,9 +135,9 @@ const warningsFor = (
     large_amount: amount * 2n >= largest,
     much_more_than_balance: user.balance > 0n && amount > user.balance * 10n,
     running_usage: isBusy,
-    negative_balance: user.balance + amount < 0n,
-    earlier_recharge_credited: unresolved.some(({ isCredited }) => isCredited),
-    earlier_recharge_unknown: unresolved.some(({ isCredited }) => !isCredited),
+    earlier_recharge_credited: unresolved.some(({ creditSign: sign }) => sign !== null && sign !== 'balance_rose'),
+    earlier_recharge_balance_rose: unresolved.some(({ creditSign }) => creditSign === 'balance_rose'),
+    earlier_recharge_unknown: unresolved.some(({ creditSign }) => creditSign === null),
   };
   return CODES.filter((code) => applies[code]).map((code) => ({ code, text: WARNINGS[code] }));
 };
@@ -138,26 +165,32 @@ export const createPreviewRechargeTool = (needs: PreviewRechargeNeeds): Tool => 
         });
       await untilAborted(journal.refresh(), signal);
       const user = await readUser(relay, user_id, signal);
+      assertNotNegative(user.balance, units, largestRecharge);
       const [isBusy, unresolved] = await Promise.all([
-        isInUse(relay, user_id, signal),
-        findUnresolved(needs, user_id, signal),
+        isInUse(needs, user, signal),
+        findUnresolved(needs, user, signal),
       ]);
+      const doubt = findDoubt(needs, { userId: user_id, amount: formatUnits(units) });
       const { token, expiresAtMs } = await untilAborted(tokenFor(user, units), signal);
       const expiresAt = new Date(expiresAtMs).toISOString();
       const [before, after] = [formatUnits(user.balance), formatUnits(user.balance + units)];
       return {
-        summary: `Add ${formatUnits(units)} to the balance of user ${user_id}: ${before} becomes ${after}. ${token === null ? NO_TOKEN : `Valid until ${expiresAt}.`}`,
+        summary: `Add ${formatUnits(units)} to the balance of user ${user_id}: ${before} becomes ${after}. ${doubt === undefined ? '' : `Recharge ${doubt} of the same user and amount has an unknown outcome: this may be a second credit. `}${token === null ? NO_TOKEN : `Valid until ${expiresAt}.`}`,
         user: toShownUser(user),
         amount: formatUnits(units),
         balance_now: before,
         balance_after: after,
         warnings: warningsFor(user, { amount: units, isBusy, largest: largestRecharge, unresolved }),
-        earlier_recharges: unresolved.map(({ reference, amount: earlier, sentAt, isCredited }) => ({
-          reference,
-          amount: earlier,
-          sent_at: sentAt,
-          seems_credited: isCredited,
+        earlier_recharges: unresolved.map((earlier) => ({
+          reference: earlier.reference,
+          amount: earlier.amount,
+          sent_at: earlier.sentAt,
+          seems_credited: earlier.creditSign !== null,
+          credit_sign: earlier.creditSign,
+          balance_before: earlier.balanceBefore,
+          balance_change: earlier.balanceChange,
         })),
+        acknowledge_doubt: doubt ?? null,
         preview_token: token,
         expires_at: expiresAt,
       };

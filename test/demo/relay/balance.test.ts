@@ -152,6 +152,17 @@ describe('demo relay and a key for a credit', (check) => {
   });
 });
 
+describe('demo relay and the sign of a balance', (check) => {
+  check('adds nothing that leaves a balance below zero, and fails with no reason', async () => {
+    const { control, credit } = relayWorld();
+    control.user(2).balance = -200_000_000n;
+    assert.is((await read(credit(1.99999999)))[0], 500);
+    assert.equal(control.credits(), []);
+    assert.is((await read(credit(2)))[0], 200);
+    assert.is(control.user(2).balance, 0n);
+  });
+});
+
 /** Status, how many credits it made, how many rows they left, and what a second try with the key gets at once. */
 const FAULTS: Readonly<Record<BalanceFault, readonly [number, number, number, number]>> = {
   'unavailable-before': [503, 0, 0, 200],
@@ -180,6 +191,7 @@ const FAULTS: Readonly<Record<BalanceFault, readonly [number, number, number, nu
   terms: [423, 0, 0, 200],
   'echo-key-500': [500, 0, 0, 200],
   'huge-after': [200, 1, 1, 200],
+  'late-without-history': [499, 1, 0, 409],
   'refused-after': [400, 1, 1, 200],
   'refused-without-history': [400, 1, 0, 200],
 };

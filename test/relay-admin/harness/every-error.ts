@@ -31,6 +31,14 @@ export const EVERY_PROBLEM: Details = {
   'too-many-users': [{ kind: 'too-many-users', limit: 2000 }],
   'list-moved': [{ kind: 'list-moved' }],
   'amount-over-limit': [{ kind: 'amount-over-limit', amount: '9999999.99999999', limit: '10000' }],
+  'balance-stays-negative': [false, true].map((isOverLimit) => ({
+    kind: 'balance-stays-negative',
+    balance: '-12345678.00000001',
+    least: '12345678.00000001',
+    limit: '10000',
+    isOverLimit,
+  })),
+  'doubt-not-acknowledged': [{ kind: 'doubt-not-acknowledged', reference: REFERENCE }],
   'token-unknown': [{ kind: 'token-unknown' }],
   'token-expired': [{ kind: 'token-expired' }],
   'preview-stale': [

@@ -54,7 +54,7 @@ const scheduled = (scheduler: fc.Scheduler): HeldOperations => ({
 });
 
 const PROMPT_FAULTS = BALANCE_FAULTS.filter(
-  (fault) => !['slow', 'late', 'stuck', 'stuck-before', 'huge-after'].includes(fault),
+  (fault) => !['slow', 'late', 'late-without-history', 'stuck', 'stuck-before', 'huge-after'].includes(fault),
 );
 /** Refusals before anything is on record, after which the pair may still go another way. */
 const PASSING = new Set(['IDEMPOTENCY_CONFLICT', 'PREVIEW_STALE', 'CANCELLED', 'UNRESOLVED_RECHARGE']);

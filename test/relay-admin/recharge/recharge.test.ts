@@ -51,6 +51,7 @@ const ENDINGS: Readonly<Record<BalanceFault, Ending>> = {
   terms: refused,
   'echo-key-500': open('server_error', false),
   'huge-after': open('unusable_answer', true),
+  'late-without-history': open('timed_out', true),
   'refused-after': open('refusal_unconfirmed', true),
   'refused-without-history': open('refusal_unconfirmed', true),
 };
@@ -89,6 +90,14 @@ describe('a recharge', (check) => {
     assert.equal(world.control.credits(), [
       { userId: ALICE, amount: '10.00000001', notes: `recharge ${marker}`, idempotencyKey: keyNumber(1) },
     ]);
+  });
+
+  check('is verified at a large balance, where the history holds a difference of doubles', async () => {
+    const { world, admin } = await withPreview();
+    world.control.user(ALICE).balance = 12_345_678_912_000_000n;
+    const result = await paid(admin, { token: await previewed(admin, ALICE, '0.1') });
+    assert.is.not((result.history_row as { value: string }).value, '0.1');
+    assert.equal([result.outcome, result.balance_moved_otherwise], ['verified', false]);
   });
 
   check(

@@ -269,6 +269,68 @@ describe('before anything is sent', (check) => {
     assert.is(world.control.credits().length, 1);
   });
 
+  check('a second recharge of a user and amount in doubt is held until the first is named', async () => {
+    const { world, admin, token } = await withPreview();
+    world.control.useFault('drop-before');
+    const { marker } = await paid(admin, { token });
+    await world.clock.advance(120_000);
+    const second = await previewed(admin, ALICE, '10');
+    const key = keyNumber(2);
+    for (const process of [admin, world.start()]) {
+      const text = await refusedUnsent(world, 'DOUBT_NOT_ACKNOWLEDGED', payRefusal(process, { token: second, key }));
+      assert.ok(text.endsWith(` ref=${marker}`), text);
+      const other = payRefusal(process, { token: second, key, doubt: 'rc_0000000000000000' });
+      await refusedUnsent(world, 'DOUBT_NOT_ACKNOWLEDGED', other);
+    }
+    // The pair was not used up, and the journal says who was named.
+    assert.is((await paid(admin, { token: second, key, doubt: String(marker) })).outcome, 'verified');
+    assert.ok(world.file.lines.some((line) => line.includes(`"acknowledgedDoubt":"${marker}"`)));
+    assert.is((await paid(admin, { token: second, key })).replayed, true);
+  });
+
+  check('a doubt that is none, or none any more, cannot be named', async () => {
+    const { world, admin, token } = await withPreview();
+    const named = payRefusal(admin, { token, doubt: 'rc_0000000000000000' });
+    assert.match(await refusedUnsent(world, 'INVALID_ARGUMENT', named), 'acknowledge_doubt: no earlier recharge');
+    for (const doubt of ['rc_1', '', 'rc_000000000000000G'])
+      await refusedUnsent(world, 'INVALID_ARGUMENT', payRefusal(admin, { token, doubt }));
+    world.control.useFault('drop-before');
+    const { marker } = await paid(admin, { token });
+    await world.clock.advance(7 * 24 * 3_600_000);
+    const later = await previewed(admin, ALICE, '10');
+    await refusedUnsent(
+      world,
+      'INVALID_ARGUMENT',
+      payRefusal(admin, { token: later, key: keyNumber(2), doubt: String(marker) }),
+    );
+    assert.is((await paid(admin, { token: later, key: keyNumber(2) })).outcome, 'verified');
+  });
+
+  check('another amount, and another user, are not held by a doubt', async () => {
+    const { world, admin, token } = await withPreview();
+    world.control.useFault('drop-after');
+    await paid(admin, { token });
+    await world.clock.advance(120_000);
+    for (const [index, [user, amount]] of (
+      [
+        [ALICE, '10.00000001'],
+        [CAROL, '10'],
+      ] as const
+    ).entries()) {
+      const next = await previewed(admin, user, amount);
+      assert.is((await paid(admin, { token: next, key: keyNumber(index + 2) })).outcome, 'verified');
+    }
+  });
+
+  check('a balance that usage took so far down that the relay would refuse the credit stops it', async () => {
+    const { world, admin, token } = await withPreview();
+    world.control.debit(ALICE, '22.50000001');
+    const text = await refusedUnsent(world, 'BALANCE_STAYS_NEGATIVE', payRefusal(admin, { token }));
+    assert.match(text, 'at least 10.00000001');
+    world.control.debit(ALICE, '-0.00000001');
+    assert.is((await paid(admin, { token })).balance_after, '0');
+  });
+
   check('an earlier recharge of the user with an unknown end is waited for, two minutes long', async () => {
     const { world, admin, token } = await withPreview();
     const second = await previewed(admin, ALICE, '3');

@@ -208,6 +208,28 @@ describe('the result of a recharge', (check) => {
   });
 });
 
+describe('the value of a row', (check) => {
+  const reasonAt = (balanceBefore: string, value: string) => {
+    const view = { rows: [row(1, value)], balance: 1n };
+    return toRechargeResult({ ...CLAIM, amount: '0.1', balanceBefore }, SURE, view).reason;
+  };
+
+  check('may be off by what doubles lose at large balances, as seen at 123456789.12', () => {
+    for (const value of ['0.1', '0.10000001', '0.09999999']) assert.is(reasonAt('123456789.12', value), null, value);
+    for (const value of ['0.1000001', '0.0999999', '0.2'])
+      assert.is(reasonAt('123456789.12', value), 'history_value_differs', value);
+  });
+
+  check('is compared to the last digit below 16 million, where doubles lose nothing', () => {
+    for (const before of ['0', '-5', '10', '16777215']) {
+      assert.is(reasonAt(before, '0.1'), null);
+      for (const value of ['0.10000001', '0.09999999'])
+        assert.is(reasonAt(before, value), 'history_value_differs', `${before} ${value}`);
+    }
+    assert.is(reasonAt('16777216', '0.10000001'), null);
+  });
+});
+
 describe('the advice', (check) => {
   check('speaks of a confirmed credit where it is verified and nowhere else', () => {
     for (const { name, said, sight, reason } of CASES) {
@@ -224,6 +246,12 @@ describe('the advice', (check) => {
     assert.match(adviceOn(ROWS.one), /^The history holds a credit with this marker, but not everything confirms it\./);
     for (const rows of [ROWS.none, ROWS.unreadable])
       assert.match(adviceOn(rows), /^It is not known whether the credit was made\./);
+  });
+
+  check('says that the relay made the credit where it said so and only its row is missing', () => {
+    const { advice } = toRechargeResult(CLAIM, SURE, { rows: [], balance: 1n });
+    assert.match(advice, /^The relay said that it made the credit, but its history does not show it\./);
+    assert.not.match(advice, 'not known');
   });
 
   check('asks for a person at once where there are two credits', () => {

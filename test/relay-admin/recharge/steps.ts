@@ -6,10 +6,17 @@ import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import type { RelayControl } from '../../demo/relay/control.ts';
 import { answerOf, keyNumber, refusalOf, resultOf, type World } from '../harness/world.ts';
 
-type Pay = { readonly token: string; readonly key?: string; readonly signal?: AbortSignal };
+type Pay = {
+  readonly token: string;
+  readonly key?: string;
+  readonly doubt?: string;
+  readonly signal?: AbortSignal;
+};
 
-const call = ({ token, key = keyNumber(1), signal = new AbortController().signal }: Pay) =>
-  ['recharge', { preview_token: token, idempotency_key: key }, signal] as const;
+const call = ({ token, key = keyNumber(1), doubt, signal = new AbortController().signal }: Pay) => {
+  const named = doubt === undefined ? {} : { acknowledge_doubt: doubt };
+  return ['recharge', { preview_token: token, idempotency_key: key, ...named }, signal] as const;
+};
 
 /** Asks for a recharge with key 1 unless told otherwise. */
 export const pay = (admin: RelayAdmin, given: Pay): Promise<ToolAnswer> => answerOf(admin, ...call(given));

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
+import { parseFormatted } from '../../../src/relay-admin/money.ts';
 import { createJournal, type SettlementEntry } from '../../../src/relay-admin/recharge/journal.ts';
 
 import { findUnresolved } from '../../../src/relay-admin/recharge/unresolved.ts';
@@ -12,10 +13,15 @@ const NEVER = new AbortController().signal;
 const SETTLES_MS = 120_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
 
+const units = (text: string): bigint => parseFormatted(text) ?? 0n;
 const markerOf = (index: number): string => `rc_${String(index).padStart(16, '0')}`;
 
 /** Recharges of user 7 that were sent so many milliseconds ago, of which the history holds those in `credited`. */
-const doubtWorld = async (agesMs: readonly number[], credited: readonly number[] = []) => {
+const doubtWorld = async (
+  agesMs: readonly number[],
+  credited: readonly number[] = [],
+  { before = agesMs.map(() => '10'), present = units('10') }: { before?: readonly string[]; present?: bigint } = {},
+) => {
   const clock = createFakeClock();
   const now = clock.now();
   const journal = createJournal(createMemoryFile().open(), createIds());
@@ -29,7 +35,7 @@ const doubtWorld = async (agesMs: readonly number[], credited: readonly number[]
       marker: markerOf(index),
       userId: 7,
       amount: `${index + 1}.5`,
-      balanceBefore: '10',
+      balanceBefore: before[index] ?? '10',
     });
     bys.push(claim.by);
   }
@@ -38,7 +44,8 @@ const doubtWorld = async (agesMs: readonly number[], credited: readonly number[]
   const settle = (index: number, more: Partial<SettlementEntry>) =>
     journal.settle({ at: now, by: bys[index] ?? '', state: 'accepted_unverified', isAccepted: false, ...more });
   return {
-    look: (userId = 7, signal = NEVER) => findUnresolved({ relay, journal, clock }, userId, signal),
+    look: (userId = 7, signal = NEVER) =>
+      findUnresolved({ relay, journal, clock }, { id: userId, balance: present }, signal),
     reads,
     settle,
     now,
@@ -66,8 +73,22 @@ describe('earlier recharges in doubt', (check) => {
   check('are told with their amount and time, and whether the history holds them by now', async () => {
     const { look, now } = await doubtWorld([3_600_000, 600_000], [1]);
     assert.equal(await look(), [
-      { reference: markerOf(0), amount: '1.5', sentAt: new Date(now - 3_600_000).toISOString(), isCredited: false },
-      { reference: markerOf(1), amount: '2.5', sentAt: new Date(now - 600_000).toISOString(), isCredited: true },
+      {
+        reference: markerOf(0),
+        amount: '1.5',
+        sentAt: new Date(now - 3_600_000).toISOString(),
+        balanceBefore: '10',
+        balanceChange: '0',
+        creditSign: null,
+      },
+      {
+        reference: markerOf(1),
+        amount: '2.5',
+        sentAt: new Date(now - 600_000).toISOString(),
+        balanceBefore: '10',
+        balanceChange: '0',
+        creditSign: 'history_row',
+      },
     ]);
   });
 
@@ -90,9 +111,58 @@ describe('earlier recharges in doubt', (check) => {
     const { look, settle } = await doubtWorld([0]);
     await settle(0, { isAccepted: true });
     assert.equal(
-      (await look()).map(({ isCredited }) => isCredited),
-      [true],
+      (await look()).map(({ creditSign }) => creditSign),
+      ['relay_said_so'],
     );
+  });
+
+  check('show what the balance did until the next recharge, and whether that is exactly the amount', async () => {
+    const ages = [900_000, 800_000, 700_000];
+    const changes = async (before: readonly string[], present: string) =>
+      (await (await doubtWorld(ages, [], { before, present: units(present) })).look()).map((one) => [
+        one.balanceChange,
+        one.creditSign,
+      ]);
+    // 1.5, 2.5 and 3.5 were sent. Each is measured up to the next, the last up to now.
+    assert.equal(await changes(['10', '11.5', '11.5'], '15'), [
+      ['1.5', 'balance_rose'],
+      ['0', null],
+      ['3.5', 'balance_rose'],
+    ]);
+    assert.equal(await changes(['10', '11.49999999', '14'], '13'), [
+      ['1.49999999', null],
+      ['2.50000001', null],
+      ['-1', null],
+    ]);
+    assert.equal(await changes(['-0.5', '1', '1'], '1'), [
+      ['1.5', 'balance_rose'],
+      ['0', null],
+      ['0', null],
+    ]);
+  });
+
+  check('know the rise that was read right after sending, whatever usage did since', async () => {
+    const { look, settle } = await doubtWorld([600_000], [], { present: units('3') });
+    await settle(0, { doubt: 'no-answer', result: { balance_after: '11.5' } });
+    assert.equal(
+      (await look()).map(({ balanceChange, creditSign }) => [balanceChange, creditSign]),
+      [['1.5', 'balance_rose']],
+    );
+  });
+
+  check('compare as exactly as the relay can, which is less at large balances', async () => {
+    const at = async (before: string, present: bigint) =>
+      (await (await doubtWorld([600_000], [], { before: [before], present })).look())[0]?.creditSign;
+    const [small, large] = [1_000_000_000n, 12_345_678_912_000_000n];
+    assert.is(await at('10', small + 150_000_000n), 'balance_rose');
+    assert.is(await at('10', small + 150_000_001n), null);
+    assert.is(await at('123456789.12', large + 150_000_001n), 'balance_rose');
+    assert.is(await at('123456789.12', large + 150_000_010n), null);
+  });
+
+  check('that are young stop everything, also after a rise: somebody else may have paid', async () => {
+    const { look } = await doubtWorld([1000], [], { present: units('11.5') });
+    assert.is((await problemOf(look())).kind, 'unresolved-recharge');
   });
 
   check('that are too young to be sure of stop everything, and say for how long', async () => {
@@ -110,8 +180,8 @@ describe('earlier recharges in doubt', (check) => {
     for (const ageMs of [SETTLES_MS, SETTLES_MS + 1]) {
       const { look } = await doubtWorld([ageMs]);
       assert.equal(
-        (await look()).map(({ isCredited }) => isCredited),
-        [false],
+        (await look()).map(({ creditSign }) => creditSign),
+        [null],
       );
     }
   });
@@ -119,8 +189,8 @@ describe('earlier recharges in doubt', (check) => {
   check('that are young stop nothing once the history holds them', async () => {
     const { look } = await doubtWorld([1000], [0]);
     assert.equal(
-      (await look()).map(({ isCredited }) => isCredited),
-      [true],
+      (await look()).map(({ creditSign }) => creditSign),
+      ['history_row'],
     );
   });
 
@@ -158,8 +228,8 @@ describe('earlier recharges in doubt', (check) => {
     );
     const doubts = await look();
     assert.equal(
-      doubts.map(({ reference, isCredited }) => [reference, isCredited]),
-      [2, 3, 4, 5, 6].map((index) => [markerOf(index), index === 6]),
+      doubts.map(({ reference, creditSign }) => [reference, creditSign]),
+      [2, 3, 4, 5, 6].map((index) => [markerOf(index), index === 6 ? 'history_row' : null]),
     );
     assert.is(reads.length, 1);
   });
@@ -179,7 +249,7 @@ describe('earlier recharges in doubt', (check) => {
       balanceBefore: '0',
     });
     const { relay } = createScriptedRelay(() => ({ items: 'x' }));
-    assert.equal(await problemOf(findUnresolved({ relay, journal, clock }, 7, NEVER)), {
+    assert.equal(await problemOf(findUnresolved({ relay, journal, clock }, { id: 7, balance: 0n }, NEVER)), {
       kind: 'upstream-contract',
       why: 'unexpected-shape',
     });

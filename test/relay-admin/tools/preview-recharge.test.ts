@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { HttpClient } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { createWorld, keyNumber, previewed, refusalOf, resultOf, type World } from '../harness/world.ts';
-import { bentFile, changesAt, codeOf, inTime, paid, until } from '../recharge/steps.ts';
+import { bentFile, changesAt, codeOf, impatient, inTime, paid, until } from '../recharge/steps.ts';
 
 const [OWNER, ALICE, BOB, ERIN] = [1, 2, 3, 8];
 
@@ -31,6 +31,7 @@ describe('a preview of a recharge', (check) => {
       balance_after: '23',
       warnings: [],
       earlier_recharges: [],
+      acknowledge_doubt: null,
       expires_at: '2026-01-01T00:05:00.000Z',
     });
     assert.is((user as { email: string }).email, 'alice@example.com');
@@ -54,7 +55,6 @@ describe('a preview of a recharge', (check) => {
     [4, '4999.99999999', []],
     [4, '5000', ['large_amount']],
     [4, '10000', ['large_amount']],
-    [ERIN, '0.00000004', ['negative_balance']],
     [ERIN, '0.00000005', []],
     [ERIN, '100', []],
   ];
@@ -69,6 +69,8 @@ describe('a preview of a recharge', (check) => {
       [{ user_rpm_used: 3 }, ['running_usage']],
       [{ user_rpm_used: 0 }, []],
       [{ user_rpm_used: '3' }, []],
+      [{ user_rpm_used: 0, per_group: [{ used: 0 }, { used: 2 }] }, ['running_usage']],
+      [{ user_rpm_used: 0, per_group: [{ used: 'x' }] }, []],
       [null, []],
     ] as const) {
       assert.equal(codesOf(await preview(createWorld(), ALICE, '1', rpmStatus(data))), expected);
@@ -78,6 +80,30 @@ describe('a preview of a recharge', (check) => {
       world.control.useRouteFault(fault, 2, /rpm-status/);
       assert.equal(codesOf(await inTime(world, preview(world, ALICE, '1'))), [], fault);
     }
+  });
+
+  check('warns of usage of a user without a limit, whose requests the relay does not count', async () => {
+    const world = createWorld();
+    const CAROL = 4;
+    world.control.setRunningDebit(CAROL, '0.01');
+    assert.equal(codesOf(await preview(world, CAROL, '1')), ['running_usage']);
+    world.control.setRunningDebit(CAROL, '0');
+    await world.clock.advance(120_000);
+    assert.equal(codesOf(await preview(world, CAROL, '1')), []);
+  });
+
+  check('is refused where the balance would stay below zero, with the smallest amount that works', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    world.control.user(ERIN).balance = -2_900_000n;
+    const text = await refusalOf(admin, 'preview_recharge', { user_id: ERIN, amount: '0.02899999' });
+    assert.match(text, /^BALANCE_STAYS_NEGATIVE: .*-0\.029 .*at least 0\.029 and call preview_recharge\.$/);
+    const exact = await resultOf(admin, 'preview_recharge', { user_id: ERIN, amount: '0.029' });
+    assert.equal([exact.balance_after, codesOf(exact)], ['0', []]);
+    assert.is((await paid(admin, { token: String(exact.preview_token) })).outcome, 'verified');
+    world.control.user(ERIN).balance = -2_000_000_000_000n;
+    const deep = await refusalOf(admin, 'preview_recharge', { user_id: ERIN, amount: '1' });
+    assert.match(deep, 'it takes 20000, over the limit of 10000');
   });
 
   check('in read-only mode has no token, says so and writes to no journal', async () => {
@@ -178,8 +204,17 @@ describe('a preview after a recharge that was never confirmed', (check) => {
     const result = await preview(world, ALICE, '1');
     assert.equal(codesOf(result), ['earlier_recharge_unknown']);
     assert.equal(result.earlier_recharges, [
-      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', seems_credited: false },
+      {
+        reference: marker,
+        amount: '10',
+        sent_at: '2026-01-01T00:00:00.000Z',
+        seems_credited: false,
+        credit_sign: null,
+        balance_before: '12.5',
+        balance_change: '0',
+      },
     ]);
+    assert.is(result.acknowledge_doubt, null);
   });
 
   check('warns in read-only mode, too', async () => {
@@ -199,13 +234,39 @@ describe('a preview after a recharge that was never confirmed', (check) => {
       },
     ]);
     assert.equal(result.earlier_recharges, [
-      { reference: marker, amount: '10', sent_at: '2026-01-01T00:00:00.000Z', seems_credited: true },
+      {
+        reference: marker,
+        amount: '10',
+        sent_at: '2026-01-01T00:00:00.000Z',
+        seems_credited: true,
+        credit_sign: 'history_row',
+        balance_before: '12.5',
+        balance_change: '10',
+      },
     ]);
   });
 
   check('says that it was credited when the relay itself had said yes, at once and without a row', async () => {
     const { world } = await unconfirmed('no-history');
     assert.equal(codesOf(await preview(world, ALICE, '1')), ['earlier_recharge_credited']);
+  });
+
+  check('warns of a credit that came late and without a row, and does not say that nothing was credited', async () => {
+    const world = createWorld();
+    const admin = world.start({ httpClient: impatient });
+    world.control.setDelayMs(10 * 60_000);
+    world.control.useFault('late-without-history');
+    const { marker } = await inTime(world, paid(admin, { token: await previewed(admin, ALICE, '10') }));
+    await world.clock.advance(150_000);
+    // More than two minutes, no row, no rise: and yet the credit comes.
+    assert.equal(codesOf(await preview(world, ALICE, '10')), ['earlier_recharge_unknown']);
+    await world.clock.advance(10 * 60_000);
+    const late = await preview(world, ALICE, '10');
+    assert.equal(codesOf(late), ['earlier_recharge_balance_rose']);
+    const [earlier] = late.earlier_recharges as Record<string, unknown>[];
+    assert.equal([earlier?.seems_credited, earlier?.balance_change], [true, '10']);
+    assert.is(late.acknowledge_doubt, marker);
+    assert.match(String(late.summary), `Recharge ${marker} of the same user and amount has an unknown outcome`);
   });
 
   check('warns never of another user’s', async () => {

@@ -42,6 +42,7 @@ export type DemoUser = {
   created_at: string;
   updated_at: string;
   deleted_at: string | null;
+  last_used_at: string | null;
   /** Spent, in units, before each request that touches the user: usage that goes on while a tool works. */
   running_debit: bigint;
 };
@@ -77,6 +78,7 @@ export const createUser = (id: number, email: string, createdAt: string): DemoUs
   created_at: createdAt,
   updated_at: createdAt,
   deleted_at: null,
+  last_used_at: null,
   running_debit: 0n,
 });
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { internalError, invalid, ok, parseBody, refusedResponse } from '../envelope.ts';
 import { createIdempotency, type Run } from '../idempotency.ts';
 import type { BalanceHooks, RelayInterceptor } from '../interceptor.ts';
-import { type DemoUser, formatAmount, toUnits } from '../records/users.ts';
+import { type DemoUser, formatAmount, toAmount, toUnits } from '../records/users.ts';
 
 import { addHistory, currentTime, type RelayWorld, touchUser } from '../world.ts';
 import { parseId, type RelayCall, type RelayRoute } from './table.ts';
@@ -23,7 +23,8 @@ const newBalance = ({ balance }: DemoUser, { operation, balance: amount }: Chang
   if (amount >= 1e12) return undefined;
   const units = toUnits(amount);
   const next = { add: balance + units, set: units, subtract: balance - units }[operation];
-  return operation === 'subtract' && next < 0n ? undefined : next;
+  // An addition that leaves the balance below zero is refused as well.
+  return next < 0n ? undefined : next;
 };
 
 type CreditOrder = { readonly call: RelayCall; readonly userId: number; readonly change: Change };
@@ -36,6 +37,7 @@ const apply = (world: RelayWorld, { call, userId, change }: CreditOrder, hasHist
   const next = newBalance(user, change);
   if (next === undefined || next >= COLUMN_LIMIT) return { refusal: internalError() };
   const value = next - user.balance;
+  const recorded = toUnits(toAmount(next) - toAmount(user.balance));
   user.balance = next;
   user.updated_at = currentTime(world);
   const { notes } = change;
@@ -43,7 +45,8 @@ const apply = (world: RelayWorld, { call, userId, change }: CreditOrder, hasHist
   // Less than a unit rounds to nothing, and nothing has no history.
   if (value === 0n) return { data: userView(world, user) };
   world.credits.push({ userId, amount: formatAmount(value), notes, idempotencyKey });
-  if (hasHistory) addHistory(world, { used_by: userId, type: 'admin_balance', value, notes });
+  // The history holds a difference of doubles, which is a little off at large balances.
+  if (hasHistory) addHistory(world, { used_by: userId, type: 'admin_balance', value: recorded, notes });
   return { data: userView(world, user) };
 };
 

@@ -9,10 +9,8 @@ const LARGEST_INT = 2_147_483_647;
 const SEARCH_CHARS = 100;
 const PER_ONE = 100_000_000n;
 
-const sumOf = (rows: readonly HistoryRow[]): bigint =>
-  rows
-    .filter(({ type, value }) => (type === 'balance' || type === 'admin_balance') && value > 0n)
-    .reduce((sum, { value }) => sum + value, 0n);
+const sumOf = (rows: readonly HistoryRow[], types: readonly string[]): bigint =>
+  rows.filter(({ type, value }) => types.includes(type) && value > 0n).reduce((sum, { value }) => sum + value, 0n);
 
 const historyOf = ({ history }: RelayWorld, id: number | undefined): HistoryRow[] =>
   history.filter(({ used_by }) => used_by === id);
@@ -25,9 +23,9 @@ export const userView = (world: RelayWorld, user: DemoUser) => {
     api_keys: world.settings.arePlanted ? api_keys : [],
     balance: toAmount(balance),
     frozen_balance: toAmount(frozen_balance),
-    total_recharged: toAmount(sumOf(historyOf(world, user.id))),
+    // Only the history counts what an admin has credited.
+    total_recharged: toAmount(sumOf(historyOf(world, user.id), ['balance'])),
     last_active_at: user.updated_at,
-    last_used_at: user.updated_at,
     ...(deleted_at === null ? {} : { deleted_at }),
     balance_notify_enabled: false,
     balance_notify_threshold_type: 'fixed',
@@ -117,7 +115,7 @@ const history = (world: RelayWorld, { params, query }: RelayCall): Response => {
       group_id: null,
       validity_days: 0,
     }));
-  return ok({ ...toPage(rows, parsePage(query)), total_recharged: toAmount(sumOf(all)) });
+  return ok({ ...toPage(rows, parsePage(query)), total_recharged: toAmount(sumOf(all, ['balance', 'admin_balance'])) });
 };
 
 const ofUser =
@@ -135,8 +133,9 @@ export const usersTable = (world: RelayWorld): RelayTable => ({
   'GET users/:id': (call) => one(world, call),
   'PUT users/:id': (call) => update(world, call),
   'GET users/:id/balance-history': (call) => history(world, call),
-  'GET users/:id/rpm-status': ofUser(world, ({ rpm_limit }) => ({
-    user_rpm_used: 0,
+  // Requests of a user without a limit are not counted.
+  'GET users/:id/rpm-status': ofUser(world, ({ rpm_limit, running_debit }) => ({
+    user_rpm_used: rpm_limit > 0 && running_debit !== 0n ? 1 : 0,
     user_rpm_limit: rpm_limit,
     per_group: null,
   })),

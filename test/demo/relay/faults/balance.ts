@@ -70,6 +70,12 @@ const damagedReply = (responses: FaultResponses, fault: BalanceFault, request: R
   }
 };
 
+const WITHOUT_HISTORY: ReadonlySet<BalanceFault> = new Set([
+  'no-history',
+  'refused-without-history',
+  'late-without-history',
+]);
+
 /** The steps of a balance change with this fault. */
 export const createBalanceHooks = (
   { clock, settings, responses }: Needs,
@@ -79,12 +85,13 @@ export const createBalanceHooks = (
   before: () => replyBefore(responses, fault, request),
   async beforeCredit() {
     // A slow link behind the platform: the credit is made whether or not the caller still waits for it.
-    if (fault === 'late') await pause(clock, settings.delayMs, new AbortController().signal);
+    if (fault === 'late' || fault === 'late-without-history')
+      await pause(clock, settings.delayMs, new AbortController().signal);
   },
-  hasHistory: fault !== 'no-history' && fault !== 'refused-without-history',
+  hasHistory: !WITHOUT_HISTORY.has(fault),
   async afterCredit(run) {
-    // In these two the key is never completed: it stays in progress for a day.
-    if (fault === 'stuck') return responses.never(request);
+    // In these the key is never completed: it stays in progress for a day.
+    if (fault === 'stuck' || fault === 'late-without-history') return responses.never(request);
     if (fault === 'unavailable-after') return responses.storeUnavailable();
     if (fault === 'error-after') {
       run.fail();

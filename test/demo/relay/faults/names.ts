@@ -26,6 +26,7 @@ export const BALANCE_FAULTS = [
   'terms',
   'echo-key-500',
   'huge-after',
+  'late-without-history',
   'refused-after',
   'refused-without-history',
 ] as const;
