@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from './clock.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
 
-type ListenOptions = { readonly host: string; readonly port: number };
+type ListenOptions = { readonly host: string; readonly port: number; readonly limits?: ConnectionLimits };
 
 export type RunningServer = {
   readonly address: string;
@@ -54,7 +55,10 @@ const closePort = (server: Server, closed: () => void): void => {
  * Serves a handler over Node's HTTP server. The handler must not reject: its error would be sent with the stack. Rejects
  * with Node's own error when the port cannot be opened.
  */
-export const serveNode = (handler: Handler, { host, port }: ListenOptions): Promise<RunningServer> => {
+export const serveNode = (
+  handler: Handler,
+  { host, port, limits = CONNECTION_LIMITS }: ListenOptions,
+): Promise<RunningServer> => {
   // No `fetchAPI`: the library's own Request is lazy and several times cheaper than the global one.
   const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
     const answer = await handler(request);
@@ -62,29 +66,28 @@ export const serveNode = (handler: Handler, { host, port }: ListenOptions): Prom
     return answer;
   });
   let isStopping = false;
-  /** Every open connection, with the last response that was begun on it. */
-  const connections = new Map<Socket, ServerResponse | undefined>();
-  const server = createServer((message, reply) => {
+  const connections = createConnections(limits.idle);
+  // Node looks for connections whose time is over once in an interval.
+  const timing = { headersTimeout: limits.headMs, connectionsCheckingInterval: Math.ceil(limits.headMs / 5) };
+  const server = createServer(timing, (message, reply) => {
     if (isStopping) reply.shouldKeepAlive = false;
-    connections.set(message.socket, reply);
+    connections.began(message.socket, reply);
     return adapter(message, reply);
   });
-  server.on('connection', (socket) => {
-    connections.set(socket, undefined);
-    socket.once('close', () => connections.delete(socket));
-  });
+  server.on('connection', connections.opened);
   const closeUnused = (): void => {
     server.closeIdleConnections();
     // Connections that were opened in advance count as busy until their first byte. Bun does not count bytes.
-    for (const [socket, reply] of connections) if (reply === undefined && socket.bytesRead === 0) socket.destroy();
+    for (const [socket, reply] of connections.all())
+      if (reply === undefined && socket.bytesRead === 0) socket.destroy();
   };
   /** A request that is still being sent cannot be answered any more. */
   const closeUnsent = (): void => {
-    for (const [socket, reply] of connections) if (reply?.req.complete === false) socket.destroy();
+    for (const [socket, reply] of connections.all()) if (reply?.req.complete === false) socket.destroy();
   };
   const stop = async (limitMs: number): Promise<void> => {
     isStopping = true;
-    for (const reply of connections.values()) if (reply !== undefined) reply.shouldKeepAlive = false;
+    for (const reply of connections.all().values()) if (reply !== undefined) reply.shouldKeepAlive = false;
     const timers = [
       setTimeout(closeUnused, LAME_DUCK_MS),
       setTimeout(closeUnsent, ARRIVAL_LIMIT_MS),
