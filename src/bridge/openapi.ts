@@ -109,8 +109,8 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 });
 const ANSWER_HEADERS = [
-  header('x-session-id', 'Which conversation this belongs to; every answer carries it'),
-  header('x-approval', '"approve <id>" or "reject <id> [reason]": answers a question of the agent'),
+  header('x-session-id', 'The conversation of this request; every answer has this header'),
+  header('x-approval', '"approve <id>" or "reject <id> [reason]": answers an approval request of the agent'),
   header('Idempotency-Key', 'The same key and body get the same answer for ten minutes, and nothing runs twice'),
 ];
 

@@ -11,7 +11,7 @@ export type PromptFile = {
 /** A piece of a prompt in the agent's words. */
 export type PromptPart = { readonly type: 'text'; readonly text: string } | PromptFile;
 
-/** Something said earlier in a conversation, as the client tells it. `files`: those that came with it, if any did. */
+/** An earlier message of a conversation, as the client sends it. `files`: those that came with it, if any did. */
 export type HistoryMessage = {
   readonly role: 'user' | 'assistant';
   readonly text: string;
@@ -19,8 +19,8 @@ export type HistoryMessage = {
 };
 
 /**
- * What a client says of the conversation that a request belongs to. `remembers`: the client sends only what is new and relies
- * on us for the rest; otherwise it sends everything each time, and what it sends is what was said.
+ * What a client sends about the conversation that a request belongs to. `remembers`: the client sends only what is new and relies
+ * on us for the rest; otherwise it sends everything each time, and what it sends is the history.
  */
 export type ConversationReference =
   | { readonly kind: 'unnamed' }
@@ -32,7 +32,7 @@ export type ApprovalDecision = {
   readonly isApproved: boolean;
   /** Ids of questions, whole or their last characters. */
   readonly ids: readonly string[];
-  /** What the agent is told of a rejection. */
+  /** The reason of a rejection, for the agent. */
   readonly message?: string;
 };
 
@@ -42,14 +42,14 @@ export type BridgeRequest = {
   readonly model: string | undefined;
   /** Instructions of the client, empty if there are none. */
   readonly system: string;
-  /** What was said before the prompt, in order. */
+  /** The messages before the prompt, in order. */
   readonly history: readonly HistoryMessage[];
-  /** Everything that the user has said since the last answer; at least one part. */
+  /** All user messages since the last answer; at least one part. */
   readonly prompt: readonly PromptPart[];
   readonly isStreamed: boolean;
   /** The reasoning effort that was wished for, a variant's name at the agent. */
   readonly effort: string | undefined;
-  /** Whether the conversation is to be kept; `false` only when the client said so. */
+  /** Whether the conversation is to be kept; `false` only when the client asks for that. */
   readonly isStored: boolean;
   readonly conversation: ConversationReference;
   /** A title, tags or the like for a chat front end: it belongs to no conversation. */

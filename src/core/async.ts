@@ -1,11 +1,11 @@
 import type { Clock } from './clock.ts';
 import { Fault } from './fault.ts';
 
-/** A signal that ends when the caller leaves or its time is over, whichever comes first; `reason` is always a `Fault`. */
+/** A signal that ends when the caller disconnects or its time is over, whichever comes first; `reason` is always a `Fault`. */
 export type Deadline = {
   readonly signal: AbortSignal;
   readonly remainingMs: () => number;
-  /** Ends the timer and lets go of the caller's signal. Call it in a `finally`. */
+  /** Ends the timer and removes the listener from the caller's signal. Call it in a `finally`. */
   readonly clear: () => void;
   /** Aborts what still runs under it, and clears. */
   readonly end: () => void;
@@ -42,7 +42,7 @@ export const untilAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promi
     const leave = () => reject(signal.reason);
     if (signal.aborted) leave();
     else signal.addEventListener('abort', leave, { once: true });
-    // Too late to matter, a rejection must still be heard: unheard it would end the process.
+    // Too late to matter, a rejection must still have a handler: without one it would end the process.
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
   });
 

@@ -84,7 +84,7 @@ export const CommaList = v.pipe(
   ),
 );
 
-/** Runs a reader and adds what its `ConfigError` holds to `problems`, so that one start tells them all. */
+/** Runs a reader and adds what its `ConfigError` holds to `problems`, so that one start reports them all. */
 export const collectProblems = <T>(read: () => T, problems: string[]): T | undefined => {
   try {
     return read();

@@ -6,7 +6,7 @@ export type Ticket = {
   readonly waitForTurn: (signal: AbortSignal) => Promise<void>;
   /** Says that it will be released in a moment. */
   readonly announceRelease: () => void;
-  /** Lets the next one in. Calling it again changes nothing. */
+  /** Admits the next one. Calling it again changes nothing. */
   readonly release: () => void;
 };
 
@@ -35,7 +35,7 @@ type WaitingLimit = {
 type Line = { readonly members: Set<() => void>; isReleaseAnnounced: boolean };
 
 export const createKeyedQueue = (limit: WaitingLimit): KeyedQueue => {
-  /** Whoever is first in a line has its turn. A line without members is removed. */
+  /** The first in a line has its turn. A line without members is removed. */
   const lines = new Map<string, Line>();
   let members = 0;
 

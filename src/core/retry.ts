@@ -1,5 +1,5 @@
 /**
- * Starts a rest of `lengthMs` and tells how much of it is left. A clock that is set back never makes it longer than
+ * Starts a pause of `lengthMs` and returns a function to how much of it is left. A clock that is set back never makes it longer than
  * its length counted again from then.
  */
 export const startCoolDown = (now: () => number, lengthMs: number): (() => number) => {

@@ -1,6 +1,6 @@
 import { Fault } from './fault.ts';
 
-/** Lets a bounded number in and a bounded number wait. */
+/** Admits a limited number, and a limited number may wait. */
 export type Semaphore = {
   /** Waits for a place; the returned function gives it back, once. Faults with `overloaded` when the queue is full. */
   readonly acquire: (signal: AbortSignal) => Promise<() => void>;
@@ -52,8 +52,8 @@ export const createSemaphore = (places: number, queueLimit: number): Semaphore =
   return {
     async acquire(signal) {
       signal.throwIfAborted();
-      const leave = tryEnter();
-      if (leave !== undefined) return leave;
+      const release = tryEnter();
+      if (release !== undefined) return release;
       if (queue.size >= queueLimit) throw new Fault({ kind: 'overloaded', retryAfterMs: RETRY_AFTER_MS });
       return queued(signal);
     },

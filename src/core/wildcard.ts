@@ -13,7 +13,7 @@ const placeOf = (run: Run, chars: Run, { from, to }: { readonly from: number; re
   return -1;
 };
 
-/** Each run is taken where it first stands: no later place leaves more room for the rest, so nothing is tried twice. */
+/** Each run is taken where it first stands: no later position leaves more text for the rest, so nothing is tried twice. */
 const exactly = (pattern: string): Wildcard => {
   const [first = [], ...more] = pattern.split('*').map((run) => [...run]);
   const last = more.pop();

@@ -115,12 +115,12 @@ export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => 
     checkOutput: checkStart(`${DEMO_MODEL_NAME}: You said: "Good morning"`),
   },
   {
-    title: 'A recharge, which the agent hands to its maintainer, who asks a person first',
+    title: 'A recharge: the agent hands it to its maintainer agent, which asks for approval first',
     line: chatLine(facts, `recharge ${RECHARGE.email} by ${RECHARGE.amount}`),
     checkOutput: checkAnswer('The agent asks for approval: relay-admin_recharge'),
   },
   {
-    title: 'Its approval, by the id of the question, which is read from the agent here. Only now is anything sent',
+    title: 'Its approval, with the id of the permission request, read from the agent. Only this sends the recharge',
     line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); ${chatLine(facts, "approve '$id'")}`,
     checkOutput: checkAnswer(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
   },

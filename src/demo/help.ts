@@ -4,12 +4,12 @@ import type { DemoCommand } from './commands.ts';
 export const DEMO_HELP = `gatehouse demo: all four services on this machine, with a toy judge, a scripted model and a toy relay behind them
 
 Usage: gatehouse demo            starts them, and prints five commands to copy
-       gatehouse demo --check    starts them on free ports, runs the five commands by itself and tells what came of them
+       gatehouse demo --check    starts them on free ports, runs the five commands by itself and prints their results
 
 PORT (default 8000) is the gateway's port, and MODERATION_API_KEY (default: one made for the run) the key of gateway and
 bridge. Agent server, bridge and relay listen on 4000, 4100 and 8090, or on any free port when that is taken; all of it on
-127.0.0.1. Ctrl-C ends it, and nothing is kept. The judge knows a table of words, the model a script, the relay forgets
-everything when it ends: never use it for real input.
+127.0.0.1. Ctrl-C ends it, and nothing is kept. The judge knows a table of words, the model a script, the relay keeps
+nothing when it ends: never use it for real input.
 `;
 
 type ClientSettings = {
@@ -66,7 +66,7 @@ export const demoBanner = (
   relay         ${facts.relay}   in memory, no network behind it; demo key ${facts.adminKey}
 
 ${commands.map(commandText).join('\n')}
-The relay admin tools, as an MCP client is told of them, and a line that lists them:
+The configuration of an MCP client for the relay admin tools, and a command that lists them:
   ${facts.client.text}
   npx @modelcontextprotocol/inspector --cli --config ${facts.client.file} --server relay-admin --method tools/list
   npx @modelcontextprotocol/inspector --cli --config ${facts.client.file} --server relay-admin --method tools/call --tool-name preview_recharge --tool-args-json '{"user_id":2,"amount":"1.5"}'

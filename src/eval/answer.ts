@@ -35,7 +35,7 @@ export const parseEvalVerdict = (text: string): EvalVerdict | undefined => {
   return flagged === positive.length > 0 ? { scores, categories: positive } : undefined;
 };
 
-/** What an error body of OpenAI's shape says: a code fit for a results file, and a message fit for a terminal. */
+/** The content of an error body in OpenAI's shape: a code fit for a results file, and a message fit for a terminal. */
 export const parseError = (text: string): { readonly code?: string; readonly message?: string } => {
   const parsed = v.safeParse(ErrorBody, parseJsonValue(text));
   if (!parsed.success) return {};

@@ -103,7 +103,7 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
   needs.progress.start(rows, done);
   try {
     for await (const { item, answer, result } of runItems(unjudged(needs), needs)) {
-      // Before anything is written or counted: what two gateways said must not be mixed.
+      // Before anything is written or counted: verdicts of two gateways must not be mixed.
       if (answer.kind === 'verdict') gateway.add(answer.gateway);
       results.add(result);
       tally.add(item.known, result);

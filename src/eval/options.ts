@@ -69,7 +69,7 @@ type Token =
       readonly inlineValue: boolean | undefined;
     };
 
-/** What each flag was given; the last one counts. Words are never quoted in a complaint: one may be a key. */
+/** What each flag was given; the last one counts. Values are never quoted in an error: one may be a key. */
 export const parseArguments = (tokens: readonly Token[]): Variables => {
   const given: Record<string, string> = {};
   for (const token of tokens) {
@@ -131,7 +131,7 @@ const Options = v.object({
   '--timeout-ms': v.optional(WholeNumber(1, 600_000), '30000'),
 });
 
-/** What the command was told, whole and within bounds. */
+/** The options of the command, complete and within bounds. */
 export type Options = ReturnType<typeof resolveOptions>;
 
 /** Reads flags and their texts; all that is wrong comes at once, as a `ConfigError` that names flags and no values. */

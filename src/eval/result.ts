@@ -9,7 +9,7 @@ export const EvalScores = v.object(
 );
 export type EvalScores = v.InferOutput<typeof EvalScores>;
 
-/** What the gateway said about one text: all 13 scores, and the categories it flagged. */
+/** The verdict of the gateway on one text: all 13 scores, and the categories it flagged. */
 export type EvalVerdict = {
   readonly scores: EvalScores;
   readonly categories: readonly (typeof EVAL_CATEGORIES)[number][];
@@ -74,7 +74,7 @@ export const parseEarlierResults = (text: string, file: string, url: string): Ea
   return { judged, unused, wholeBytes: new TextEncoder().encode(whole).length };
 };
 
-/** Stands for a text as judged by a model, so that an edited row is judged again and nobody can read the text. */
+/** Stands for a text as judged by a model, so that an edited row is judged again and the text cannot be read from it. */
 export const hashOf = async (text: string, model: string): Promise<string> => {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${model}\0${text}`));
   return [...new Uint8Array(digest).subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('');

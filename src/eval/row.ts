@@ -6,7 +6,7 @@ export type EvalRow = {
   readonly where: string;
   readonly line: number;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** A table has every column in every row; a JSON object may leave fields out. */
+  /** A table has every column in every row; a JSON object may omit fields. */
   readonly isTable: boolean;
 };
 

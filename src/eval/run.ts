@@ -39,7 +39,7 @@ const resultFrom = ({ id, hash }: HashedItem, answer: EvalAnswer, spentMs: numbe
   return { id, hash, status: 'judged', flagged: categories.length > 0, categories, scores, ms, gateway };
 };
 
-/** Judges one item at a time; a wait that one item is told to make holds back all of them. */
+/** Judges one item at a time; a `Retry-After` for one item delays all of them. */
 const createJudge = ({ ask, clock, signal }: RunNeeds, halt: AbortSignal) => {
   let restsUntilMs = 0;
   const rest = async (): Promise<void> => {
@@ -72,7 +72,7 @@ export async function* runItems(items: AsyncIterable<HashedItem>, needs: RunNeed
   const halt = new AbortController();
   const judge = createJudge(needs, halt.signal);
   const source = items[Symbol.asyncIterator]();
-  // Failures become values: a rejection that nobody waits for yet would end everything.
+  // Failures become values: a rejection without a handler would end the process.
   const settled = (item: HashedItem): Promise<Settled> =>
     judge(item).then(
       (finished) => ({ item, finished }),

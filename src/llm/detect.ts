@@ -20,13 +20,13 @@ type DetectNeeds = {
 /** A dialect, and whether the server proved it. An assumed one serves one call and is not remembered. */
 export type DetectedDialect = { readonly dialect: Dialect; readonly isCertain: boolean };
 
-/** The server refuses this key, or every caller for now: it may speak any dialect. */
+/** The server refuses this key, or every caller for now: it may have any dialect. */
 const isAccessRefused = (status: number): boolean => status === 401 || status === 403 || status === 429;
 
 /**
- * Detects which dialect a self-hosted server speaks. Ollama serves both, so its own is tried first: only there can the
+ * Detects the dialect of a self-hosted server. Ollama serves both, so its own is tried first: only there can the
  * truncation of long prompts be turned off. Where the key is refused Ollama is assumed: the call will be refused as well,
- * and nothing is truncated if not. Undefined when the server speaks neither. Throws an `HttpClientError` when it cannot
+ * and nothing is truncated if not. Undefined when the server has neither. Throws an `HttpClientError` when it cannot
  * be reached.
  */
 export const detectDialect = async ({

@@ -58,9 +58,9 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
 
 const report = async (options: Options): Promise<number> => {
   const stop = new AbortController();
-  // Taken once: a second signal meets nobody and ends the program at once.
+  // Taken once: a second signal has no handler and ends the program at once.
   const interrupt = () => {
-    process.stderr.write('\nfinishing what has been asked; once more to stop at once\n');
+    process.stderr.write('\nfinishing the running requests; press again to stop at once\n');
     stop.abort();
   };
   process.once('SIGINT', interrupt);

@@ -34,7 +34,7 @@ All settings: docs/moderation-gateway.md
 
 const RELAY_ADMIN_HELP = `gatehouse relay-admin: nine MCP tools for an API-relay platform
 
-It speaks the Model Context Protocol on standard input and output, so an MCP client starts it. Settings are environment
+It uses the Model Context Protocol on standard input and output, so an MCP client starts it. Settings are environment
 variables:
 
   RELAY_BASE_URL        address of the relay, such as http://relay.apps.svc.cluster.local:8080

@@ -16,7 +16,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
     'state',
   ]);
   const servers = gauge('servers', 'Agent servers on the same store that are alive');
-  const asks = gauge('questions_open', 'Questions to people that nobody has answered yet');
+  const permissionRequests = gauge('questions_open', 'Permission requests without an answer');
   const streams = gauge('event_streams_open', 'Event streams that clients read');
   const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
   let read: (() => AgentGauges) | undefined;
@@ -50,7 +50,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
       leases.set({ state: 'held' }, now?.leasesHeld ?? 0);
       leases.set({ state: 'awaited' }, now?.leasesAwaited ?? 0);
       servers.set(now?.servers ?? 0);
-      asks.set(now?.permissionRequestsOpen ?? 0);
+      permissionRequests.set(now?.permissionRequestsOpen ?? 0);
       streams.set(now?.streamsOpen ?? 0);
       bodies.set(now?.bodyBytes ?? 0);
       return registry.metrics();

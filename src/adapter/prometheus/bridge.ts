@@ -7,12 +7,12 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
   const answers = counter('answers_total', 'Answers of the agent by their end', ['endpoint', 'streamed', 'outcome']);
   const answerTime = timer('answer_duration_seconds', 'Time from request to the end of an answer', ['endpoint']);
   const firstWordTime = timer('first_word_seconds', 'Time from request to the first word of an answer', ['endpoint']);
-  const running = gauge('answers_running', 'Answers that are under way');
+  const running = gauge('answers_running', 'Answers that are being sent');
   const conversations = gauge('conversations', 'Conversations that this process knows');
   const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
   const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
   const servers = gauge('agent_servers', 'Agent servers that AGENT_BASE_URL names');
-  const well = gauge('agent_servers_well', 'Those of them that are not left out');
+  const well = gauge('agent_servers_well', 'Agent servers of these that get requests');
   let read: (() => BridgeReadings) | undefined;
   return {
     recordRequest: answered,

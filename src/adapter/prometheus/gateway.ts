@@ -15,10 +15,10 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const gauge = <Name extends string>(name: string, help: string, labelNames: readonly Name[] = []) =>
     new Gauge<Name>({ name: `gatehouse_${name}`, help, labelNames, registers });
   const keyState = gauge('backend_key_state', '1 for the state a backend key is in', ['key', 'state']);
-  const keyRest = gauge('backend_key_rest_seconds', 'What is left of the rest of a backend key', ['key']);
+  const keyRest = gauge('backend_key_rest_seconds', 'Remaining cool-down of a backend key', ['key']);
   const breakerOpen = gauge('backend_breaker_open', '1 while nothing is sent to the backend host');
-  const running = gauge('backend_calls_running', 'Calls to the backend under way');
-  const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait for a place');
+  const running = gauge('backend_calls_running', 'Calls to the backend that are running');
+  const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait in the queue');
   const cached = gauge('cached_verdicts', 'Verdicts in the memory of this process');
   const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
   return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts, bodyBytes }) => {
@@ -37,10 +37,10 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
 /** The gateway's metrics in Prometheus' text format, with those of the process. */
 export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: GatewayMetricsOptions): GatewayMetrics => {
   const { registry, registers, answered, counter, timer } = createServiceMetrics(version);
-  const calls = counter('backend_calls_total', 'Calls to the backend by their end', ['outcome', 'model']);
+  const calls = counter('backend_calls_total', 'Calls to the backend by their outcome', ['outcome', 'model']);
   const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
   const verdicts = counter('verdicts_total', 'Items judged', ['alias', 'flagged', 'cached']);
-  const unusable = counter('unusable_replies_total', 'Answers that held no verdict', ['model']);
+  const unusable = counter('unusable_replies_total', 'Answers of the backend without a valid verdict', ['model']);
   const tokens = counter('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
   const setReadings = createReadingGauges(registers);
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };

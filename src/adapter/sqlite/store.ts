@@ -13,15 +13,15 @@ const splitByBytes = (
   limitBytes: number,
 ): readonly (readonly MessageOutline[])[] => {
   const groups: MessageOutline[][] = [];
-  let room = 0;
+  let remainingBytes = 0;
   for (const sized of outline) {
     const last = groups.at(-1);
-    if (last !== undefined && sized.bytes <= room) last.push(sized);
+    if (last !== undefined && sized.bytes <= remainingBytes) last.push(sized);
     else {
       groups.push([sized]);
-      room = limitBytes;
+      remainingBytes = limitBytes;
     }
-    room -= sized.bytes;
+    remainingBytes -= sized.bytes;
   }
   return groups;
 };

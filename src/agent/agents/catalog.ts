@@ -33,7 +33,7 @@ export type AgentCatalog = {
 const bad = (param: string, message: string): Fault =>
   new Fault({ kind: 'bad-input', code: `unknown_${param}`, param, message });
 
-/** The agent of a name, if prompts may name it; a `bad-input` fault that tells the nearest one otherwise. */
+/** The agent of a name, if prompts may name it; a `bad-input` fault that names the nearest one otherwise. */
 export const requireAgent = (catalog: AgentCatalog, name: string): KnownAgent => {
   const agent = catalog.agents.get(name);
   if (agent?.canAnswerPrompts === true) return agent;
@@ -42,7 +42,7 @@ export const requireAgent = (catalog: AgentCatalog, name: string): KnownAgent =>
   throw bad('agent', `${what}. Agents are: ${known.join(', ')}`);
 };
 
-/** A model that exists, before anything is stored; a `bad-input` fault that tells the nearest one otherwise. */
+/** A model that exists, before anything is stored; a `bad-input` fault that names the nearest one otherwise. */
 export const requireModel = (catalog: AgentCatalog, ref: ModelRef): ModelRef => {
   if (catalog.modelFor(ref, catalog.defaultAgent) !== undefined) return ref;
   const { providerID, modelID } = ref;

@@ -16,13 +16,13 @@ const PROMPT_ADDITIONS: Readonly<Record<string, string>> = {
 export const TITLE_PROMPT =
   'Generate a title for this conversation: one line of at most eight words, in the language of the user, without quotes, markup or a full stop. Answer with the title alone.';
 
-/** What an agent is told when the configuration has no prompt for it. */
+/** The prompt of an agent for which the configuration has none. */
 const defaultPromptFor = (agent: string): string => {
   const own = Object.hasOwn(PROMPT_ADDITIONS, agent) ? PROMPT_ADDITIONS[agent] : undefined;
   return own === undefined ? DEFAULT_PROMPT : `${DEFAULT_PROMPT}\n\n${own}`;
 };
 
-/** The longest answer that is asked for, unless the model has less room. */
+/** The longest answer that is asked for, unless the model allows less. */
 const OUTPUT_LIMIT_TOKENS = 32_000;
 const RESERVED_TOKENS = 20_000;
 
@@ -55,10 +55,10 @@ const usableTokensFor = (model: ModelConfig, { compaction }: AgentServerConfig):
   return usable > 0 ? usable : Math.floor((input ?? context) / 2);
 };
 
-/** What an agent says of whatever model speaks for it. */
+/** Settings of an agent that hold for any model that it uses. */
 type ModelPreferences = Pick<AgentConfig, 'variant' | 'temperature' | 'topP' | 'options'>;
 
-/** The manner of one agent, and over it what another one says. */
+/** The settings of one agent, overridden by those of another one. */
 const mergePreferences = (
   under: ModelPreferences | undefined,
   over: ModelPreferences | undefined,
@@ -101,7 +101,7 @@ export const createAgentCatalog = (config: AgentServerConfig): AgentCatalog => {
     };
   };
   const modelFor = (ref: ModelRef, agent: string): ResolvedModel | undefined => voiceOf(ref, config.agents.get(agent));
-  /** Without a model for it the one that answers does it: what is said may not be for any other provider. */
+  /** Without a model for it the answering model does it: the conversation may not be for any other provider. */
   const titlerFor = ({ providerID, modelID }: ModelRef): Titler | undefined => {
     const agent = config.agents.get('title');
     const model = voiceOf(agent?.model ?? config.smallModel ?? { providerID, modelID }, agent);

@@ -17,7 +17,7 @@ export type ResolvedModel = {
   readonly ref: ModelRef;
   readonly target: ModelTarget;
   readonly prices: Prices;
-  /** Tokens of a request that leave room for an answer; none when the size of the context is not known. */
+  /** Tokens of a request that leave enough of the context for an answer; none when the size of the context is not known. */
   readonly usableTokens: number | undefined;
   /** Whether a `think` section at the beginning of a text becomes a reasoning part of its own. */
   readonly splitsThinking: boolean;

@@ -34,7 +34,7 @@ const redactServer = (server: unknown): unknown => {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Paths whose names the user chooses, so that they do not tell what the value is. `*` is any one name. */
+/** Paths whose names the user chooses, so that they say nothing about the value. `*` is any one name. */
 const FREE_NAMES = [
   'provider.*',
   'provider.*.models.*',

@@ -112,7 +112,7 @@ const NOT_SHARED = 'sessions are not shared';
 const NO_TERMINAL = 'the server has no terminal interface';
 const NO_REFERENCES = 'no references are read';
 const EVERY_PROVIDER = 'the providers are those under provider';
-const WHOLE_SUMMARY = 'a summary takes the place of all that was said before';
+const WHOLE_SUMMARY = 'a summary replaces the whole conversation before it';
 
 /** The startup configuration with all its names. `checkNames` refuses other names. */
 export const ConfigFile = v.object({

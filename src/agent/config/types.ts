@@ -147,7 +147,7 @@ type McpServerCommon = {
   readonly timeoutMs: number;
 };
 
-/** A tool server that is started as a program, and speaks over its standard streams. */
+/** A tool server that is started as a program, and communicates over its standard streams. */
 export type LocalMcpServer = McpServerCommon & {
   readonly type: 'local';
   /** The program and its arguments. No shell runs it. */

@@ -23,7 +23,7 @@ export type OpenStreams = {
 };
 
 type Waiting = { readonly upTo: number; readonly settle: () => void };
-type Stream = { heard: number; given: number; waiting: Waiting[] };
+type Stream = { received: number; given: number; waiting: Waiting[] };
 
 const advance = (stream: Stream, given: number): void => {
   stream.given = Math.max(stream.given, given);
@@ -36,26 +36,26 @@ export const createOpenStreams = (): OpenStreams => {
   return {
     count: () => streams.size,
     begin() {
-      const stream: Stream = { heard: 0, given: 0, waiting: [] };
+      const stream: Stream = { received: 0, given: 0, waiting: [] };
       streams.add(stream);
       return {
         queued() {
-          stream.heard += 1;
+          stream.received += 1;
         },
         delivered: () => advance(stream, stream.given + 1),
-        drained: () => advance(stream, stream.heard),
+        drained: () => advance(stream, stream.received),
         end() {
           streams.delete(stream);
-          advance(stream, stream.heard);
+          advance(stream, stream.received);
         },
       };
     },
     caughtUp() {
-      const behind = [...streams].filter(({ heard, given }) => given < heard);
+      const behind = [...streams].filter(({ received, given }) => given < received);
       if (behind.length === 0) return undefined;
       const all = behind.map((stream) => {
         const { promise, resolve: settle } = Promise.withResolvers<void>();
-        stream.waiting.push({ upTo: stream.heard, settle });
+        stream.waiting.push({ upTo: stream.received, settle });
         return promise;
       });
       return Promise.all(all).then(() => {});

@@ -43,7 +43,7 @@ export const requireReady = (state: AgentState): void => {
   throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: RETRY_AFTER_MS });
 };
 
-/** Paths without credentials: they tell nothing but the server's state. */
+/** Paths without credentials: they show nothing but the server's state. */
 const OPEN_PATHS = /^\w+:\/\/[^/?#]*\/(?:health|ready)\/?(?:[?#]|$)/;
 
 const FOREIGN_HOST = new Fault({

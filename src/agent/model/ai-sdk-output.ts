@@ -47,7 +47,7 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 
 /** Why the model stopped; undefined when its answer was cut off before it gave a reason. `raw` is the backend's own reason. */
 export const toFinish = (reason: string, raw: string | undefined, hasCalls: boolean): Finish | undefined => {
-  // Some backends end with "stop" what ends with calls, and a loop that believed them would leave the calls undone.
+  // Some backends end with "stop" what ends with calls, and a loop that believed them would never make the calls.
   if (reason === 'stop' && hasCalls) return 'tool-calls';
   const isCutOff = reason === 'interrupted' || ((reason === 'other' || reason === 'error') && raw === undefined);
   return isCutOff ? undefined : (FINISHES[reason] ?? 'unknown');

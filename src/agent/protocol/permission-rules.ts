@@ -42,7 +42,7 @@ export const actionForAll = (rules: readonly Rule[], permission: string, pattern
   return rulings.includes('ask') ? 'ask' : 'allow';
 };
 
-/** Whether a model is not even told of the tool: the last rule for it denies everything. */
+/** Whether the tool is not even offered to a model: the last rule for it denies everything. */
 export const isToolHidden = (rules: readonly Rule[], permission: string): boolean => {
   const last = rules.findLast((rule) => appliesToTool(rule, permission));
   return last?.pattern === '*' && last.action === 'deny';
@@ -72,7 +72,7 @@ const rulesOfMessage = ({ tools = {} }: UserMessage): readonly Rule[] =>
   Object.entries(tools).map(([permission, isOn]) => ({ permission, pattern: '*', action: isOn ? 'allow' : 'deny' }));
 
 /**
- * The rules of an agent, a session and a message. In a session below another one `ask` was handed down by whoever handed on
+ * The rules of an agent, a session and a message. In a session below another one `ask` was inherited from the agent that handed on
  * the work, who may do other things: it lifts no ban of the agent that works there.
  */
 export const collectRules = ({ agent, session, user, ancestors: above = [] }: RuleScope): EffectiveRules => {

@@ -36,7 +36,8 @@ const endPart = (part: Part, now: number): Part | undefined => {
 };
 
 type UnfinishedAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
-const isAssistantMessage = (told: MessageWithParts): told is UnfinishedAnswer => told.info.role === 'assistant';
+const isAssistantMessage = (message: MessageWithParts): message is UnfinishedAnswer =>
+  message.info.role === 'assistant';
 
 /** Ends an answer as an aborted run ends it. */
 const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publication => {

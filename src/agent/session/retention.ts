@@ -158,7 +158,7 @@ type Retention = { readonly start: () => void; readonly stop: () => void };
 const FIRST_ROUND_MS = 180_000;
 const SPREAD_MS = 120_000;
 const ROUND_MS = 3_600_000;
-/** Lets prompts come in between two removals. */
+/** A pause for prompts between two removals. */
 const PAUSE_MS = 50;
 
 const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
@@ -216,7 +216,7 @@ export type PruneNeeds = {
 /** A family that exceeds a limit, and whether it was removed. */
 type PrunedFamily = { readonly family: SessionFamily; readonly isRemoved: boolean };
 
-/** Lets a server on the same SQLite file write in between. */
+/** A pause for a server that writes to the same SQLite file. */
 const BATCH_PAUSE_MS = 10;
 
 /** Removes families that exceed a limit, one after the other. Those that are not removed are busy. */

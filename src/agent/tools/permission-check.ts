@@ -13,7 +13,7 @@ type Preview = Readonly<Record<string, unknown>>;
 const PREVIEW_TOOL = 'preview_recharge';
 
 const UNKNOWN =
-  'No preview of this token is known in this session, so nothing here says what the call would do, and to whom. Reject it unless you know';
+  'No preview of this token is known in this session, so it is not known what the call would do, and to whom. Reject it unless you know';
 const CONTRADICTORY =
   'The tool server has previewed this token more than once, and not with the same words, so none of them are shown. Reject the call';
 
@@ -93,7 +93,7 @@ export const errorOutcome = (output: string): ToolOutcome => ({ output, title: '
 
 const DENIED = 'A permission rule of this server denies this call. Do not try it again in another form.';
 const REJECTED = 'The user rejected this call.';
-const EXPIRED = 'Nobody answered the question whether this call may be made, so it was not made.';
+const EXPIRED = 'The permission request for this call was not answered in time, so the call was not made.';
 
 /** Checks a call against the rules, and requests a person's approval where they say so. Undefined when the call may run. */
 export const createPermissionCheck =
@@ -114,7 +114,7 @@ export const createPermissionCheck =
       return (await currentAction(tool.name, patterns)) === 'deny' ? denied : undefined;
     if (reply.reply === 'expired') return { outcome: errorOutcome(EXPIRED), end: 'rejected' };
     if (reply.message === undefined) return { outcome: errorOutcome(REJECTED), end: 'rejected' };
-    return { outcome: errorOutcome(`${REJECTED} They say: ${reply.message}`), end: 'done' };
+    return { outcome: errorOutcome(`${REJECTED} Their message: ${reply.message}`), end: 'done' };
   };
 
 type PermissionActionNeeds = {

@@ -110,7 +110,7 @@ const createSpec = (subagents: readonly KnownAgent[]): ToolSpec => {
   const listed = subagents.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   return {
     name: TASK_TOOL,
-    description: `Hands a piece of work to another agent and answers with what that agent says at the end. The other agent sees nothing of this conversation, so tell it all it needs. Agents:\n${listed}`,
+    description: `Hands a piece of work to another agent and answers with the last text of that agent. The other agent sees nothing of this conversation, so include everything it needs. Agents:\n${listed}`,
     inputSchema: {
       type: 'object',
       properties: {

@@ -26,13 +26,13 @@ import { createResponseParts, type ResponseParts } from './response-parts.ts';
 import type { TurnContext } from './types.ts';
 
 const INSTRUCTION =
-  'Summarise this conversation for whoever carries it on without having seen it: what is wanted, what was found out and done, with every id, amount, name and reference that still matters, what failed, and what comes next. Write nothing else.';
+  'Summarise this conversation for someone who continues it without having seen it: what is wanted, what was found out and done, with every id, amount, name and reference that still matters, what failed, and what comes next. Write nothing else.';
 
 /** How long each text of a conversation may be in a request for a summary; if that is still too long, the second value is tried. */
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
 type SummariseNeeds = ModelCallNeeds & Pick<TurnContext, 'addUsage' | 'ids'>;
-/** A conversation, and the message whose answer has to make room for more of it. */
+/** A conversation, and the message whose answer needs space in the context. */
 type Summarised = { readonly asked: Answered; readonly history: readonly MessageWithParts[] };
 
 /** Whether the last answer has left too little of the context window for another one. */

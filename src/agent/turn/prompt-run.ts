@@ -106,7 +106,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     needs
       .instructions()
       .filter(({ server }) => tools.some(({ name }) => name.startsWith(`${server.replace(/[^\w-]/g, '_')}_`)))
-      .map(({ server, text }) => `The tool server ${server} says of its tools:\n${text}`);
+      .map(({ server, text }) => `Instructions of the tool server ${server} for its tools:\n${text}`);
 
   /** What a turn works with in this session. Everything that it publishes is stored under the lease of the run. */
   const createContext = ({ session, showStatus, atEnd, leaseID }: QueuedPrompt, model: ChatModel): TurnContext => ({

@@ -177,7 +177,7 @@ const balanceServers = (options: AgentTransportOptions): AgentTransport => {
         const controller = new AbortController();
         const either = AbortSignal.any([signal, controller.signal]);
         const opened = await stream({ url: `${baseUrl}${url}`, headers: sent, signal: either });
-        // Another server is called instead, so nobody reads this stream.
+        // Another server is called instead, so this stream has no reader.
         if (isUnavailable(opened)) controller.abort();
         return opened;
       });

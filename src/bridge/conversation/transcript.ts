@@ -64,7 +64,7 @@ export const messagesUpTo = (
  */
 const replayText = (messages: readonly HistoryMessage[]): string =>
   [
-    'Earlier in this conversation the following was said. It is context only: answer the message after it.',
+    'These are the earlier messages of this conversation. They are context only: answer the message after them.',
     JSON.stringify(
       messages.map(({ role, text }) => ({ role, text })),
       undefined,

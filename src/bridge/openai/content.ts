@@ -148,7 +148,7 @@ export const joinAdjacentTexts = (parts: readonly PromptPart[]): readonly Prompt
   return joined;
 };
 
-/** A call of a client's tool as text: an agent that lacks that tool can be told no other way. */
+/** A call of a client's tool as text: the agent does not have that tool, so there is no other form. */
 export const describeToolCall = (name: string, input: string): PromptPart =>
   textPart(`[called ${name}${input === '' ? '' : ` with ${input}`}]`);
 

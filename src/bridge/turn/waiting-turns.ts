@@ -35,8 +35,8 @@ const SESSIONS_LIMIT = 10_000;
 const NAMES_A_REQUEST = /^\s*(?:approve|reject)\s+per_\w+/i;
 
 const NO_SUCH_REQUEST =
-  'There is no open question with this id in this conversation: it was answered already, its time is over, or it belongs elsewhere. Nothing was approved.';
-const NOT_COUNTED = 'This was not counted as an answer, because it names no question by its id.';
+  'There is no open approval request with this id in this conversation: it was answered, it expired, or it belongs to another conversation. Nothing was approved.';
+const NOT_COUNTED = 'This was not taken as an approval or a rejection, because it has no id of an approval request.';
 /** The agent may have no text after a rejection, and an empty answer looks like a failure. */
 const REJECTED = 'Rejected. The call was not made, and the agent has stopped.';
 

@@ -1,7 +1,7 @@
 /** Longer tokens than this are refused unread, so that comparing costs a bounded amount of work. */
 const TOKEN_LIMIT_CHARS = 512;
 
-/** Whether a secret was offered. Takes time that depends only on what was offered, so answers tell nothing of the key. */
+/** Whether a secret was offered. Takes time that depends only on what was offered, so response times show nothing of the key. */
 export const equalSecrets = (offered: string, key: string): boolean => {
   let difference = offered.length ^ key.length;
   for (let index = 0; index < offered.length; index++) {
@@ -29,7 +29,7 @@ export const matchingKeyIndex = (request: Request, keys: readonly string[]): num
 
 export type Credentials = { readonly username: string; readonly password: string };
 
-/** What is decoded at most: longer credentials are nobody's. */
+/** What is decoded at most: longer credentials cannot be right. */
 const LIMIT_CHARS = 1024;
 
 const decoded = (encoded: string): string | undefined => {

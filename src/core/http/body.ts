@@ -81,7 +81,7 @@ const readBytes = async (request: Request, reading: BodyReading): Promise<Uint8A
   return request.body === null ? new Uint8Array() : joined(await readChunks(request.body, reading));
 };
 
-/** The body, or the fault of whoever kept it from arriving: the sender left, or took longer than `signal` allows. */
+/** The body, or a fault: the sender disconnected, or took longer than `signal` allows. */
 const arrivedBytes = async (request: Request, reading: BodyReading): Promise<Uint8Array> => {
   const { signal } = reading;
   try {

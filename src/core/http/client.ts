@@ -50,7 +50,7 @@ const NEVER_CONNECTED = new Set([
 /** Whether a failure's code proves that nothing was sent. */
 export const isNeverConnected = (code: string): boolean => NEVER_CONNECTED.has(code);
 
-/** The answer to a GET whose body goes on. Whoever does not read it to its end aborts the signal that it was opened with. */
+/** The answer to a GET whose body goes on. A caller that does not read it to its end aborts the signal that it was opened with. */
 export type HttpStream = {
   readonly status: number;
   /** A header's value by its lower-case name. */

@@ -51,7 +51,7 @@ const failureOf = (error: unknown, errors: ErrorResponses): { reply: Response; f
   };
 };
 
-/** Where a bug was thrown. Its message, which opens the stack, is left out: it may quote what a user or a backend said. */
+/** Where a bug was thrown. Its message, which opens the stack, is left out: it may quote a user or a backend. */
 const placeOf = (error: unknown): string => {
   const { message, stack = '' } = error instanceof Error ? error : { message: '' };
   const start = stack.indexOf(message);

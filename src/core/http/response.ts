@@ -7,7 +7,7 @@ export const jsonResponse = (status: number, body: unknown, headers: Readonly<Re
 
 /** The largest error body we send; clients log these whole. */
 const BODY_LIMIT_BYTES = 512;
-/** A wait longer than this is hopeless for a client's own retries, so it is told not to try. */
+/** A wait longer than this is hopeless for a client's own retries, so the response says not to try. */
 const HOPELESS_AFTER_SECONDS = 30;
 const RETRY_AFTER_MAX_SECONDS = 120;
 
@@ -98,7 +98,7 @@ export const errorResponse = (detail: CoreFault): Response => {
       return serverError(
         429,
         'rate_limit_exceeded',
-        'Too many requests for now; Retry-After tells when to come back',
+        'Too many requests; Retry-After says when to try again',
         retryAfterHeader(detail.retryAfterMs),
       );
     case 'unavailable':

@@ -67,7 +67,7 @@ export const createRoutes = (table: RouteTable, hintFor: (path: string) => strin
     async handler(request) {
       // A Host with a path in it would choose the route, past whatever stands in front and allows by path.
       if (ODD_HOST.test(request.headers.get('host') ?? '')) throw NO_ADDRESS;
-      // Without its query, which nobody reads and the router would take quadratic time over.
+      // Without its query, which is not used and would take the router quadratic time.
       const asked = { method: request.method, url: request.url.replace(/[?#].*$/s, '') };
       const response: unknown = await router.fetch(asked, request).catch((error: unknown) => {
         throw URL.canParse(request.url) ? error : NO_ADDRESS;

@@ -6,11 +6,11 @@ export type SseItem =
   | { readonly kind: 'too-long' };
 
 type SseParser = {
-  /** Takes the next bytes, cut wherever they are, and tells what they complete. */
+  /** Takes the next bytes, cut wherever they are, and returns what they complete. */
   readonly push: (bytes: Uint8Array) => readonly SseItem[];
   /** What `Last-Event-ID` has to be so that nothing after the last whole event is missed; empty if there was no id. */
   readonly lastID: () => string;
-  /** How long the server wants a client to stay away after a loss, if it said so. */
+  /** The server's `retry`: how long a client waits before it reconnects, in milliseconds. */
   readonly retryMs: () => number | undefined;
 };
 
@@ -53,7 +53,7 @@ export const createSseParser = ({ limitChars, lastID: firstID = '' }: SseLimits)
   const endEvent = (): readonly SseItem[] => {
     const whole: SseItem = { kind: 'event', name: name === '' ? 'message' : name, data: data.join('\n') };
     const news: readonly SseItem[] = isTooLong ? [{ kind: 'too-long' }] : data.length === 0 ? [] : [whole];
-    // Not before: a stream that is cut within an event has not told it.
+    // Not before: a stream that is cut within an event has not sent it.
     lastID = newestID;
     [name, data, chars, isTooLong] = ['', [], 0, false];
     return news;

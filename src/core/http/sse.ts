@@ -31,7 +31,7 @@ type SseNeeds = {
   readonly clock: Clock;
   /** Sent whenever nothing else was for so long, so that nothing on the way takes the stream for dead; none is sent without. */
   readonly heartbeat: { readonly everyMs: number; readonly event: () => SseEvent } | undefined;
-  /** Hears of a source that failed; the stream ends all the same. */
+  /** Called when the source fails; the stream ends in any case. */
   readonly onBug: (error: unknown) => void;
 };
 
@@ -66,7 +66,7 @@ export const sseResponse = (
     if (heartbeat === undefined) return;
     const { everyMs, event } = heartbeat;
     cancelBeat = clock.after(sentAt + everyMs - clock.now(), () => {
-      // Whoever has not taken the last event yet has enough to read.
+      // A reader that has not taken the last event yet has enough to read.
       if (clock.now() - sentAt >= everyMs && (controller.desiredSize ?? 0) > 0) send(controller, event());
       else if (clock.now() - sentAt >= everyMs) sentAt = clock.now();
       beat(controller);
@@ -78,7 +78,7 @@ export const sseResponse = (
       for (;;) {
         await wanted.promise;
         const { done, value } = await iterator.next();
-        // Whoever has left can be told nothing any more.
+        // A client that has disconnected receives nothing any more.
         if (leaving.signal.aborted) return;
         if (done === true) return controller.close();
         wanted = Promise.withResolvers();

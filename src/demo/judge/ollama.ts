@@ -34,7 +34,7 @@ export const OLLAMA_MODELS = {
 const nanosecondsSince = (startedAtMs: number): number =>
   Math.max(0, Math.round((performance.now() - startedAtMs) * 1e6));
 
-/** `POST /api/chat`, whole: Ollama streams unless told not to, and a call that leaves that open is refused. */
+/** `POST /api/chat`, whole: Ollama streams by default, and a call without `stream: false` is refused. */
 export const replyAsOllama = ({ model, messages, stream }: OllamaChat): Response => {
   const startedAtMs = performance.now();
   // Ollama's own words and shape, so that a client can be tried against them.

@@ -1,5 +1,5 @@
 /**
- * The demo judge's whole knowledge: phrases, and how strongly each speaks for which category.
+ * The demo judge's whole knowledge: phrases, and the scores of each by category.
  *
  * To extend it, add a row. A phrase is the source of a regular expression over text in lower case with single blanks and
  * straight apostrophes; it fits whole words only, except in Chinese, which writes none apart. Prefer a phrase to a word

@@ -36,7 +36,7 @@ const toOllamaError = async (reply: Response): Promise<Response> => {
 const isOllamaPath = ({ url }: Request): boolean => /^\w+:\/\/[^/]*\/api(?:[/?#]|$)/.test(url);
 
 /**
- * Creates a backend that speaks Ollama's and OpenAI's dialects and judges by the table, so that the gateway runs without a
+ * Creates a backend with Ollama's and OpenAI's dialects and judges by the table, so that the gateway runs without a
  * model. It needs no keys and no network, stores nothing, never rejects, and reads text only: every image counts as
  * harmless, so use it for demos alone.
  */

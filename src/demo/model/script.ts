@@ -102,9 +102,9 @@ export const demoScript: ModelScript = (request) => {
       return nextRechargeStep(wanted, steps, (tool) => offered(tool) ?? tool);
     }
     if (tools.includes('task')) return delegateRecharge(wanted, steps);
-    return answerText('I have no tools to recharge anybody with.');
+    return answerText('I have no tools for a recharge.');
   }
   return answerText(
-    `You said: "${shorten(words)}". I am the demo model, a script without understanding; try "recharge alice@example.com 5".`,
+    `You said: "${shorten(words)}". I am the demo model, a script that understands nothing; try "recharge alice@example.com 5".`,
   );
 };

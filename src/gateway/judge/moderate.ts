@@ -115,7 +115,7 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
   };
 };
 
-/** Lets concurrent callers with the same key share one piece of work. */
+/** Concurrent callers with the same key share one call. */
 type SharedWork<T> = {
   /** Joins the work under `key`, or starts it. It is aborted only when its last caller's signal is. */
   readonly join: (key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>) => Promise<T>;

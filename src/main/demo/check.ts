@@ -10,7 +10,7 @@ export const missingPrograms = (): readonly string[] => {
   return ['curl', 'sed'].filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
 };
 
-/** Runs a command as if pasted into a new shell and returns its output. Leaves no process behind. */
+/** Runs a command as if pasted into a new shell and returns its output. No process stays behind. */
 const runLine = (line: string, stopping: AbortSignal): Promise<string> =>
   new Promise((settle) => {
     const limit = AbortSignal.any([stopping, AbortSignal.timeout(LINE_LIMIT_MS)]);

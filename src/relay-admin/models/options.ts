@@ -94,7 +94,7 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
     control: 'rate or concurrency limit of a model',
     can: false,
     by: 'nothing',
-    effect: 'Does not exist on the platform, for nobody and at no scope.',
+    effect: 'Does not exist on the platform, for no user and at no scope.',
     zero_means: null,
   },
   {

@@ -34,7 +34,7 @@ export const redactData = (whole: Json): RedactedData => {
   let left = MAX_VALUES;
   let isCut = false;
 
-  const hasRoom = (): boolean => {
+  const isBelowLimit = (): boolean => {
     if (left <= 0) isCut = true;
     else left -= 1;
     return !isCut;
@@ -55,7 +55,7 @@ export const redactData = (whole: Json): RedactedData => {
   const shownItems = (items: readonly unknown[], depth: number): Json => {
     const kept: Json[] = [];
     for (const item of items) {
-      if (!hasRoom()) break;
+      if (!isBelowLimit()) break;
       kept.push(shown(item, depth + 1));
     }
     return kept;
@@ -63,7 +63,7 @@ export const redactData = (whole: Json): RedactedData => {
   const shownFields = (record: Readonly<Record<string, unknown>>, depth: number): Json => {
     const kept: [string, Json][] = [];
     for (const [name, value] of Object.entries(record)) {
-      if (!hasRoom()) break;
+      if (!isBelowLimit()) break;
       if (isShownName(name)) kept.push([name, shownField(name, value, depth)]);
     }
     return Object.fromEntries(kept);

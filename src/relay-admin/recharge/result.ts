@@ -116,7 +116,7 @@ const adviceFor = (reason: Reason | null, rows: number, { isAccepted, refusedSta
     return 'The history holds more than one credit with this marker. Not a success: ask a person to look at once.';
   if (rows === 1)
     return 'The history holds a credit with this marker, but not everything confirms it. Do not report it as done and do not recharge again; ask a person to look.';
-  if (isAccepted) return `The relay said that it made the credit, but its history does not show it. ${LOOK_AGAIN}`;
+  if (isAccepted) return `The relay answered that it made the credit, but its history does not show it. ${LOOK_AGAIN}`;
   return reason === 'refusal_unconfirmed'
     ? `The relay refused with status ${refusedStatus ?? 'unknown'}, but nothing shows that it credited nothing. ${LOOK_AGAIN}`
     : `It is not known whether the credit was made. ${LOOK_AGAIN} No row there does not prove that nothing was credited.`;

@@ -119,11 +119,11 @@ export const createRelayClient = ({
 }: RelayClientNeeds): RelayClient => {
   const agent = { 'user-agent': `gatehouse-relay-admin/${version}`, accept: 'application/json' };
   const gated = async (sent: HttpRequest): Promise<HttpResponse> => {
-    const leave = await acquireSlot(gate, sent.signal);
+    const release = await acquireSlot(gate, sent.signal);
     try {
       return await httpClient(sent);
     } finally {
-      leave();
+      release();
     }
   };
   const readOnce = async (url: string, signal: AbortSignal): Promise<unknown> => {

@@ -20,7 +20,7 @@ const RULES = [
   'To credit a user: call preview_recharge, show its summary, the e-mail and name in user, and its warnings to a person, wait for a clear yes, then call recharge with that preview_token and one idempotency_key.',
   'One wish has one idempotency_key. Calling again for the same wish uses the same token and key; a new key is a new recharge.',
   'Only the outcome verified is success. accepted_unverified is not success and is never to be reported as success: say what could not be verified.',
-  'When the outcome is unknown, never recharge again. Look in the balance history of the user for the marker that the answer names, and tell a person. No row there does not prove that nothing was credited.',
+  'When the outcome is unknown, never recharge again. Look in the balance history of the user for the marker that the answer names, and inform a person. No row there does not prove that nothing was credited.',
   'A limit of 0 is unlimited. Set it only when a person asked for unlimited.',
   'schedulable is for the whole account, with every model and group that it serves. Requests that already run go on.',
   'No limit for a single model exists. model_control_options says what there is in its place.',
@@ -104,8 +104,8 @@ export const createDescribeTool = ({
   return defineTool({
     name: 'describe',
     title: 'What this server can do',
-    description: `Says what this server is and what it may do: mode, relay host, whether an admin key is set, the routes that read accepts, all limits, the three tools that change something, and the rules for changing things.
-Call it once at the beginning of a piece of work on the relay, and again when a tool answers ROUTE_NOT_ALLOWED or READ_ONLY. It asks nobody, so it works without the relay and without a key, and says nothing about whether the relay is up: health does. It never shows the key or the whole address. Takes no arguments and changes nothing. Next: read or find_user to look at the relay.`,
+    description: `Shows what this server is and what it may do: mode, relay host, whether an admin key is set, the routes that read accepts, all limits, the three tools that change something, and the rules for changing things.
+Call it once at the beginning of a piece of work on the relay, and again when a tool answers ROUTE_NOT_ALLOWED or READ_ONLY. It sends no request, so it works without the relay and without a key, and does not show whether the relay is up: health does. It never shows the key or the whole address. Takes no arguments and changes nothing. Next: read or find_user to look at the relay.`,
     annotations: readOnlyHints(false),
     input: v.strictObject({}),
     output: Description,

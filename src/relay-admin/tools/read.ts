@@ -34,7 +34,7 @@ const Output = v.strictObject({
   narrow: v.pipe(v.nullable(v.string()), v.description('when truncated: how to ask for less')),
 });
 
-/** Tells the caller how to ask for less. */
+/** How the caller can ask for less. */
 const narrowingHint = ({ query }: AllowedRoute, itemsLeft: number | undefined): string => {
   const filters = Object.keys(query).filter((name) => name !== 'page' && name !== 'page_size');
   const narrower = filters.length === 0 ? 'or pick a route for one id' : `or narrow it with ${filters.join(', ')}`;

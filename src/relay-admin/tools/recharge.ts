@@ -37,7 +37,7 @@ export const createRechargeTool = (needs: RechargeNeeds): Tool => {
     name: 'recharge',
     title: 'Recharge a user',
     description:
-      'Adds the credit that preview_recharge has shown, to the user it has shown, once. Call it only after a person has agreed to the preview. A preview_token and an idempotency_key belong to each other from the first call on; calling again with the same pair never credits again and tells what came of it. The outcome is verified, or accepted_unverified, which is not success: never report it as done and never try again with a new preview; call again with the same pair to look once more, or look for the marker in the balance history of the user with read. A second recharge of the same user and amount after an unknown outcome is refused without acknowledge_doubt. Example: {"preview_token": "rp1...", "idempotency_key": "5f0c7c1e-8a55-4a1e-9a55-6f6f3c1d2b10"}.',
+      'Adds the credit that preview_recharge has shown, to the user it has shown, once. Call it only after a person has agreed to the preview. A preview_token and an idempotency_key belong to each other from the first call on; calling again with the same pair never credits again and returns the outcome. The outcome is verified, or accepted_unverified, which is not success: never report it as done and never try again with a new preview; call again with the same pair to look once more, or look for the marker in the balance history of the user with read. A second recharge of the same user and amount after an unknown outcome is refused without acknowledge_doubt. Example: {"preview_token": "rp1...", "idempotency_key": "5f0c7c1e-8a55-4a1e-9a55-6f6f3c1d2b10"}.',
     annotations: WRITING_HINTS,
     input: Input,
     output: RechargeResult,

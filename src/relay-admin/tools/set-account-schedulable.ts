@@ -86,7 +86,7 @@ const toSwitch = ({ schedulable, status }: Account): v.InferOutput<typeof Switch
 });
 
 const DESCRIPTION = [
-  'Sets the switch that lets the relay give new requests to an upstream account (true) or keeps it from doing so (false).',
+  'Sets the switch that allows the relay to send new requests to an upstream account (true) or stops that (false).',
   'Use it when an operator wants an account taken out of use or back in; find its id with read and path "accounts".',
   'It works on the whole account, so it is no way to turn off a single model: see model_control_options for that.',
   'With expected, nothing is changed unless the switch stands as given there. The account is read, the change sent once,',

@@ -240,7 +240,7 @@ describe('a question', (check) => {
     await reply(world, (await asksWhen(world, 1))[0], { reply: 'reject', message: 'Pay 4 instead' });
     assert.is(textOf(await answer), 'done');
     assert.equal(paid, []);
-    assert.match(outputOf((await callsOf(world, id))[0]), 'They say: Pay 4 instead');
+    assert.match(outputOf((await callsOf(world, id))[0]), 'Their message: Pay 4 instead');
   });
 
   check('that nobody answers ends by itself as a rejection', async () => {
@@ -252,7 +252,7 @@ describe('a question', (check) => {
     assert.is((await asksOf(world)).length, 1);
     await world.clock.advance(2000);
     assert.is((await answer).info.finish, 'tool-calls');
-    assert.match(outputOf((await callsOf(world, id))[0]), 'Nobody answered');
+    assert.match(outputOf((await callsOf(world, id))[0]), 'was not answered in time');
     assert.is((await eventsOf(world, 'permission.replied'))[0]?.properties.reply, 'reject');
     assert.equal(paid, []);
     assert.ok(await isQuiet(world));

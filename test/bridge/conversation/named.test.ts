@@ -265,7 +265,7 @@ describe('requests for one named conversation at a time', (check) => {
     const asked = asking({ conversation: remembered('s') });
     for (const _ of [1, 2, 3]) await conversations().resolve(asked, 'owner', never);
     const fault = await rejection(conversations().resolve(asked, 'owner', never));
-    assert.is(fault instanceof Fault && fault.detail.kind, 'rate-limited');
+    assert.is(fault instanceof Fault && fault.detail.kind, 'overloaded');
     await conversations().resolve(asked, 'other', never);
   });
 

@@ -5,7 +5,7 @@ import { answerWith, idIn, pay, paying, repliesTo, reporting } from '../harness/
 import { aborts, assistant, callsTo, prompts, sessionsMade, user, withBridge } from '../harness/world.ts';
 
 const CHAT = { messages: [user('pay five')] };
-const NO_SUCH = /no open question with this id/;
+const NO_SUCH = /no open approval request with this id/;
 
 describe('a question of the agent', (check) => {
   check('ends the answer, and is told with all that a person or a button needs', () => {

@@ -7,7 +7,7 @@ import { aborts, assistant, type BridgeWorld, OTHER_KEY, prompts, until, user, w
 
 const CHAT = { messages: [user('pay five')] };
 const DESK = { 'x-session-id': 'desk' };
-const NO_SUCH = /no open question with this id/;
+const NO_SUCH = /no open approval request with this id/;
 const OTHERS = { authorization: `Bearer ${OTHER_KEY}` };
 
 describe('a question', (check) => {

@@ -119,7 +119,7 @@ describe('a turn that waits for an answer', (check) => {
   check('is answered by a header, whatever the words', async () => {
     const world = pausing();
     await world.pause(PAY);
-    assert.match(await world.wordsFor('.', { isApproved: true, ids: ['per_unknown'] }), /^There is no open question/);
+    assert.match(await world.wordsFor('.', { isApproved: true, ids: ['per_unknown'] }), /^There is no open approval request/);
     assert.equal(world.answers, []);
     assert.is(await world.wordsFor('reject k3F9xQ', { isApproved: true, ids: [PAY] }), 'the turn goes on');
     assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);
@@ -130,7 +130,7 @@ describe('a turn that waits for an answer', (check) => {
     await world.pause(PAY);
     for (const words of ['yes', 'ok', 'Approved', 'approve it', 'approve k3F9xQ but less', 'no', `approve ${SEND}`]) {
       const told = await world.wordsFor(words);
-      assert.match(told, /^This was not counted as an answer/, words);
+      assert.match(told, /^This was not taken as an approval/, words);
       assert.match(told, /Reply "approve k3F9xQ"/, words);
     }
     assert.equal([world.answers, world.callsTo('abort'), world.callsTo('prompt')], [[], 0, 1]);
@@ -153,7 +153,7 @@ describe('a turn that waits for an answer', (check) => {
     assert.is(await going, 'a new prompt');
     assert.equal([world.callsTo('abort'), world.answers], [1, []]);
     await turn.ended;
-    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question/);
+    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open approval request/);
     assert.is(await world.wordsFor('tell me another'), 'a new prompt');
     assert.is(world.callsTo('abort'), 1);
   });
@@ -164,8 +164,8 @@ describe('a turn that waits for an answer', (check) => {
     world.tell(replied(PAY), told(completed('a1', 'u1')));
     world.prompts[0]?.answer(ANSWERED);
     await turn.ended;
-    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question/);
-    assert.match(await world.wordsFor(`approve ${PAY}`), /^There is no open question/);
+    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open approval request/);
+    assert.match(await world.wordsFor(`approve ${PAY}`), /^There is no open approval request/);
     assert.equal([world.answers, world.callsTo('abort')], [[], 0]);
     assert.is(await world.wordsFor('yes'), 'a new prompt');
   });
@@ -196,7 +196,7 @@ describe('a turn that waits for an answer', (check) => {
     await world.pause(PAY);
     await world.goOn('approve k3F9xQ');
     for (const words of ['approve k3F9xQ', 'reject k3F9xQ', `approve ${PAY}`])
-      assert.match(await world.wordsFor(words), /^There is no open question/, words);
+      assert.match(await world.wordsFor(words), /^There is no open approval request/, words);
     assert.is(world.answers.length, 1);
   });
 
@@ -204,9 +204,9 @@ describe('a turn that waits for an answer', (check) => {
     const world = pausing();
     await world.pause(PAY, SEND);
     world.fail('answerPermission', NOT_FOUND);
-    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open question[\s\S]*approve aB12cD/);
+    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open approval request[\s\S]*approve aB12cD/);
     world.fail('answerPermission', NOT_FOUND);
-    assert.match(await world.wordsFor('approve aB12cD'), /^There is no open question[^"]*$/);
+    assert.match(await world.wordsFor('approve aB12cD'), /^There is no open approval request[^"]*$/);
     assert.equal(world.answers, []);
     const other = pausing();
     await other.pause(PAY, SEND);
@@ -242,7 +242,7 @@ describe('a session in which nothing waits', (check) => {
     for (const words of ['hello', 'yes', 'approve k3F9xQ', 'reject the offer', 'approve periods'])
       assert.is(await world.wordsFor(words), 'a new prompt', words);
     for (const words of [`approve ${PAY}`, ` Reject ${PAY} no`])
-      assert.match(await world.wordsFor(words), /^There is no open question/, words);
+      assert.match(await world.wordsFor(words), /^There is no open approval request/, words);
     assert.match(await world.wordsFor('.', { isApproved: true, ids: ['x'] }), /Nothing was approved\.$/);
   });
 

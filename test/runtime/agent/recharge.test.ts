@@ -91,7 +91,7 @@ describe('the maintainer of the example configuration', (check) => {
 
   for (const [how, body, words] of [
     ['rejected', { reply: 'reject' }, /^The user rejected this call\.$/],
-    ['rejected with a message', { reply: 'reject', message: 'not today' }, /They say: not today$/],
+    ['rejected with a message', { reply: 'reject', message: 'not today' }, /Their message: not today$/],
   ] as const) {
     check(
       `sends nothing when it is ${how}`,
@@ -118,7 +118,7 @@ describe('the maintainer of the example configuration', (check) => {
       const question = await nextQuestion(agent);
       await answered;
       const state = await lastState(agent, id);
-      assert.match(state?.status === 'error' ? state.error : '', /^Nobody answered/);
+      assert.match(state?.status === 'error' ? state.error : '', /was not answered in time/);
       await events.until('the end of the question', ({ type }) => type === 'permission.replied');
       const late = await agent.ask('POST', `/permission/${question.id}/reply`, { reply: 'once' });
       assert.is(late.status, 404);

@@ -55,7 +55,7 @@ const callsOf = ({ tool_calls, function_call }: Message): readonly Call[] => [
   ...(function_call ? [{ id: undefined, name: function_call.name, input: function_call.arguments ?? '' }] : []),
 ];
 
-/** What a client's own tools did, as text: an agent that lacks these tools can be told no other way. */
+/** What a client's own tools did, as text: the agent does not have these tools, so there is no other form. */
 const createToolDescriber = () => {
   const names = new Map<string, string>();
   return {

@@ -49,7 +49,7 @@ export const SECRETS = {
 /** For canaries: none of these may come out of a tool, whatever the platform answered. */
 export const PLANTED_SECRETS: readonly string[] = Object.values(SECRETS);
 
-/** Text that means harm to a reader: it changes what is seen, hides words or speaks to a model. */
+/** Text that means harm to a reader: it changes what is seen, hides text or gives orders to a model. */
 export const HOSTILE = {
   username: 'mallory\u202Egnp.exe\u202C\u200B\u{E0041}\u{E0044}\u{E004D}',
   notes:

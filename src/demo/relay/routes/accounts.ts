@@ -8,13 +8,13 @@ import { parseId, type RelayCall, type RelayTable } from './table.ts';
 /** An account as an admin sees it, with all the secrets that the platform has let through at one time or another. */
 const accountView = ({ settings }: RelayWorld, account: DemoAccount) => {
   const { models: _, ...rest } = account;
-  const said = `last upstream call sent x-api-key: ${settings.adminKey}, Authorization: Bearer ${SECRETS.jwt}`;
+  const lastCall = `last upstream call sent x-api-key: ${settings.adminKey}, Authorization: Bearer ${SECRETS.jwt}`;
   return {
     ...rest,
     credentials: CREDENTIALS,
     credentials_status: { has_api_key: true, has_refresh_token: account.type === 'oauth' },
     extra: { ...account.extra, ...EXTRA_SECRETS },
-    error_message: account.error_message === '' ? '' : `${account.error_message}; ${said}`,
+    error_message: account.error_message === '' ? '' : `${account.error_message}; ${lastCall}`,
     proxy_id: PROXY.id,
     proxy: PROXY,
     custom_base_url: `https://${PROXY.username}:${PROXY.password}@upstream.example/v1`,

@@ -15,11 +15,11 @@ const Change = v.object({
 });
 type Change = v.InferOutput<typeof Change>;
 
-/** What a column of 20 digits, 8 of them decimals, has no room for. */
+/** What a column of 20 digits, 8 of them decimals, cannot hold. */
 const COLUMN_LIMIT = toUnits('1000000000000');
 
 const newBalance = ({ balance }: DemoUser, { operation, balance: amount }: Change): bigint | undefined => {
-  // Past this a number has no plain digits any more, and the column no room.
+  // Past this a number has no plain digits any more, and the column cannot hold it.
   if (amount >= 1e12) return undefined;
   const units = toUnits(amount);
   const next = { add: balance + units, set: units, subtract: balance - units }[operation];

@@ -3,7 +3,7 @@ import { htmlPage, ok } from '../envelope.ts';
 import type { RelayWorld } from '../world.ts';
 import type { RelayTable } from './table.ts';
 
-/** What Go's router says of a path that it does not know. */
+/** The response of Go's router for an unknown path. */
 export const unknownPath = (): Response =>
   new Response('404 page not found', { status: 404, headers: { 'content-type': 'text/plain' } });
 

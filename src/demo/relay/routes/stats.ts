@@ -17,7 +17,7 @@ const totals = ({ users, accounts }: RelayWorld): Facts => ({
   uptime: 86400,
 });
 
-/** Counts and sums. Whoever adds a dashboard pastes into it: one of these shows keys as names, one shows a trace. */
+/** Counts and sums. Dashboards get pasted texts: one of these shows keys as names, one shows a trace. */
 const dashboards = (world: RelayWorld): Facts => ({
   'dashboard/snapshot-v2': { stats: totals(world), trend: [], models: [], generated_at: world.clock.now() },
   'dashboard/stats': {
@@ -98,7 +98,7 @@ const settings: Facts = {
   'risk-control/status': { enabled: true, queue_length: 0, api_key_statuses: [moderationKey] },
 };
 
-/** What can be read and is nobody's record: dashboards, operations, settings and the version. */
+/** What can be read and is no record: dashboards, operations, settings and the version. */
 export const statsTable = (world: RelayWorld): RelayTable => ({
   'GET system/version': () => ok({ version: world.settings.version }),
   ...Object.fromEntries(

@@ -102,6 +102,6 @@ export const decodeDigits = (digits: string, base: Base): string | undefined => 
   return undefined;
 };
 
-/** Counts the characters that nobody escapes without intent: letters, but no accented Latin ones, and invisible ones. */
+/** Counts the characters that are escaped only on purpose: letters, but no accented Latin ones, and invisible ones. */
 export const countHiddenLetters = (chars: string): number =>
   chars.replace(/[\0-@[-`{-\u024f]|[^\p{L}\p{M}\p{Cf}]/gu, '').length;

@@ -1,5 +1,5 @@
 // English by numbers: how usual a pair of letters is, and how many of a text's words are common ones. Decoders that guess use
-// it to tell a message from noise.
+// it to distinguish a message from noise.
 
 // How often each pair of letters occurs in English, from 0 to 9 on a logarithmic scale, counted in technical prose. 27 rows of
 // 27: word edge, then a to z.
