@@ -119,7 +119,10 @@ describe('a turn that waits for an answer', (check) => {
   check('is answered by a header, whatever the words', async () => {
     const world = pausing();
     await world.pause(PAY);
-    assert.match(await world.wordsFor('.', { isApproved: true, ids: ['per_unknown'] }), /^There is no open approval request/);
+    assert.match(
+      await world.wordsFor('.', { isApproved: true, ids: ['per_unknown'] }),
+      /^There is no open approval request/,
+    );
     assert.equal(world.answers, []);
     assert.is(await world.wordsFor('reject k3F9xQ', { isApproved: true, ids: [PAY] }), 'the turn goes on');
     assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);

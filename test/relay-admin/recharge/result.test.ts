@@ -250,7 +250,7 @@ describe('the advice', (check) => {
 
   check('says that the relay made the credit where it said so and only its row is missing', () => {
     const { advice } = toRechargeResult(CLAIM, SURE, { rows: [], balance: 1n });
-    assert.match(advice, /^The relay said that it made the credit, but its history does not show it\./);
+    assert.match(advice, /^The relay answered that it made the credit, but its history does not show it\./);
     assert.not.match(advice, 'not known');
   });
 
