@@ -87,7 +87,17 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     lifetimeMs: CONVERSATION_LIFETIME_MS,
     queueLimit: QUEUE_LIMIT_PER_CONVERSATION,
   });
-  const answers = createAnswers({ agent, feed, sessionFamilies, conversations, catalog, clock, log, settings });
+  const answers = createAnswers({
+    agent,
+    feed,
+    sessionFamilies,
+    conversations,
+    catalog,
+    clock,
+    log,
+    newToken,
+    settings,
+  });
   const activeRequests = createActiveRequests();
   const semaphore = createSemaphore(settings.answersAtATime, 0);
   const bodies = createRequestBodies({
@@ -108,7 +118,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     digest,
     settings,
   };
-  const chat = createChatEndpoint({ clock, newToken, showsTools: settings.showsTools });
+  const chat = createChatEndpoint({ showsTools: settings.showsTools });
   const responses = createResponsesEndpoint({ clock });
   const readiness = createReadiness({ feed, catalog, servers, clock, log, isStopping });
   meter.watch(() => ({

@@ -63,6 +63,19 @@ export type BridgeRequest = {
 export const isOneOff = ({ isBackgroundTask, isStored, conversation }: BridgeRequest): boolean =>
   isBackgroundTask || (!isStored && conversation.kind === 'unnamed');
 
+/**
+ * Whether the client that sent `earlier` has gone on after it in a conversation that it names: with all that was said, or with
+ * new words alone. In one without a name it may be another client.
+ */
+export const continuesAfter = (later: BridgeRequest, earlier: BridgeRequest | undefined): boolean => {
+  const { conversation, history } = later;
+  if (earlier?.conversation.kind !== 'named' || conversation.kind !== 'named') return false;
+  if (earlier.conversation.id !== conversation.id) return false;
+  if (history.length === 0) return conversation.isIncremental;
+  const next = history[earlier.history.length];
+  return next?.role === 'user' && next.text === textOfParts(earlier.prompt);
+};
+
 /** The files of a prompt, in order. */
 export const filesOfParts = (prompt: readonly PromptPart[]): readonly PromptFile[] =>
   prompt.filter((part): part is PromptFile => part.type === 'file');

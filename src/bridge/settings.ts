@@ -14,7 +14,7 @@ import type { Credentials } from '../core/http/auth.ts';
 import { isUnprotected, type ListenAccess, listenAddress, Password, UserName } from '../core/http/listen-settings.ts';
 import { isRecord, parseJsonValue } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import type { DisconnectPolicy } from './turn/disconnect.ts';
+import type { DisconnectPolicy } from './turn/shared-answers.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
 /** API keys of clients. */
@@ -125,7 +125,7 @@ export const BridgeVariables = v.object({
   AGENT_SERVER_PASSWORD: v.optional(Password),
   BRIDGE_AGENT: v.optional(v.pipe(v.string(), v.trim(), v.maxLength(200, 'expected at most 200 characters'))),
   BRIDGE_APPROVALS: v.optional(OneOf(['chat', 'reject']), 'chat'),
-  BRIDGE_ON_DISCONNECT: v.optional(OnDisconnect, 'abort'),
+  BRIDGE_ON_DISCONNECT: v.optional(OnDisconnect, '10000'),
   BRIDGE_CONVERSATIONS: v.optional(OneOf(['prefix', 'named']), 'prefix'),
   BRIDGE_SHOW_TOOLS: v.optional(Switch, 'true'),
   BRIDGE_HEARTBEAT: v.optional(OneOf(['comment', 'chunk', 'off']), 'comment'),

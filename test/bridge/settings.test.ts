@@ -40,7 +40,7 @@ describe('the settings of the bridge', (check) => {
       chunkDelayMs: 10,
       dropsLeadingEcho: false,
       asksInChat: true,
-      onDisconnect: { kind: 'abort' },
+      onDisconnect: { kind: 'grace', ms: 10_000 },
       matching: 'prefix',
       showsTools: true,
       heartbeat: 'comment',

@@ -7,18 +7,17 @@ import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.t
 import type { Conversations, Owner, ResolvedConversation } from '../conversation/types.ts';
 import { toAnswerFailure } from '../errors.ts';
 import type { OutputEvent } from '../output.ts';
-import type { BridgeRequest } from '../request.ts';
-import { createListeners, type Listeners } from './disconnect.ts';
-import { createIdempotencyStore, type RequestIdentity } from './idempotency.ts';
+import { type BridgeRequest, continuesAfter } from '../request.ts';
+import { toFault } from './failure.ts';
 import { readOutput } from './log-reader.ts';
 import type { SessionFamilies } from './permission-requests.ts';
+import { type AnswerSettings, type AnswerStart, createAnswerRunner, type RunningAnswer } from './running-answer.ts';
 import {
-  type AnswerSettings,
-  type AnswerStart,
-  createAnswerRunner,
-  type IdempotencyEntry,
-  type RunningAnswer,
-} from './running-answer.ts';
+  type AnswerHandle,
+  createSharedAnswers,
+  type RequestIdentity,
+  type SharedAnswerReader,
+} from './shared-answers.ts';
 
 type AnswersNeeds = {
   readonly agent: AgentClient;
@@ -28,14 +27,18 @@ type AnswersNeeds = {
   readonly catalog: ModelCatalog;
   readonly clock: Clock;
   readonly log: Log;
+  readonly newToken: () => string;
   readonly settings: AnswerSettings;
 };
 
-/** An answer as one client reads it. */
+/** An answer as one client reads it. Whoever reads it again gets the same id and time. */
 export type ClientAnswer = {
   readonly conversationName: string;
   /** `provider/key` of the model. */
   readonly model: string;
+  /** Random letters and digits, known before the response's id. */
+  readonly token: string;
+  readonly createdSeconds: number;
   /** Resolves once the request's turn in the conversation has come. */
   readonly responseID: () => Promise<string>;
   /** Read it once, to its end or until `return`. A reader that stops early counts as disconnected. */
@@ -55,128 +58,113 @@ export type Answers = {
   readonly start: (request: AnswerRequest) => Promise<ClientAnswer>;
 };
 
-/** What equal requests share. */
-type SharedAnswer = { readonly listeners: Listeners; readonly resolved: Promise<ResolvedAnswer> };
 type ResolvedAnswer = {
   readonly conversationName: string;
   readonly model: AgentModel;
   readonly running: Promise<RunningAnswer>;
+};
+/** What a request and its retries share. */
+type StartedAnswer = {
+  readonly token: string;
+  readonly createdSeconds: number;
+  readonly resolved: Promise<ResolvedAnswer>;
+  /** Undefined once the answer has ended: one that is kept for retries must not keep its request in memory. */
+  readonly request: () => BridgeRequest | undefined;
 };
 
 /** A failure within this time is answered with an HTTP status. After it, the stream is opened in any case. */
 const STATUS_WITHIN_MS = 400;
 
 export const createAnswers = (needs: AnswersNeeds): Answers => {
-  const { agent, feed, sessionFamilies, conversations, catalog, clock, log, settings } = needs;
+  const { agent, feed, sessionFamilies, conversations, catalog, clock, log, newToken, settings } = needs;
   const turn = { agent, feed, sessionFamilies, clock, log };
   const runAnswer = createAnswerRunner({ turn, conversations, settings });
-  const store = createIdempotencyStore<SharedAnswer>(clock);
+  const shared = createSharedAnswers<StartedAnswer>(clock, settings.onDisconnect);
 
   const run = async (lock: ResolvedConversation['lock'], start: AnswerStart): Promise<RunningAnswer> => {
-    const locked = await lock(start.signal);
+    const { signal } = start.handle;
+    const locked = await lock(signal);
     try {
-      await feed.untilOpen(start.signal);
+      await feed.untilOpen(signal);
       return await runAnswer(locked, start);
     } catch (error) {
       locked.release();
       throw error;
     }
   };
-  const resolve = async (
-    { request, owner }: AnswerRequest,
-    idempotency: IdempotencyEntry,
-    signal: AbortSignal,
-  ): Promise<ResolvedAnswer> => {
+  const resolve = async ({ request, owner }: AnswerRequest, handle: AnswerHandle): Promise<ResolvedAnswer> => {
     const found = await catalog.find(request.model);
     const model = request.isBackgroundTask ? await catalog.findSmall(found) : found;
-    const { name, lock } = await conversations.resolve(request, owner, signal);
-    const running = run(lock, { request, model, idempotency, signal });
-    running.catch(idempotency.remove);
+    // Its client has gone on, so nobody comes back for it, and its conversation is needed.
+    await shared.endAbandoned(owner, (earlier) => continuesAfter(request, earlier.request()));
+    const { name, lock } = await conversations.resolve(request, owner, handle.signal);
+    const running = run(lock, { request, model, handle });
+    running.catch(() => handle.end('void'));
     return { conversationName: name, model, running };
   };
-  /** The answer that the request shares with earlier ones. Stored before anything is waited for, as more may come. */
-  const findOrCreate = (request: AnswerRequest): SharedAnswer => {
-    const { owner, identity } = request;
-    const earlier = store.find(owner, identity);
-    if (earlier !== undefined) return earlier;
-    const listeners = createListeners();
-    const idempotency: IdempotencyEntry = {
-      remove: () => store.remove(shared),
-      settle: (result) => store.settle(shared, result),
+  const create = (sent: AnswerRequest, handle: AnswerHandle): StartedAnswer => {
+    let request: BridgeRequest | undefined = sent.request;
+    const end: AnswerHandle['end'] = (result) => {
+      request = undefined;
+      handle.end(result);
     };
-    const resolved = Promise.resolve().then(() => resolve(request, idempotency, listeners.signal));
-    const shared: SharedAnswer = { listeners, resolved };
-    store.add(owner, identity, shared);
-    resolved.catch(idempotency.remove);
-    return shared;
-  };
-  /** Counts a client as a reader as soon as the answer runs, because it may disconnect before it has read anything. */
-  const addReader = ({ running }: ResolvedAnswer, signal: AbortSignal): (() => void) => {
-    let hasLeft = false;
-    let removeReader = (): void => {};
-    const leave = (): void => {
-      hasLeft = true;
-      removeReader();
-    };
-    signal.addEventListener('abort', leave, { once: true });
-    running.then(
-      ({ readers }) => {
-        removeReader = readers.add();
-        // Not before all who waited for the same answer were added.
-        if (hasLeft) void Promise.resolve().then(removeReader);
-      },
-      () => {},
-    );
-    return () => {
-      signal.removeEventListener('abort', leave);
-      leave();
-    };
+    const resolved = Promise.resolve().then(() => resolve(sent, { ...handle, end }));
+    resolved.catch(() => end('void'));
+    const createdSeconds = Math.floor(clock.now() / 1000);
+    return { token: newToken(), createdSeconds, resolved, request: () => request };
   };
   async function* readAnswer(
-    { running }: ResolvedAnswer,
+    running: Promise<RunningAnswer>,
+    reader: SharedAnswerReader<StartedAnswer>,
     signal: AbortSignal,
-    leave: () => void,
   ): AsyncGenerator<OutputEvent> {
     try {
       const { log: turnLog, from, outcome } = await untilAborted(running, signal);
-      yield* readOutput(turnLog, { from, outcome, signal });
+      for await (const event of readOutput(turnLog, { from, outcome, signal })) {
+        // Whoever takes the last event asks for no more.
+        if (event.kind === 'end' || event.kind === 'failure') reader.finish();
+        yield event;
+      }
     } catch (error) {
       if (!(error instanceof Fault) || error.detail.kind === 'client-left') throw error;
       yield { kind: 'failure', failure: toAnswerFailure(error.detail) };
     } finally {
-      leave();
+      reader.leave();
     }
   }
-  /** Whether a shared answer ended before it ran because all others disconnected. Then this request has to start it again. */
-  const isAbortedByOthers = (error: unknown, { signal }: AnswerRequest): boolean =>
-    error instanceof Fault && error.detail.kind === 'client-left' && !signal.aborted;
   return {
-    async start(request) {
+    async start(sent) {
+      const { signal } = sent;
+      const reader = await shared.claim(sent, (handle) => create(sent, handle));
       const waiting = new AbortController();
-      let leave = (): void => {};
-      let answer: ResolvedAnswer;
+      signal.addEventListener('abort', reader.leave, { once: true });
       try {
-        const { listeners, resolved } = findOrCreate(request);
-        listeners.add(request.signal);
-        answer = await resolved;
-        leave = addReader(answer, request.signal);
-        await Promise.race([answer.running, pause(clock, STATUS_WITHIN_MS, waiting.signal)]);
+        signal.throwIfAborted();
+        const { token, createdSeconds, resolved } = reader.answer;
+        const answer = await untilAborted(resolved, signal);
+        const { conversationName, running } = answer;
+        const soon = pause(clock, STATUS_WITHIN_MS, waiting.signal).then(() => undefined);
+        const refusal = await untilAborted(Promise.race([running.then((found) => found.refusal()), soon]), signal);
+        if (refusal !== undefined) {
+          reader.finish();
+          throw toFault(refusal);
+        }
+        const model = modelNameOf(answer.model);
+        log('debug', 'answer-begun', { model });
+        return {
+          conversationName,
+          model,
+          token,
+          createdSeconds,
+          responseID: async () => (await running).responseID,
+          output: readAnswer(running, reader, signal),
+        };
       } catch (error) {
-        leave();
-        if (isAbortedByOthers(error, request)) return this.start(request);
+        reader.leave();
         throw error;
       } finally {
         waiting.abort(new Fault({ kind: 'client-left' }));
       }
-      const { conversationName, running } = answer;
-      const model = modelNameOf(answer.model);
-      log('debug', 'answer-begun', { model });
-      return {
-        conversationName,
-        model,
-        responseID: async () => (await running).responseID,
-        output: readAnswer(answer, request.signal, leave),
-      };
     },
   };
 };

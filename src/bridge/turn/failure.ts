@@ -1,4 +1,5 @@
 import { Fault } from '../../core/fault.ts';
+import { shownIdentifier } from '../../core/identifier.ts';
 import type { AssistantInfo, MessageErrorRecord } from '../agent/schema.ts';
 import type { AnswerFailure, BridgeFault } from '../errors.ts';
 import type { TurnEnd } from './log.ts';
@@ -74,6 +75,19 @@ export const INTERRUPTED: TurnEnd = failed({
   code: 'agent_interrupted',
   message: 'The agent server stopped before it had answered. What it has done until then is not undone',
 });
+
+const NAMED_TOOLS = 5;
+
+/** What a retry of a turn is told that was aborted after it had called tools: what they did is done. */
+export const abortedFailure = (toolNames: readonly string[]): AnswerFailure => {
+  const names = [...new Set(toolNames.flatMap((name) => shownIdentifier(name) ?? []))].slice(0, NAMED_TOOLS);
+  const called = names.length === 0 ? 'Tools may have run before' : `Tools were called before: ${names.join(', ')}`;
+  return {
+    status: 409,
+    code: 'turn_aborted',
+    message: `This turn was aborted because its client had left. ${called}. What they did is not undone, so the turn is not run again by itself. Ask in the same conversation what was done, or send a new request`,
+  };
+};
 
 /** A failed answer as a fault. Not retryable, because a retry would run the turn again. */
 export const toFault = ({ status, code, message }: AnswerFailure): Fault<BridgeFault> =>

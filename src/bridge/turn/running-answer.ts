@@ -1,9 +1,10 @@
 import type { AgentModel } from '../agent/types.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { Conversations, LockedConversation } from '../conversation/types.ts';
+import type { AnswerFailure } from '../errors.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
-import { type AnswerReaders, createAnswerReaders, type DisconnectPolicy } from './disconnect.ts';
+import { abortedFailure } from './failure.ts';
 import type { TurnLog } from './log.ts';
 import {
   LOG_START,
@@ -13,6 +14,7 @@ import {
   waitForOutcome,
   withTextIfSilent,
 } from './outcome.ts';
+import type { AnswerHandle, AnswerResult, DisconnectPolicy } from './shared-answers.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 import { type AnswerSource, createWaitingTurns } from './waiting-turns.ts';
 
@@ -39,21 +41,14 @@ export type RunningAnswer = {
   readonly responseID: string;
   /** How it ended, once the conversation was stored. */
   readonly outcome: Promise<TurnOutcome>;
-  readonly readers: AnswerReaders;
-};
-
-/** The entry of a request in the idempotency store. */
-export type IdempotencyEntry = {
-  readonly remove: () => void;
-  readonly settle: (result: 'answered' | 'failed') => void;
+  /** Why it is not told to anyone: it was aborted after tools had been called. Undefined while it runs, too. */
+  readonly refusal: () => AnswerFailure | undefined;
 };
 
 export type AnswerStart = {
   readonly request: BridgeRequest;
   readonly model: AgentModel;
-  readonly idempotency: IdempotencyEntry;
-  /** Aborts when no client waits any more. */
-  readonly signal: AbortSignal;
+  readonly handle: AnswerHandle;
 };
 
 /** Starts an answer in a locked conversation, which is released when the answer has ended. */
@@ -64,6 +59,9 @@ type CurrentLock = { locked: LockedConversation };
 
 const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 
+const toolNamesIn = (log: TurnLog): readonly string[] =>
+  log.items().flatMap((item) => (item.kind === 'call' ? [item.call.name] : []));
+
 /** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
 export const createAnswerRunner = ({ turn: needs, conversations, settings }: AnswerRunnerNeeds): AnswerRunner => {
   const { agent, clock } = needs;
@@ -71,7 +69,7 @@ export const createAnswerRunner = ({ turn: needs, conversations, settings }: Ans
   const waitingTurns = createWaitingTurns(agent, turnNeeds);
   const never = new AbortController().signal;
 
-  const startNewTurn = (lock: CurrentLock, { request, model }: AnswerStart): AnswerSource => {
+  const startNewTurn = (lock: CurrentLock, request: BridgeRequest, model: AgentModel): AnswerSource => {
     const { sessionID, knownMessageIDs } = lock.locked.session;
     const createPrompt = () => toAgentPrompt(request, lock.locked.replay, { model, agent: settings.agentName });
     const renewSession = async (signal: AbortSignal) => {
@@ -116,41 +114,39 @@ export const createAnswerRunner = ({ turn: needs, conversations, settings }: Ans
       lock.locked.release();
     }
   };
-  const createReaders = (
-    turnOfAnswer: AgentTurn | undefined,
-    outcome: Promise<TurnOutcome>,
-    idempotency: IdempotencyEntry,
-  ): AnswerReaders => {
-    // Cleared at the end: the idempotency store must not keep a turn's prompt in memory.
-    let turn = turnOfAnswer;
-    let isOver = false;
-    outcome
-      .then(({ last }) => {
-        // A prompt that the agent refused may be retried. A turn that failed later must not be repeated by mistake.
-        if (turn?.refusal() !== undefined) idempotency.remove();
-        else idempotency.settle(last.kind === 'failure' ? 'failed' : 'answered');
-      }, idempotency.remove)
-      .finally(() => {
-        isOver = true;
-        turn = undefined;
-      });
-    return createAnswerReaders(clock, settings.onDisconnect, {
-      isOver: () => isOver,
-      abort() {
-        // A client that comes back must not receive the answer that its own disconnect has cut off.
-        idempotency.remove();
-        void turn?.abort();
-      },
-    });
+  /** What a retry may do after the end. A prompt that the agent refused may be sent again; a turn that failed may not. */
+  const resultOf = (turn: AgentTurn | undefined, { last }: TurnOutcome): AnswerResult => {
+    if (turn?.refusal() !== undefined) return 'void';
+    if (turn?.isAborted() === true && turn.isCutOff()) return turn.mayHaveCalledTools() ? 'failed' : 'void';
+    return last.kind === 'failure' ? 'failed' : 'answered';
   };
-  return async (locked, start) => {
-    const { request, idempotency, signal } = start;
+  return async (locked, { request, model, handle }) => {
+    const { signal } = handle;
     const lock: CurrentLock = { locked };
     const resumed = request.isBackgroundTask ? undefined : await waitingTurns.resume(locked.session, request, signal);
-    const source = resumed ?? startNewTurn(lock, start);
+    // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
+    if (resumed === undefined) signal.throwIfAborted();
+    handle.begin();
+    const source = resumed ?? startNewTurn(lock, request, model);
     const responseID = conversations.newResponseID(locked.session);
-    const outcome = finish(lock, source, request, responseID);
-    const readers = createReaders(source.turn, outcome, idempotency);
-    return { log: source.log, from: source.from, responseID, outcome, readers };
+    // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.
+    let turn = source.turn;
+    let refusal: AnswerFailure | undefined;
+    const abort = (): void => void turn?.abort();
+    const outcome = finish(lock, source, request, responseID).finally(() => {
+      signal.removeEventListener('abort', abort);
+    });
+    outcome
+      .then((ended) => {
+        const result = resultOf(turn, ended);
+        if (result === 'failed' && turn?.isAborted() === true && turn.isCutOff())
+          refusal = abortedFailure(toolNamesIn(source.log));
+        turn = undefined;
+        handle.end(result);
+      })
+      .catch(() => handle.end('failed'));
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    return { log: source.log, from: source.from, responseID, outcome, refusal: () => refusal };
   };
 };

@@ -22,6 +22,10 @@ export type AgentTurn = {
   /** Resolves when it is over; never rejects. A prompt that the agent refused is a failed turn. */
   readonly ended: Promise<void>;
   readonly isAborted: () => boolean;
+  /** Whether an abort ended it before the agent had completed it. */
+  readonly isCutOff: () => boolean;
+  /** Whether a tool was called, or nothing is known about that. */
+  readonly mayHaveCalledTools: () => boolean;
   /** Resolves once an existing turn was read from the agent; at once for a new one. */
   readonly loaded: Promise<void>;
   /** The fault of a prompt that the agent has not accepted, so that nothing has happened. */
@@ -86,6 +90,9 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   const loaded = Promise.withResolvers<void>();
   let aborting: Promise<void> | undefined;
   let refusal: Fault<BridgeFault> | undefined;
+  let isCutOff = false;
+  /** It was ended here without the agent's answer, so the log may lack something. */
+  let isLost = false;
 
   /** Waits until the events have caught up with the response. What is still missing then is read from the agent. */
   const catchUp = async ({ info }: MessageRecord): Promise<void> => {
@@ -98,6 +105,10 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   };
   /** By the agent's own stop or by another program: then the text so far must not look like a complete answer. */
   const isAbortedElsewhere = ({ error }: AssistantInfo): boolean => isAbortError(error) && aborting === undefined;
+  const endOf = (last: AssistantInfo): TurnEnd => {
+    isCutOff = isAbortError(last.error);
+    return isAbortedElsewhere(last) ? INTERRUPTED : toTurnEnd(last);
+  };
   const isBusy = async (): Promise<boolean | undefined> => {
     try {
       return (await agent.busySessions(signal)).has(sessionID);
@@ -118,7 +129,9 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     }
     await watch.readMessages();
     const last = reducer.lastAnswer();
-    return last?.time.completed === undefined || isAbortedElsewhere(last) ? INTERRUPTED : toTurnEnd(last);
+    if (last?.time.completed !== undefined) return endOf(last);
+    isCutOff = true;
+    return INTERRUPTED;
   };
   const endRefused = (fault: Fault<BridgeFault>): TurnEnd => {
     refusal = fault;
@@ -149,7 +162,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     await catchUp(last);
     reducer.applySnapshot([last]);
     if (last.info.role === 'user') return { kind: 'answered', finish: 'stop' };
-    return isAbortedElsewhere(last.info) ? INTERRUPTED : toTurnEnd(last.info);
+    return endOf(last.info);
   };
   const loadExisting = async (): Promise<TurnEnd> => {
     await watch.recover();
@@ -161,6 +174,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
       writer.finish(await (start.kind === 'prompt' ? sendPrompt(start.prompt, start.renewSession) : loadExisting()));
     } catch (error) {
       if (!signal.aborted) logFailure('turn-lost')(error);
+      isCutOff = true;
+      isLost = true;
       writer.finish(signal.aborted ? { kind: 'answered', finish: 'stop' } : INTERRUPTED);
     } finally {
       watch.stop();
@@ -191,6 +206,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     },
     ended: running,
     isAborted: () => aborting !== undefined,
+    isCutOff: () => isCutOff,
+    mayHaveCalledTools: () => isLost || writer.log.items().some(({ kind }) => kind === 'call'),
     loaded: loaded.promise,
     refusal: () => refusal,
   };

@@ -51,6 +51,7 @@ export type ChatReply = {
   readonly headers: Headers;
   readonly json: {
     readonly id: string;
+    readonly created: number;
     readonly model: string;
     readonly choices: readonly {
       readonly message: { readonly content: string; readonly reasoning_content?: string };

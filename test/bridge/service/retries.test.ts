@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { ModelError } from '../../../src/agent/model/types.ts';
 import { failing } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
@@ -91,14 +92,34 @@ describe('a request that is sent again', (check) => {
       const first = await world.chat(CHAT, RETRY);
       const again = await world.chat(CHAT, RETRY);
       assert.equal([again.text, again.name], [first.text, first.name]);
-      const byItself = await world.chat(CHAT, { 'x-stainless-retry-count': '1' });
-      assert.is(byItself.name, first.name);
       assert.is(prompts(world).length, 1);
       const reused = await world.send('/v1/chat/completions', { messages: [user('other')] }, RETRY);
       assert.is(reused.status, 400);
       assert.match(await reused.text(), '"idempotency_key_reused"');
     }),
   );
+
+  check('is answered under the same id and time', async () => {
+    let passedMs = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + passedMs };
+    await withStory({ scripts: [polite], clock }, async (world) => {
+      const chat = async () => (await world.chat(CHAT, RETRY)).json;
+      const streamed = { 'idempotency-key': 'streamed' };
+      const chunk = async () =>
+        JSON.parse((await world.chunks(CHAT, streamed))[0] ?? '') as Awaited<ReturnType<typeof chat>>;
+      const respond = async () => {
+        const response = await world.send('/v1/responses', { input: 'story' }, { 'idempotency-key': 'response' });
+        const { id, created_at } = (await response.json()) as { readonly id: string; readonly created_at: number };
+        return { id, created: created_at };
+      };
+      for (const ask of [chat, chunk, respond]) {
+        const first = await ask();
+        passedMs += 5000;
+        const again = await ask();
+        assert.equal([again.id, again.created], [first.id, first.created]);
+      }
+    });
+  });
 
   check('after nothing had come of it is answered anew', () =>
     withStory({ scripts: [polite] }, async (world) => {

@@ -15,7 +15,8 @@ import { asked, countedFetch, newWords, sessionsOf } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess, type BridgeWorld, sharedBridgeWorld } from './world.ts';
 
 const MODEL = 'demo/main';
-const beside = sharedBridgeWorld();
+/** Shorter than a client waits before it tries again, so that it counts as gone. */
+const beside = sharedBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: '200' } });
 /** Says a little and then nothing, until nobody listens. */
 const HANGING = answer([...text('so far '), { kind: 'hang' }]);
 
@@ -264,9 +265,9 @@ describe("OpenAI's own client, asking again", (check) => {
   );
 
   check(
-    'after its own time limit, joins the turn that is under way where clients may come back',
+    'after its own time limit, joins the turn that is under way, as the bridge is by default',
     beside(async (world) => {
-      const patient = await world.startBridge({ BRIDGE_ON_DISCONNECT: '5000' });
+      const patient = await world.startBridge({ BRIDGE_ON_DISCONNECT: '' });
       const { openai, sent } = openaiAt(patient, { timeout: 400, maxRetries: 2 });
       world.model.sayAlways(answer([...text('so far '), { kind: 'wait', ms: 700 }, ...text('so good.')]), isNoTitle);
       const before = (await sessionsOf(world)).length;

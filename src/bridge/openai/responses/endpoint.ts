@@ -12,6 +12,7 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     responseID: answer.responseID,
     model: model ?? answer.model,
     echo,
+    createdSeconds: answer.createdSeconds,
     nowSeconds,
   });
   return {

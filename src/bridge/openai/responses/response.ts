@@ -113,15 +113,15 @@ export type ResponseStart = {
   readonly responseID: () => Promise<string>;
   readonly model: string;
   readonly echo: ResponseEcho;
+  readonly createdSeconds: number;
   readonly nowSeconds: () => number;
 };
 
 /** The body of a response that is not streamed. Throws the fault of an answer that failed. */
 export const createResponse = async (
   output: AsyncIterable<OutputEvent>,
-  { responseID, model, echo, nowSeconds }: ResponseStart,
+  { responseID, model, echo, createdSeconds, nowSeconds }: ResponseStart,
 ): Promise<ResponseObject> => {
-  const createdSeconds = nowSeconds();
   const id = await responseID();
   const items = createOutputItems(id);
   for await (const event of output) {

@@ -132,10 +132,8 @@ type EventOf = ReturnType<typeof createEventEncoder>['eventOf'];
 const toErrorEvent = (eventOf: EventOf, { code, message }: AnswerFailure): ResponseEvent =>
   eventOf('error', { code, message, param: null });
 
-type ResponseIdentity = { readonly id: string; readonly createdSeconds: number };
-
 /** Writes the events of a response whose id is known. */
-const createResponseWriter = ({ id, createdSeconds }: ResponseIdentity, { model, echo, nowSeconds }: ResponseStart) => {
+const createResponseWriter = (id: string, { model, echo, createdSeconds, nowSeconds }: ResponseStart) => {
   const { eventOf, eventsOf } = createEventEncoder();
   const items = createOutputItems(id);
   const facts = { id, model, createdSeconds, echo };
@@ -184,10 +182,9 @@ export async function* streamResponse(
   output: AsyncIterable<OutputEvent>,
   start: ResponseStart,
 ): AsyncGenerator<ResponseEvent> {
-  const createdSeconds = start.nowSeconds();
   // If there is none, the output has the failure.
   const id = await start.responseID().catch(() => undefined);
-  const response = id === undefined ? undefined : createResponseWriter({ id, createdSeconds }, start);
+  const response = id === undefined ? undefined : createResponseWriter(id, start);
   const { eventsFor } = response ?? createFailureWriter();
   for (const event of response?.first() ?? []) yield event;
   try {

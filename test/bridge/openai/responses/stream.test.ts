@@ -257,8 +257,8 @@ describe('a response in one piece', (check) => {
   });
 
   check('knows when it began and when it ended', async () => {
-    let now = 100;
-    const made = await createResponse(telling(ended()), startOf({ nowSeconds: () => now++ }));
+    const start = startOf({ createdSeconds: 100, nowSeconds: () => 101 });
+    const made = await createResponse(telling(ended()), start);
     assert.equal([made.created_at, (made as Record<string, unknown>).completed_at], [100, 101]);
   });
 });

@@ -39,6 +39,7 @@ export const startOf = (more: Partial<ResponseStart> = {}): ResponseStart => ({
   responseID: async () => responseID(),
   model: 'acme/small',
   echo: NO_ECHO,
+  createdSeconds: NOW_SECONDS,
   nowSeconds: () => NOW_SECONDS,
   ...more,
 });

@@ -1,0 +1,190 @@
+import * as assert from 'uvu/assert';
+import type { DisconnectPolicy } from '../../../src/bridge/turn/shared-answers.ts';
+import { calling, outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
+import { describe } from '../../check.ts';
+import { answering, byWords, lastWordsTo } from '../harness/model-scripts.ts';
+import { calls, endsWith } from '../harness/story-world.ts';
+import {
+  assistant,
+  type BridgeWorld,
+  contentIn,
+  dataIn,
+  prompts,
+  quietTime,
+  sessionsMade,
+  user,
+  withBridge,
+} from '../harness/world.ts';
+
+const WORDS = 'pay five';
+const BODY = { messages: [user(WORDS)], input: WORDS };
+const DESK = { 'x-session-id': 'desk' };
+const KEYED = { 'idempotency-key': 'pay-once' };
+const MARKED = { 'x-stainless-retry-count': '1' };
+const PATHS = ['/v1/chat/completions', '/v1/responses'] as const;
+
+type Payment = {
+  readonly world: BridgeWorld;
+  /** Resolves when the tool is called. */
+  readonly begun: Promise<void>;
+  /** Lets the tool end. */
+  readonly pay: () => void;
+  /** How often the tool was called. */
+  readonly count: () => number;
+};
+
+/** A model that pays with a tool, which takes its time, and then says that it has. */
+const withPayment = (onDisconnect: DisconnectPolicy, body: (payment: Payment) => Promise<void>): Promise<void> => {
+  const begun = Promise.withResolvers<void>();
+  const paid = Promise.withResolvers<void>();
+  let count = 0;
+  const tool = toolNamed('pay', async (_input, { signal }) => {
+    count += 1;
+    begun.resolve();
+    const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await Promise.race([paid.promise, aborted]);
+    return outcome('paid');
+  });
+  const polite = answering((words) => `re ${words}`);
+  const script: Script = async function* (request, signal) {
+    const isPaid = lastWordsTo(request) === '';
+    yield* (isPaid ? answering(() => 'It is paid') : byWords({ [WORDS]: calling({ name: 'pay', input: {} }) }, polite))(
+      request,
+      signal,
+    );
+  };
+  return withBridge({ tools: [tool], scripts: [script], settings: { onDisconnect } }, (world) =>
+    body({ world, begun: begun.promise, pay: paid.resolve, count: () => count }),
+  );
+};
+
+/** The text of a whole answer of either endpoint. */
+const textIn = (body: string): string => {
+  const { choices, output = [] } = JSON.parse(body) as {
+    choices?: { message: { content: string } }[];
+    output?: { type: string; content?: { text: string }[] }[];
+  };
+  return choices?.[0]?.message.content ?? output.find(({ type }) => type === 'message')?.content?.[0]?.text ?? '';
+};
+
+describe('a turn whose client runs out of patience while a tool runs', (check) => {
+  const grace = { kind: 'grace', ms: 5000 } as const;
+  const ways: readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>][] = [
+    ['marked as a retry', {}, MARKED],
+    ['with the same Idempotency-Key', KEYED, { ...KEYED, ...MARKED }],
+    ['by hand', {}, {}],
+    ['by hand in a named session', DESK, DESK],
+  ];
+  for (const path of PATHS)
+    for (const stream of [false, true])
+      for (const [how, headers, again] of ways)
+        check(`is joined by the same request ${how}: ${path}, ${stream ? 'streamed' : 'whole'}`, () =>
+          withPayment(grace, async ({ world, begun, pay, count }) => {
+            const body = { ...BODY, stream };
+            const first = calls(world, path, body, headers);
+            await begun;
+            if (stream) await (await first.answered).body?.cancel();
+            first.leave();
+            if (!stream) assert.is((await first.answered).status, 499);
+            await quietTime(30);
+            const retry = world.send(path, body, again);
+            await quietTime(30);
+            pay();
+            const answer = await (await retry).text();
+            assert.is(stream ? dataIn(answer).map(contentIn).join('') : textIn(answer), 'It is paid');
+            await endsWith(world, 0);
+            assert.equal([count(), prompts(world).length, sessionsMade(world).length], [1, 1, 1]);
+          }),
+        );
+
+  check('is answered to a retry that comes after its end', () =>
+    withPayment(grace, async ({ world, begun, pay, count }) => {
+      const first = calls(world, '/v1/chat/completions', BODY);
+      await begun;
+      first.leave();
+      pay();
+      await endsWith(world, 0);
+      assert.is((await world.chat(BODY)).text, 'It is paid');
+      assert.equal([count(), prompts(world).length], [1, 1]);
+    }),
+  );
+
+  check('is not shared with another chat that begins with the same words', () =>
+    withPayment(grace, async ({ world, begun, pay }) => {
+      const first = world.chat(BODY);
+      await begun;
+      const other = world.chat(BODY);
+      await quietTime(30);
+      pay();
+      const [one, two] = await Promise.all([first, other]);
+      assert.is.not(one.name, two.name);
+      assert.is.not(one.json.id, two.json.id);
+      assert.is(prompts(world).length, 2);
+    }),
+  );
+
+  for (const [how, messages] of [
+    ['with new words alone', [user('never mind')]],
+    ['with all that was said', [...BODY.messages, assistant(''), user('never mind')]],
+  ] as const)
+    check(`ends at once when its client goes on in a named session, ${how}`, () =>
+      withPayment({ kind: 'grace', ms: 60_000 }, async ({ world, begun }) => {
+        const first = calls(world, '/v1/chat/completions', BODY, DESK);
+        await begun;
+        first.leave();
+        await first.answered;
+        assert.is((await world.chat({ messages }, DESK)).text, 're never mind');
+        await endsWith(world, 1);
+      }),
+    );
+});
+
+describe('a turn that was aborted', (check) => {
+  for (const [how, headers, again] of [
+    ['marked as a retry', {}, MARKED],
+    ['with the same Idempotency-Key', KEYED, KEYED],
+    ['by hand at once', {}, {}],
+  ] as const)
+    check(`after a tool had run is not run again by the same request ${how}`, () =>
+      withPayment({ kind: 'abort' }, async ({ world, begun, count }) => {
+        const first = calls(world, '/v1/chat/completions', BODY, headers);
+        await begun;
+        first.leave();
+        await first.answered;
+        for (const _ of [1, 2]) {
+          const refused = await world.send('/v1/chat/completions', BODY, again);
+          assert.equal([refused.status, refused.headers.get('x-should-retry')], [409, 'false']);
+          const told = await refused.text();
+          assert.match(told, '"code":"turn_aborted"');
+          assert.match(told, 'Tools were called before: pay');
+        }
+        await endsWith(world, 1);
+        assert.equal([count(), prompts(world).length], [1, 1]);
+      }),
+    );
+
+  check('before any tool had run is run anew by a retry', () =>
+    withPayment({ kind: 'abort' }, async ({ world }) => {
+      const release = world.hold(({ path }) => path.endsWith('/message'));
+      const first = calls(world, '/v1/chat/completions', { messages: [user('hello')] }, KEYED);
+      await quietTime(50);
+      first.leave();
+      release();
+      const again = await world.chat({ messages: [user('hello')] }, KEYED);
+      assert.is(again.text, 're hello');
+    }),
+  );
+
+  check('leaves a conversation that can be asked what was done', () =>
+    withPayment({ kind: 'grace', ms: 50 }, async ({ world, begun, count }) => {
+      const first = calls(world, '/v1/chat/completions', BODY, DESK);
+      await begun;
+      first.leave();
+      await endsWith(world, 1);
+      const refused = await world.send('/v1/chat/completions', BODY, { ...DESK, ...MARKED });
+      assert.match(await refused.text(), '"turn_aborted"');
+      assert.is((await world.chat({ messages: [user('was it paid?')] }, DESK)).text, 're was it paid?');
+      assert.equal([count(), sessionsMade(world).length], [1, 1]);
+    }),
+  );
+});
