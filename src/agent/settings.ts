@@ -88,8 +88,8 @@ const toListenAccess = ({ HOST, AGENT_SERVER_PASSWORD }: AccessSettings): Listen
   hasSecret: AGENT_SERVER_PASSWORD !== undefined,
 });
 
-/** Names that belong to the agent server. Kubernetes sets `AGENT_SERVICE_HOST`, `AGENT_PORT_4000_TCP` and the like itself. */
-const AGENT_NAMES = /^(?:AGENT_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENCODE_)/;
+/** Names that belong to the agent server, or to OpenCode. */
+const AGENT_NAMES = /^(?:AGENT|OPENCODE)_/;
 
 /** Variables without effect that look like one of the agent server, or are OpenCode's: each with the nearest known name. */
 export const unknownAgentVariables = (variables: Variables): ReadonlyMap<string, string> =>

@@ -171,8 +171,7 @@ const toListenAccess = ({ HOST, BRIDGE_API_KEYS }: v.InferOutput<typeof AccessVa
   hasSecret: BRIDGE_API_KEYS.length > 0,
 });
 
-/** `BRIDGE_SERVICE_HOST`, `BRIDGE_PORT_4100_TCP` and the like are set by Kubernetes for a service that is named bridge. */
-const BRIDGE_NAMES = /^(?:BRIDGE_(?!SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))|OPENAI_STREAM_|OPENCODE_)/;
+const BRIDGE_NAMES = /^(?:BRIDGE|OPENAI_STREAM|OPENCODE)_/;
 
 /** Names that other bridges to OpenCode use for our settings. */
 const NAMES_OF_OTHER_BRIDGES: ReadonlyMap<string, string> = new Map([['OPENCODE_BASE', 'AGENT_BASE_URL']]);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Log } from './log.ts';
 
 /** Levenshtein distance, row by row: how many characters have to be put in, taken out or replaced. */
 export const editDistance = (left: string, right: string): number => {
@@ -104,14 +105,39 @@ const isSlip = (name: string, known: readonly string[]): boolean => {
   return nearest !== undefined && editDistance(name, nearest) <= SLIP_LIMIT;
 };
 
-/** Variables that are named like a service's own, or nearly like one of them, and are none, each with the nearest known name. */
+/**
+ * What Kubernetes sets in every pod for a service whose name may begin like one of ours: `AGENT_SERVICE_HOST`, `RELAY_PORT`,
+ * `RELAY_PORT_8080_TCP_ADDR`.
+ */
+const KUBERNETES_NAME = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT(?:_\d\w*)?$/;
+
+/**
+ * Variables that are named like a service's own, or nearly like one of them, and are none, each with the nearest known name.
+ * Those that Kubernetes sets itself are left out, and empty ones, which count as not set.
+ */
 export const unknownVariables = (
   variables: Variables,
   ours: RegExp,
   known: readonly string[],
 ): ReadonlyMap<string, string> =>
   new Map(
-    Object.keys(variables)
-      .filter((name) => !known.includes(name) && (ours.test(name) || isSlip(name, known)))
+    Object.entries(variables)
+      .flatMap(([name, text]) => (text === undefined || text.trim() === '' ? [] : [name]))
+      .filter((name) => !known.includes(name) && !KUBERNETES_NAME.test(name))
+      .filter((name) => ours.test(name) || isSlip(name, known))
       .map((name) => [name, nearestName(name, known) ?? '']),
   );
+
+/** One line of a `ConfigError` for each variable that has no effect, with the nearest known name. */
+export const unknownVariableErrors = (unknown: ReadonlyMap<string, string>): readonly string[] =>
+  [...unknown].map(([name, nearest]) => `${name}: this variable has no effect; did you mean ${nearest}?`);
+
+/** A `ConfigError` with the variables that have no effect at its end: one of them may be what is missing. Other errors as they are. */
+export const withUnknownVariables = (error: unknown, unknown: ReadonlyMap<string, string>): unknown =>
+  error instanceof ConfigError ? new ConfigError([...error.problems, ...unknownVariableErrors(unknown)]) : error;
+
+/** Logs a warning for each variable that has no effect, with the nearest known name. */
+export const logUnknownVariables = (unknown: ReadonlyMap<string, string>, log: Log): void => {
+  for (const [setting, nearest] of unknown)
+    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
+};

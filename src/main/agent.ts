@@ -108,9 +108,6 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     model: `${config.defaultModel.providerID}/${config.defaultModel.modelID}`,
   });
   for (const reason of config.warnings) log('warn', 'setting-without-effect', { reason });
-  for (const [setting, nearest] of unknownAgentVariables(variables)) {
-    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
-  }
   if (settings.isLocalWithoutPassword) {
     log('warn', 'this-machine-only', {
       reason: 'no AGENT_SERVER_PASSWORD is set; set one, and HOST, to be reached from elsewhere',
@@ -140,7 +137,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
 };
 
 /** Starts the agent server as this process's service. */
-export const main = (): Promise<void> => runService('agent', build);
+export const main = (): Promise<void> => runService({ name: 'agent', unknownVariables: unknownAgentVariables }, build);
 
 const run = async (args: readonly string[]): Promise<void> => {
   if (args.length === 0) return main();

@@ -49,9 +49,6 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     memoryBytes: usableMemoryBytes(),
   });
   log('info', 'starting', { version: VERSION, address: baseUrls.join(', ') });
-  for (const [setting, nearest] of unknownBridgeVariables(variables)) {
-    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
-  }
   if (settings.isLocalWithoutKeys) {
     log('warn', 'this-machine-only', {
       reason: 'no BRIDGE_API_KEYS are set; set one, and HOST, to be reached from elsewhere',
@@ -62,7 +59,8 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
 };
 
 /** Starts the bridge as this process's service. */
-export const main = (): Promise<void> => runService('bridge', build);
+export const main = (): Promise<void> =>
+  runService({ name: 'bridge', unknownVariables: unknownBridgeVariables }, build);
 
 const run = async (args: readonly string[]): Promise<void> => {
   if (args.length === 0) return main();

@@ -73,9 +73,6 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     address: backend.baseUrl,
     count: backend.keys.length,
   });
-  for (const [setting, nearest] of unknownGatewayVariables(variables)) {
-    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
-  }
   return {
     handler,
     host: settings.HOST,
@@ -88,6 +85,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
 };
 
 /** Starts the gateway as this process's service. */
-export const main = (): Promise<void> => runService('gateway', build);
+export const main = (): Promise<void> =>
+  runService({ name: 'gateway', unknownVariables: unknownGatewayVariables }, build);
 
 if (isMain(import.meta.url)) await main();

@@ -2,14 +2,14 @@ import { systemClock } from '../adapter/node/clock.ts';
 import { createBackendKeys, newId, newNonce, webDigest } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
 import { createWorkerModule } from '../adapter/web/worker.ts';
-import { ConfigError, type Variables } from '../core/config.ts';
+import { ConfigError, logUnknownVariables, type Variables } from '../core/config.ts';
 import { httpClientOverFetch } from '../core/http/client.ts';
 import type { Handler } from '../core/http/handler.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
 import { DEFAULT_POLICY } from '../gateway/policy/policy.ts';
-import { readGatewayConfig } from '../gateway/settings.ts';
+import { readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
 import { VERSION } from './version.ts';
 
 /** What Cloudflare gives an isolate. */
@@ -26,6 +26,13 @@ const build = async (variables: Variables): Promise<Handler> => {
     throw new ConfigError(['MODERATION_API_KEYS: expected at least one gateway key']);
   const httpClient = httpClientOverFetch((...sent) => fetch(...sent));
   const backend = await findBackend(config, httpClient);
+  const log = createLog({
+    level: config.settings.LOG_LEVEL,
+    service: 'gateway',
+    clock: systemClock,
+    write: console.error,
+  });
+  logUnknownVariables(unknownGatewayVariables(variables), log);
   return createGateway({
     ...config,
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },
@@ -35,7 +42,7 @@ const build = async (variables: Variables): Promise<Handler> => {
     digest: webDigest,
     newId,
     newNonce,
-    log: createLog({ level: config.settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: console.error }),
+    log,
     metrics: SILENT_GATEWAY_METRICS,
     version: VERSION,
     isStopping: () => false,
@@ -43,4 +50,4 @@ const build = async (variables: Variables): Promise<Handler> => {
   });
 };
 
-export default createWorkerModule(build);
+export default createWorkerModule(build, unknownGatewayVariables);

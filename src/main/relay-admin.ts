@@ -6,6 +6,7 @@ import { preferLowMemory, runStdio, type StdioContext, type StdioService } from 
 
 import { newId, webDigest, webMac } from '../adapter/web/crypto.ts';
 
+import { logUnknownVariables } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
 import { createRelayAdminServer } from '../relay-admin/server.ts';
@@ -28,9 +29,7 @@ const build = ({ variables, writeLine }: StdioContext): StdioService => {
   });
   const level = config.key.kind === 'present' ? 'info' : 'warn';
   log(level, 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
-  for (const [setting, nearest] of unknownRelaySettings(variables)) {
-    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
-  }
+  logUnknownVariables(unknownRelaySettings(variables), log);
   const server = createRelayAdminServer({ admin, version: VERSION, onStrayInput: () => log('debug', 'stray-input') });
   return { server, log, settled: admin.whenIdle };
 };

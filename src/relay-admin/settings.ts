@@ -4,6 +4,7 @@ import {
   collectProblems,
   OneOf,
   readVariables,
+  unknownVariableErrors,
   unknownVariables,
   type Variables,
   WholeNumber,
@@ -114,9 +115,13 @@ const parseAdminKey = (text: string | undefined): AdminKey => {
   return ADMIN_KEY.test(secret) ? { kind: 'present', secret } : { kind: 'malformed' };
 };
 
-/** Unknown variables that start with `RELAY_`, each with the nearest known name. */
+/** Variables that look like one of relay admin and are none, each with the nearest known name. */
 export const unknownRelaySettings = (variables: Variables): ReadonlyMap<string, string> =>
   unknownVariables(variables, /^RELAY_/, Object.keys(RelayVariables.entries));
+
+/** Only a variable of relay admin can leave a protection off, such as a misspelt `RELAY_READ_ONLY`. */
+const mayBeProtection = (nameAndNearest: readonly [string, string]): boolean =>
+  nameAndNearest.some((name) => name.startsWith('RELAY_'));
 
 const AddressVariables = v.pick(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
 
@@ -127,13 +132,18 @@ const readAddress = (variables: Variables): RelayAddress => {
   return address;
 };
 
-/** Reads the settings from the environment variables. Throws one `ConfigError` with every error in it. */
+/**
+ * Reads the settings from the environment variables. Throws one `ConfigError` with every error in it. A misspelt variable is
+ * one of them: the tools that change something must not be there because of it.
+ */
 export const readRelayConfig = (variables: Variables): RelayConfig => {
   const problems: string[] = [];
   const address = collectProblems(() => readAddress(variables), problems);
   const others = v.omit(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
   const settings = collectProblems(() => readVariables(others, variables), problems);
-  if (address === undefined || settings === undefined) throw new ConfigError(problems);
+  const unknown = unknownRelaySettings(variables);
+  if (address === undefined || settings === undefined || [...unknown].some(mayBeProtection))
+    throw new ConfigError([...problems, ...unknownVariableErrors(unknown)]);
   return {
     address,
     key: parseAdminKey(settings.RELAY_ADMIN_API_KEY),

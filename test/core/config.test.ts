@@ -178,6 +178,10 @@ describe('variables that have no effect', (check) => {
       MAXCONCURENCY: 'MAX_CONCURRENCY',
     });
   });
+  check('are not those that Kubernetes sets, and not empty ones', () => {
+    assert.equal(told('OURS_SERVICE_HOST', 'OURS_API_SERVICE_PORT_HTTP', 'OURS_API_PORT', 'OURS_PORT_80_TCP_ADDR'), {});
+    assert.is(unknownVariables({ OURS_X: ' ', OURS_Y: undefined }, /^OURS_/, KNOWN).size, 0);
+  });
   check('are not ours, and not what others are called', () => {
     assert.equal(
       told(...KNOWN, 'PATH', 'LOGNAME', 'LOG_FORMAT', 'MAX_MEMORY', 'LOG', 'HTTP_PROXY', 'NODE_OPTIONS'),

@@ -287,7 +287,9 @@ describe('the page of the agent server', (check) => {
   check('has the events of the log', () => {
     const sources = [
       ...sourcesIn('src/agent'),
-      ...['src/main/agent.ts', 'src/core/http/handler.ts', 'src/adapter/node/service.ts'].map(read),
+      ...['src/main/agent.ts', 'src/core/config.ts', 'src/core/http/handler.ts', 'src/adapter/node/service.ts'].map(
+        read,
+      ),
     ];
     const events = wordsIn(sources, /\blog\((?:'\w+'|level), '([a-z-]+)'/g);
     assert.ok(events.length > 10);

@@ -85,7 +85,12 @@ describe('the page of the bridge', (check) => {
   });
 
   check('has every event that is logged there, and no others', () => {
-    const around = ['src/main/bridge.ts', 'src/core/http/handler.ts', 'src/adapter/node/service.ts'].map(read);
+    const around = [
+      'src/main/bridge.ts',
+      'src/core/config.ts',
+      'src/core/http/handler.ts',
+      'src/adapter/node/service.ts',
+    ].map(read);
     const texts = [SOURCES, ...around].join('\n');
     const logged = [
       ...wordsIn(texts, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),

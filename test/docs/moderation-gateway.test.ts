@@ -8,6 +8,7 @@ const SOURCES = [
   ...sourcesOf('src/llm'),
   ...[
     'src/main/gateway.node.ts',
+    'src/core/config.ts',
     'src/core/http/handler.ts',
     'src/adapter/node/service.ts',
     'src/adapter/redis/connection.ts',

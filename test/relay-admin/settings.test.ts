@@ -196,6 +196,26 @@ describe('the bounds', (check) => {
 });
 
 describe('a setting that is named like ours and is none', (check) => {
+  check('stops the start: a misspelt RELAY_READ_ONLY must not leave the tools on', () => {
+    for (const name of ['RELAY_READONLY', 'RELAI_READ_ONLY'])
+      assert.is(problemWith({ [name]: 'true' }), `${name}: this variable has no effect; did you mean RELAY_READ_ONLY?`);
+  });
+
+  check('stands beside the variable that it should have been', () => {
+    assert.equal(problemsOf({ RELAY_BASEURL: 'x', RELAY_ALLOWED_HOST: 'relay.example', LOG_LEVL: 'warn' }).slice(-2), [
+      'RELAY_BASEURL: this variable has no effect; did you mean RELAY_BASE_URL?',
+      'LOG_LEVL: this variable has no effect; did you mean LOG_LEVEL?',
+    ]);
+  });
+
+  check('does not stop the start when it is no protection, or when Kubernetes set it', () => {
+    assert.is(
+      configOf({ LOG_LEVL: 'warn', RELAY_PORT_8080_TCP: 'tcp://10.0.0.1:8080', RELAY_SERVICE_HOST: '10.0.0.1' })
+        .isReadOnly,
+      false,
+    );
+  });
+
   check('is told with the nearest of ours', () => {
     assert.equal(
       [

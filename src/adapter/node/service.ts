@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ConfigError, type Variables } from '../../core/config.ts';
+import { ConfigError, logUnknownVariables, type Variables, withUnknownVariables } from '../../core/config.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import type { Log } from '../../core/log.ts';
 import { type RunningServer, serveNode } from './server.ts';
@@ -47,6 +47,12 @@ export type ProcessContext = {
   readonly isStopping: () => boolean;
 };
 
+type ServiceName = {
+  readonly name: string;
+  /** The variables that look like the service's and have no effect, each with the nearest known name. */
+  readonly unknownVariables: (variables: Variables) => ReadonlyMap<string, string>;
+};
+
 const STOP_LIMIT_MS = 10_000;
 const CLOSE_LIMIT_MS = 1000;
 /** One Ctrl-C can arrive twice, from the terminal and from the parent process: within this time it counts once. */
@@ -78,9 +84,13 @@ const serve = ({ handler, host, port }: Service): Promise<RunningServer> => serv
 
 /**
  * Runs a service until a signal ends it: SIGTERM or SIGINT stops accepting, lets running requests finish and exits 0; a
- * second one exits at once with 1. A failed start prints its errors, one a line, and exits 1.
+ * second one exits at once with 1. A failed start prints its errors, one a line, and exits 1. Either way it names the variables
+ * that have no effect.
  */
-export const runService = async (name: string, build: (side: ProcessContext) => Promise<Service>): Promise<void> => {
+export const runService = async (
+  { name, unknownVariables }: ServiceName,
+  build: (side: ProcessContext) => Promise<Service>,
+): Promise<void> => {
   const lines = createLineWriter();
   let isStopping = false;
   // Node would print the whole error, whose message may hold a user's text or a key. So only its name is printed.
@@ -91,6 +101,7 @@ export const runService = async (name: string, build: (side: ProcessContext) => 
   });
   try {
     const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
+    logUnknownVariables(unknownVariables(process.env), service.log);
     const server = await serve(service);
     let stoppedAt = 0;
     const stop = async (signal: string): Promise<void> => {
@@ -117,7 +128,8 @@ export const runService = async (name: string, build: (side: ProcessContext) => 
     process.send?.({ event: 'listening', address: server.address });
   } catch (error) {
     lines.flush();
-    for (const line of startErrors(error)) process.stderr.write(`gatehouse ${name}: ${line}\n`);
+    for (const line of startErrors(withUnknownVariables(error, unknownVariables(process.env))))
+      process.stderr.write(`gatehouse ${name}: ${line}\n`);
     process.exit(1);
   }
 };

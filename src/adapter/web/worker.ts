@@ -1,4 +1,4 @@
-import { ConfigError, type Variables } from '../../core/config.ts';
+import { ConfigError, type Variables, withUnknownVariables } from '../../core/config.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from '../node/clock.ts';
 
@@ -65,17 +65,25 @@ const awaitBodyArrival = async (request: Request): Promise<void> => {
   });
 };
 
-/** Builds the handler once per isolate, at the first request: a Worker gets its variables only then. */
-export const createWorkerModule = (build: (variables: Variables) => Promise<Handler>): WorkerModule => {
+/**
+ * Builds the handler once per isolate, at the first request: a Worker gets its variables only then. Errors of the
+ * configuration also name the variables that have no effect, which `unknownVariables` finds.
+ */
+export const createWorkerModule = (
+  build: (variables: Variables) => Promise<Handler>,
+  unknownVariables: (variables: Variables) => ReadonlyMap<string, string>,
+): WorkerModule => {
   let built: Promise<Handler> | undefined;
+  const start = (variables: Variables): Promise<Handler> =>
+    build(variables).catch((error: unknown) => {
+      // What was missing, such as a local Ollama, may exist at the next request.
+      built = undefined;
+      throw withUnknownVariables(error, unknownVariables(variables));
+    });
   return {
     async fetch(request, bindings) {
       try {
-        built ??= build(readVariables(bindings)).catch((error: unknown) => {
-          // What was missing, such as a local Ollama, may exist at the next request.
-          built = undefined;
-          throw error;
-        });
+        built ??= start(readVariables(bindings));
         const handler = await built;
         const answer = await handler(request);
         await awaitBodyArrival(request);

@@ -119,6 +119,17 @@ describe('a start of the agent bundle that is refused', (check) => {
     }),
   );
 
+  check('names a misspelt variable, which may be the cause', () =>
+    withAgentWorld(async ({ begin }) => {
+      const { lines } = await refusedStart(begin({ variables: { PORT: 'canary', AGENT_CONFIGCONTENT: 'canary' } }));
+      assert.is(
+        lines.at(-1),
+        'gatehouse agent: AGENT_CONFIGCONTENT: this variable has no effect; did you mean AGENT_CONFIG_CONTENT?',
+      );
+      assert.not.match(lines.join('\n'), 'canary');
+    }),
+  );
+
   check('tells every problem of the settings, and with them those of the configuration', () =>
     withAgentWorld(async ({ begin }) => {
       const variables: Settings = {

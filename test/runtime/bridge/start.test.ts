@@ -53,6 +53,15 @@ describe('starting the bridge bundle', (check) => {
     assert.equal(complaints, [`gatehouse bridge: PORT: port ${port} on 127.0.0.1 is in use; set PORT to a free one`]);
   });
 
+  check('names a misspelt variable, which may be the cause', async () => {
+    const complaints = await complaintsOf({ HOST: '0.0.0.0', BRIDGE_API_KEY: 'canary' });
+    assert.is(complaints.length, 2, complaints.join());
+    assert.is(
+      complaints[1],
+      'gatehouse bridge: BRIDGE_API_KEY: this variable has no effect; did you mean BRIDGE_API_KEYS?',
+    );
+  });
+
   check('names everything that is wrong at once, and never what was given', async () => {
     const complaints = await complaintsOf({
       HOST: '0.0.0.0',

@@ -87,6 +87,21 @@ describe('a start of the Node bundle that fails', (check) => {
     ]);
   });
 
+  check('names a misspelt variable, which may be the cause', async () => {
+    for (const [name, meant, more] of [
+      ['MODERATION_APIKEYS', 'MODERATION_API_KEYS', NOWHERE],
+      ['BACKEND_API_KEY', 'BACKEND_API_KEYS', { MODERATION_API_KEYS: KEY }],
+    ] as const) {
+      const { code, stderr } = await gatewayEnd({ ...more, APP_ENV: 'production', [name]: 'canary' });
+      assert.is(code, 1);
+      assert.is(
+        complaints(stderr).at(-1),
+        `gatehouse gateway: ${name}: this variable has no effect; did you mean ${meant}?`,
+      );
+      assert.not.match(stderr, 'canary');
+    }
+  });
+
   check('over a category that is none names the nearest that is one', async () => {
     const MODERATION_POLICY_FILE = fileOf(
       'policy.json',

@@ -136,11 +136,21 @@ describe('starting the relay admin bundle', (check) => {
     }
   });
 
-  check('warns of a setting that nobody knows, with the nearest that there is', async () => {
+  check('does not happen with a misspelt setting, and names the nearest that there is', async () => {
     const { code, stderr } = await startUp({ ...GOOD, RELAY_READONLY: 'canary', RELAY_TIMEOUT: 'canary' });
+    assert.is(code, 1);
+    assert.match(
+      stderr,
+      'gatehouse relay-admin: RELAY_READONLY: this variable has no effect; did you mean RELAY_READ_ONLY?',
+    );
+    assert.match(stderr, 'RELAY_TIMEOUT: this variable has no effect; did you mean RELAY_TIMEOUT_MS?');
+    assert.not.match(stderr, 'canary');
+  });
+
+  check('warns of a misspelt LOG_LEVEL', async () => {
+    const { code, stderr } = await startUp({ ...GOOD, LOG_LEVL: 'canary' });
     assert.is(code, 0);
-    assert.match(stderr, /"level":"warn".*"setting":"RELAY_READONLY","reason":"[^"]*RELAY_READ_ONLY"/);
-    assert.match(stderr, /"setting":"RELAY_TIMEOUT","reason":"[^"]*RELAY_TIMEOUT_MS"/);
+    assert.match(stderr, /"level":"warn".*"setting":"LOG_LEVL","reason":"[^"]*LOG_LEVEL"/);
     assert.not.match(stderr, 'canary');
   });
 
