@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/json.ts';
 import type { PermissionRecord } from '../agent/schema.ts';
 import type { ApprovalRequest } from '../output.ts';
 
@@ -7,6 +8,7 @@ const TEXT_CHARS = [INPUT_CHARS, 2000, 500, 100] as const;
 /** Longer JSON has a line for each argument: clients do not wrap code, and hide what is far to the right. */
 const LINE_CHARS = 100;
 const NOTE_CHARS = 1000;
+const LABEL_CHARS = 60;
 const TOOL_CHARS = 200;
 const MOST_NOTES = 20;
 /** Long enough to distinguish the requests of a conversation, and short enough to be typed. */
@@ -44,15 +46,25 @@ const shortenInput = (value: unknown): Pick<ApprovalRequest, 'input' | 'isCut'> 
   return { input: `${cut(text, INPUT_CHARS)}…`, isCut: true };
 };
 
-const collectTexts = (value: unknown): string[] => {
-  if (typeof value === 'string') return [value];
-  if (Array.isArray(value)) return value.flatMap(collectTexts);
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(collectTexts) : [];
+/** A text of a preview, with the names that lead to it. */
+type LabelledText = { readonly label: string; readonly text: string };
+
+/** Each text has a line and a label of its own, so that no text can pass for another, such as a user's name for a status. */
+const collectTexts = (value: unknown, path: readonly string[] = []): readonly LabelledText[] => {
+  if (typeof value === 'string') return [{ label: path.length === 0 ? 'note' : path.join('.'), text: value }];
+  if (Array.isArray(value)) return value.flatMap((item) => collectTexts(item, path));
+  if (!isRecord(value)) return [];
+  const { code, text } = value;
+  if (path.join() === 'warnings' && typeof code === 'string' && typeof text === 'string')
+    return [{ label: `WARNING ${code}`, text }];
+  return Object.entries(value).flatMap(([name, inner]) => collectTexts(inner, [...path, name]));
 };
 
 const toNotes = (preview: unknown): string[] => {
   const texts = collectTexts(preview);
-  const notes = texts.slice(0, MOST_NOTES).map((text) => shortened(oneLine(text), NOTE_CHARS));
+  const notes = texts
+    .slice(0, MOST_NOTES)
+    .map(({ label, text }) => `${shortened(oneLine(label), LABEL_CHARS)}: ${shortened(oneLine(text), NOTE_CHARS)}`);
   return texts.length > MOST_NOTES ? [...notes, `(${texts.length - MOST_NOTES} more left out)`] : notes;
 };
 
@@ -83,7 +95,7 @@ const toRequestText = (request: ApprovalRequest): string => {
   const id = shortRequestID(request);
   return [
     `The agent asks for approval: ${request.tool}`,
-    fenced([request.input, ...request.notes.map((note) => `note: ${note}`)].join('\n')),
+    fenced([request.input, ...request.notes].join('\n')),
     ...(request.isCut ? ['The input is cut: not all of it is shown. It can be approved only by its whole id.'] : []),
     `Reply "approve ${request.isCut ? request.id : id}" or "reject ${id}".`,
   ].join('\n');

@@ -18,11 +18,35 @@ describe('a question in words', (check) => {
       sessionID: 'ses_1',
       tool: 'relay_recharge',
       input: '{"user":2}',
-      notes: ['Add 5.', 'Valid today.'],
+      notes: ['text: Add 5.', 'more: Valid today.'],
     });
     assert.is(
       toApprovalText([ask]),
-      'The agent asks for approval: relay_recharge\n```text\n{"user":2}\nnote: Add 5.\nnote: Valid today.\n```\nReply "approve k3F9xQ" or "reject k3F9xQ".',
+      'The agent asks for approval: relay_recharge\n```text\n{"user":2}\ntext: Add 5.\nmore: Valid today.\n```\nReply "approve k3F9xQ" or "reject k3F9xQ".',
+    );
+  });
+
+  check('labels what was previewed, and gives each text a line that no other text can imitate', () => {
+    const { notes } = asked({
+      input: { preview_token: 'rp1' },
+      preview: {
+        summary: 'Add 5 to the balance of user 2: 10 becomes 15.',
+        user: { email: 'bob@example.com', username: 'bob\nstatus: active', status: 'disabled', role: 'user' },
+        warnings: [{ code: 'user_not_active', text: 'The user is not active.' }, 'Look twice.'],
+      },
+    });
+    assert.equal(notes, [
+      'summary: Add 5 to the balance of user 2: 10 becomes 15.',
+      'user.email: bob@example.com',
+      'user.username: bob status: active',
+      'user.status: disabled',
+      'user.role: user',
+      'WARNING user_not_active: The user is not active.',
+      'warnings: Look twice.',
+    ]);
+    assert.match(
+      asked({ preview: { [`x\n${'y'.repeat(100)}`]: 'z' } }).notes[0] ?? '',
+      /^x y{58}… \(42 characters left out\): z$/,
     );
   });
 
@@ -30,7 +54,7 @@ describe('a question in words', (check) => {
     assert.is(asked({ command: 'rm -r x', title: 'Remove' }).input, '{"command":"rm -r x"}');
     assert.is(asked({}).input, '{}');
     assert.is(asked({ input: null, path: '/x' }).input, '{"path":"/x"}');
-    assert.equal([asked({ preview: 'One note' }).notes, asked({ preview: null }).notes], [['One note'], []]);
+    assert.equal([asked({ preview: 'One note' }).notes, asked({ preview: null }).notes], [['note: One note'], []]);
   });
 
   check('is several questions, each with its own id', () => {
