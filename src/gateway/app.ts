@@ -7,6 +7,7 @@ import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
+import { createTimeSlices } from '../core/time-slices.ts';
 import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts';
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
@@ -122,6 +123,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     cache,
     shared: shared?.verdicts(lifetimeMs),
     clock,
+    runInSlices: createTimeSlices(clock),
     systemPrompt,
     windowChars: settings.MODERATION_WINDOW_CHARS,
     deadlineMs: settings.REQUEST_DEADLINE_MS,

@@ -1,11 +1,13 @@
 import { createDeadline, type Deadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
 import { createViews } from '../text/decode.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
+import { splitPieces } from '../text/pieces.ts';
 import type { VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
 import { createUserPrompt, type Excerpt } from './prompt.ts';
@@ -21,13 +23,16 @@ type ModerateNeeds = {
   readonly cache: VerdictCache;
   readonly shared: SharedVerdicts | undefined;
   readonly clock: Clock;
+  readonly runInSlices: RunInSlices;
   /** The policy as the judge reads it. Part of the cache key. */
   readonly systemPrompt: string;
   readonly windowChars: number;
   readonly deadlineMs: number;
   /** A cryptographic hash: a collision would answer one text with another's verdict. */
-  readonly digest: (text: string) => string | Promise<string>;
+  readonly digest: Digest;
 };
+
+type Digest = (text: string) => string | Promise<string>;
 
 /** One thing to judge: it gets one result. */
 export type ModerationItem = { readonly text: string; readonly image?: ChatImage };
@@ -52,9 +57,19 @@ const createExcerpts = (
   return first === undefined || image === undefined ? excerpts : [{ ...first, image }, ...rest];
 };
 
+/** The digests of a text's pieces. */
+function* digestPieces(text: string, digest: Digest): Steps<readonly (string | Promise<string>)[]> {
+  const digests: (string | Promise<string>)[] = [];
+  for (const piece of splitPieces(text)) {
+    digests.push(digest(piece));
+    yield;
+  }
+  return digests;
+}
+
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createModerate = (needs: ModerateNeeds): Moderate => {
-  const { judge, cache, shared, clock, windowChars, deadlineMs, digest } = needs;
+  const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices } = needs;
   const work = createSharedWork<ItemVerdict>();
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
   const emptyPrompt = createUserPrompt({ text: '', part: 1, parts: 1 }, '', false);
@@ -65,11 +80,14 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
     views: readonly string[],
     image: ChatImage | undefined,
     { model, think }: ModelAlias,
+    signal: AbortSignal,
   ): Promise<string> => {
     settingsDigest ??= digest(settings);
     const parts = [await settingsDigest, model, String(think), image?.mediaType ?? '', image?.base64 ?? '', ...views];
     // Views hold no NUL, normalising removes it: two different lists never join to the same text.
-    return digest(parts.join('\0'));
+    const digests = await Promise.all(await runInSlices(digestPieces(parts.join('\0'), digest), signal));
+    const [only = ''] = digests;
+    return digests.length === 1 ? only : digest(digests.join('\0'));
   };
 
   const judgeAll = async (
@@ -93,8 +111,8 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
   };
 
   return async ({ text, image }, alias, { signal }) => {
-    const views = createViews(text);
-    const key = await cacheKeyFor(views, image, alias);
+    const views = await runInSlices(createViews(text), signal);
+    const key = await cacheKeyFor(views, image, alias, signal);
     const cached = cache.find(key);
     if (cached !== undefined) return { scores: cached, isCached: true };
     const findOrJudge = async (workSignal: AbortSignal): Promise<ItemVerdict> => {

@@ -29,8 +29,11 @@ export const normalise = (text: string): string => {
     .replaceAll('\u2800', ' ');
 };
 
+// No character folds to a blank alone, unless it is one.
+const VISIBLE = /[^\s\p{DI}\p{NChar}\p{Cc}\ufff9-\ufffb\u2800]/u;
+
 /** True when the text has white space and invisible characters only. */
-export const isBlank = (text: string): boolean => normalise(text).trim() === '';
+export const isBlank = (text: string): boolean => !VISIBLE.test(text);
 
 // One character that opens or closes a control token in some tokenizer, recognised by what follows it:
 // <|x|> <x> </x> <!x <<SYS>> <0x0A> <2x>, |>, [INST] [/INST] [gMASK] [@BOS@] [|user|], and ]~x] [x~[.

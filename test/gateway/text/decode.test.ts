@@ -1,8 +1,8 @@
 import { array, constantFrom, property as given, oneof, assert as property, string } from 'fast-check';
 import * as assert from 'uvu/assert';
-import { decodeHidden } from '../../../src/gateway/text/decode.ts';
 import { normalise } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
+import { decodeHidden } from '../harness/at-once.ts';
 import { base64, DISGUISES, MARKER, rotated } from './disguises.ts';
 
 const encodedAll = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');

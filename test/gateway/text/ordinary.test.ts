@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { createViews } from '../../../src/gateway/text/decode.ts';
 import { describe } from '../../check.ts';
+import { createViews } from '../harness/at-once.ts';
 
 const ORDINARY: Readonly<Record<string, string>> = {
   English:

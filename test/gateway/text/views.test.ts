@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { createViews } from '../../../src/gateway/text/decode.ts';
 import { decodeEnclosed } from '../../../src/gateway/text/decoders/unicode.ts';
 import { describe } from '../../check.ts';
+import { createViews } from '../harness/at-once.ts';
 import { base64, DISGUISES } from './disguises.ts';
 
 const CHARS = 100_000;

@@ -1,4 +1,13 @@
-import { type Alphabet, commonWordShare, fluency, IDENTITY, letterAt, pairLevel } from './english.ts';
+import {
+  type Alphabet,
+  commonWordShare,
+  IDENTITY,
+  meanLevel,
+  pairLevel,
+  pairLevelsIn,
+  readLetters,
+  readPairs,
+} from './english.ts';
 
 // rot13 is the best known of the 25 rotations; the last alphabet is a mirrored one (atbash).
 const ALPHABETS: readonly Alphabet[] = [
@@ -9,10 +18,16 @@ const ALPHABETS: readonly Alphabet[] = [
 ];
 
 const substitute = (text: string, alphabet: Alphabet): string =>
-  text.replace(/[a-z]/gi, (char) => {
-    const code = char.charCodeAt(0);
-    return String.fromCharCode((code & 96) + (alphabet[code & 31] ?? 0));
+  text.replace(/[A-Za-z]+/g, (run) => {
+    let letters = '';
+    for (let index = 0; index < run.length; index++) {
+      const code = run.charCodeAt(index);
+      letters += String.fromCharCode((code & 96) + (alphabet[code & 31] ?? 0));
+    }
+    return letters;
   });
+
+const CIPHERS = ALPHABETS.map((alphabet) => ({ alphabet, levels: pairLevelsIn(alphabet) }));
 
 /** Letter pairs below this level count as noise. Ten times the level, because whole numbers add faster. */
 const NOISE_LEVEL = 66;
@@ -20,20 +35,21 @@ const MIN_NOISE = 120;
 const SAMPLE_CHARS = 4000;
 const MIN_LETTERS = 10;
 const CERTAIN_LETTERS = 24;
+const MIN_LEVEL = 6.4;
 const MAX_DEPTH = 4;
 
 type Passage = { readonly from: number; readonly to: number };
 
 /** The passage that looks least like English words, from word edge to word edge, if it is noisy enough to try. */
-const findLeastFluent = (text: string): Passage | undefined => {
+const findLeastFluent = (letters: Uint8Array): Passage | undefined => {
   let passage: Passage | undefined;
   let most = MIN_NOISE;
   let noise = 0;
   let from = 0;
   let wordStart = 0;
   let previous = 0;
-  for (let index = 0; index <= text.length; index++) {
-    const letter = letterAt(text, index);
+  for (let index = 0; index <= letters.length; index++) {
+    const letter = letters[index] ?? 0;
     if (previous === 0) wordStart = index;
     if (previous + letter === 0) continue;
     if (noise <= 0) {
@@ -50,44 +66,56 @@ const findLeastFluent = (text: string): Passage | undefined => {
   return passage;
 };
 
-const decipher = (passage: string): string | undefined => {
-  const sample = passage.slice(0, SAMPLE_CHARS);
-  const letters = sample.replace(/[^A-Za-z]+/g, '').length;
+const countLetters = (letters: Uint8Array): number => {
+  let count = 0;
+  for (let index = 0; index < letters.length; index++) count += letters[index] === 0 ? 0 : 1;
+  return count;
+};
+
+const decipher = (passage: string, passageLetters: Uint8Array): string | undefined => {
+  const letters = passageLetters.subarray(0, SAMPLE_CHARS);
+  const count = countLetters(letters);
   // Ids and words of other alphabets leave stray letters between other characters.
-  if (letters < MIN_LETTERS || letters < sample.replace(/\s+/g, '').length * 0.8) return undefined;
-  const before = fluency(sample);
+  if (count < MIN_LETTERS || count < passage.slice(0, SAMPLE_CHARS).replace(/\s+/g, '').length * 0.8) return undefined;
+  const pairs = readPairs(letters);
+  const before = meanLevel(pairs);
   let best = { level: 0, alphabet: IDENTITY };
-  for (const alphabet of ALPHABETS) {
-    const level = fluency(sample, alphabet);
+  for (const { alphabet, levels } of CIPHERS) {
+    const level = meanLevel(pairs, levels);
     if (level > best.level) best = { level, alphabet };
   }
-  if (best.level < 6.4 || best.level < before + 0.8) return undefined;
+  if (best.level < MIN_LEVEL || best.level < before + 0.8) return undefined;
   const text = substitute(passage, best.alphabet);
-  const isCertain = letters >= CERTAIN_LETTERS && best.level >= 7 && best.level >= before + 1.5;
+  const isCertain = count >= CERTAIN_LETTERS && best.level >= 7 && best.level >= before + 1.5;
   return isCertain || commonWordShare(text) >= 0.2 ? text : undefined;
 };
 
-const decipherLines = (passage: string): string =>
-  passage
-    .split('\n')
-    .map((line) => decipher(line) ?? line)
-    .join('\n');
+const decipherLines = (passage: string, letters: Uint8Array): string => {
+  let from = 0;
+  const lines = passage.split('\n').map((line) => {
+    const lineLetters = letters.subarray(from, from + line.length);
+    from += line.length + 1;
+    return decipher(line, lineLetters) ?? line;
+  });
+  return lines.join('\n');
+};
 
 /** Tries the least fluent passage, then the text before and after it. */
-const decipherPassages = (text: string, depth: number): string => {
-  const passage = depth === 0 ? undefined : findLeastFluent(text);
+const decipherPassages = (text: string, letters: Uint8Array, depth: number): string => {
+  const passage = depth === 0 ? undefined : findLeastFluent(letters);
   if (passage === undefined) return text;
   const { from, to } = passage;
   const middle = text.slice(from, to);
+  const middleLetters = letters.subarray(from, to);
   return (
-    decipherPassages(text.slice(0, from), depth - 1) +
-    (decipher(middle) ?? decipherLines(middle)) +
-    decipherPassages(text.slice(to), depth - 1)
+    decipherPassages(text.slice(0, from), letters.subarray(0, from), depth - 1) +
+    (decipher(middle, middleLetters) ?? decipherLines(middle, middleLetters)) +
+    decipherPassages(text.slice(to), letters.subarray(to), depth - 1)
   );
 };
 
 /** Decodes letters replaced by rotation (rot13) or mirroring (atbash). Finds English only. */
-export const decodeCiphers = (text: string): string => decipherPassages(text, MAX_DEPTH);
+export const decodeCiphers = (text: string): string => decipherPassages(text, readLetters(text), MAX_DEPTH);
 
 // A Morse sign's index starts at 1: a dot doubles it, a dash doubles it and adds one.
 const MORSE_LETTERS = '  etianmsurwdkgohvfüläpjbxcyzqöŝ54 3   2       16       7   8 90';

@@ -18,30 +18,50 @@ const letterOfCode = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z]/.test(String.fromCharCode(code)) ? code & 31 : 0,
 );
 
-/** 1..26 for a letter of either case, 0 for everything else and past the end. */
-export const letterAt = (text: string, index: number): number => {
-  const code = index < text.length ? text.charCodeAt(index) : 0;
-  return code < 128 ? (letterOfCode[code] ?? 0) : 0;
+/** A text's letters, one number for each UTF-16 unit: 1..26 for a letter of either case, 0 for everything else. */
+export const readLetters = (text: string): Uint8Array => {
+  const letters = new Uint8Array(text.length);
+  for (let index = 0; index < letters.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 128) letters[index] = letterOfCode[code] ?? 0;
+  }
+  return letters;
 };
 
 /** How common two adjacent letters are in English, 0..9. */
 export const pairLevel = (left: number, right: number): number => levelOfPair[left * (LETTERS + 1) + right] ?? 0;
 
-/** How much a text looks like English in an alphabet: English 7 and more, other languages 6, noise under 5. */
-export const fluency = (text: string, alphabet: Alphabet = IDENTITY): number => {
+/** The level of each pair of letters, numbered as `readPairs` does, when they are read in an alphabet. */
+export const pairLevelsIn = (alphabet: Alphabet): Uint8Array =>
+  Uint8Array.from(levelOfPair, (_, pair) =>
+    pairLevel(alphabet[Math.floor(pair / (LETTERS + 1))] ?? 0, alphabet[pair % (LETTERS + 1)] ?? 0),
+  );
+
+/** The adjacent letters as one number for each pair, word edges included. */
+export const readPairs = (letters: Uint8Array): Uint16Array => {
+  const pairs = new Uint16Array(letters.length + 1);
   let previous = 0;
-  let sum = 0;
-  let pairs = 0;
-  for (let index = 0; index <= text.length; index++) {
-    const letter = alphabet[letterAt(text, index)] ?? 0;
+  let size = 0;
+  for (let index = 0; index <= letters.length; index++) {
+    const letter = letters[index] ?? 0;
     if (previous + letter > 0) {
-      sum += pairLevel(previous, letter);
-      pairs += 1;
+      pairs[size] = previous * (LETTERS + 1) + letter;
+      size += 1;
     }
     previous = letter;
   }
-  return pairs === 0 ? 0 : sum / pairs;
+  return pairs.subarray(0, size);
 };
+
+/** The mean level of some pairs: English 7 and more, other languages 6, noise under 5. */
+export const meanLevel = (pairs: Uint16Array, levels: Uint8Array = levelOfPair): number => {
+  let sum = 0;
+  for (let index = 0; index < pairs.length; index++) sum += levels[pairs[index] ?? 0] ?? 0;
+  return pairs.length === 0 ? 0 : sum / pairs.length;
+};
+
+/** How much a text looks like English: English 7 and more, other languages 6, noise under 5. */
+export const fluency = (text: string): number => meanLevel(readPairs(readLetters(text)));
 
 const COMMON_WORDS = new Set(
   'about all and any are as at be bomb but by can do drugs for from get give gun have he her him his how if in is it kill like make me my not of on one or out people she so that the their them they this to up use want was we what when where who will with would you your'.split(

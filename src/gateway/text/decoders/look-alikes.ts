@@ -12,11 +12,45 @@ const LATIN_TWINS = 'aceopxyikmtAaBCEHKMOPTX';
 const CYRILLIC_TWINS = 'асеорхуікмтАаВСЕНКМОРТХ';
 
 const WORD = /[\p{L}\p{M}₳฿₵₣₭₥₦₱₴₮₩]+/gu;
-const ALL_LATIN_LIKE = new RegExp(`^[A-Za-zĐđŁłØø${GROUPS}]+$`);
 const CYRILLIC = /[Ѐ-ԯ]/;
-const GREEK = /[Ͱ-Ͽ]/;
 const PHONETIC = /[ʙɢʜɪʟɴʀʏɑɡ]/;
-const OTHER_SCRIPTS = new RegExp(`[${GROUPS.replace(/[a-z Ѐ-ԯͰ-Ͽʙɢʜɪʟɴʀʏɑɡ]/g, '')}]`);
+
+// What a character is, as bits, because every character of every text is asked.
+const LATIN_BIT = 1;
+const CYRILLIC_BIT = 2;
+const GREEK_BIT = 4;
+const OTHER_BIT = 8;
+const LATIN_LIKE_BIT = 16;
+const bitsOf = new Uint8Array(0x10000);
+const setBit = (bit: number, chars: string): void => {
+  for (const char of chars) bitsOf[char.charCodeAt(0)] = (bitsOf[char.charCodeAt(0)] ?? 0) | bit;
+};
+const charsBetween = (first: string, last: string): string =>
+  Array.from({ length: last.charCodeAt(0) - first.charCodeAt(0) + 1 }, (_, index) =>
+    String.fromCharCode(first.charCodeAt(0) + index),
+  ).join('');
+const LATIN = charsBetween('A', 'Z') + charsBetween('a', 'z');
+setBit(LATIN_BIT, LATIN);
+setBit(CYRILLIC_BIT, charsBetween('Ѐ', 'ԯ'));
+setBit(GREEK_BIT, charsBetween('Ͱ', 'Ͽ'));
+setBit(OTHER_BIT, GROUPS.replace(/[a-z Ѐ-ԯͰ-Ͽʙɢʜɪʟɴʀʏɑɡ]/g, ''));
+setBit(LATIN_LIKE_BIT, `${LATIN}ĐđŁłØø${GROUPS}`);
+
+/** The bits that any character of the text has, and those that every one has. */
+const readBits = (text: string): { readonly any: number; readonly every: number } => {
+  let any = 0;
+  let every = 255;
+  for (let index = 0; index < text.length; index++) {
+    const bits = bitsOf[text.charCodeAt(index)] ?? 0;
+    any |= bits;
+    every &= bits;
+  }
+  return { any, every };
+};
+const mixesScripts = (bits: number): boolean =>
+  (bits & OTHER_BIT) > 0 ||
+  Number((bits & LATIN_BIT) > 0) + Number((bits & CYRILLIC_BIT) > 0) + Number((bits & GREEK_BIT) > 0) > 1;
+
 // A Russian ending on an English abbreviation.
 const ABBREVIATION = /^(?:SMS|MMS|USB|VIP|IT|PC|PR|HR|TV|DVD|CD|GPS|SIM|MMO|RPG|PDF|SQL|API|DJ|QR|IP|LED|PS)/;
 
@@ -29,16 +63,17 @@ const isGreekDisguise = (word: string): boolean => {
   return /[a-z]/.test(rest) && /[A-Za-z][Ͱ-Ͽ]+[A-Za-z]|[A-Za-z]{4}/.test(rest);
 };
 
-const mixesScripts = (text: string): boolean =>
-  OTHER_SCRIPTS.test(text) ||
-  Number(/[A-Za-z]/.test(text)) + Number(CYRILLIC.test(text)) + Number(GREEK.test(text)) > 1;
-
-const isMixedLatin = (word: string): boolean => mixesScripts(word) && ALL_LATIN_LIKE.test(word);
+const isMixedLatin = (word: string): boolean => {
+  const { any, every } = readBits(word);
+  return (every & LATIN_LIKE_BIT) > 0 && mixesScripts(any);
+};
 
 const isDisguised = (word: string): boolean => {
   if (word.length < 3 || !isMixedLatin(word)) return false;
-  if (OTHER_SCRIPTS.test(word) || (CYRILLIC.test(word) && GREEK.test(word))) return /[A-Za-zЀ-ԯͰ-Ͽᴀ-ᴢꜰꜱǫ]/.test(word);
-  return CYRILLIC.test(word) ? !ABBREVIATION.test(word) : isGreekDisguise(word);
+  const { any } = readBits(word);
+  if ((any & OTHER_BIT) > 0 || ((any & CYRILLIC_BIT) > 0 && (any & GREEK_BIT) > 0))
+    return /[A-Za-zЀ-ԯͰ-Ͽᴀ-ᴢꜰꜱǫ]/.test(word);
+  return (any & CYRILLIC_BIT) > 0 ? !ABBREVIATION.test(word) : isGreekDisguise(word);
 };
 
 /** Small capitals that phonetic writing uses as well: a disguised word has no other letters. */
@@ -65,7 +100,7 @@ const latiniseWholeWords = (text: string, minLength: number): string => {
 
 /** Rewrites Latin words with look-alike letters in Latin letters, and Cyrillic words with Latin letters in Cyrillic. */
 export const decodeLookAlikes = (text: string): string => {
-  if (!PHONETIC.test(text) && !mixesScripts(text)) return text;
+  if (!PHONETIC.test(text) && !mixesScripts(readBits(text).any)) return text;
   const isFound =
     (text.match(WORD) ?? []).some(isDisguised) ||
     (PHONETIC.test(text) && (text.replace(PHONETIC_SPAN, ' ').match(WORD) ?? []).some(isSmallCapitals));

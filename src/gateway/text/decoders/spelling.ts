@@ -20,18 +20,27 @@ const WORD_LEVEL = 5.7;
 const replaceLeetSigns = (token: string, letterForOne: string): string =>
   token.replace(LEET_SIGN, (sign) => (sign === '1' ? letterForOne : (LETTER_OF.get(sign) ?? sign)));
 
-const decodeLeetToken = (token: string): string => {
-  const [withI, withL] = [replaceLeetSigns(token, 'i'), replaceLeetSigns(token, 'l')];
-  return fluency(withL) > fluency(withI) + 0.5 ? withL : withI;
+type Reading = { readonly text: string; readonly level: number };
+
+const readLeet = (token: string): Reading => {
+  const withI = replaceLeetSigns(token, 'i');
+  const readingWithI = { text: withI, level: fluency(withI) };
+  if (!token.includes('1')) return readingWithI;
+  const withL = replaceLeetSigns(token, 'l');
+  const readingWithL = { text: withL, level: fluency(withL) };
+  return readingWithL.level > readingWithI.level + 0.5 ? readingWithL : readingWithI;
 };
 
-const mayBeLeet = (token: string): boolean =>
-  LEET_HINT.test(token) &&
-  !/[2689]|:\/\/|\./.test(token) &&
-  !ORDINARY_TOKEN.test(token) &&
-  fluency(decodeLeetToken(token)) >= WORD_LEVEL;
-const isLeet = (token: string): boolean =>
-  mayBeLeet(token) && !FORMULA.test(token) && ONE_CASE.test(token.replace(/[^A-Za-z]+/g, ''));
+const isLeetForm = (token: string): boolean =>
+  !/[2689.]|:\/\//.test(token) && LEET_HINT.test(token) && !ORDINARY_TOKEN.test(token);
+
+/** The word that a token spells, if it may be leet. */
+const decodeLeetToken = (token: string): string | undefined => {
+  if (!isLeetForm(token)) return undefined;
+  const { text, level } = readLeet(token);
+  return level >= WORD_LEVEL ? text : undefined;
+};
+const isLeet = (token: string): boolean => !FORMULA.test(token) && ONE_CASE.test(token.replace(/[^A-Za-z]+/g, ''));
 
 /** Half for short codes in capitals (SW1A), two for tokens that can hardly be anything else. */
 const leetWeight = (token: string): number => {
@@ -47,10 +56,16 @@ const isShortLeet = (token: string): boolean =>
 /** Decodes words with digits and signs for letters. One short word is no evidence; two, or one long one, are. */
 export const decodeLeet = (text: string): string => {
   if (!LEET_HINT.test(text)) return text;
+  const words = new Map<string, string>();
   let weight = 0;
-  for (const token of new Set(text.match(TOKEN))) weight += isLeet(token) ? leetWeight(token) : 0;
+  for (const token of new Set(text.match(TOKEN))) {
+    const word = decodeLeetToken(token);
+    if (word === undefined) continue;
+    words.set(token, word);
+    if (isLeet(token)) weight += leetWeight(token);
+  }
   if (weight < minLeetWeight(text)) return text;
-  return text.replace(TOKEN, (token) => (isShortLeet(token) || mayBeLeet(token) ? decodeLeetToken(token) : token));
+  return text.replace(TOKEN, (token) => words.get(token) ?? (isShortLeet(token) ? readLeet(token).text : token));
 };
 
 // Ranges, not Unicode properties: repeated this often, those take most of a second to compile.

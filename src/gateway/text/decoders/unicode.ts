@@ -10,10 +10,16 @@ const toLetters = (chars: string, first: number): string =>
   );
 
 let regions: Intl.DisplayNames | undefined;
+/** There are 676 pairs at most. */
+const knownPairs = new Map<string, boolean>();
 const isRegion = (pair: string): boolean => {
+  const known = knownPairs.get(pair);
+  if (known !== undefined) return known;
   // Expensive: created once, and only for texts with such letters.
   regions ??= new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-  return regions.of(pair) !== undefined;
+  const isKnown = regions.of(pair) !== undefined;
+  knownPairs.set(pair, isKnown);
+  return isKnown;
 };
 
 /** True for flag letters that are no flags: flags are pairs that name a region, which the runtime knows. */

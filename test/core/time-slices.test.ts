@@ -1,0 +1,101 @@
+import * as assert from 'uvu/assert';
+import type { Clock } from '../../src/core/clock.ts';
+import { createTimeSlices, type Steps } from '../../src/core/time-slices.ts';
+import { describe, rejection } from '../check.ts';
+
+const SLICE_MS = 10;
+const never = new AbortController().signal;
+
+/** A clock that work moves on, an event loop that turns when it is told to, and a trace of who worked when. */
+const createWorld = () => {
+  let time = 0;
+  const turns: (() => void)[] = [];
+  const trace: string[] = [];
+  const clock: Clock = {
+    now: () => time,
+    after(_, task) {
+      turns.push(task);
+      return () => {};
+    },
+  };
+  function* steps(name: string, count: number, stepMs: number): Steps<string> {
+    for (let step = 0; step < count; step++) {
+      time += stepMs;
+      trace.push(name);
+      yield;
+    }
+    return name;
+  }
+  const turn = async (times = 1): Promise<void> => {
+    for (let count = 0; count < times; count++) {
+      turns.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { run: createTimeSlices(clock, SLICE_MS), steps, trace, turns, turn };
+};
+
+describe('time slices', (check) => {
+  check('run short work at once, without a timer', async () => {
+    const { run, steps, turns } = createWorld();
+    assert.is(await run(steps('a', 3, 1), never), 'a');
+    assert.equal(turns, []);
+  });
+  check('give the event loop a turn after each slice of work', async () => {
+    const { run, steps, trace, turns, turn } = createWorld();
+    const done = run(steps('a', 8, 5), never);
+    for (const worked of [2, 4, 6, 8]) {
+      assert.is(trace.length, worked);
+      await turn();
+    }
+    assert.is(await done, 'a');
+    assert.equal(turns, []);
+  });
+  check('count the work of all callers, also of short ones', async () => {
+    const { run, steps, trace, turn } = createWorld();
+    const all = ['a', 'b', 'c', 'd'].map((name) => run(steps(name, 1, 5), never));
+    assert.equal(trace, ['a', 'b']);
+    await turn(4);
+    assert.equal(await Promise.all(all), ['a', 'b', 'c', 'd']);
+  });
+  check('let callers take turns: a short text does not wait for the end of a long one', async () => {
+    const { run, steps, trace, turn } = createWorld();
+    const long = run(steps('long', 10, 10), never);
+    const short = run(steps('short', 1, 10), never);
+    await turn(4);
+    assert.is(await short, 'short');
+    assert.ok(trace.length < 8, trace.join());
+    await turn(10);
+    assert.is(await long, 'long');
+  });
+  check('end with the reason of an abort, and the others go on', async () => {
+    const { run, steps, trace, turns, turn } = createWorld();
+    const controller = new AbortController();
+    const left = run(steps('left', 10, 10), controller.signal);
+    const stays = run(steps('stays', 2, 10), never);
+    controller.abort(new Error('the caller left'));
+    assert.is(((await rejection(left)) as Error).message, 'the caller left');
+    await turn(5);
+    assert.is(await stays, 'stays');
+    assert.is(trace.filter((name) => name === 'left').length, 1);
+    assert.equal(turns, []);
+  });
+  check('do nothing for a caller that left before', async () => {
+    const { run, steps, trace } = createWorld();
+    await rejection(run(steps('a', 1, 1), AbortSignal.abort(new Error('gone'))));
+    assert.equal(trace, []);
+  });
+  check('pass on what the work throws, and the others go on', async () => {
+    const { run, steps, turn } = createWorld();
+    function* failing(): Steps<never> {
+      yield;
+      throw new TypeError('a bug');
+    }
+    const first = run(steps('a', 3, 10), never);
+    const failed = rejection(run(failing(), never));
+    const last = run(steps('b', 3, 10), never);
+    await turn(12);
+    assert.instance(await failed, TypeError);
+    assert.equal([await first, await last], ['a', 'b']);
+  });
+});
