@@ -1,8 +1,9 @@
 import { pauseUntil } from '../core/async.ts';
+import { createServiceBudget, type MemoryBounds } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Credentials } from '../core/http/auth.ts';
 import type { Handler } from '../core/http/handler.ts';
-import { createRequestBodies, type RequestBodiesNeeds } from '../core/http/request-bodies.ts';
+import { createRequestBodies } from '../core/http/request-bodies.ts';
 import type { RouteTable } from '../core/http/router.ts';
 import type { Log } from '../core/log.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
@@ -10,7 +11,7 @@ import type { ConfigViews, RouteContext } from './context.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createOpenStreams } from './events/readers.ts';
 import { statusPublication } from './events/records.ts';
-import { type AgentState, createAgentHandler, requireReady } from './http/handler.ts';
+import { type AgentState, createAgentHandler } from './http/handler.ts';
 import type { McpServers } from './mcp/servers.ts';
 import { findUnmatchedRules } from './mcp/unmatched-rules.ts';
 import type { AgentMetrics } from './metrics.ts';
@@ -57,8 +58,8 @@ export type AgentServerNeeds = {
   /** How long `stop` waits for what runs to end by itself. */
   readonly drainMs: number;
   readonly retention: RetentionLimits;
-  /** The bounds of request bodies. */
-  readonly bodies: Omit<RequestBodiesNeeds, 'clock'>;
+  /** The bounds of request bodies, and of the messages that running turns hold. */
+  readonly memory: MemoryBounds;
   readonly metrics: AgentMetrics;
 };
 
@@ -87,6 +88,8 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
   const { clock, log, ids, chance, version, directory, store, peers, catalog, model, metrics } = needs;
   const { leases } = peers;
   const publisher = createPublisher(store);
+  const budget = createServiceBudget(needs.memory);
+  const bodies = createRequestBodies({ clock, limitBytes: needs.memory.limitBytes, budget });
   const { publish } = publisher;
   const sessions = createSessions({ store, publisher, ids, clock, version });
   const approvals = createApprovals({
@@ -123,6 +126,7 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
     instructions: mcp.instructions,
     outputLimits: needs.outputLimits,
     turnTimeoutMs: needs.turnTimeoutMs,
+    budget,
     taskTracker,
     metrics,
     onFailure: (reason) => log('warn', 'trouble', { reason }),
@@ -144,7 +148,6 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
   const removal = createFamilyRemoval({ store, publish, busy, clock });
   const retention = createRetention({ clock, log, chance, store, removal, limits: needs.retention, metrics });
   const streams = createOpenStreams();
-  const bodies = createRequestBodies({ ...needs.bodies, clock });
   metrics.watch(() => {
     const { running, waiting } = runs.counts();
     return {
@@ -153,7 +156,7 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
       runsWaiting: waiting,
       permissionRequestsOpen: approvals.count(),
       streamsOpen: streams.count(),
-      bodyBytes: bodies.usedBytes(),
+      bytesInFlight: budget.usedBytes(),
     };
   });
   return { publisher, sessions, approvals, mcp, acceptPrompt, recovery, runs, retention, streams, bodies };
@@ -197,7 +200,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     catalog,
     metrics,
     configViews,
-    readBody: createReadBody(bodies, () => requireReady(state)),
+    readBody: createReadBody(bodies),
     ending: ending.signal,
     onBug,
   };
@@ -245,6 +248,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     },
     async stop() {
       state = 'stopping';
+      bodies.stop();
       cancelPruning();
       retention.stop();
       const { signal } = new AbortController();

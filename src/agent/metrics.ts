@@ -11,8 +11,8 @@ export type AgentGauges = PeerCounts & {
   readonly runsWaiting: number;
   readonly permissionRequestsOpen: number;
   readonly streamsOpen: number;
-  /** The size of all request bodies in flight. */
-  readonly bodyBytes: number;
+  /** The size of what the requests in flight hold. */
+  readonly bytesInFlight: number;
 };
 
 /** A turn that has ended. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { MemoryBounds } from '../core/byte-budget.ts';
 import {
   ConfigError,
   collectProblems,
@@ -72,7 +73,7 @@ export type AgentServerSettings = {
   /** Among servers on one database: one without a heartbeat for so long counts as dead. */
   readonly leaseMs: number;
   /** The largest body, and the size of all in flight; undefined leaves that to the memory of the process. */
-  readonly bodies: { readonly limitBytes: number; readonly budgetBytes: number | undefined };
+  readonly bodies: Omit<MemoryBounds, 'memoryBytes'>;
   /** How long sessions are stored, and how many. */
   readonly retention: RetentionLimits;
   /** Where sessions are unless a request says otherwise. None: where the process runs. */

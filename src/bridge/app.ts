@@ -1,3 +1,4 @@
+import { createServiceBudget } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
@@ -100,12 +101,13 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   });
   const activeRequests = createActiveRequests();
   const semaphore = createSemaphore(settings.answersAtATime, 0);
-  const bodies = createRequestBodies({
-    clock,
-    limitBytes: settings.bodyLimitBytes,
+  const limitBytes = settings.bodyLimitBytes;
+  const budget = createServiceBudget({
+    limitBytes,
     budgetBytes: settings.bodyBudgetBytes,
     memoryBytes: options.memoryBytes,
   });
+  const bodies = createRequestBodies({ clock, limitBytes, budget });
   const routeOptions = {
     answers,
     authenticate,
@@ -124,7 +126,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   meter.watch(() => ({
     answersRunning: semaphore.running(),
     conversations: conversations.count(),
-    bodyBytes: bodies.usedBytes(),
+    bytesInFlight: budget.usedBytes(),
     isAgentConnected: feed.isOpen(),
     agentServers: servers?.count() ?? { total: 1, healthy: feed.isOpen() ? 1 : 0 },
   }));

@@ -4,8 +4,8 @@ import type { AnsweredRequest } from '../core/http/handler.ts';
 export type BridgeReadings = {
   readonly answersRunning: number;
   readonly conversations: number;
-  /** The size of all request bodies in flight. */
-  readonly bodyBytes: number;
+  /** The size of what the requests in flight hold. */
+  readonly bytesInFlight: number;
   readonly isAgentConnected: boolean;
   readonly agentServers: { readonly total: number; readonly healthy: number };
 };

@@ -1,3 +1,4 @@
+import { createServiceBudget } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
@@ -80,12 +81,13 @@ const hintFor = (path: string): string => {
 /** Creates the moderation gateway's request handler. Creating it does no I/O. */
 export const createGateway = (needs: GatewayNeeds): Handler => {
   const { settings, clock, log, metrics, models, policy, gatewayKeys, version, shared } = needs;
-  const bodies = createRequestBodies({
-    clock,
-    limitBytes: settings.MAX_BODY_BYTES,
+  const limitBytes = settings.MAX_BODY_BYTES;
+  const budget = createServiceBudget({
+    limitBytes,
     budgetBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
     memoryBytes: needs.memoryBytes,
   });
+  const bodies = createRequestBodies({ clock, limitBytes, budget });
   const systemPrompt = createSystemPrompt(policy);
   const backend = createJudgeBackend({
     ...needs.backend,
@@ -164,7 +166,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     callsRunning: semaphore.running(),
     callsWaiting: semaphore.waiting(),
     cachedVerdicts: cache.size(),
-    bodyBytes: bodies.usedBytes(),
+    bytesInFlight: budget.usedBytes(),
   }));
 
   const table: RouteTable = {

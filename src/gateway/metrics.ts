@@ -10,8 +10,8 @@ export type GatewayReadings = {
   readonly callsRunning: number;
   readonly callsWaiting: number;
   readonly cachedVerdicts: number;
-  /** The size of all request bodies in flight. */
-  readonly bodyBytes: number;
+  /** The size of what the requests in flight hold. */
+  readonly bytesInFlight: number;
 };
 
 /** Counts events. No method takes a text or a key, so none can end up in a label. Never throws. */

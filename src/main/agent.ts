@@ -99,7 +99,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     permissionTimeoutMs: config.permissionTimeoutMs,
     turnTimeoutMs: config.turnTimeoutMs,
     drainMs: DRAIN_MS,
-    bodies: { ...settings.bodies, memoryBytes: usableMemoryBytes() },
+    memory: { ...settings.bodies, memoryBytes: usableMemoryBytes() },
     retention: settings.retention,
     metrics,
   });

@@ -18,7 +18,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
   const servers = gauge('servers', 'Agent servers on the same store that are alive');
   const permissionRequests = gauge('questions_open', 'Permission requests without an answer');
   const streams = gauge('event_streams_open', 'Event streams that clients read');
-  const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
+  const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
   let read: (() => AgentGauges) | undefined;
   return {
     requestAnswered: answered,
@@ -52,7 +52,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
       servers.set(now?.servers ?? 0);
       permissionRequests.set(now?.permissionRequestsOpen ?? 0);
       streams.set(now?.streamsOpen ?? 0);
-      bodies.set(now?.bodyBytes ?? 0);
+      bodies.set(now?.bytesInFlight ?? 0);
       return registry.metrics();
     },
   };

@@ -9,7 +9,7 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
   const firstWordTime = timer('first_word_seconds', 'Time from request to the first word of an answer', ['endpoint']);
   const running = gauge('answers_running', 'Answers that are being sent');
   const conversations = gauge('conversations', 'Conversations that this process knows');
-  const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
+  const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
   const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
   const servers = gauge('agent_servers', 'Agent servers that AGENT_BASE_URL names');
   const well = gauge('agent_servers_well', 'Agent servers of these that get requests');
@@ -29,7 +29,7 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
       const now = read?.();
       running.set(now?.answersRunning ?? 0);
       conversations.set(now?.conversations ?? 0);
-      bodies.set(now?.bodyBytes ?? 0);
+      bodies.set(now?.bytesInFlight ?? 0);
       connected.set(now?.isAgentConnected === true ? 1 : 0);
       servers.set(now?.agentServers.total ?? 0);
       well.set(now?.agentServers.healthy ?? 0);

@@ -20,8 +20,8 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const running = gauge('backend_calls_running', 'Calls to the backend that are running');
   const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait in the queue');
   const cached = gauge('cached_verdicts', 'Verdicts in the memory of this process');
-  const bodies = gauge('body_bytes', 'Size of the request bodies in flight');
-  return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts, bodyBytes }) => {
+  const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
+  return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts, bytesInFlight }) => {
     for (const { fingerprint, state, coolDownMs } of keys) {
       for (const name of KEY_STATES) keyState.set({ key: fingerprint, state: name }, name === state ? 1 : 0);
       keyRest.set({ key: fingerprint }, toSeconds(coolDownMs));
@@ -30,7 +30,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
     running.set(callsRunning);
     waiting.set(callsWaiting);
     cached.set(cachedVerdicts);
-    bodies.set(bodyBytes);
+    bodies.set(bytesInFlight);
   };
 };
 

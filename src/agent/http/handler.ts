@@ -38,7 +38,7 @@ export type AgentState = 'starting' | 'ready' | 'stopping';
 const RETRY_AFTER_MS = 1000;
 
 /** Throws `unavailable` in any state but `ready`. */
-export const requireReady = (state: AgentState): void => {
+const requireReady = (state: AgentState): void => {
   if (state === 'ready') return;
   throw new Fault({ kind: 'unavailable', message: `The server is ${state}`, retryAfterMs: RETRY_AFTER_MS });
 };

@@ -132,15 +132,13 @@ export const messageRoutes = ({
     return (await store.message(session.id, message.id)) ?? { info: message, parts: [] };
   };
   /** Accepts a prompt, and begins to answer it unless it wants no answer. */
-  const beginPrompt = async (id: string, request: Request) => {
-    // Before it is accepted: a body that arrives slowly must not hold up a server that stops.
-    const prompt = await readBody(request, PromptBody);
-    return runs.whileAccepting(async () => {
+  const beginPrompt = (id: string, request: Request) =>
+    runs.whileAccepting(async () => {
+      const prompt = await readBody(request, PromptBody);
       const accepted = await acceptPrompt(id, prompt);
       const answer = prompt.noReply === true ? undefined : runs.run(accepted.session, accepted.user);
       return { accepted, answer };
     });
-  };
   const isAborted = ({ info }: MessageWithParts): boolean =>
     info.role === 'assistant' && info.error?.name === 'MessageAbortedError';
   return {

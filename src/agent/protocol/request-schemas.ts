@@ -230,14 +230,10 @@ const parseBody = <Schema extends v.GenericSchema>(schema: Schema, given: unknow
   throw toBodyFault(result.issues[0]);
 };
 
-/** Creates the function with which routes read and parse bodies. A body takes its time: `requireReady` is called after it. */
+/** Creates the function with which routes read and parse bodies. */
 export const createReadBody =
-  (
-    { readJson, readJsonIfAny }: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>,
-    requireReady: () => void,
-  ): ReadBody =>
+  ({ readJson, readJsonIfAny }: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>): ReadBody =>
   async (request, schema, isOptional = false) => {
-    const given = isOptional ? ((await readJsonIfAny(request)) ?? {}) : await readJson(request);
-    requireReady();
-    return parseBody(schema, given);
+    const given = await (isOptional ? readJsonIfAny : readJson)(request);
+    return parseBody(schema, given === undefined ? {} : given);
   };

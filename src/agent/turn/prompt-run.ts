@@ -1,3 +1,4 @@
+import type { ByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
@@ -67,6 +68,7 @@ type AnswerNeeds = {
   /** The instructions that tool servers send for their tools. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
   readonly outputLimits: OutputLimits;
+  readonly budget: Pick<ByteBudget, 'take'>;
   /** Limit for a whole turn. */
   readonly turnTimeoutMs: number;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
@@ -117,6 +119,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     approvals: needs.approvals,
     store,
     outputLimits: needs.outputLimits,
+    budget: needs.budget,
     metrics,
     onBug: needs.onBug,
     publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),

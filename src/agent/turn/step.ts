@@ -93,6 +93,8 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
       return messages;
     });
   };
+  const storedBytes = async (): Promise<number> =>
+    (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
   const requestOutput = async (parts: ResponseParts, isLast: boolean): Promise<ModelCallResult> => {
     const before = await loadMessages();
     const messages = await compactIfFull(before);
@@ -111,7 +113,9 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     /** Has a cost only once the session has it too. */
     let accounted = message;
     try {
-      const { finish, tokens, unpublished } = await requestOutput(parts, isLast);
+      // Until the model has answered. Tools may take long, and hold no messages.
+      const release = await needs.budget.take(await storedBytes(), signal);
+      const { finish, tokens, unpublished } = await requestOutput(parts, isLast).finally(release);
       const cost = costOf(tokens, responder.model.prices);
       const finishedMessage = { ...message, cost, tokens, finish };
       const finished = (): Publication => {

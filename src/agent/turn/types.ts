@@ -1,3 +1,4 @@
+import type { ByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Publication } from '../events/publisher.ts';
 import type { Answered } from '../events/records.ts';
@@ -18,6 +19,8 @@ export type TurnContext = {
   readonly approvals: Approvals;
   readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
   readonly outputLimits: OutputLimits;
+  /** Limits the messages that all model calls together hold. */
+  readonly budget: Pick<ByteBudget, 'take'>;
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded' | 'toolCallEnded'>;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;

@@ -1,5 +1,5 @@
-import { createDeadline } from '../async.ts';
-import { createByteBudget } from '../byte-budget.ts';
+import { createDeadline, type Deadline } from '../async.ts';
+import type { ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { Fault } from '../fault.ts';
 import { type BodyReading, readJson, readJsonIfAny } from './body.ts';
@@ -17,37 +17,27 @@ export type RequestBodies = {
   readonly hold: (request: Request) => () => void;
   /** Gives the request's bytes back, unless they are held. `guard` calls it when a request is answered. */
   readonly release: (request: Request) => void;
-  /** The bytes of all bodies that are counted now. */
-  readonly usedBytes: () => number;
+  /** Gives up the bodies that have not arrived a second after it. */
+  readonly stop: () => void;
 };
 
 export type RequestBodiesNeeds = {
   readonly clock: Clock;
   /** The largest body. */
   readonly limitBytes: number;
-  /** The most bytes of bodies in flight, where an operator has set them. */
-  readonly budgetBytes: number | undefined;
-  /** What the process may use. */
-  readonly memoryBytes: number;
+  readonly budget: Pick<ByteBudget, 'tryTake'>;
 };
 
 /** A body that takes longer to arrive is refused. */
 const BODY_LIMIT_MS = 30_000;
 const RETRY_AFTER_MS = 1000;
-/** A body is bytes, then a text, then values, and often a text again for the next server: measured, five times its size at its peak. */
-const MEMORY_PER_BODY_BYTE = 8;
+const STOP_LIMIT_MS = 1000;
 
 type Reservation = { readonly givingBack: (() => void)[]; isOver: boolean };
 
 /** Creates the reader of a service: all its routes share the largest size, the time that a body may take, and the budget. */
-export const createRequestBodies = ({
-  clock,
-  limitBytes,
-  memoryBytes,
-  budgetBytes = Math.floor(memoryBytes / MEMORY_PER_BODY_BYTE),
-}: RequestBodiesNeeds): RequestBodies => {
-  // The largest body must fit in, or it could never be sent.
-  const budget = createByteBudget(Math.max(budgetBytes, limitBytes));
+export const createRequestBodies = ({ clock, limitBytes, budget }: RequestBodiesNeeds): RequestBodies => {
+  const arriving = new Set<Deadline>();
   const reservations = new WeakMap<Request, Reservation>();
   const end = (reservation: Reservation | undefined): void => {
     if (reservation === undefined) return;
@@ -71,10 +61,12 @@ export const createRequestBodies = ({
       const reserve = openReservation(request);
       if (given !== undefined) return read(request, { limitBytes, signal: given, reserve });
       const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
+      arriving.add(deadline);
       try {
         return await read(request, { limitBytes, signal: deadline.signal, reserve });
       } finally {
         deadline.clear();
+        arriving.delete(deadline);
       }
     };
   return {
@@ -89,6 +81,11 @@ export const createRequestBodies = ({
       end(reservations.get(request));
       reservations.delete(request);
     },
-    usedBytes: budget.usedBytes,
+    stop() {
+      const giveUp = (): void => {
+        for (const deadline of arriving) deadline.end();
+      };
+      if (arriving.size > 0) clock.after(STOP_LIMIT_MS, giveUp);
+    },
   };
 };

@@ -67,7 +67,7 @@ describe("the bridge's meter for Prometheus", (check) => {
     ]);
     let readings = {
       answersRunning: 3,
-      bodyBytes: 4096,
+      bytesInFlight: 4096,
       conversations: 41,
       isAgentConnected: true,
       agentServers: { total: 3, healthy: 2 },

@@ -12,7 +12,7 @@ const READINGS: GatewayReadings = {
   callsRunning: 3,
   callsWaiting: 2,
   cachedVerdicts: 41,
-  bodyBytes: 4096,
+  bytesInFlight: 4096,
 };
 const ANSWERED = { method: 'POST', route: '/v1/moderations', status: 200, durationMs: 1200 };
 

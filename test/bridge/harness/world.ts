@@ -163,7 +163,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   let read = (): BridgeReadings => ({
     answersRunning: 0,
     conversations: 0,
-    bodyBytes: 0,
+    bytesInFlight: 0,
     isAgentConnected: false,
     agentServers: { total: 0, healthy: 0 },
   });

@@ -1,15 +1,17 @@
 import * as assert from 'uvu/assert';
+import { createServiceBudget, type MemoryBounds } from '../../../src/core/byte-budget.ts';
 import { type CoreFault, Fault } from '../../../src/core/fault.ts';
 import { guard } from '../../../src/core/http/handler.ts';
-import { createRequestBodies, type RequestBodiesNeeds } from '../../../src/core/http/request-bodies.ts';
+import { createRequestBodies } from '../../../src/core/http/request-bodies.ts';
 import { jsonResponse } from '../../../src/core/http/response.ts';
 import { describe, rejection, thorough } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
-const LIMIT_BYTES = 100;
-const MEMORY_BYTES = 1600;
-/** An eighth of the memory. */
-const BUDGET_BYTES = 200;
+const KB = 1000;
+const LIMIT_BYTES = 100 * KB;
+const MEMORY_BYTES = 2000 * KB;
+/** A tenth of the memory. */
+const BUDGET_BYTES = 200 * KB;
 const OVERLOADED: CoreFault = { kind: 'overloaded', retryAfterMs: 1000 };
 
 const faultOf = async (reading: Promise<unknown>): Promise<CoreFault> => {
@@ -36,98 +38,101 @@ const openPosting = () => {
   } as RequestInit);
   return {
     request,
-    send: (text: string) => writer.write(new TextEncoder().encode(text)),
+    async send(text: string) {
+      await writer.write(new TextEncoder().encode(text));
+      // A stream hands a chunk on over several turns of the event loop.
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    },
     end: () => writer.close(),
   };
 };
-const createBodies = (needs: Partial<RequestBodiesNeeds> = {}) => {
+const createBodies = (bounds: Partial<MemoryBounds> = {}) => {
   const clock = createFakeClock();
-  const bodies = createRequestBodies({
-    clock,
+  const budget = createServiceBudget({
     limitBytes: LIMIT_BYTES,
     budgetBytes: undefined,
     memoryBytes: MEMORY_BYTES,
-    ...needs,
+    ...bounds,
   });
-  return { clock, bodies };
+  return { clock, budget, bodies: createRequestBodies({ clock, limitBytes: LIMIT_BYTES, budget }) };
 };
 
 describe('the bodies of requests in flight', (check) => {
   check('are counted until their requests are answered', async () => {
-    const { bodies } = createBodies();
-    const [first, second] = [postingOf(100), postingOf(60)];
+    const { budget, bodies } = createBodies();
+    const [first, second] = [postingOf(100 * KB), postingOf(60 * KB)];
     await Promise.all([bodies.readJson(first), bodies.readJson(second)]);
-    assert.is(bodies.usedBytes(), 160);
+    assert.is(budget.usedBytes(), 160 * KB);
     bodies.release(first);
-    assert.is(bodies.usedBytes(), 60);
+    assert.is(budget.usedBytes(), 60 * KB);
     bodies.release(first);
     bodies.release(second);
-    assert.is(bodies.usedBytes(), 0);
+    assert.is(budget.usedBytes(), 0);
   });
 
   check('leave no room for another one above the budget, which is then not read', async () => {
-    const { bodies } = createBodies();
-    const [first, second, third] = [postingOf(100), postingOf(100), postingOf(2)];
+    const { budget, bodies } = createBodies();
+    const [first, second, third] = [postingOf(100 * KB), postingOf(100 * KB), postingOf(5 * KB)];
     await Promise.all([bodies.readJson(first), bodies.readJson(second)]);
-    assert.is(bodies.usedBytes(), BUDGET_BYTES);
+    assert.is(budget.usedBytes(), BUDGET_BYTES);
     assert.equal(await faultOf(bodies.readJson(third)), OVERLOADED);
     assert.is(third.bodyUsed, false);
     bodies.release(third);
-    assert.is(bodies.usedBytes(), BUDGET_BYTES);
+    assert.is(budget.usedBytes(), BUDGET_BYTES);
     bodies.release(first);
-    assert.is(await bodies.readJson(postingOf(50)), 'x'.repeat(48));
+    assert.is(await bodies.readJson(postingOf(50 * KB)), 'x'.repeat(50 * KB - 2));
   });
 
   check('have the budget that an operator has set', async () => {
-    const { bodies } = createBodies({ budgetBytes: 150 });
-    await bodies.readJson(postingOf(100));
-    assert.equal(await faultOf(bodies.readJson(postingOf(51))), OVERLOADED);
-    await bodies.readJson(postingOf(50));
+    const { bodies } = createBodies({ budgetBytes: 150 * KB });
+    await bodies.readJson(postingOf(100 * KB));
+    assert.equal(await faultOf(bodies.readJson(postingOf(51 * KB))), OVERLOADED);
+    await bodies.readJson(postingOf(50 * KB));
   });
 
   check('have room for the largest body whatever the memory and the setting', async () => {
     for (const needs of [{ memoryBytes: 8 }, { budgetBytes: 1 }]) {
       const { bodies } = createBodies(needs);
       await bodies.readJson(postingOf(LIMIT_BYTES));
-      assert.equal(await faultOf(bodies.readJson(postingOf(2))), OVERLOADED);
+      assert.equal(await faultOf(bodies.readJson(postingOf(5 * KB))), OVERLOADED);
     }
   });
 
   check(
     'are counted as they arrive where no length is declared, and read to their end when there is no room',
     async () => {
-      const { bodies } = createBodies();
-      const held = postingOf(100);
+      const { budget, bodies } = createBodies();
+      const held = postingOf(100 * KB);
       await bodies.readJson(held);
-      await bodies.readJson(postingOf(90));
+      await bodies.readJson(postingOf(90 * KB));
       const { request, send, end } = openPosting();
       const reading = faultOf(bodies.readJson(request));
-      await send('"12345678');
-      assert.is(bodies.usedBytes(), 199);
-      await send('12');
+      await send(`"${'x'.repeat(9 * KB - 1)}`);
+      assert.is(budget.usedBytes(), 199 * KB);
+      await send('x'.repeat(5 * KB));
       bodies.release(held);
       // The room that came back is no use to a body with a hole in it.
-      await send('345"');
+      await send(`${'x'.repeat(5 * KB)}"`);
       await end();
       assert.equal(await reading, OVERLOADED);
       bodies.release(request);
-      assert.is(bodies.usedBytes(), 90);
+      assert.is(budget.usedBytes(), 90 * KB);
     },
   );
 
   check('that still arrive when their request is answered are counted no more', async () => {
-    const { clock, bodies } = createBodies();
+    const { clock, budget, bodies } = createBodies();
     const { request, send } = openPosting();
     const reading = faultOf(bodies.readJson(request));
-    await send('"1234567');
-    assert.is(bodies.usedBytes(), 8);
+    await send(`"${'x'.repeat(8 * KB - 1)}`);
+    assert.is(budget.usedBytes(), 8 * KB);
     await clock.advance(30_000);
     assert.equal(await reading, { kind: 'body-too-slow' });
     bodies.release(request);
-    assert.is(bodies.usedBytes(), 0);
-    await send('89');
+    assert.is(budget.usedBytes(), 0);
+    await send('x'.repeat(8 * KB));
     await clock.advance(0);
-    assert.is(bodies.usedBytes(), 0);
+    assert.is(budget.usedBytes(), 0);
   });
 
   check('may take 30 s, or as long as a deadline of the service says', async () => {
@@ -150,20 +155,44 @@ describe('the bodies of requests in flight', (check) => {
     assert.is(clock.pending(), 0);
   });
 
+  check('of a few kilobytes are not counted, and find room when all is taken', async () => {
+    const { budget, bodies } = createBodies();
+    await bodies.readJson(postingOf(100 * KB));
+    await bodies.readJson(postingOf(100 * KB));
+    assert.is(await bodies.readJson(postingOf(4096)), 'x'.repeat(4094));
+    assert.is(budget.usedBytes(), BUDGET_BYTES);
+  });
+
+  check('that still arrive when a service stops have one second for it', async () => {
+    const { clock, bodies } = createBodies();
+    const [quick, slow] = [openPosting(), openPosting()];
+    const reading = bodies.readJson(quick.request);
+    const late = faultOf(bodies.readJson(slow.request));
+    await clock.advance(5000);
+    bodies.stop();
+    await clock.advance(900);
+    await quick.send('1');
+    await quick.end();
+    assert.is(await reading, 1);
+    await clock.advance(100);
+    assert.equal(await late, { kind: 'body-too-slow' });
+    assert.is(clock.pending(), 0);
+  });
+
   check('that are held stay counted beyond the answer', async () => {
-    const { bodies } = createBodies();
-    const request = postingOf(100);
+    const { budget, bodies } = createBodies();
+    const request = postingOf(100 * KB);
     await bodies.readJson(request);
     const release = bodies.hold(request);
     bodies.release(request);
-    assert.is(bodies.usedBytes(), 100);
+    assert.is(budget.usedBytes(), 100 * KB);
     release();
     release();
-    assert.is(bodies.usedBytes(), 0);
+    assert.is(budget.usedBytes(), 0);
   });
 
   check('are given back by the guard, whatever comes of the request', async () => {
-    const { clock, bodies } = createBodies();
+    const { clock, budget, bodies } = createBodies();
     const answers: readonly (() => Response)[] = [
       () => jsonResponse(200, {}),
       () => {
@@ -177,29 +206,29 @@ describe('the bodies of requests in flight', (check) => {
       const handler = guard(
         async (request) => {
           await bodies.readJson(request);
-          assert.is(bodies.usedBytes(), 100);
+          assert.is(budget.usedBytes(), 100 * KB);
           return answer();
         },
         { clock, log: () => {}, newRequestId: () => 'req-1', routeOf: () => '/', bodies },
       );
-      await handler(postingOf(100));
-      assert.is(bodies.usedBytes(), 0);
+      await handler(postingOf(100 * KB));
+      assert.is(budget.usedBytes(), 0);
     }
   });
 
   check('may be left out where a route says so', async () => {
-    const { bodies } = createBodies();
+    const { budget, bodies } = createBodies();
     assert.is(await bodies.readJsonIfAny(new Request('http://service.test/', { method: 'POST' })), undefined);
-    assert.is(await bodies.readJsonIfAny(postingOf(10)), 'x'.repeat(8));
-    assert.is(bodies.usedBytes(), 10);
+    assert.is(await bodies.readJsonIfAny(postingOf(10 * KB)), 'x'.repeat(10 * KB - 2));
+    assert.is(budget.usedBytes(), 10 * KB);
   });
 
   check('never exceed the budget, and are all given back, in any order of events', async () => {
-    const { bodies } = createBodies();
+    const { budget, bodies } = createBodies();
     const open: (() => void)[] = [];
     for (let round = 0; round < thorough(2000, 50_000); round += 1) {
       if (Math.random() < 0.6) {
-        const request = postingOf(2 + Math.floor(Math.random() * 98));
+        const request = postingOf(5 * KB + Math.floor(Math.random() * 95 * KB));
         const isRead = await bodies.readJson(request).then(
           () => true,
           () => false,
@@ -208,10 +237,10 @@ describe('the bodies of requests in flight', (check) => {
         if (isRead) open.push(release);
         else release();
       } else open.splice(Math.floor(Math.random() * open.length), 1)[0]?.();
-      assert.ok(bodies.usedBytes() <= BUDGET_BYTES);
-      assert.ok(bodies.usedBytes() >= 0);
+      assert.ok(budget.usedBytes() <= BUDGET_BYTES);
+      assert.ok(budget.usedBytes() >= 0);
     }
     for (const release of open) release();
-    assert.is(bodies.usedBytes(), 0);
+    assert.is(budget.usedBytes(), 0);
   });
 });

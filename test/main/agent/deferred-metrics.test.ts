@@ -38,7 +38,7 @@ describe('a meter that is loaded late', (check) => {
       runsWaiting: 0,
       permissionRequestsOpen: 0,
       streamsOpen: 0,
-      bodyBytes: 0,
+      bytesInFlight: 0,
     }));
     metrics.requestAnswered({ method: 'GET', route: '/', status: 200, durationMs: 1 });
     metrics.turnEnded(ANSWERED);

@@ -1,0 +1,90 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { type AgentWorld, createAgentWorld, prompt, type Script, saying } from '../harness/world.ts';
+
+const LIMIT_BYTES = 100_000;
+const memory = { limitBytes: LIMIT_BYTES, budgetBytes: LIMIT_BYTES, memoryBytes: LIMIT_BYTES };
+
+/** A model that notes how many calls are under way, and answers when `open` is called. */
+const createGate = () => {
+  const waiting: (() => void)[] = [];
+  const script: Script = async function* (request, signal) {
+    const gate = Promise.withResolvers<void>();
+    waiting.push(gate.resolve);
+    signal.addEventListener('abort', () => gate.reject(signal.reason), { once: true });
+    await gate.promise;
+    yield* saying('done')(request, signal);
+  };
+  return { script, calls: () => waiting.length, open: () => waiting.shift()?.() };
+};
+
+/** A session with a message that takes more than half of the budget. */
+const sessionWithText = async (world: AgentWorld): Promise<string> => {
+  const id = await world.session();
+  const { status } = await world.call('POST', `/session/${id}/message`, {
+    ...prompt('x'.repeat(60_000)),
+    noReply: true,
+  });
+  assert.is(status, 200);
+  return id;
+};
+
+describe('the messages that turns hold', (check) => {
+  check('have a budget in common: a turn waits until those before it have their answers', async () => {
+    const gate = createGate();
+    const world = await createAgentWorld({ scripts: Array(3).fill(gate.script), changes: { memory } });
+    const ids = [await sessionWithText(world), await sessionWithText(world), await sessionWithText(world)];
+    const answers = ids.map(async (id) => {
+      const response = await world.call('POST', `/session/${id}/message`, prompt('go on'));
+      return { status: response.status, text: await response.text() };
+    });
+    for (let call = 1; call <= 3; call += 1) {
+      await world.clock.advance(100);
+      assert.is(gate.calls(), 1);
+      gate.open();
+    }
+    await world.clock.advance(1000);
+    for (const { status, text: body } of await Promise.all(answers)) {
+      assert.is(status, 200);
+      assert.match(body, /"done"/);
+    }
+  });
+
+  check('are given back when a turn that waits for them is aborted', async () => {
+    const gate = createGate();
+    const world = await createAgentWorld({ scripts: Array(2).fill(gate.script), changes: { memory } });
+    const ids = [await sessionWithText(world), await sessionWithText(world), await sessionWithText(world)] as const;
+    const [first, second, third] = ids;
+    const begin = (id: string) => world.call('POST', `/session/${id}/prompt_async`, prompt('go on'));
+    assert.is((await begin(first)).status, 204);
+    await world.clock.advance(100);
+    assert.is((await begin(second)).status, 204);
+    assert.is((await begin(third)).status, 204);
+    await world.clock.advance(100);
+    assert.is((await world.call('POST', `/session/${second}/abort`)).status, 200);
+    assert.is(gate.calls(), 1);
+    gate.open();
+    await world.clock.advance(100);
+    assert.is(gate.calls(), 1);
+    gate.open();
+    await world.clock.advance(100);
+    const status = await (await world.call('GET', '/session/status')).json();
+    assert.equal(status, {});
+  });
+
+  check('do not keep a reply to a permission request out when all is taken', async () => {
+    const gate = createGate();
+    const world = await createAgentWorld({ scripts: [gate.script], changes: { memory } });
+    const id = await world.session();
+    assert.is((await world.call('POST', `/session/${id}/prompt_async`, prompt('x'.repeat(99_000)))).status, 204);
+    await world.clock.advance(100);
+    assert.is(gate.calls(), 1);
+    const full = await world.call('POST', `/session/${await world.session()}/message`, prompt('x'.repeat(60_000)));
+    assert.is(full.status, 503);
+    assert.is(full.headers.get('retry-after'), '1');
+    const reply = await world.call('POST', '/permission/per_00000000000000000000000000/reply', { reply: 'once' });
+    assert.is(reply.status, 404);
+    gate.open();
+    await world.clock.advance(100);
+  });
+});
