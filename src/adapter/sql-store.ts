@@ -1,6 +1,13 @@
 import type { EventDraft } from '../agent/protocol/events.ts';
 import type { Message, Part, Session } from '../agent/protocol/types.ts';
-import type { DirectoryEvent, EventSpan, MessageOutline, SessionOutline, StoreChange } from '../agent/store/store.ts';
+import type {
+  DirectoryEvent,
+  EventSpan,
+  MessageOutline,
+  OwedAnswer,
+  SessionOutline,
+  StoreChange,
+} from '../agent/store/store.ts';
 import { ConfigError } from '../core/config.ts';
 
 // What the PostgreSQL store and the SQLite store have in common.
@@ -59,6 +66,13 @@ export const rowToSessionOutline = (row: StoredRow): SessionOutline => ({
 export const rowToSizedMessage = (row: StoredRow): MessageOutline => ({
   id: columnText(row, 'id'),
   bytes: columnNumber(row, 'bytes'),
+});
+
+/** SQLite has no boolean, and stores 1 for true. */
+export const rowToOwedAnswer = (row: StoredRow): OwedAnswer => ({
+  sessionID: columnText(row, 'session_id'),
+  promptID: columnText(row, 'message_id'),
+  isBegun: row.is_begun === true || row.is_begun === 1,
 });
 
 type GrowingPart = { readonly part: Part; readonly writtenMs: number };

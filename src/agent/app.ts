@@ -13,7 +13,7 @@ import { createOpenStreams } from './events/readers.ts';
 import { statusPublication } from './events/records.ts';
 import { type AgentState, createAgentHandler } from './http/handler.ts';
 import type { McpServers } from './mcp/servers.ts';
-import { findUnmatchedRules } from './mcp/unmatched-rules.ts';
+import { logUnmatchedRules } from './mcp/unmatched-rules.ts';
 import type { AgentMetrics } from './metrics.ts';
 import type { ChatModel } from './model/types.ts';
 import type { EventDraft } from './protocol/events.ts';
@@ -21,6 +21,7 @@ import type { Ids } from './protocol/ids.ts';
 import { createReadBody } from './protocol/request-schemas.ts';
 import { createPromptAcceptance } from './session/prompt.ts';
 import { createRecovery } from './session/recovery.ts';
+import { createResume } from './session/resume.ts';
 import { createFamilyRemoval, createRetention, type RetentionLimits } from './session/retention.ts';
 import { createRunQueue, type RunQueue } from './session/run-queue.ts';
 import { createSessions } from './session/sessions.ts';
@@ -133,11 +134,12 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
     onBug,
     ending,
   });
-  const recovery = createRecovery({ store, publisher, clock, leases });
+  const isBusyHere = (id: string): boolean => runs.isBusyHere(id);
+  const recovery = createRecovery({ store, publisher, ids, clock, leases, isBusyHere });
   const runs = createRunQueue({
     answer,
     leases,
-    recoverSession: recovery.session,
+    recovery,
     publishStatus: (session, status) => publish(session.directory, statusPublication(session.id, status)),
     onBug,
   });
@@ -167,7 +169,7 @@ export type AgentServer = {
   /** Answers from the first moment: with 503 until `start` has settled, and after `stop` has begun. */
   readonly handler: Handler;
   readonly table: RouteTable;
-  /** Ends what an earlier process left unfinished, and connects to the tool servers. */
+  /** Ends what an earlier process left unfinished, connects to the tool servers, and runs prompts that still wait. */
   readonly start: () => Promise<void>;
   /** Ends every run, then every stream with an event that says so. Waits a few seconds at most for a run that does not end. */
   readonly stop: () => Promise<void>;
@@ -176,7 +178,6 @@ export type AgentServer = {
 /** How many events can be replayed, and how often older ones are removed. */
 const EVENT_LIMIT = 100_000;
 const PRUNE_EVERY_MS = 600_000;
-const TOOLS_READY_LIMIT_MS = 60_000;
 /** Streams and tool servers need the rest of the ten seconds in which a process has to end. */
 const RUNS_LIMIT_MS = 2500;
 
@@ -209,18 +210,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     void store.pruneEvents(EVENT_LIMIT).catch(onBug);
     cancelPruning = clock.after(PRUNE_EVERY_MS, prune);
   };
-  /** Waits for the tool servers first. A rule with a typing error in it denies nothing, so the log names it. */
-  const logUnmatchedRules = async (): Promise<void> => {
-    await mcp.settled(TOOLS_READY_LIMIT_MS, ending.signal);
-    const permissions = [...catalog.agents.values()].flatMap(({ rules }) => rules.map((rule) => rule.permission));
-    const tools = ['task', ...mcp.tools().map(({ name }) => name)];
-    for (const tool of findUnmatchedRules({ permissions, tools, statuses: mcp.statuses() }))
-      log('warn', 'rule-matches-no-tool', { tool });
-  };
-  const recoverAll = async (): Promise<void> => {
-    const count = await recovery.all();
-    if (count > 0) log('warn', 'unfinished-answers-ended', { count });
-  };
+  const resume = createResume({ recovery, runs, log, onBug });
   return {
     ...createAgentHandler(context, {
       newRequestId: needs.newRequestId,
@@ -234,15 +224,16 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       peers.listen({
         onEvents: publisher.forward,
         onAbort: (sessionID) => void runs.abortHere(sessionID),
-        onGone: () => void recoverAll().catch(onBug),
+        onAbandoned: () => void resume().then((runWaiting) => runWaiting(), onBug),
       });
-      await recoverAll();
+      const runWaiting = await resume();
       // `stop` may have been called meanwhile.
       if (state !== 'starting') return;
       mcp.start();
       // It rejects only because the server stops.
-      void logUnmatchedRules().catch(() => {});
+      void logUnmatchedRules({ mcp, catalog, log }, ending.signal).catch(() => {});
       state = 'ready';
+      runWaiting();
       prune();
       retention.start();
     },

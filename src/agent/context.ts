@@ -31,7 +31,7 @@ export type RouteContext = {
   readonly metrics: AgentMetrics;
   readonly streams: OpenStreams;
   readonly readBody: ReadBody;
-  readonly acceptPrompt: (sessionID: string, prompt: PromptBody) => Promise<AcceptedPrompt>;
+  readonly acceptPrompt: (sessionID: string, prompt: PromptBody, isOwed: boolean) => Promise<AcceptedPrompt>;
   /** Bodies of the routes that show the configuration, without its secrets. */
   readonly configViews: ConfigViews;
   /** Aborts when the server stops. */

@@ -77,8 +77,10 @@ export const createPostgresCluster = ({
     const [row] = await query(
       (sql) => sql`
         SELECT (SELECT count(*)::int FROM server) AS servers, EXISTS (
-          SELECT 1 FROM message JOIN session ON session.id = message.session_id AND NOT session.is_hidden
-          WHERE message.is_unfinished AND NOT EXISTS (SELECT 1 FROM ticket WHERE ticket.session_id = message.session_id)
+          SELECT 1 FROM (
+            SELECT session_id FROM message WHERE is_unfinished UNION ALL SELECT session_id FROM owed
+          ) AS open_answer JOIN session ON session.id = open_answer.session_id AND NOT session.is_hidden
+          WHERE NOT EXISTS (SELECT 1 FROM ticket WHERE ticket.session_id = open_answer.session_id)
         ) AS has_some`,
     );
     servers = Number(row?.servers);
@@ -91,7 +93,7 @@ export const createPostgresCluster = ({
     for (const sessionID of await leases.sessionsToAbort()) own.onAbort(sessionID);
     leases.onReleased(undefined);
     checkForEvents();
-    if (await hasAbandonedSessions()) own.onGone();
+    if (await hasAbandonedSessions()) own.onAbandoned();
     // This server's own notifications arrive too, and show that the listening connection works.
     if (!isClosed && performance.now() - notifiedAt > 3 * beatMs) {
       notifiedAt = performance.now();

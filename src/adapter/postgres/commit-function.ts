@@ -1,17 +1,12 @@
-/**
- * Commits a group of tasks in one round trip, which is most of the time that a commit takes. The group is stored as a whole
- * or not at all, and once: sent again under its batch number, it gets the same reply. A task that refers to a missing row is
- * rolled back alone. The reply holds for each task the ids of its events, or why it was refused.
- */
-export const COMMIT_TASKS = `
-  CREATE FUNCTION put_change(change json) RETURNS void LANGUAGE plpgsql AS $$
+/** The function that stores one change. A migration that adds a kind of change replaces it. */
+export const PUT_CHANGE = `FUNCTION put_change(change json) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     given record;
     refusal text;
   BEGIN
     -- Parsed once: some changes hold many megabytes.
     SELECT * INTO given FROM json_to_record(change) AS one (kind text, id text, session text, message text, data text,
-      before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json);
+      before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json, state text);
     CASE given.kind
     WHEN 'session' THEN
       IF given.before IS NOT NULL THEN
@@ -63,12 +58,28 @@ export const COMMIT_TASKS = `
         WHERE part.id = given.id AND message.session_id = given.session)
       ON CONFLICT (part_id) DO UPDATE SET data = excluded.data;
       IF NOT FOUND THEN refusal := 'output'; END IF;
+    WHEN 'answer' THEN
+      IF given.state = 'ended' THEN
+        DELETE FROM owed WHERE message_id = given.id AND session_id = given.session;
+      ELSE
+        INSERT INTO owed (message_id, session_id, is_begun) SELECT given.id, given.session, given.state = 'begun'
+        WHERE EXISTS (SELECT 1 FROM message WHERE id = given.id AND session_id = given.session)
+        ON CONFLICT (message_id) DO UPDATE SET is_begun = excluded.is_begun;
+        IF NOT FOUND THEN refusal := 'message'; END IF;
+      END IF;
     END CASE;
     IF refusal IS NOT NULL THEN
       RAISE EXCEPTION USING ERRCODE = 'GH001', MESSAGE = refusal;
     END IF;
   END $$;
+`;
 
+/**
+ * Commits a group of tasks in one round trip, which is most of the time that a commit takes. The group is stored as a whole
+ * or not at all, and once: sent again under its batch number, it gets the same reply. A task that refers to a missing row is
+ * rolled back alone. The reply holds for each task the ids of its events, or why it was refused.
+ */
+export const COMMIT_TASKS = `
   -- The given id if it sorts after the last one, else a changed one that does.
   CREATE FUNCTION id_after(given_id text, last_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN given_id > last_id COLLATE "C" THEN given_id ELSE

@@ -56,6 +56,8 @@ const serializeChange = (change: StoreChange, isDeferred: boolean): Readonly<Rec
     }
     case 'output':
       return { kind, id: change.partID, session: change.sessionID, data: JSON.stringify(change.text) };
+    case 'answer':
+      return { kind, id: change.promptID, session: change.sessionID, state: change.state };
     default:
       return change satisfies never;
   }

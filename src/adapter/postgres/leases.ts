@@ -75,12 +75,6 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     if (rows !== undefined && rows.at(-1)?.seq !== seq) throw new LeaseLostError();
     return rows?.length === 1;
   };
-  const hasUnfinishedAnswers = async (sessionID: string): Promise<boolean> => {
-    const [row] = await query(
-      (sql) => sql`SELECT EXISTS (SELECT 1 FROM message WHERE session_id = ${sessionID} AND is_unfinished) AS has_some`,
-    );
-    return row?.has_some === true;
-  };
   /** Settles when something has changed, and after `CHECK_EVERY_MS` at the latest. */
   const waitForChange = (watch: (wake: () => void) => () => void): Promise<void> =>
     new Promise((resolve) => {
@@ -127,9 +121,8 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     for (const ticket of tickets.values()) if (sessionID === undefined || ticket.sessionID === sessionID) ticket.wake();
     for (const watcher of watchers) if (sessionID === undefined || watcher.sessionID === sessionID) watcher.wake();
   };
-  const toLease = (ticket: Ticket, isLeftOver: boolean): SessionLease => ({
+  const toLease = (ticket: Ticket): SessionLease => ({
     id: ticket.seq,
-    hasUnfinishedAnswers: isLeftOver,
     async isAwaited() {
       const { seq, sessionID } = ticket;
       const [row] = await query(
@@ -151,7 +144,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       try {
         await waitForTurn(ticket);
         ticket.isWaiting = false;
-        return toLease(ticket, await hasUnfinishedAnswers(sessionID));
+        return toLease(ticket);
       } catch (error) {
         await release(ticket);
         throw error;

@@ -19,7 +19,7 @@ const refuseOtherVersion = async (sql: Sql, schema: string): Promise<void> => {
  */
 export const openPostgresReader = async (place: PostgresOptions): Promise<SessionReader> => {
   const connection = await openPostgres({ ...place, connections: 2 }, refuseOtherVersion);
-  const { session, sessions, sessionOutlines, outline, message, output, unfinished } = createPostgresReads(
+  const { session, sessions, sessionOutlines, outline, message, output, unfinished, owed } = createPostgresReads(
     connection,
     (part) => part,
   );
@@ -31,6 +31,7 @@ export const openPostgresReader = async (place: PostgresOptions): Promise<Sessio
     message,
     output,
     unfinished,
+    owed,
     async busy(sessionIDs) {
       const rows = await connection.query((sql) => sql`SELECT DISTINCT session_id FROM ticket`);
       const held = new Set(rows.map((row) => columnText(row, 'session_id')));

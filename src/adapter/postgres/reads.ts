@@ -7,6 +7,7 @@ import {
   type MessageOutline,
   type MessageQuery,
   type MessageWithParts,
+  type OwedAnswer,
   type SessionOutline,
   type SessionQuery,
 } from '../../agent/store/store.ts';
@@ -16,6 +17,7 @@ import {
   rowToEventSpan,
   rowToMessage,
   rowToOutput,
+  rowToOwedAnswer,
   rowToPart,
   rowToSession,
   rowToSessionOutline,
@@ -121,6 +123,15 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
           WHERE message.is_unfinished ORDER BY message.id, part.id`,
       );
       return toStoredMessages(rows, newest);
+    },
+    owed: async (sessionID?: string): Promise<readonly OwedAnswer[]> => {
+      const rows = await query(
+        (sql) => sql`
+          SELECT owed.session_id, owed.message_id, owed.is_begun
+          FROM owed JOIN session ON session.id = owed.session_id AND NOT session.is_hidden
+          ${sessionID === undefined ? sql`` : sql`WHERE owed.session_id = ${asID(sessionID)}`} ORDER BY owed.seq`,
+      );
+      return rows.map(rowToOwedAnswer);
     },
     async events(selection: EventQuery): Promise<readonly DirectoryEvent[]> {
       const { limit, limitBytes = Number.POSITIVE_INFINITY } = selection;

@@ -1,4 +1,4 @@
-import { COMMIT_TASKS } from './commit-function.ts';
+import { COMMIT_TASKS, PUT_CHANGE } from './commit-function.ts';
 
 /** Ids are compared byte by byte, which is the order of their creation. */
 const ID = 'text COLLATE "C"';
@@ -88,9 +88,22 @@ const FIRST = `
   );
   CREATE INDEX ask_by_server ON ask (server_id);
   CREATE TABLE allowed (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, data text NOT NULL);
+  CREATE ${PUT_CHANGE}
   ${COMMIT_TASKS}
   ${TAKE_TICKET}
 `;
 
+/** Prompts of earlier versions have no row: whether an answer is still owed for one of them is not known. */
+const SECOND = `
+  CREATE TABLE owed (
+    message_id ${ID} PRIMARY KEY REFERENCES message (id) ON DELETE CASCADE,
+    seq bigint GENERATED ALWAYS AS IDENTITY,
+    session_id ${ID} NOT NULL,
+    is_begun boolean NOT NULL
+  );
+  CREATE INDEX owed_by_session ON owed (session_id);
+  CREATE OR REPLACE ${PUT_CHANGE}
+`;
+
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST];
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND];

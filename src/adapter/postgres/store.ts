@@ -135,6 +135,7 @@ export const openPostgresStore = async ({
     message: open(reads.message),
     output: open(reads.output),
     unfinished: open(reads.unfinished),
+    owed: open((sessionID?: string) => reads.owed(sessionID)),
     events: open(reads.events),
     eventSpan: open(reads.eventSpan),
     pruneEvents: open((keep) => connection.query((sql) => pruneEvents(sql, { keep, limitBytes }), PRUNE_LIMIT_MS)),

@@ -44,6 +44,7 @@ export const openSqliteReader = async (file: string): Promise<SessionReader> => 
       inTransaction(opened, 'DEFERRED', () => reads.message(sessionID, messageID)),
     output: async (sessionID, partID) => reads.output(sessionID, partID),
     unfinished: async () => inTransaction(opened, 'DEFERRED', () => reads.unfinished()),
+    owed: async (sessionID) => reads.owed(sessionID),
     // The file does not say which sessions a server works on.
     busy: async () => [],
     close: async () => opened.close(),

@@ -7,6 +7,7 @@ import {
   type MessageOutline,
   type MessageQuery,
   type MessageWithParts,
+  type OwedAnswer,
   type SessionOutline,
   type SessionQuery,
 } from '../../agent/store/store.ts';
@@ -16,6 +17,7 @@ import {
   rowToEventSpan,
   rowToMessage,
   rowToOutput,
+  rowToOwedAnswer,
   rowToPart,
   rowToSession,
   rowToSessionOutline,
@@ -48,6 +50,10 @@ const OUTLINE = (where: string) => `
 const UNFINISHED = `
   SELECT message.data FROM message JOIN session ON session.id = message.session_id
   WHERE message.is_unfinished = 1 AND session.is_hidden = 0 ORDER BY message.id`;
+/** The order of `rowid` is that of the commits. */
+const OWED = (where: string) => `
+  SELECT owed.session_id, owed.message_id, owed.is_begun FROM owed JOIN session ON session.id = owed.session_id${where}
+  ORDER BY owed.rowid`;
 const EVENT_SPAN = `
   SELECT coalesce((SELECT min(id) FROM event), '') AS oldest, forgotten,
     max(newest, coalesce((SELECT max(id) FROM event), '')) AS newest FROM event_mark`;
@@ -67,6 +73,7 @@ type SqliteReads = {
   readonly message: (sessionID: string, messageID: string) => MessageWithParts | undefined;
   readonly output: (sessionID: string, partID: string) => string | undefined;
   readonly unfinished: () => readonly MessageWithParts[];
+  readonly owed: (sessionID: string | undefined) => readonly OwedAnswer[];
   readonly events: (selection: EventQuery) => readonly DirectoryEvent[];
   readonly eventSpan: () => EventSpan;
 };
@@ -136,6 +143,15 @@ export const createSqliteReads = (
       statement(UNFINISHED)
         .all()
         .flatMap((row) => withParts([rowToMessage(row)])),
+    owed(sessionID) {
+      const { where, values } = buildWhere([
+        ['owed.session_id = ?', sessionID],
+        ['session.is_hidden = ?', 0],
+      ]);
+      return statement(OWED(where))
+        .all(...values)
+        .map(rowToOwedAnswer);
+    },
     events({ afterID, directory, limit, limitBytes = Number.POSITIVE_INFINITY }) {
       const { where, values } = buildWhere([
         ['id > ?', afterID],

@@ -77,8 +77,18 @@ const SECOND = `
   CREATE INDEX event_by_session ON event (session_id) WHERE session_id IS NOT NULL;
 `;
 
+/** Prompts of earlier versions have no row: whether an answer is still owed for one of them is not known. */
+const THIRD = `
+  CREATE TABLE owed (
+    message_id TEXT PRIMARY KEY REFERENCES message (id) ON DELETE CASCADE,
+    session_id TEXT NOT NULL,
+    is_begun INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX owed_by_session ON owed (session_id);
+`;
+
 /** The migration from version n to n + 1, at index n. Released ones are never changed. */
-export const SQLITE_MIGRATIONS: readonly string[] = [FIRST, SECOND];
+export const SQLITE_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];
 
 const readNumber = (database: DatabaseSync, sql: string): number =>
   Number(Object.values(database.prepare(sql).get() ?? {})[0]);

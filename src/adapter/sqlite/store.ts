@@ -105,6 +105,7 @@ export const openSqliteStore = async ({
     message: (sessionID, messageID) => readInTransaction(() => reads.message(sessionID, messageID)),
     output: (sessionID, partID) => read(() => reads.output(sessionID, partID)),
     unfinished: () => readInTransaction(() => reads.unfinished()),
+    owed: (sessionID) => read(() => reads.owed(sessionID)),
     events: (selection) => read(() => reads.events(selection)),
     eventSpan: () => read(() => reads.eventSpan()),
     async pruneEvents(keep) {

@@ -39,6 +39,11 @@ const PUT_OUTPUT = `
   WHERE EXISTS (SELECT 1 FROM part JOIN message ON message.id = part.message_id
     WHERE part.id = ?1 AND message.session_id = ?2)
   ON CONFLICT (part_id) DO UPDATE SET data = excluded.data`;
+const PUT_OWED = `
+  INSERT INTO owed (message_id, session_id, is_begun) SELECT ?1, ?2, ?3
+  WHERE EXISTS (SELECT 1 FROM message WHERE id = ?1 AND session_id = ?2)
+  ON CONFLICT (message_id) DO UPDATE SET is_begun = excluded.is_begun`;
+const REMOVE_OWED = 'DELETE FROM owed WHERE message_id = ? AND session_id = ?';
 const LAST_EVENT = "SELECT max(newest, coalesce((SELECT max(id) FROM event), '')) AS id FROM event_mark";
 const PUT_EVENT = 'INSERT INTO event (id, session_id, directory, data) VALUES (?, ?, ?, ?)';
 /** Run before events are deleted, so that no id is given twice. */
@@ -106,6 +111,10 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
   };
   const putPart = (part: Part): void =>
     runOwned('part', PUT_PART, [part.id, part.messageID, part.sessionID, JSON.stringify(part)]);
+  const putAnswerState = ({ sessionID, promptID, state }: Extract<StoreChange, { kind: 'answer' }>): void => {
+    if (state === 'ended') statement(REMOVE_OWED).run(promptID, sessionID);
+    else runOwned('message', PUT_OWED, [promptID, sessionID, Number(state === 'begun')]);
+  };
   const hasPart = ({ id, messageID, sessionID }: Part): boolean =>
     statement(HAS_PART).get(id, messageID, sessionID) !== undefined;
   /** Deletes the events up to the one of this row, including it. */
@@ -146,6 +155,9 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
           break;
         case 'output':
           runOwned('output', PUT_OUTPUT, [change.partID, change.sessionID, JSON.stringify(change.text)]);
+          break;
+        case 'answer':
+          putAnswerState(change);
           break;
         default:
           change satisfies never;

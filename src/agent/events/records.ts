@@ -2,6 +2,8 @@ import type { Responder } from '../agents/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import {
   type AssistantMessage,
+  type MessageError,
+  type ModelRef,
   NO_TOKENS,
   type Part,
   type Session,
@@ -53,19 +55,22 @@ export const mergeDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[
 /** Which message of which session is answered, and by whom. */
 export type Answered = { readonly session: Session; readonly user: UserMessage; readonly responder: Responder };
 
-/** The empty assistant message with which a step begins. */
-export const createStepMessage = (
-  { session, user, responder }: Answered,
-  { id, now }: { readonly id: string; readonly now: number },
+/** Id and time of a new message. */
+type NewMessage = { readonly id: string; readonly now: number };
+
+const createAnswer = (
+  { session, user }: Pick<Answered, 'session' | 'user'>,
+  { agent, model }: { readonly agent: string; readonly model: ModelRef },
+  { id, now }: NewMessage,
 ): AssistantMessage => {
-  const { providerID, modelID, variant } = responder.model.ref;
+  const { providerID, modelID, variant } = model;
   return {
     id,
     sessionID: session.id,
     role: 'assistant',
     parentID: user.id,
-    mode: responder.agent.name,
-    agent: responder.agent.name,
+    mode: agent,
+    agent,
     modelID,
     providerID,
     ...(variant === undefined ? {} : { variant }),
@@ -75,6 +80,32 @@ export const createStepMessage = (
     tokens: NO_TOKENS,
   };
 };
+
+/** The empty assistant message with which a step begins. */
+export const createStepMessage = (answered: Answered, place: NewMessage): AssistantMessage => {
+  const { agent, model } = answered.responder;
+  return createAnswer(answered, { agent: agent.name, model: model.ref }, place);
+};
+
+/** A whole answer that is nothing but an error. */
+export const createFailedAnswer = (
+  answered: Pick<Answered, 'session' | 'user'>,
+  { id, now, error }: NewMessage & { readonly error: MessageError },
+): AssistantMessage => {
+  const answer = createAnswer(answered, answered.user, { id, now });
+  return { ...answer, error, finish: 'error', time: { created: now, completed: now } };
+};
+
+/** Stores what is owed for a prompt. Only a change: clients see it from the answer itself. */
+export const answerStatePublication = (
+  { sessionID, id }: Pick<UserMessage, 'sessionID' | 'id'>,
+  state: Extract<StoreChange, { kind: 'answer' }>['state'],
+): Publication => ({ changes: [{ kind: 'answer', sessionID, promptID: id, state }] });
+
+/** Sends that a turn failed. */
+export const sessionErrorPublication = (sessionID: string, error: MessageError): Publication => ({
+  drafts: [{ type: 'session.error', properties: { sessionID, error } }],
+});
 
 /** Stores a message without its parts, and sends it. */
 export const messagePublication = (

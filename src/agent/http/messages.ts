@@ -135,8 +135,9 @@ export const messageRoutes = ({
   const beginPrompt = (id: string, request: Request) =>
     runs.whileAccepting(async () => {
       const prompt = await readBody(request, PromptBody);
-      const accepted = await acceptPrompt(id, prompt);
-      const answer = prompt.noReply === true ? undefined : runs.run(accepted.session, accepted.user);
+      const isOwed = prompt.noReply !== true;
+      const accepted = await acceptPrompt(id, prompt, isOwed);
+      const answer = isOwed ? runs.run(accepted.session, accepted.user) : undefined;
       return { accepted, answer };
     });
   const isAborted = ({ info }: MessageWithParts): boolean =>

@@ -1,5 +1,8 @@
+import type { Log } from '../../core/log.ts';
 import { wildcard } from '../../core/wildcard.ts';
+import type { AgentCatalog } from '../agents/catalog.ts';
 import type { McpStatus } from './connection.ts';
+import type { McpServers } from './servers.ts';
 
 type RulesAndTools = {
   /** The tool patterns of permission rules, as they are written. */
@@ -31,4 +34,24 @@ export const findUnmatchedRules = ({ permissions, tools, statuses }: RulesAndToo
     if (isLiteral(permission) && !servers.some((server) => permission.startsWith(toolPrefix(server)))) return false;
     return !away.some((server) => canMatchPrefix(permission, toolPrefix(server)));
   });
+};
+
+const TOOLS_READY_LIMIT_MS = 60_000;
+
+type RuleLogNeeds = {
+  readonly mcp: Pick<McpServers, 'settled' | 'tools' | 'statuses'>;
+  readonly catalog: Pick<AgentCatalog, 'agents'>;
+  readonly log: Log;
+};
+
+/**
+ * Logs the agents' rules that match no tool, once the tool servers are connected: a rule with a typing error in it denies
+ * nothing. Rejects when the signal aborts before.
+ */
+export const logUnmatchedRules = async ({ mcp, catalog, log }: RuleLogNeeds, signal: AbortSignal): Promise<void> => {
+  await mcp.settled(TOOLS_READY_LIMIT_MS, signal);
+  const permissions = [...catalog.agents.values()].flatMap(({ rules }) => rules.map((rule) => rule.permission));
+  const tools = ['task', ...mcp.tools().map(({ name }) => name)];
+  for (const tool of findUnmatchedRules({ permissions, tools, statuses: mcp.statuses() }))
+    log('warn', 'rule-matches-no-tool', { tool });
 };

@@ -124,7 +124,8 @@ const DocumentContents = v.strictObject({
 const Head = v.pick(DocumentContents, ['format', 'version']);
 const Line = v.variant('kind', [
   v.strictObject({ kind: v.literal('session'), session: StoredSession }),
-  v.strictObject({ kind: v.literal('message'), message: StoredMessage }),
+  /** `isOwed`: a prompt whose answer had not ended. */
+  v.strictObject({ kind: v.literal('message'), message: StoredMessage, isOwed: v.exactOptional(v.literal(true)) }),
   v.strictObject({ kind: v.literal('part'), part: StoredPart }),
   /** The whole output of a tool call, of which the part holds only the beginning. */
   v.strictObject({ kind: v.literal('output'), partID: IdSchema('part'), text: v.string() }),

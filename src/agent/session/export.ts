@@ -9,7 +9,7 @@ import {
 } from './document.ts';
 
 /** What an export reads, one message at a time: a slow reader of the document blocks no writer. */
-export type SessionSource = Pick<Store, 'session' | 'sessions' | 'messageOutlines' | 'message' | 'output'>;
+export type SessionSource = Pick<Store, 'session' | 'sessions' | 'messageOutlines' | 'message' | 'output' | 'owed'>;
 
 const removedMeanwhile = () =>
   new SessionDocumentError(['Cannot export the session: something of it was removed meanwhile']);
@@ -31,10 +31,14 @@ const readContents = async (source: SessionSource, ids: readonly string[]): Prom
   return { format: DOCUMENT_FORMAT, version: DOCUMENT_VERSION, sessions };
 };
 
-async function* messageLines(source: SessionSource, sessionID: string, id: string): AsyncGenerator<DocumentLine> {
+async function* messageLines(
+  source: SessionSource,
+  sessionID: string,
+  { id, isOwed }: { readonly id: string; readonly isOwed: boolean },
+): AsyncGenerator<DocumentLine> {
   const stored = await source.message(sessionID, id);
   if (stored === undefined) throw removedMeanwhile();
-  yield { kind: 'message', message: stored.info };
+  yield { kind: 'message', message: stored.info, ...(isOwed ? { isOwed } : {}) };
   for (const part of stored.parts) {
     yield { kind: 'part', part };
     const text = await source.output(sessionID, part.id);
@@ -51,7 +55,8 @@ async function* linesFor(
     const session = await source.session(id);
     if (session === undefined) throw removedMeanwhile();
     yield { kind: 'session', session };
-    for (const messageID of messages) yield* messageLines(source, id, messageID);
+    const owed = new Set((await source.owed(id)).map(({ promptID }) => promptID));
+    for (const message of messages) yield* messageLines(source, id, { id: message, isOwed: owed.has(message) });
   }
   yield { kind: 'end' };
 }

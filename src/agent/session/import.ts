@@ -28,15 +28,28 @@ const requireFreeIDs = async ({ store }: ImportNeeds, { contents }: SessionDocum
   if (problems.length > 0) throw new SessionDocumentError(problems);
 };
 
+/**
+ * A prompt whose answer is owed counts as begun: the server that it comes from may run it, and it must not be run twice. So
+ * it is ended with an error.
+ */
+const messageChanges = ({ message, isOwed }: Extract<DocumentRecord, { kind: 'message' }>): readonly StoreChange[] => [
+  { kind: 'message', message },
+  ...(isOwed === true
+    ? [{ kind: 'answer' as const, sessionID: message.sessionID, promptID: message.id, state: 'begun' as const }]
+    : []),
+];
+
 /** Turns the records of a document into changes, in the document's order. */
 const createChanges = (needs: ImportNeeds) => {
   let sessionID: string | undefined;
-  return async (record: DocumentRecord): Promise<StoreChange> => {
-    if (record.kind === 'output') return { ...record, sessionID: sessionID ?? '' };
-    if (record.kind !== 'session') return record;
+  return async (record: DocumentRecord): Promise<readonly StoreChange[]> => {
+    if (record.kind === 'output') return [{ ...record, sessionID: sessionID ?? '' }];
+    if (record.kind === 'message') return messageChanges(record);
+    if (record.kind !== 'session') return [record];
     const isFirst = sessionID === undefined;
     sessionID = record.session.id;
-    return { kind: 'session-begun', session: isFirst ? await withKnownParent(needs, record.session) : record.session };
+    const session = isFirst ? await withKnownParent(needs, record.session) : record.session;
+    return [{ kind: 'session-begun', session }];
   };
 };
 
@@ -48,7 +61,7 @@ const toCreatedEvent = (info: Session) => ({
 /**
  * Stores the sessions of a document, all or none, and returns the id of the first. It writes in small commits, so that a
  * server on the same store can go on; no query returns the sessions before they are complete. Unfinished answers stay
- * unfinished until a server starts and ends them. A `SessionDocumentError` says what is wrong with the document, or that
+ * unfinished, and answers that are owed stay owed, until a server starts and ends them. A `SessionDocumentError` says what is wrong with the document, or that
  * ids are taken.
  */
 export const importSession = async (
@@ -64,7 +77,7 @@ export const importSession = async (
   try {
     for await (const group of document.records) {
       const changes: StoreChange[] = [];
-      for (const record of group) changes.push(await changeOf(replaceIDs(record)));
+      for (const record of group) changes.push(...(await changeOf(replaceIDs(record))));
       await store.commit(changes, []);
       for (const change of changes) if (change.kind === 'session-begun') sessions.push(change.session);
     }

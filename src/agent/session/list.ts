@@ -72,7 +72,7 @@ export const formatListRow = ({ id, updated, messages, bytes, agent, parentID, t
 
 /** What commands read of a store while servers work on it. */
 export type SessionReader = SessionSource &
-  Pick<Store, 'sessionOutlines' | 'unfinished'> & {
+  Pick<Store, 'sessionOutlines' | 'unfinished' | 'owed'> & {
     /** Those of the given sessions that a server works on, as far as the store knows. */
     readonly busy: (sessionIDs: readonly string[]) => Promise<readonly string[]>;
     readonly close: () => Promise<void>;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type AgentCatalog, type KnownAgent, requireAgent, requireModel } from '../agents/catalog.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
-import { partUpdatedEvent } from '../events/records.ts';
+import { answerStatePublication, partUpdatedEvent } from '../events/records.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
 import type { FilePart, ModelRef, Session, TextPart, UserMessage } from '../protocol/types.ts';
@@ -67,8 +67,9 @@ const promptPublication = (user: UserMessage, parts: readonly (TextPart | FilePa
 });
 
 /**
- * Accepts prompts: checks agent and model before anything is stored, and settles once the message is stored. A session
- * remembers the agent and the model of its last prompt.
+ * Accepts prompts: checks agent and model before anything is stored, and settles once the message is stored, together with
+ * `isOwed`: that the prompt is to be answered even if this server ends before it begins to. A session remembers the agent
+ * and the model of its last prompt.
  */
 export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, isClosing }: PromptAcceptanceNeeds) => {
   const withClientID = createClientMessageIDs({ store, clock });
@@ -76,7 +77,7 @@ export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, i
   const requireOpen = (sessionID: string): void => {
     if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
-  return async (sessionID: string, prompt: PromptBody): Promise<AcceptedPrompt> => {
+  return async (sessionID: string, prompt: PromptBody, isOwed: boolean): Promise<AcceptedPrompt> => {
     const before = await sessions.get(sessionID);
     await requireCapacity(store, sessionID, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
@@ -103,7 +104,8 @@ export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, i
         requireOpen(sessionID);
         return { ...withoutRevert(now), agent: agent.name, model: toSessionModel(model) };
       };
-      const stored = promptPublication(user, parts);
+      const owed = isOwed ? answerStatePublication(user, 'owed') : {};
+      const stored = joinPublications(promptPublication(user, parts), owed);
       const session = await sessions.update(sessionID, rememberChoices, (changed) =>
         joinPublications(changed, removal, stored),
       );

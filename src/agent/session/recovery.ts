@@ -1,16 +1,36 @@
 import type { Clock } from '../../core/clock.ts';
 import { joinPublications, type Publication, type Publisher } from '../events/publisher.ts';
-import { partUpdatedEvent, statusPublication } from '../events/records.ts';
+import {
+  answerStatePublication,
+  createFailedAnswer,
+  messagePublication,
+  partUpdatedEvent,
+  sessionErrorPublication,
+  statusPublication,
+} from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
-import { timeDigitsAt } from '../protocol/ids.ts';
-import type { AssistantMessage, Part, ToolState } from '../protocol/types.ts';
+import { type Ids, timeDigitsAt } from '../protocol/ids.ts';
+import type { AssistantMessage, MessageError, Part, Session, ToolState, UserMessage } from '../protocol/types.ts';
 import type { Leases } from '../store/cluster.ts';
-import type { MessageWithParts, Store } from '../store/store.ts';
-import { ABORTED_ERROR } from './run-queue.ts';
+import { isStoreFailure } from '../store/errors.ts';
+import type { MessageWithParts, OwedAnswer, Store } from '../store/store.ts';
+import { ABORTED_ERROR, RunAborted } from './run-queue.ts';
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
 const CALL_OUTCOME_UNKNOWN =
   'The server was stopped while this call was under way; whether it was carried out is not known';
+/**
+ * A prompt that has waited longer is ended instead of run: its sender does not expect it any more, and in a copy of the store
+ * that was restored it may have been answered since the copy was made.
+ */
+const WAITING_LIMIT_MS = 3_600_000;
+const WAITED_TOO_LONG: MessageError = {
+  name: 'UnknownError',
+  data: {
+    message:
+      'The server was stopped before it began to answer, and started again more than an hour later. Nothing was done. Send the prompt again',
+  },
+};
 /** Events are read in pages: some of them hold long texts. */
 const EVENTS_AT_ONCE = { limit: 100, limitBytes: 1024 * 1024 };
 const TIME_DIGITS = [4, 16] as const;
@@ -36,8 +56,7 @@ const endPart = (part: Part, now: number): Part | undefined => {
 };
 
 type UnfinishedAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
-const isAssistantMessage = (message: MessageWithParts): message is UnfinishedAnswer =>
-  message.info.role === 'assistant';
+const isAnswer = (message: MessageWithParts): message is UnfinishedAnswer => message.info.role === 'assistant';
 
 /** Ends an answer as an aborted run ends it. */
 const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publication => {
@@ -57,12 +76,6 @@ const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publicati
     ],
   };
 };
-/** Sends that the turn failed, and that the session is idle. */
-const turnFailed = ({ info: { sessionID } }: UnfinishedAnswer): Publication => {
-  const failure: Publication = { drafts: [{ type: 'session.error', properties: { sessionID, error: ABORTED_ERROR } }] };
-  return joinPublications(failure, statusPublication(sessionID, { type: 'idle' }));
-};
-
 /** Ids of a session's permission requests that were sent after a message was begun, and whose end was not. */
 const readOpenPermissions = async (
   store: Pick<Store, 'events'>,
@@ -95,55 +108,137 @@ const permissionsRejected = (sessionID: string, requestIDs: readonly string[]): 
 
 /** What `createRecovery` works with. */
 type RecoveryNeeds = {
-  readonly store: Pick<Store, 'unfinished' | 'events'>;
+  readonly store: Pick<
+    Store,
+    'unfinished' | 'owed' | 'session' | 'message' | 'messages' | 'messageOutlines' | 'events'
+  >;
   readonly publisher: Publisher;
+  readonly ids: Ids;
   readonly clock: Clock;
   readonly leases: Pick<Leases, 'acquire' | 'withoutOwner'>;
+  /** Whether this server works on a session. */
+  readonly isBusyHere: (sessionID: string) => boolean;
 };
 
-/** Ends answers that a server left unfinished when it ended. Each method returns the number of answers. */
-type Recovery = {
-  /** Those of one session. The caller holds its lease, `leaseID`, where there are other servers. */
-  readonly session: (sessionID: string, leaseID: string | undefined) => Promise<number>;
-  /** Those of all sessions on which no server works. */
-  readonly all: () => Promise<number>;
+/** A stored prompt whose answer was never begun: nothing of it has had an effect. */
+type WaitingPrompt = { readonly session: Session; readonly user: UserMessage };
+
+/**
+ * Ends answers that were begun and that no server will finish, and finds the prompts that wait for one. The caller holds the
+ * session's lease, where there are other servers.
+ */
+export type Recovery = {
+  /**
+   * Before a prompt is run: ends what was left in its session. Returns the answer where it was given meanwhile: another
+   * server has found the prompt before this one had the lease.
+   */
+  readonly beforeRun: (user: UserMessage, leaseID: string | undefined) => Promise<AssistantMessage | undefined>;
+  /** After a run that could not end its answer: does it. If the store failed, a prompt that was not begun stays owed. */
+  readonly afterFailure: (user: UserMessage, error: unknown, leaseID: string | undefined) => Promise<unknown>;
+  /** In all sessions on which no server works. `ended` is a number of answers. */
+  readonly all: () => Promise<{ readonly ended: number; readonly waiting: readonly WaitingPrompt[] }>;
 };
 
 /**
- * Recovery of unfinished answers. Without it clients would show a session as busy, and wait for an answer that never comes.
+ * Recovery of answers after a server has ended, or could not write. Without it clients would show a session as busy, and wait
+ * for an answer that never comes.
  */
-export const createRecovery = ({ store, publisher, clock, leases }: RecoveryNeeds): Recovery => {
-  const endAll = async (answers: readonly UnfinishedAnswer[], leaseID: string | undefined): Promise<number> => {
-    const [first] = answers;
-    if (first === undefined) return 0;
-    const now = clock.now();
-    const rejections = permissionsRejected(first.info.sessionID, await readOpenPermissions(store, first));
-    const publication = joinPublications(
-      rejections,
-      ...answers.map((one) => answerClosed(one, now)),
-      turnFailed(first),
-    );
-    await publisher.publish(first.info.path.cwd, { ...publication, leaseID });
-    return answers.length;
+export const createRecovery = (needs: RecoveryNeeds): Recovery => {
+  const { store, publisher, ids, clock, leases, isBusyHere } = needs;
+
+  const isTooOld = ({ time }: UserMessage): boolean => clock.now() - time.created > WAITING_LIMIT_MS;
+
+  /** Answers that are only an error, for prompts whose run has ended between two messages, or before the first one. */
+  const answersFor = async (session: Session, owed: readonly OwedAnswer[]): Promise<readonly AssistantMessage[]> => {
+    const answers: AssistantMessage[] = [];
+    let [last] = (await store.messageOutlines(session.id, { limit: 1 })).map(({ id }) => id);
+    for (const { promptID, isBegun } of owed) {
+      const user = (await store.message(session.id, promptID))?.info;
+      if (user?.role !== 'user') continue;
+      last = ids('message', last);
+      const error = isBegun || !isTooOld(user) ? ABORTED_ERROR : WAITED_TOO_LONG;
+      answers.push(createFailedAnswer({ session, user }, { id: last, now: clock.now(), error }));
+    }
+    return answers;
   };
-  const readUnfinished = async (sessionID: string): Promise<readonly UnfinishedAnswer[]> =>
-    (await store.unfinished()).filter(isAssistantMessage).filter(({ info }) => info.sessionID === sessionID);
-  const session: Recovery['session'] = async (sessionID, leaseID) => endAll(await readUnfinished(sessionID), leaseID);
+  /** Ends what is unfinished in a session, and the owed answers that `isToEnd` names. Returns the number of answers. */
+  const endAll = async (
+    session: Session,
+    isToEnd: (owed: OwedAnswer) => boolean,
+    { leaseID, end = {} }: { readonly leaseID: string | undefined; readonly end?: Publication },
+  ): Promise<number> => {
+    const answers = (await store.unfinished()).filter(isAnswer).filter(({ info }) => info.sessionID === session.id);
+    const owed = (await store.owed(session.id)).filter(isToEnd);
+    const missing = owed.filter(({ promptID }) => !answers.some(({ info }) => info.parentID === promptID));
+    const added = await answersFor(session, missing);
+    const [first] = answers;
+    if (first === undefined && owed.length === 0) return 0;
+    const now = clock.now();
+    const open = first === undefined ? [] : await readOpenPermissions(store, first);
+    const publication = joinPublications(
+      permissionsRejected(session.id, open),
+      ...answers.map((one) => answerClosed(one, now)),
+      ...added.map(messagePublication),
+      ...owed.map(({ promptID }) => answerStatePublication({ sessionID: session.id, id: promptID }, 'ended')),
+      sessionErrorPublication(session.id, ABORTED_ERROR),
+      end,
+    );
+    await publisher.publish(session.directory, { ...publication, leaseID });
+    return answers.length + added.length;
+  };
+  const endAbandoned = async (sessionID: string, tooOld: ReadonlySet<string>): Promise<number> => {
+    const lease = await leases.acquire(sessionID, () => {});
+    try {
+      const session = await store.session(sessionID);
+      if (session === undefined) return 0;
+      // Another server may have recovered it meanwhile: then there is nothing left to end.
+      const end = statusPublication(sessionID, { type: 'idle' });
+      const isToEnd = ({ isBegun, promptID }: OwedAnswer): boolean => isBegun || tooOld.has(promptID);
+      return await endAll(session, isToEnd, { leaseID: lease.id, end });
+    } finally {
+      await lease.release();
+    }
+  };
+  const readPrompt = async ({ sessionID, promptID }: OwedAnswer): Promise<readonly WaitingPrompt[]> => {
+    const session = await store.session(sessionID);
+    const user = (await store.message(sessionID, promptID))?.info;
+    return session === undefined || user?.role !== 'user' ? [] : [{ session, user }];
+  };
   return {
-    session,
-    async all() {
-      const found = (await store.unfinished()).map(({ info }) => info.sessionID);
-      let count = 0;
-      for (const sessionID of await leases.withoutOwner([...new Set(found)])) {
-        const lease = await leases.acquire(sessionID, () => {});
-        try {
-          // Another server may have recovered it meanwhile: then there is nothing left to end.
-          count += await session(sessionID, lease.id);
-        } finally {
-          await lease.release();
-        }
+    async beforeRun(user, leaseID) {
+      const owed = await store.owed(user.sessionID);
+      if (!owed.some(({ promptID }) => promptID === user.id)) {
+        const told = (await store.messages(user.sessionID)).map(({ info }) => info);
+        const answer = told.findLast((info) => info.role === 'assistant' && info.parentID === user.id);
+        // The prompt was removed, or its answer was.
+        if (answer?.role !== 'assistant') throw new RunAborted();
+        return answer;
       }
-      return count;
+      const isLeft = ({ isBegun, promptID }: OwedAnswer): boolean => isBegun && promptID !== user.id;
+      const session = owed.some(isLeft) ? await store.session(user.sessionID) : undefined;
+      if (session !== undefined) await endAll(session, isLeft, { leaseID });
+      return undefined;
+    },
+    async afterFailure(user, error, leaseID) {
+      const session = await store.session(user.sessionID);
+      if (session === undefined) return;
+      const isToEnd = ({ isBegun, promptID }: OwedAnswer): boolean =>
+        isBegun || (promptID === user.id && !isStoreFailure(error));
+      await endAll(session, isToEnd, { leaseID });
+    },
+    async all() {
+      const unfinished = (await store.unfinished()).map(({ info }) => info.sessionID);
+      const owed = await store.owed();
+      const found = [...unfinished, ...owed.map(({ sessionID }) => sessionID)].filter((id) => !isBusyHere(id));
+      const abandoned = new Set(await leases.withoutOwner([...new Set(found)]));
+      const unbegun = owed.filter(({ isBegun, sessionID }) => !isBegun && abandoned.has(sessionID));
+      const prompts = (await Promise.all(unbegun.map(readPrompt))).flat();
+      const tooOld = new Set(prompts.flatMap(({ user }) => (isTooOld(user) ? [user.id] : [])));
+      const toEnd = owed.filter(({ isBegun, promptID }) => isBegun || tooOld.has(promptID));
+      let ended = 0;
+      for (const id of new Set([...unfinished, ...toEnd.map(({ sessionID }) => sessionID)]))
+        if (abandoned.has(id)) ended += await endAbandoned(id, tooOld);
+      return { ended, waiting: prompts.filter(({ user }) => !tooOld.has(user.id)) };
     },
   };
 };

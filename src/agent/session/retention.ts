@@ -61,7 +61,7 @@ export const expiredFamilies = (
 
 /** What `createFamilyRemoval` works with. */
 type FamilyRemovalNeeds = {
-  readonly store: Pick<Store, 'session' | 'sessions' | 'unfinished'>;
+  readonly store: Pick<Store, 'session' | 'sessions' | 'unfinished' | 'owed'>;
   /** In a server that of its publisher, so that clients receive the events. */
   readonly publish: Publisher['publish'];
   /** Those of the given sessions in which something runs or waits. */
@@ -71,7 +71,7 @@ type FamilyRemovalNeeds = {
 
 /** Removes whole families of sessions. */
 type FamilyRemoval = {
-  /** Whether a run of the family is under way, was left unfinished, or may have begun this moment. */
+  /** Whether a run of the family is under way, waits, was left unfinished, or may have begun this moment. */
   readonly isBusy: (family: SessionFamily) => Promise<boolean>;
   /**
    * Removes a family as it was read. Returns false and removes nothing when it is busy or has changed: so a prompt that
@@ -98,8 +98,9 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
   const isAtWork = async ({ members, updatedMs }: SessionFamily): Promise<boolean> => {
     if (clock.now() - updatedMs < PROMPT_START_MS) return true;
     const ids = members.map(({ id }) => id);
-    const unfinished = await store.unfinished();
-    return unfinished.some(({ info }) => ids.includes(info.sessionID)) || (await busy(ids)).length > 0;
+    const unfinished = (await store.unfinished()).map(({ info }) => info.sessionID);
+    const owed = (await store.owed()).map(({ sessionID }) => sessionID);
+    return [...unfinished, ...owed].some((id) => ids.includes(id)) || (await busy(ids)).length > 0;
   };
   const hasOthers = async (members: readonly SessionOutline[]): Promise<boolean> => {
     const ids = new Set(members.map(({ id }) => id));

@@ -1,5 +1,5 @@
-import type { Publication } from '../events/publisher.ts';
-import { statusPublication } from '../events/records.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import { answerStatePublication, statusPublication } from '../events/records.ts';
 import type { AssistantMessage, MessageError, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
 import type { Leases, SessionLease } from '../store/cluster.ts';
 import { LeaseLostError } from '../store/errors.ts';
@@ -21,7 +21,7 @@ export type QueuedPrompt = {
   readonly session: Session;
   readonly user: UserMessage;
   readonly showStatus: ShowStatus;
-  /** To be published with the end of the answer: that the session is idle, unless another prompt waits. */
+  /** To be published with the end of the answer: that it has ended, and that the session is idle unless another prompt waits. */
   readonly atEnd: () => Promise<Publication>;
   /** The lease under which everything of the answer is stored. */
   readonly leaseID: string | undefined;
@@ -33,8 +33,13 @@ type ShowStatus = (status: SessionStatus) => Promise<void>;
 
 /** The runs of all sessions: one at a time for each session, in the order of the prompts. */
 export type RunQueue = {
-  /** Runs a stored prompt when those before it are done. Settles with the answer to this very prompt. */
-  readonly run: (session: Session, user: UserMessage) => Promise<AssistantMessage>;
+  /**
+   * Runs a stored prompt when those before it are done. Settles with the answer to this very prompt. `isOwed` (true): the
+   * store has it as owed, so that another server may have given the answer by then; it is not asked for again.
+   */
+  readonly run: (session: Session, user: UserMessage, isOwed?: boolean) => Promise<AssistantMessage>;
+  /** Whether something runs or waits in a session on this server. */
+  readonly isBusyHere: (sessionID: string) => boolean;
   /** The statuses of sessions that are not idle, here and at other servers, by session id. */
   readonly statuses: () => Promise<Readonly<Record<string, SessionStatus>>>;
   readonly counts: () => { readonly running: number; readonly waiting: number };
@@ -57,8 +62,12 @@ export type RunQueue = {
 type RunQueueNeeds = {
   readonly answer: AnswerPrompt;
   readonly leases: Leases;
-  /** Ends answers of a session that a server left unfinished. */
-  readonly recoverSession: (sessionID: string, leaseID: string | undefined) => Promise<unknown>;
+  readonly recovery: {
+    /** Ends what was left in the session. Returns the answer to the prompt where another server has given it already. */
+    readonly beforeRun: (user: UserMessage, leaseID: string | undefined) => Promise<AssistantMessage | undefined>;
+    /** Ends the answer of a run that failed with an error before it could do so itself. */
+    readonly afterFailure: (user: UserMessage, error: unknown, leaseID: string | undefined) => Promise<unknown>;
+  };
   /** Sends a session's status to those who follow the events. */
   readonly publishStatus: (session: Session, status: SessionStatus) => Promise<unknown>;
   /** Receives the error of a run that failed unexpectedly. */
@@ -68,6 +77,7 @@ type RunQueueNeeds = {
 type QueuedRun = {
   readonly session: Session;
   readonly user: UserMessage;
+  readonly isOwed: boolean;
   readonly controller: AbortController;
   readonly done: PromiseWithResolvers<AssistantMessage>;
   /** Settles when the run has ended, and the session was published as idle if it was the last one. */
@@ -76,7 +86,7 @@ type QueuedRun = {
 type SessionQueue = { readonly runs: QueuedRun[]; status: SessionStatus; isIdlePublished: boolean };
 
 /** The run queue of this server. Leases keep other servers out of a session while it runs here. */
-export const createRunQueue = ({ answer, leases, recoverSession, publishStatus, onBug }: RunQueueNeeds): RunQueue => {
+export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug }: RunQueueNeeds): RunQueue => {
   const queues = new Map<string, SessionQueue>();
   const closing = new Set<string>();
   const accepting = new Set<Promise<void>>();
@@ -91,24 +101,29 @@ export const createRunQueue = ({ answer, leases, recoverSession, publishStatus, 
     const atEnd = async (): Promise<Publication> => {
       const isAwaited = await lease.isAwaited();
       queue.isIdlePublished = queue.runs.length === 1 && !isAwaited;
-      return queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
+      const idle = queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
+      return joinPublications(answerStatePublication(user, 'ended'), idle);
     };
     return answer({ session, user, showStatus, atEnd, leaseID: lease.id }, controller.signal);
   };
   const runNext = async (run: QueuedRun, queue: SessionQueue): Promise<void> => {
-    const { session, controller, done } = run;
+    const { session, user, controller, done } = run;
     queue.status = { type: 'busy' };
     queue.isIdlePublished = false;
     let lease: SessionLease | undefined;
     try {
       lease = await leases.acquire(session.id, () => controller.abort(new RunAborted()));
-      if (lease.hasUnfinishedAnswers) await recoverSession(session.id, lease.id);
-      done.resolve(await answerWithLease(lease, run, queue));
+      const given = run.isOwed ? await recovery.beforeRun(user, lease.id) : undefined;
+      done.resolve(given ?? (await answerWithLease(lease, run, queue)));
     } catch (error) {
       queue.isIdlePublished = false;
       // The server that has taken over publishes the rest.
       if (error instanceof LeaseLostError) queue.isIdlePublished = true;
-      else onBug(error);
+      else {
+        onBug(error);
+        // Without its lease, the session may be another server's.
+        if (lease !== undefined) await recovery.afterFailure(user, error, lease.id).catch(onBug);
+      }
       done.reject(error);
     }
     if (lease === undefined) return;
@@ -136,11 +151,12 @@ export const createRunQueue = ({ answer, leases, recoverSession, publishStatus, 
     await Promise.all([abortHere(sessionID), leases.abort(sessionID)]);
   };
   return {
-    run(session, user) {
+    run(session, user, isOwed = true) {
       const done = Promise.withResolvers<AssistantMessage>();
       // A rejection that no caller waits for must not end the process.
       done.promise.catch(() => {});
-      const run: QueuedRun = { session, user, controller: new AbortController(), done, ended: Promise.withResolvers() };
+      const controller = new AbortController();
+      const run: QueuedRun = { session, user, isOwed, controller, done, ended: Promise.withResolvers() };
       if (isStopped || closing.has(session.id)) run.controller.abort(new RunAborted());
       const queue = queues.get(session.id);
       if (queue !== undefined) queue.runs.push(run);
@@ -151,6 +167,7 @@ export const createRunQueue = ({ answer, leases, recoverSession, publishStatus, 
       }
       return done.promise;
     },
+    isBusyHere: (sessionID) => queues.has(sessionID),
     async statuses() {
       const elsewhere = await leases.statuses();
       return { ...elsewhere, ...Object.fromEntries([...queues].map(([id, { status }]) => [id, status])) };

@@ -5,8 +5,6 @@ import type { DirectoryEvent } from './store.ts';
 export type SessionLease = {
   /** The lease's id in the store. None where no other server could have the session. */
   readonly id: string | undefined;
-  /** A server that ended has left answers in the session that no server will finish. */
-  readonly hasUnfinishedAnswers: boolean;
   /** Whether a prompt at another server waits for the session. */
   readonly isAwaited: () => Promise<boolean>;
   /** Publishes the session's status to other servers. It is busy from the beginning. */
@@ -60,8 +58,11 @@ export type PeerListener = {
   readonly onEvents: (events: readonly DirectoryEvent[]) => void;
   /** Another server received a request to abort a session that this one works on. */
   readonly onAbort: (sessionID: string) => void;
-  /** A server has ended. Several servers receive this, and any of them may already have recovered its sessions. */
-  readonly onGone: () => void;
+  /**
+   * Some session may have answers that were left unfinished, or that are owed, and no server works on it. Several servers
+   * receive this, and any of them may already have recovered the session.
+   */
+  readonly onAbandoned: () => void;
 };
 
 /** Numbers about the cluster, as this server sees it now. */
@@ -87,7 +88,6 @@ export type Peers = {
 
 const SINGLE_SERVER_LEASE: SessionLease = {
   id: undefined,
-  hasUnfinishedAnswers: false,
   isAwaited: async () => false,
   showStatus: async () => {},
   release: async () => {},

@@ -37,6 +37,9 @@ export class StoreUnavailableError extends Error {
   }
 }
 
+/** Whether the store did not work, rather than what it was asked for being wrong. */
+export const isStoreFailure = (error: unknown): boolean => error instanceof StoreUnavailableError;
+
 /** A commit was not stored: its lease is not held any more, because another server has taken over the session. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLost';

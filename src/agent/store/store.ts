@@ -22,10 +22,23 @@ export type StoreChange =
   /** With their outputs, as far as they are of the session. */
   | { readonly kind: 'parts-removed'; readonly sessionID: string; readonly partIDs: readonly string[] }
   /** The whole output of a tool call, of which the part holds only the beginning. */
-  | { readonly kind: 'output'; readonly sessionID: string; readonly partID: string; readonly text: string };
+  | { readonly kind: 'output'; readonly sessionID: string; readonly partID: string; readonly text: string }
+  /**
+   * `owed`: a stored prompt waits for its answer. `begun`: from now on the answer may have had effects. `ended`: nothing is
+   * owed for the prompt any more. It goes with its message.
+   */
+  | {
+      readonly kind: 'answer';
+      readonly sessionID: string;
+      readonly promptID: string;
+      readonly state: 'owed' | 'begun' | 'ended';
+    };
 
 /** A message with its parts in order. */
 export type MessageWithParts = { readonly info: Message; readonly parts: readonly Part[] };
+
+/** A prompt whose answer has not ended. */
+export type OwedAnswer = { readonly sessionID: string; readonly promptID: string; readonly isBegun: boolean };
 
 /** A query for events of one directory, or of all. */
 export type EventQuery = {
@@ -106,6 +119,8 @@ export type Store = {
   readonly output: (sessionID: string, partID: string) => Promise<string | undefined>;
   /** Answers of all sessions that were begun and not completed, as a killed process leaves them. */
   readonly unfinished: () => Promise<readonly MessageWithParts[]>;
+  /** The answers that are owed in one session or in all, in the order in which their prompts were stored. */
+  readonly owed: (sessionID?: string) => Promise<readonly OwedAnswer[]>;
   readonly events: (asked: EventQuery) => Promise<readonly DirectoryEvent[]>;
   readonly eventSpan: () => Promise<EventSpan>;
   /** Removes all events but this many of the newest, and sessions whose creation was given up. */

@@ -85,7 +85,7 @@ type TaskNeeds = {
   readonly sessions: Sessions;
   readonly store: Store;
   readonly catalog: AgentCatalog;
-  readonly accept: (sessionID: string, prompt: PromptBody) => Promise<AcceptedPrompt>;
+  readonly accept: (sessionID: string, prompt: PromptBody, isOwed: boolean) => Promise<AcceptedPrompt>;
   readonly runs: () => RunQueue;
   readonly taskTracker: TaskTracker;
 };
@@ -172,12 +172,13 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
       permission,
     };
     const child = await sessions.create(childSettings);
-    const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] });
+    // Owed to this call alone: if the server ends, the call ends too, and nobody else is to do its work.
+    const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] }, false);
     const finish = taskTracker.begin(child.id, context);
     const onAbort = () => void runs().abort(child.id);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      const running = runs().run(session, user);
+      const running = runs().run(session, user, false);
       // The abort may have come while the child session was being created.
       if (signal.aborted) onAbort();
       const message = await running;

@@ -4,9 +4,11 @@ import type { Responder } from '../agents/types.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import {
   type Answered,
+  answerStatePublication,
   createStepMessage,
   messagePublication,
   partPublication,
+  sessionErrorPublication,
   statusPublication,
 } from '../events/records.ts';
 import { contextTokensOf, costOf } from '../model/cost.ts';
@@ -197,7 +199,8 @@ export const requestSummary = async (
     if (isClosing(sessionID)) throw notFound('session', sessionID);
     return withoutRevert(session);
   };
-  const request = joinPublications(messagePublication(user), partPublication(part, now));
+  const owed = answerStatePublication(user, 'owed');
+  const request = joinPublications(messagePublication(user), partPublication(part, now), owed);
   const session = await sessions.update(sessionID, continueSession, (changed) =>
     joinPublications(changed, dropped, request),
   );
@@ -220,11 +223,11 @@ export const runSummary = async (
   const close: CloseSummary = async ({ message, more, error: cause }) => {
     const error = cause === undefined ? undefined : toMessageError(cause, message.providerID);
     closed = error === undefined ? message : { ...message, error };
-    const failed: Publication =
-      error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
+    const failed = error === undefined ? {} : sessionErrorPublication(sessionID, error);
     return joinPublications(messagePublication(closed), more, failed, await needs.atEnd());
   };
-  await publish(statusPublication(sessionID, { type: 'busy' }));
+  const busy = statusPublication(sessionID, { type: 'busy' });
+  await publish(joinPublications(busy, answerStatePublication(request, 'begun')));
   try {
     const history = await store.messages(sessionID);
     await writeSummary(needs, { asked, history, request, close }, signal);

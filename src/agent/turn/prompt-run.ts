@@ -1,10 +1,11 @@
 import type { ByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
+import { notConfiguredText } from '../../core/identifier.ts';
 import type { Log } from '../../core/log.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
 import type { Responder } from '../agents/types.ts';
-import type { Publisher } from '../events/publisher.ts';
-import type { Answered } from '../events/records.ts';
+import { joinPublications, type Publisher } from '../events/publisher.ts';
+import { type Answered, createFailedAnswer, messagePublication, sessionErrorPublication } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import { countAttempts } from '../model/attempts.ts';
 import { addTokens } from '../model/cost.ts';
@@ -13,6 +14,7 @@ import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { collectRules, isToolHidden, type RuleScope } from '../protocol/permission-rules.ts';
 import type { AssistantMessage, Rule, Session } from '../protocol/types.ts';
+import { createMessageIDs } from '../session/message-ids.ts';
 import type { AnswerPrompt, QueuedPrompt } from '../session/run-queue.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -21,7 +23,7 @@ import { createPermissionActions } from '../tools/permission-check.ts';
 import type { TaskTracker } from '../tools/task.ts';
 import type { AgentTool, OutputLimits } from '../tools/tool.ts';
 import { isSummaryRequest, runSummary } from './compaction.ts';
-import { TurnTimeout } from './errors.ts';
+import { serverEndedTurn, TurnTimeout } from './errors.ts';
 import { createSessionNamer } from './title.ts';
 import { runTurn } from './turn.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
@@ -170,12 +172,34 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     return message;
   };
 
+  /** Answers a prompt of an earlier process with an error. Another agent could be one that may do more. */
+  const refuse = async (
+    { session, user, atEnd, leaseID }: QueuedPrompt,
+    missing: 'agent' | 'model',
+  ): Promise<AssistantMessage> => {
+    const { providerID, modelID } = user.model;
+    const [name, known] =
+      missing === 'agent'
+        ? [user.agent, [...catalog.agents.keys()]]
+        : [`${providerID}/${modelID}`, catalog.models.filter((one) => one !== `${providerID}/${modelID}`)];
+    const reason = notConfiguredText(missing, name, known);
+    const error = serverEndedTurn(
+      `The server was restarted with another configuration: ${reason}. Send the prompt again`,
+    );
+    const id = await createMessageIDs(needs)(session.id);
+    const message = createFailedAnswer({ session, user }, { id, now: clock.now(), error });
+    const failed = sessionErrorPublication(session.id, error);
+    const publication = joinPublications(messagePublication(message), failed, await atEnd());
+    await publisher.publish(session.directory, { ...publication, leaseID });
+    logFailure(log, message, 0);
+    return message;
+  };
+
   return async (prompted, run) => {
     const { user } = prompted;
-    const agent = catalog.agents.get(user.agent) ?? catalog.agents.get(catalog.defaultAgent);
+    const agent = catalog.agents.get(user.agent);
     const model = catalog.modelFor(user.model, user.agent);
-    if (agent === undefined || model === undefined)
-      throw new Error('A stored prompt names an agent or a model that is not configured any more');
+    if (agent === undefined || model === undefined) return refuse(prompted, agent === undefined ? 'agent' : 'model');
     const summariser = catalog.summariserFor(user.model, user.agent) ?? { prompt: undefined, model };
     const startedAt = clock.now();
     const deadline = createTurnDeadline(clock, needs.turnTimeoutMs, run);

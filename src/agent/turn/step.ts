@@ -1,5 +1,5 @@
 import { joinPublications, type Publication } from '../events/publisher.ts';
-import { messagePublication, partPublication } from '../events/records.ts';
+import { messagePublication, partPublication, sessionErrorPublication } from '../events/records.ts';
 import { costOf } from '../model/cost.ts';
 import { ModelError, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
@@ -60,8 +60,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   ): Promise<AssistantMessage> => {
     const time = { ...message.time, completed: clock.now() };
     const closed: AssistantMessage = { ...message, time, ...(error === undefined ? {} : { error, finish: 'error' }) };
-    const failed: Publication =
-      error === undefined ? {} : { drafts: [{ type: 'session.error', properties: { sessionID, error } }] };
+    const failed = error === undefined ? {} : sessionErrorPublication(sessionID, error);
     const end = joinPublications(messagePublication(closed), failed, isEnd ? await needs.atEnd() : {});
     await publishEnd(joinPublications(last, end)).catch(async (failure: unknown) => {
       if (error === undefined) throw failure;

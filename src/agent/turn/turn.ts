@@ -1,5 +1,11 @@
 import { joinPublications } from '../events/publisher.ts';
-import { createStepMessage, messagePublication, partPublication, statusPublication } from '../events/records.ts';
+import {
+  answerStatePublication,
+  createStepMessage,
+  messagePublication,
+  partPublication,
+  statusPublication,
+} from '../events/records.ts';
 import type { AssistantMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import { createStep } from './step.ts';
@@ -16,13 +22,14 @@ export const runTurn = async (
 ): Promise<AssistantMessage> => {
   const { clock, ids, publish } = needs;
   const busy = statusPublication(asked.session.id, { type: 'busy' });
+  const begun = joinPublications(busy, answerStatePublication(asked.user, 'begun'));
   const step = createStep(needs, asked, signal);
   const nextID = createMessageIDs(needs);
   for (let count = 1; ; count++) {
     const message = createStepMessage(asked, { id: await nextID(asked.session.id), now: clock.now() });
     const { id: messageID, sessionID } = message;
     const start = partPublication({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
-    await publish(joinPublications(count === 1 ? busy : {}, messagePublication(message), start));
+    await publish(joinPublications(count === 1 ? begun : {}, messagePublication(message), start));
     const ended = await step(message, count >= asked.responder.agent.steps);
     if (ended !== undefined) return ended;
   }

@@ -68,6 +68,6 @@ export const openStoreForCommand = async (
 ): Promise<Pick<AgentStore, 'store' | 'close'>> => {
   if (database.kind === 'sqlite') return openFile(database.path, { ids });
   const opened = await openShared(database.url, { ids, times: COMMAND_TIMES, onError() {} });
-  opened.peers.listen({ onEvents() {}, onAbort() {}, onGone() {} });
+  opened.peers.listen({ onEvents() {}, onAbort() {}, onAbandoned() {} });
   return opened;
 };

@@ -68,7 +68,7 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
           aborts.push(sessionID);
           onAbort(sessionID);
         },
-        onGone() {
+        onAbandoned() {
           gone += 1;
         },
       }),

@@ -5,7 +5,7 @@ import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 
 import { ConfigError } from '../../../src/core/config.ts';
-import { idsFrom, sessionOf, told } from '../../agent/store/samples.ts';
+import { idsFrom, sessionOf, told, userMessage } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
 import { freePort } from '../../runtime/processes.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -88,6 +88,25 @@ describe('servers that come to a PostgreSQL', (check) => {
     );
     assert.equal([...(await asRoot((sql) => sql`SELECT id FROM ${sql(schema)}.extra`))], [{ id: 1 }]);
     await Promise.all(links.map(({ close }) => close()));
+    await dropSchema(database, schema);
+  });
+
+  check('bring a database of the first version up to date, with what is in it', async () => {
+    const schema = database.freshSchema();
+    const first = (sql: Sql, at: string) => migratePostgres(sql, at, POSTGRES_MIGRATIONS.slice(0, 1));
+    await (await openPostgres({ url: database.url, schema, connections: 1 }, first)).close();
+    await asRoot(
+      (sql) => sql`
+        INSERT INTO ${sql(schema)}.session (id, directory, folded_title, updated, is_hidden, data)
+        VALUES ('ses_1', '"/"', 'title', 5, false, ${JSON.stringify(sessionOf('ses_1'))})`,
+    );
+    const { store } = await openAt(database.url, schema);
+    await store.commit([{ kind: 'message', message: userMessage('msg_1', 'ses_1') }], []);
+    assert.equal(await store.owed(), []);
+    await store.commit([{ kind: 'answer', sessionID: 'ses_1', promptID: 'msg_1', state: 'owed' }], []);
+    assert.is((await store.owed()).length, 1);
+    assert.equal(await store.session('ses_1'), sessionOf('ses_1'));
+    await store.close();
     await dropSchema(database, schema);
   });
 

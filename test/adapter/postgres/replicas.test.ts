@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { type Answer, answersIn, ask, asksOf, messagesOf, textOf } from '../../agent/harness/permission-requests.ts';
 import { calling, hanging, outcome, prompt, saying, toolNamed } from '../../agent/harness/world.ts';
+import { userMessage } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';
 import { type Replica, startReplica } from './replicas.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -125,6 +126,53 @@ describe('two servers on one database', (check) => {
       assert.is((await answer).info.error?.name, 'MessageAbortedError');
       assert.equal(await b.get('/session/status'), {});
       assert.is(textOf(await ask(b, id, 'again')), 'hello');
+    }),
+  );
+
+  check('give what a killed one owed: once what it had not begun, and as an error what it had', () =>
+    withTwo([{}, {}], async (a, b) => {
+      const schema = a.schema;
+      const dying = await startReplica(database, schema, { scripts: [hanging] });
+      const id = await dying.session({ title: 'Mine' });
+      for (const text of ['begun', 'waits', 'waits too'])
+        assert.is((await dying.call('POST', `/session/${id}/prompt_async`, prompt(text))).status, 204);
+      await until(() => dying.asked.length === 1);
+      await dying.vanish();
+      await until(async () => (await a.store.owed()).length === 0);
+      const messages = await messagesOf(b, id);
+      const prompts = messages.filter(({ info }) => info.role === 'user').map(({ info, parts }) => ({ info, parts }));
+      const answers = prompts.map(({ info, parts }) => {
+        const told = answersIn(messages).filter((answer) => answer.info.parentID === info.id);
+        return [textOf({ parts }), told.map((answer) => answer.info.error?.name ?? textOf(answer))];
+      });
+      assert.equal(answers, [
+        ['begun', ['MessageAbortedError']],
+        ['waits', ['hello']],
+        ['waits too', ['hello']],
+      ]);
+      assert.is(a.asked.length + b.asked.length, 2);
+      assert.equal(await b.get('/session/status'), {});
+    }),
+  );
+
+  check('give once what nobody has in a queue, though both find it', () =>
+    withTwo([{}, {}], async (a, b) => {
+      const ids = await Promise.all(Array.from({ length: 8 }, () => a.session({ title: 'Mine' })));
+      for (const [place, sessionID] of ids.entries()) {
+        const model = { providerID: 'demo', modelID: 'main' };
+        const user = { ...userMessage(`msg_${place}`, sessionID), model, time: { created: Date.now() } };
+        await a.store.commit(
+          [
+            { kind: 'message', message: user },
+            { kind: 'answer', sessionID, promptID: user.id, state: 'owed' },
+          ],
+          [],
+        );
+      }
+      await until(async () => (await a.store.owed()).length === 0);
+      await until(async () => JSON.stringify(await a.get('/session/status')) === '{}');
+      assert.is(a.asked.length + b.asked.length, ids.length);
+      for (const id of ids) assert.equal(answersIn(await messagesOf(b, id)).map(textOf), ['hello']);
     }),
   );
 

@@ -9,6 +9,7 @@ import type { TestPostgres } from './world.ts';
 
 /** An agent server that is one of several. */
 export type Replica = AgentWorld & {
+  readonly schema: string;
   /** Ends as a server does that is told to. */
   readonly leave: () => Promise<void>;
   /** Is gone as a server is that was killed: it says nothing more to the database. */
@@ -46,6 +47,7 @@ export const startReplica = async (
   gone.promise.catch(() => {});
   return {
     ...world,
+    schema,
     errors,
     whole: (method, path, body) =>
       Promise.race([

@@ -57,6 +57,18 @@ describe('the schema of a database', (check) => {
     database.close();
   });
 
+  check('of the second version keeps its prompts, and owes no answer to them', () => {
+    const database = new DatabaseSync(':memory:');
+    migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 2));
+    database.exec(`
+      INSERT INTO session (id, directory, folded_title, updated, data) VALUES ('ses_1', '"/"', 'title', 5, '{}');
+      INSERT INTO message VALUES ('msg_1', 'ses_1', 0, '{}')`);
+    migrateSqlite(database);
+    assert.is(database.prepare('SELECT count(*) AS n FROM message').get()?.n, 1);
+    assert.is(database.prepare('SELECT count(*) AS n FROM owed').get()?.n, 0);
+    database.close();
+  });
+
   check('of the first version loses its events, goes on after their ids, and keeps all else', () => {
     const database = new DatabaseSync(':memory:');
     migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 1));

@@ -206,6 +206,24 @@ for (const { name, open, runs } of KINDS) {
       }),
     );
 
+    check('keep that an answer is owed, but as one that was begun: the first server may give it', () =>
+      withStores(async (store) => {
+        const given = sample();
+        const prompt = given[0]?.messages[0]?.info;
+        await importing(store, linesOf(given));
+        const [sessionID, promptID] = [prompt?.sessionID ?? '', prompt?.id ?? ''];
+        await store.commit([{ kind: 'answer', sessionID, promptID, state: 'owed' }], []);
+        const document = await exported(store, sessionID);
+        await store.commit(
+          given.map(({ info }) => ({ kind: 'session-removed', sessionID: info.id })),
+          [],
+        );
+        await importing(store, document);
+        assert.equal(await store.owed(), [{ sessionID, promptID, isBegun: true }]);
+        assert.equal(await exported(store, sessionID), document);
+      }),
+    );
+
     check('are shown to nobody before they are whole, and are kept in small commits', () =>
       withStores(async (store) => {
         const [first, second] = sample();

@@ -26,7 +26,10 @@ const userOf = (sessionID: string, id: string): UserMessage => ({
   agent: 'build',
   model: { providerID: 'p', modelID: 'm' },
 });
-const ALONE = { leases: createSingleServer().leases, recoverSession: async () => {} };
+const ALONE = {
+  leases: createSingleServer().leases,
+  recovery: { beforeRun: async () => undefined, afterFailure: async () => {} },
+};
 const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
   id: `answer to ${id}`,
   sessionID,

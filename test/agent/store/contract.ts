@@ -5,7 +5,7 @@ import { type Ids, isId } from '../../../src/agent/protocol/ids.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { OrphanError, StaleSessionError } from '../../../src/agent/store/errors.ts';
 
-import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
+import type { DirectoryEvent, OwedAnswer, Store } from '../../../src/agent/store/store.ts';
 import { type Check, rejection } from '../../check.ts';
 import {
   afterAll,
@@ -15,6 +15,7 @@ import {
   MESSAGES,
   type Model,
   messagesIn,
+  owedIn,
   PARTS,
   SESSIONS,
   sessionsIn,
@@ -57,12 +58,15 @@ const outlineOf = ({ id, parentID, time }: Session) => ({
   ...(parentID === undefined ? {} : { parentID }),
   updatedMs: time.updated,
 });
+const byPrompt = (owed: readonly OwedAnswer[]): OwedAnswer[] =>
+  [...owed].sort((left, right) => (left.promptID < right.promptID ? -1 : 1));
 const heldBy = async (store: Store) => ({
   sessions: await store.sessions({}),
   outlines: await store.sessionOutlines(),
   messages: await Promise.all(SESSIONS.map((id) => store.messages(id))),
   outputs: await Promise.all(SESSIONS.flatMap((id) => PARTS.map((partID) => store.output(id, partID)))),
   unfinished: await store.unfinished(),
+  owed: [await store.owed(), ...(await Promise.all(SESSIONS.map((id) => store.owed(id))))].map(byPrompt),
 });
 const expectedOf = (model: Model) => ({
   sessions: sessionsIn(model, {}),
@@ -72,6 +76,7 @@ const expectedOf = (model: Model) => ({
     PARTS.map((partID) => model.outputs.find((held) => held.sessionID === id && held.partID === partID)?.text),
   ),
   unfinished: unfinishedIn(model),
+  owed: [owedIn(model), ...SESSIONS.map((id) => owedIn(model, id))].map(byPrompt),
 });
 
 /** What every store promises, whatever it keeps things in. */
@@ -437,6 +442,38 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     }),
   );
 
+  check('knows the answers that are owed, in the order of the prompts, until they have ended', () =>
+    withStore(async (store) => {
+      const owedFor = (promptID: string, sessionID = 'ses_1', state: 'owed' | 'begun' | 'ended' = 'owed') =>
+        ({ kind: 'answer', sessionID, promptID, state }) as const;
+      await store.commit([{ kind: 'session', session: sessionOf('ses_1') }], []);
+      await store.commit([{ kind: 'session-begun', session: sessionOf('ses_2') }], []);
+      for (const id of ['msg_3', 'msg_1', 'msg_2'])
+        await store.commit([{ kind: 'message', message: userMessage(id, 'ses_1') }, owedFor(id)], []);
+      await store.commit([{ kind: 'message', message: userMessage('msg_4', 'ses_2') }, owedFor('msg_4', 'ses_2')], []);
+      await store.commit([owedFor('msg_1', 'ses_1', 'begun')], []);
+      await store.commit([{ kind: 'message', message: userMessage('msg_3', 'ses_1') }], []);
+      const owed = (promptID: string, sessionID = 'ses_1', isBegun = false) => ({ sessionID, promptID, isBegun });
+      const ofFirst = [owed('msg_3'), owed('msg_1', 'ses_1', true), owed('msg_2')];
+      assert.equal([await store.owed(), await store.owed('ses_1'), await store.owed('ses_2')], [ofFirst, ofFirst, []]);
+      await store.commit([{ kind: 'session', session: sessionOf('ses_2') }], []);
+      assert.equal(await store.owed(), [...ofFirst, owed('msg_4', 'ses_2')]);
+      await store.commit([owedFor('msg_1', 'ses_1', 'ended'), owedFor('msg_4', 'ses_1', 'ended')], []);
+      await store.commit([{ kind: 'messages-removed', sessionID: 'ses_1', messageIDs: ['msg_3'] }], []);
+      assert.equal(await store.owed(), [owed('msg_2'), owed('msg_4', 'ses_2')]);
+      await store.commit([{ kind: 'session-removed', sessionID: 'ses_2' }], []);
+      assert.equal(await store.owed(), [owed('msg_2')]);
+      for (const [id, session] of [
+        ['msg_9', 'ses_1'],
+        ['msg_2', 'ses_3'],
+      ] as const) {
+        const refused = await rejection(store.commit([owedFor(id, session)], [told('lost')]));
+        assert.instance(refused, OrphanError);
+      }
+      assert.equal(await store.owed(), [owed('msg_2')]);
+    }),
+  );
+
   check('gives events ids that ascend, and gives them back after any of them', () =>
     withStore(async (store) => {
       const first = await store.commit([], [told('a'), told('b', '/other'), told('c')]);
@@ -789,6 +826,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
         () => store.message('ses_1', 'msg_1'),
         () => store.output('ses_1', 'prt_1'),
         () => store.unfinished(),
+        () => store.owed(),
         () => store.events({ afterID: '', limit: 1 }),
         () => store.eventSpan(),
         () => store.messageOutlines('ses_1'),
@@ -808,11 +846,18 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const place = { id: 'prt_2', messageID: 'msg_2', sessionID: 'ses_1' };
       for (const text of ['it', 'it grew'])
         await first.commit([{ kind: 'part', part: textPart(place, text), isGrowing: true }], []);
-      const before = [await first.sessions({}), await first.messages('ses_1'), await first.unfinished()];
+      await first.commit([{ kind: 'answer', sessionID: 'ses_1', promptID: 'msg_1', state: 'owed' }], []);
+      const stateOf = async (store: Store) => [
+        await store.sessions({}),
+        await store.messages('ses_1'),
+        await store.unfinished(),
+        await store.owed(),
+      ];
+      const before = await stateOf(first);
       const events = await first.events({ afterID: '', limit: 10 });
       await first.close();
       const second = await open(idsFrom());
-      assert.equal([await second.sessions({}), await second.messages('ses_1'), await second.unfinished()], before);
+      assert.equal(await stateOf(second), before);
       assert.is(await second.output('ses_1', 'prt_3'), 'the whole output');
       assert.equal(await second.events({ afterID: '', limit: 10 }), events);
       await second.close();

@@ -39,7 +39,7 @@ const isAsked = (session: Session, { directory, parentID, areRoots, search, upda
 
 /** A store that is gone with the process, for tests and for trying things out. Sessions in it are not bounded. */
 export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: MemoryStoreNeeds): Store => {
-  const { sessions, hidden, messages, parts, outputs, apply } = createMemoryTables();
+  const { sessions, hidden, messages, parts, outputs, owed, apply } = createMemoryTables();
   let events: DirectoryEvent[] = [];
   let lastEventID = '';
   let forgotten = '';
@@ -126,6 +126,12 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
       refuseWhenClosed();
       return toldOf(
         byID(messages.values()).filter((message) => isUnfinished(message) && !hidden.has(message.sessionID)),
+      );
+    },
+    async owed(sessionID) {
+      refuseWhenClosed();
+      return [...owed.values()].filter(
+        (one) => !hidden.has(one.sessionID) && (sessionID ?? one.sessionID) === one.sessionID,
       );
     },
     async events({ afterID, directory, limit, limitBytes = Number.POSITIVE_INFINITY }) {

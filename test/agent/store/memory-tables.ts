@@ -5,6 +5,7 @@ import { OrphanError, StaleSessionError } from '../../../src/agent/store/errors.
 import type { StoreChange } from '../../../src/agent/store/store.ts';
 
 type Placed = { readonly sessionID: string };
+type Owed = Placed & { readonly promptID: string; readonly isBegun: boolean };
 type Output = Placed & { readonly partID: string; readonly text: string };
 
 type MemoryTables = {
@@ -16,6 +17,8 @@ type MemoryTables = {
   readonly parts: ReadonlyMap<string, Part>;
   /** By the ids of their parts. */
   readonly outputs: ReadonlyMap<string, Output>;
+  /** Answers that are owed, by the ids of their prompts. */
+  readonly owed: ReadonlyMap<string, Owed>;
   /** Makes all of the changes, or throws and has made none. */
   readonly apply: (changes: readonly StoreChange[]) => void;
 };
@@ -27,6 +30,7 @@ export const createMemoryTables = (): MemoryTables => {
   const messages = new Map<string, Message>();
   const parts = new Map<string, Part>();
   const outputs = new Map<string, Output>();
+  const owed = new Map<string, Owed>();
   let undo: (() => void)[] = [];
 
   const put = <Row>(table: Map<string, Row>, id: string, row: Row | undefined): void => {
@@ -50,6 +54,7 @@ export const createMemoryTables = (): MemoryTables => {
     forget(messages, isInSession);
     forget(parts, isInSession);
     forget(outputs, isInSession);
+    forget(owed, isInSession);
   };
   const removeParts = (isMeant: (part: Part) => boolean): void => {
     forget(parts, isMeant);
@@ -59,6 +64,7 @@ export const createMemoryTables = (): MemoryTables => {
     const meant = new Set(messageIDs);
     forget(messages, (message) => message.sessionID === sessionID && meant.has(message.id));
     removeParts((part) => part.sessionID === sessionID && meant.has(part.messageID));
+    forget(owed, ({ promptID }) => !messages.has(promptID));
   };
   const beginSession = (session: Session): void => {
     if (sessions.has(session.id) && !hidden.has(session.id)) throw new OrphanError('session');
@@ -115,6 +121,14 @@ export const createMemoryTables = (): MemoryTables => {
       case 'output':
         putOutput(change);
         break;
+      case 'answer': {
+        const { sessionID, promptID, state } = change;
+        const isThere = messages.get(promptID)?.sessionID === sessionID;
+        if (state !== 'ended' && !isThere) throw new OrphanError('message');
+        if (isThere)
+          put(owed, promptID, state === 'ended' ? undefined : { sessionID, promptID, isBegun: state === 'begun' });
+        break;
+      }
       default:
         change satisfies never;
     }
@@ -125,6 +139,7 @@ export const createMemoryTables = (): MemoryTables => {
     messages,
     parts,
     outputs,
+    owed,
     apply(changes) {
       undo = [];
       try {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
 
-import type { MessageWithParts, SessionQuery, StoreChange } from '../../../src/agent/store/store.ts';
+import type { MessageWithParts, OwedAnswer, SessionQuery, StoreChange } from '../../../src/agent/store/store.ts';
 import { answer, sessionOf, textPart, told, userMessage } from './samples.ts';
 
 /** What a store must hold, in the plainest way there is. */
@@ -10,11 +10,12 @@ export type Model = {
   readonly messages: readonly Message[];
   readonly parts: readonly Part[];
   readonly outputs: readonly { readonly sessionID: string; readonly partID: string; readonly text: string }[];
+  readonly owed: readonly OwedAnswer[];
   /** Ids of sessions that are only begun. */
   readonly begun: readonly string[];
 };
 
-export const EMPTY: Model = { begun: [], sessions: [], messages: [], parts: [], outputs: [] };
+export const EMPTY: Model = { begun: [], sessions: [], messages: [], parts: [], outputs: [], owed: [] };
 
 const replaced = <Row extends { readonly id: string }>(rows: readonly Row[], row: Row): readonly Row[] => [
   ...rows.filter(({ id }) => id !== row.id),
@@ -24,7 +25,8 @@ const without = (model: Model, isGone: (message: Message) => boolean): Model => 
   const messages = model.messages.filter((message) => !isGone(message));
   const parts = model.parts.filter((part) => messages.some(({ id }) => id === part.messageID));
   const outputs = model.outputs.filter((output) => parts.some(({ id }) => id === output.partID));
-  return { ...model, messages, parts, outputs };
+  const owed = model.owed.filter(({ promptID }) => messages.some(({ id }) => id === promptID));
+  return { ...model, messages, parts, outputs, owed };
 };
 
 /** Whether a session can be found, and is this one. */
@@ -85,6 +87,14 @@ const after = (model: Model, change: StoreChange): Model | undefined => {
         outputs: [...outputs.filter((output) => output.partID !== partID), { sessionID, partID, text }],
       };
     }
+    case 'answer': {
+      const { sessionID, promptID, state } = change;
+      const isThere = messages.some(({ id, sessionID: home }) => id === promptID && home === sessionID);
+      if (!isThere) return state === 'ended' ? model : undefined;
+      const others = model.owed.filter((one) => one.promptID !== promptID);
+      if (state === 'ended') return { ...model, owed: others };
+      return { ...model, owed: [...others, { sessionID, promptID, isBegun: state === 'begun' }] };
+    }
     default:
       return change satisfies never;
   }
@@ -108,6 +118,12 @@ export const unfinishedIn = (model: Model): MessageWithParts[] =>
   byID(model.messages.filter(({ role, time }) => role === 'assistant' && !('completed' in time)))
     .filter(({ sessionID }) => !model.begun.includes(sessionID))
     .map((info) => toldOf(model, info));
+
+/** In any order: the contract has a check of its own for that. */
+export const owedIn = (model: Model, sessionID?: string): readonly OwedAnswer[] =>
+  model.owed.filter(
+    (one) => !model.begun.includes(one.sessionID) && (sessionID === undefined || one.sessionID === sessionID),
+  );
 
 export const sessionsIn = (model: Model, asked: SessionQuery): Session[] =>
   byID(model.sessions)
@@ -195,6 +211,12 @@ const change: fc.Arbitrary<StoreChange> = fc.oneof(
       sessionID: place.sessionID,
       partIDs: fc.uniqueArray(partID, { maxLength: 3 }),
     }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ ...place, state: fc.constantFrom('owed' as const, 'begun' as const, 'ended' as const) })
+      .map(({ sessionID, messageID, state }) => ({ kind: 'answer' as const, sessionID, promptID: messageID, state })),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('session-removed' as const), sessionID: place.sessionID }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('session-given-up' as const), sessionID: place.sessionID }) },

@@ -17,7 +17,7 @@ const isTakenOver = async (sql: Sql): Promise<boolean> => {
   await sleep(LOOK_EVERY_MS);
   const [row] = await sql`
     SELECT (SELECT count(*) FROM server) = 1 AND NOT EXISTS (SELECT 1 FROM ticket) AND NOT EXISTS (SELECT 1 FROM ask)
-      AND NOT EXISTS (SELECT 1 FROM message WHERE is_unfinished) AS is_so`;
+      AND NOT EXISTS (SELECT 1 FROM message WHERE is_unfinished) AND NOT EXISTS (SELECT 1 FROM owed) AS is_so`;
   return row?.is_so === true;
 };
 /** Nothing belongs to what is not there, and no event is after the newest. */

@@ -16,6 +16,7 @@ import {
   type SaidAnswer,
   type SaidMessage,
   textPrompt,
+  until,
   wordsOf,
 } from './world.ts';
 
@@ -33,6 +34,14 @@ export type LanePlace = {
   readonly untilTakenOver: () => Promise<void>;
 };
 
+/** A prompt that was sent, and what was promised about it. An answer is owed for it once it is acknowledged. */
+type GivenPrompt = {
+  readonly sessionID: string;
+  readonly wantsAnswer: boolean;
+  isAcknowledged: boolean;
+  answerID?: string;
+};
+
 /** What a lane has been promised by processes that are gone. */
 type Lane = {
   readonly name: string;
@@ -41,8 +50,8 @@ type Lane = {
   readonly variables: Variables;
   readonly sessions: Set<string>;
   readonly deleted: Set<string>;
-  /** Texts of prompts, with their session and whether they were acknowledged. */
-  readonly prompts: Map<string, { readonly sessionID: string; isAcknowledged: boolean; answerID?: string }>;
+  /** By the texts of the prompts. */
+  readonly prompts: Map<string, GivenPrompt>;
   readonly touched: Set<string>;
   readonly titles: Map<string, string>;
   count: number;
@@ -83,7 +92,7 @@ const promise = async (agent: AgentProcess, lane: Lane, sessionID: string): Prom
   const way = ['async', 'message', 'no-reply'][lane.count % 3];
   const kind = ['', '', ' slow', ' slow', ' ask'][lane.count % 5] ?? '';
   const words = `${lane.name} prompt ${lane.count}${kind}`;
-  const given: { sessionID: string; isAcknowledged: boolean; answerID?: string } = { sessionID, isAcknowledged: false };
+  const given: GivenPrompt = { sessionID, wantsAnswer: way !== 'no-reply', isAcknowledged: false };
   lane.prompts.set(words, given);
   lane.touched.add(sessionID);
   const path = `/session/${sessionID}/${way === 'async' ? 'prompt_async' : 'message'}`;
@@ -153,11 +162,16 @@ const assertKept = async (agent: AgentProcess, lane: Lane, when: string): Promis
   for (const id of lane.touched) {
     const messages = await messagesOf(agent, id);
     assertSettled(messages, when);
-    const prompts = messages.filter(({ info }) => info.role === 'user').map(({ parts }) => wordsOf(parts));
-    assert.equal(prompts.length, new Set(prompts).size, `${when}: a prompt is there twice`);
-    for (const [words, { sessionID, isAcknowledged, answerID }] of lane.prompts) {
+    const prompts = messages.filter(({ info }) => info.role === 'user');
+    const idOf = new Map(prompts.map(({ info, parts }) => [wordsOf(parts), info.id]));
+    assert.equal(prompts.length, idOf.size, `${when}: a prompt is there twice`);
+    const answered = new Set(messages.map(({ info }) => (info.role === 'assistant' ? info.parentID : '')));
+    for (const [words, { sessionID, wantsAnswer, isAcknowledged, answerID }] of lane.prompts) {
       if (sessionID !== id) continue;
-      if (isAcknowledged) assert.ok(prompts.includes(words), `${when}: "${words}" is lost`);
+      const promptID = idOf.get(words);
+      if (isAcknowledged) assert.ok(promptID !== undefined, `${when}: "${words}" is lost`);
+      if (isAcknowledged && wantsAnswer)
+        assert.ok(answered.has(promptID ?? ''), `${when}: "${words}" was never answered`);
       if (answerID !== undefined) {
         const told = messages.find(({ info }) => info.id === answerID);
         assert.ok(told !== undefined, `${when}: the answer to "${words}" is lost`);
@@ -167,6 +181,20 @@ const assertKept = async (agent: AgentProcess, lane: Lane, when: string): Promis
   // Children are sessions too.
   for (const { id } of sessions.filter(({ parentID }) => parentID !== undefined))
     assertSettled(await messagesOf(agent, id), when);
+};
+
+/** Waits for the answers that the dead server owed. Nobody is there to allow what some of them ask for. */
+const untilSettled = async (agent: AgentProcess, lane: Lane): Promise<void> => {
+  let isTakenOver = false;
+  const takenOver = lane.place.untilTakenOver().then(() => {
+    isTakenOver = true;
+  });
+  await until('every answer that was owed has ended', async () => {
+    for (const { id } of await questionsOf(agent))
+      await agent.send('POST', `/permission/${id}/reply`, { reply: 'reject' });
+    return isTakenOver && JSON.stringify((await agent.ask('GET', '/session/status')).json) === '{}';
+  });
+  await takenOver;
 };
 
 /** Fails unless a prompt gets its answer. */
@@ -186,9 +214,11 @@ const killedAtStart = async (lane: Lane, tally: Tally): Promise<void> => {
 
 const killedAtWork = async (lane: Lane, tally: Tally, when: string): Promise<void> => {
   const agent = await lane.world.start({ variables: lane.variables, config: CONFIG });
-  await lane.place.untilTakenOver();
-  for (const { event, count } of agent.logged())
+  await untilSettled(agent, lane);
+  for (const { event, count } of agent.logged()) {
     if (event === 'unfinished-answers-ended') add(tally, 'unfinished answers', Number(count));
+    if (event === 'waiting-prompts-run') add(tally, 'waiting prompts', Number(count));
+  }
   await assertKept(agent, lane, when);
   lane.touched.clear();
   const [last] = [...lane.sessions].slice(-1);
@@ -222,7 +252,7 @@ const killedAgainAndAgain = async (lane: Lane, kills: number, tally: Tally): Pro
   }
   for (const id of lane.sessions) lane.touched.add(id);
   const agent = await lane.world.start({ variables: lane.variables, config: CONFIG });
-  await lane.place.untilTakenOver();
+  await untilSettled(agent, lane);
   await assertKept(agent, lane, `${lane.name} at last`);
   for (const id of [...lane.sessions].slice(-3)) await assertAnswers(agent, id, 'at last');
   const counts = [...lane.prompts.values()];
@@ -233,7 +263,7 @@ const killedAgainAndAgain = async (lane: Lane, kills: number, tally: Tally): Pro
   await lane.place.assertSound('at last');
 };
 
-const SURE_MOMENTS = ['at work', 'unfinished answers', 'acknowledged'];
+const SURE_MOMENTS = ['at work', 'unfinished answers', 'waiting prompts', 'acknowledged'];
 const ALL_MOMENTS = [...SURE_MOMENTS, 'during the start', 'answered'];
 
 type KillsNeeds = {
