@@ -36,7 +36,7 @@ const run = (folder: string, words: readonly string[] = [], variables?: NodeJS.P
   runNode(['test/run.mjs', `test/fixtures/${folder}`, ...words], variables);
 
 /** What each file of fixtures/red must be counted as, and what the runner must tell of it. */
-const RED: Readonly<Record<string, readonly [lastLine: string, tells: RegExp]>> = {
+const RED: Readonly<Record<string, readonly [lastLine: string, reports: RegExp]>> = {
   'forgotten-run': ['0 passed, 1 failed', /no check ran in this file/],
   'throwing-before': ['0 passed, 1 failed', /no check ran in this file/],
   'throwing-after-each': ['0 passed, 1 failed', /no check ran in this file/],
@@ -66,12 +66,12 @@ const STOPPED: readonly string[] = ['hanging', 'left-behind'];
 describe('the runner', (check) => {
   check('runs on Node 24', () => assert.match(process.version, /^v24\./));
 
-  for (const [name, [lastLine, tells]] of Object.entries(RED)) {
+  for (const [name, [lastLine, reports]] of Object.entries(RED)) {
     check(`turns red on ${name}`, async () => {
       const { exitCode, lastLine: last, output } = await run('red', [`/${name}.test.ts`]);
       assert.is(last, lastLine);
       assert.is(exitCode, 1);
-      assert.match(output, tells);
+      assert.match(output, reports);
       assert.not.match(output, /^#checks/m);
     });
   }

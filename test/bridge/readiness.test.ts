@@ -20,29 +20,29 @@ const bridgeOf = (defaultModel?: string, servers?: AgentServers) => {
     log: (level, event, fields) => void lines.push(`${level} ${event} ${fields?.reason}`.trim()),
     isStopping: () => state.isStopping,
   });
-  const told = async (): Promise<string> => {
+  const reported = async (): Promise<string> => {
     const response = await ready();
     const { status, reasons = [] } = (await response.json()) as { status: string; reasons?: string[] };
     return `${response.status} ${status}${reasons.map((reason) => `: ${reason}`).join('')}`;
   };
-  return { clock, fake, state, lines, ready, told };
+  return { clock, fake, state, lines, ready, reported };
 };
 
 describe('whether the bridge is ready', (check) => {
   check('depends on the agent, its events and a model for who names none', async () => {
-    const { clock, fake, state, lines, ready, told } = bridgeOf();
-    assert.is(await told(), '200 ready');
+    const { clock, fake, state, lines, ready, reported } = bridgeOf();
+    assert.is(await reported(), '200 ready');
     state.isOpen = false;
-    assert.is(await told(), '503 not ready: the event stream of the agent server is not open');
+    assert.is(await reported(), '503 not ready: the event stream of the agent server is not open');
     assert.is((await ready()).headers.get('retry-after'), '1');
     state.isOpen = true;
     await clock.advance(30_000);
     fake.failNext('models', UNREACHED);
-    assert.is(await told(), '503 not ready: the agent server does not answer, or not as one');
+    assert.is(await reported(), '503 not ready: the agent server does not answer, or not as one');
     await clock.advance(5000);
-    assert.is(await told(), '200 ready');
+    assert.is(await reported(), '200 ready');
     state.isStopping = true;
-    assert.is(await told(), '503 not ready: the service is stopping');
+    assert.is(await reported(), '503 not ready: the service is stopping');
     assert.equal(
       lines.map((line) => line.split(' ').slice(0, 2).join(' ')),
       ['info ready', 'warn not-ready', 'warn not-ready', 'info ready', 'warn not-ready'],
@@ -50,7 +50,7 @@ describe('whether the bridge is ready', (check) => {
   });
 
   check('is not so without the model that it was told to take', async () => {
-    assert.match(await bridgeOf('acme/unknown').told(), /^503 not ready: the agent server has no such model/);
+    assert.match(await bridgeOf('acme/unknown').reported(), /^503 not ready: the agent server has no such model/);
   });
 
   check('is said of several servers while one of them is there, with how many are not', async () => {
@@ -59,19 +59,19 @@ describe('whether the bridge is ready', (check) => {
     const look = async () => {
       looks += 1;
     };
-    const { clock, lines, state, told } = bridgeOf(undefined, { count: () => count, probe: look });
-    assert.is(await told(), '200 ready');
+    const { clock, lines, state, reported } = bridgeOf(undefined, { count: () => count, probe: look });
+    assert.is(await reported(), '200 ready');
     count.healthy = 1;
-    assert.is(await told(), '200 ready: agent servers that are not ready: 2 of 3');
+    assert.is(await reported(), '200 ready: agent servers that are not ready: 2 of 3');
     assert.is(looks, 1);
     count.healthy = 0;
-    assert.is(await told(), '503 not ready: agent servers that are not ready: 3 of 3');
+    assert.is(await reported(), '503 not ready: agent servers that are not ready: 3 of 3');
     state.isOpen = false;
-    assert.match(await told(), /^503 not ready: the event stream .* is not open: agent servers .*: 3 of 3$/);
+    assert.match(await reported(), /^503 not ready: the event stream .* is not open: agent servers .*: 3 of 3$/);
     Object.assign(state, { isOpen: true });
     count.healthy = 3;
     await clock.advance(5000);
-    assert.is(await told(), '200 ready');
+    assert.is(await reported(), '200 ready');
     assert.is(looks, 2);
     assert.equal(
       lines.map((line) => line.split(' ').slice(0, 2).join(' ')),
@@ -80,15 +80,15 @@ describe('whether the bridge is ready', (check) => {
   });
 
   check('is found out at most every five seconds', async () => {
-    const { clock, fake, told } = bridgeOf();
+    const { clock, fake, reported } = bridgeOf();
     fake.failNext('models', UNREACHED, 1000);
-    for (let probe = 0; probe < 100; probe++) assert.match(await told(), /^503/);
+    for (let probe = 0; probe < 100; probe++) assert.match(await reported(), /^503/);
     assert.is(fake.calls('models'), 1);
     await clock.advance(4999);
-    await told();
+    await reported();
     assert.is(fake.calls('models'), 1);
     await clock.advance(1);
-    await told();
+    await reported();
     assert.is(fake.calls('models'), 2);
   });
 

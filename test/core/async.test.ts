@@ -135,8 +135,8 @@ describe('waiting under a signal', (check) => {
   });
 
   check('hears a failure that comes too late, so that it cannot end the process', async () => {
-    const unheard: unknown[] = [];
-    const listen = (reason: unknown): void => void unheard.push(reason);
+    const unhandled: unknown[] = [];
+    const listen = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', listen);
     try {
       const before = Promise.withResolvers<never>();
@@ -150,7 +150,7 @@ describe('waiting under a signal', (check) => {
       assert.is(await rejection(waiting), reason);
       during.reject(new Error('late'));
       await createFakeClock().advance(0);
-      assert.equal(unheard, []);
+      assert.equal(unhandled, []);
     } finally {
       process.off('unhandledRejection', listen);
     }

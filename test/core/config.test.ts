@@ -167,24 +167,27 @@ describe('a comma-separated list', (check) => {
 
 describe('variables that have no effect', (check) => {
   const KNOWN = ['LOG_LEVEL', 'MAX_CONCURRENCY', 'OURS_PORT'];
-  const told = (...names: readonly string[]) =>
+  const reported = (...names: readonly string[]) =>
     Object.fromEntries(unknownVariables(Object.fromEntries(names.map((name) => [name, 'x'])), /^OURS_/, KNOWN));
 
   check('are those with our beginning, and those that are a slip away from one of ours', () => {
-    assert.equal(told('OURS_POST', 'OURS_X'), { OURS_POST: 'OURS_PORT', OURS_X: 'OURS_PORT' });
-    assert.equal(told('LOG_LEVL', 'MAX_CONCURENCY', 'MAXCONCURENCY'), {
+    assert.equal(reported('OURS_POST', 'OURS_X'), { OURS_POST: 'OURS_PORT', OURS_X: 'OURS_PORT' });
+    assert.equal(reported('LOG_LEVL', 'MAX_CONCURENCY', 'MAXCONCURENCY'), {
       LOG_LEVL: 'LOG_LEVEL',
       MAX_CONCURENCY: 'MAX_CONCURRENCY',
       MAXCONCURENCY: 'MAX_CONCURRENCY',
     });
   });
   check('are not those that Kubernetes sets, and not empty ones', () => {
-    assert.equal(told('OURS_SERVICE_HOST', 'OURS_API_SERVICE_PORT_HTTP', 'OURS_API_PORT', 'OURS_PORT_80_TCP_ADDR'), {});
+    assert.equal(
+      reported('OURS_SERVICE_HOST', 'OURS_API_SERVICE_PORT_HTTP', 'OURS_API_PORT', 'OURS_PORT_80_TCP_ADDR'),
+      {},
+    );
     assert.is(unknownVariables({ OURS_X: ' ', OURS_Y: undefined }, /^OURS_/, KNOWN).size, 0);
   });
   check('are not ours, and not what others are called', () => {
     assert.equal(
-      told(...KNOWN, 'PATH', 'LOGNAME', 'LOG_FORMAT', 'MAX_MEMORY', 'LOG', 'HTTP_PROXY', 'NODE_OPTIONS'),
+      reported(...KNOWN, 'PATH', 'LOGNAME', 'LOG_FORMAT', 'MAX_MEMORY', 'LOG', 'HTTP_PROXY', 'NODE_OPTIONS'),
       {},
     );
   });

@@ -33,17 +33,17 @@ describe('turns', (check) => {
 
   check('come in the order in which they were asked for, one at a time', async () => {
     const turns = createTurns();
-    const told: number[] = [];
+    const reported: number[] = [];
     const frees = new Map<number, () => void>();
     for (const index of [0, 1, 2, 3]) {
       void turns.acquire('7', NEVER).then((free) => {
-        told.push(index);
+        reported.push(index);
         frees.set(index, free);
       });
     }
     for (const index of [0, 1, 2, 3]) {
       await turn();
-      assert.equal(told, [0, 1, 2, 3].slice(0, index + 1));
+      assert.equal(reported, [0, 1, 2, 3].slice(0, index + 1));
       frees.get(index)?.();
     }
   });

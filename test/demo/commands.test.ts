@@ -17,11 +17,11 @@ const sightOf = (place: number, output: unknown) =>
 const isKept = (place: number, output: unknown): boolean => sightOf(place, output)?.isAsExpected ?? false;
 
 const verdict = (flagged: boolean) => ({ results: [{ flagged, category_scores: { hate: 0.1, violence: 0.9 } }] });
-const said = (content: string, model = 'demo/demo-model') => ({ model, choices: [{ message: { content } }] });
+const outputText = (content: string, model = 'demo/demo-model') => ({ model, choices: [{ message: { content } }] });
 const hasShell = spawnSync('sh', ['-c', ':']).status === 0;
 
 /** What a shell makes of a line, word by word; nothing of it is run. */
-const wordsOf = (line: string): string[] => {
+const promptTexts = (line: string): string[] => {
   const script = `curl() { printf '%s\\0' "$@"; }; cd() { :; }; sed() { echo per_1; }; ${line}`;
   return spawnSync('sh', ['-c', script]).stdout.toString().split('\0');
 };
@@ -47,15 +47,15 @@ describe("the demo's commands", (check) => {
     assert.not(isKept(2, 'cloud/gpt-oss: You said: "Good morning".'));
     assert.is(sightOf(2, 'at x:1\n\nError [ERR]: no openai\n  at y')?.summary, 'Error [ERR]: no openai');
     const asks = 'One moment.\n\nThe agent asks for approval: relay-admin_recharge\n```text\n{}\n```';
-    assert.ok(isKept(3, said(asks)));
-    assert.not(isKept(3, said(asks, 'another/model')));
-    assert.not(isKept(3, said('Verified: 2.5 was added for alice@example.com')));
+    assert.ok(isKept(3, outputText(asks)));
+    assert.not(isKept(3, outputText(asks, 'another/model')));
+    assert.not(isKept(3, outputText('Verified: 2.5 was added for alice@example.com')));
   });
 
   check('believe a recharge only if it was verified', () => {
-    assert.ok(isKept(4, said('The maintainer says: Verified: 2.5 was added for alice@example.com, whose')));
-    assert.not(isKept(4, said('The recharge of alice@example.com is not confirmed (accepted_unverified).')));
-    assert.not(isKept(4, said('The maintainer says: Verified: 2 was added for alice@example.com')));
+    assert.ok(isKept(4, outputText('The maintainer says: Verified: 2.5 was added for alice@example.com, whose')));
+    assert.not(isKept(4, outputText('The recharge of alice@example.com is not confirmed (accepted_unverified).')));
+    assert.not(isKept(4, outputText('The maintainer says: Verified: 2 was added for alice@example.com')));
     assert.is(sightOf(4, '')?.summary, 'no output');
   });
 
@@ -68,13 +68,13 @@ describe("the demo's commands", (check) => {
   check.needing(hasShell ? undefined : 'sh', 'pass a key through the shell as it is, whatever is in it', () => {
     const key = `k'"$(echo no)\`\\`;
     for (const place of [0, 1, 3, 4]) {
-      const words = wordsOf(commands({ key })[place]?.line ?? '');
+      const words = promptTexts(commands({ key })[place]?.line ?? '');
       assert.ok(words.includes(`Authorization: Bearer ${key}`), words.join(' '));
     }
   });
 
   check.needing(hasShell ? undefined : 'sh', 'send JSON, in the last one with the id that the agent has listed', () => {
-    const [, , , asking, approving] = commands().map(({ line }) => wordsOf(line));
+    const [, , , asking, approving] = commands().map(({ line }) => promptTexts(line));
     const messageIn = (words: readonly string[] = []) =>
       (JSON.parse(words.at(-2) ?? '') as { messages: [{ content: string }] }).messages[0].content;
     assert.is(messageIn(asking), 'recharge alice@example.com by 2.5');

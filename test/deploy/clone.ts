@@ -9,7 +9,7 @@ export const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 export const noClone = existsSync(join(ROOT, '.git')) ? undefined : 'git repository';
 
 /** What a stranger's shell has: its own Node and npm, and none of our packages. Downloads come from npm's cache first. */
-export const strangersVariables = (): Readonly<Record<string, string | undefined>> => ({
+export const freshVariables = (): Readonly<Record<string, string | undefined>> => ({
   PATH: (process.env.PATH ?? '')
     .split(delimiter)
     .filter((entry) => !entry.includes('node_modules'))

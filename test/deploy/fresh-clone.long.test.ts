@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
 import { ROOT, start } from '../runtime/processes.ts';
-import { freshClone, noClone, README, strangersVariables } from './clone.ts';
+import { freshClone, freshVariables, noClone, README } from './clone.ts';
 import { runBlocks, runnableBlocks } from './readme-blocks.ts';
 
 const DEMO_LINE = 'npm ci && npm run demo';
@@ -26,7 +26,7 @@ describe('a fresh clone', (check) => {
     const startedAt = performance.now();
     const running = start('sh', ['-c', `${DEMO_LINE} -- --check`], {
       directory,
-      variables: strangersVariables(),
+      variables: freshVariables(),
       isGroup: true,
     });
     let installedAt = 0;
@@ -46,7 +46,7 @@ describe('a fresh clone', (check) => {
     const directory = await clone();
     // The packages are there since the check above: to download them for each block again would show nothing more.
     const blocks = runnableBlocks(README).map((block) => ({ ...block, text: block.text.replace(/^npm ci && /gm, '') }));
-    await runBlocks(blocks, directory, strangersVariables());
+    await runBlocks(blocks, directory, freshVariables());
   });
 
   check("is tested in CI by README's own line", () => {

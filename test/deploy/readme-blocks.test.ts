@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe, rejection } from '../check.ts';
 import { freePort } from '../runtime/processes.ts';
-import { README, strangersVariables } from './clone.ts';
+import { freshVariables, README } from './clone.ts';
 import { runBlocks, runnableBlocks } from './readme-blocks.ts';
 
 const LEAST_BLOCKS = 3;
@@ -13,7 +13,7 @@ const LEAST_BLOCKS = 3;
 const runPage = async (page: string): Promise<void> => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-page-'));
   try {
-    const variables = { ...strangersVariables(), NODE: process.execPath };
+    const variables = { ...freshVariables(), NODE: process.execPath };
     await runBlocks(runnableBlocks(page), directory, variables);
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -75,7 +75,7 @@ const openShell = (directory: string, variables: Readonly<Record<string, string 
   child.stdin.on('error', () => {});
   // With a process group for each block in the background.
   child.stdin.write('set -em\n');
-  const said = (pattern: RegExp, from: number) => pattern.exec(output.slice(from));
+  const outputText = (pattern: RegExp, from: number) => pattern.exec(output.slice(from));
   return {
     /** Runs a block, in the background if it serves; gives what it wrote, or the process group to end. */
     async run({ text, ports }: Block): Promise<{ readonly output: string; readonly group: number }> {
@@ -86,10 +86,10 @@ const openShell = (directory: string, variables: Readonly<Record<string, string 
       const mark = new RegExp(`^#block ${count} (\\d+)$`, 'm');
       const background = ports.length === 0 ? '' : ' &';
       child.stdin.write(`. ${file} </dev/null${background}\nprintf '\\n#block ${count} %s\\n' "\${!:-0}"\n`);
-      await until(text, () => isOver || said(mark, from) !== null);
-      const told = said(mark, from);
-      if (told === null) throw new Error(`This block failed:\n${text}\nThe shell wrote:\n${output.slice(from)}`);
-      return { output: output.slice(from, from + told.index), group: Number(told[1]) };
+      await until(text, () => isOver || outputText(mark, from) !== null);
+      const reported = outputText(mark, from);
+      if (reported === null) throw new Error(`This block failed:\n${text}\nThe shell wrote:\n${output.slice(from)}`);
+      return { output: output.slice(from, from + reported.index), group: Number(reported[1]) };
     },
     output: () => output,
     async close(): Promise<void> {

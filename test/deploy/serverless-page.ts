@@ -14,7 +14,7 @@ export const blockWith = (part: string): string => {
 };
 
 /** The words of the one line that begins with `beginning`, without its comment. */
-export const wordsOf = (beginning: string): readonly string[] => {
+export const promptTexts = (beginning: string): readonly string[] => {
   const line =
     blockWith(beginning)
       .split('\n')

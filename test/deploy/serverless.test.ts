@@ -12,12 +12,12 @@ const CHOSEN = { authorization: 'Bearer choose-a-key' };
 const QUIET = { DENO_NO_UPDATE_CHECK: '1', DO_NOT_TRACK: '1' };
 
 const RUNTIMES = [
-  { name: 'Deno', line: 'deno serve --', says: /Listening on http:/ },
-  { name: 'Bun', line: ' bun dist/gateway.worker.js', says: /Started server/ },
+  { name: 'Deno', line: 'deno serve --', expectedText: /Listening on http:/ },
+  { name: 'Bun', line: ' bun dist/gateway.worker.js', expectedText: /Started server/ },
 ] as const;
 
 describe('docs/serverless.md', (check) => {
-  for (const { name, line, says } of RUNTIMES) {
+  for (const { name, line, expectedText } of RUNTIMES) {
     check(`starts a gateway on ${name} by its lines, but for the port`, async () => {
       const port = await freePort();
       bundle('gateway.worker.js');
@@ -31,7 +31,7 @@ describe('docs/serverless.md', (check) => {
         isGroup: true,
       });
       try {
-        await running.saying(says);
+        await running.outputMatching(expectedText);
         const address = `http://127.0.0.1:${port}`;
         const answer = await moderate(address, { input: 'I will kill you' }, CHOSEN);
         assert.is(moderationOf(answer).results[0]?.flagged, true);

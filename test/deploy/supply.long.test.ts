@@ -77,13 +77,13 @@ describe('the list of licences', (check) => {
     [{ version: '9.9.9', license: 'AGPL-3.0', text: 'Some text' }, 'eval.js: unfit 9.9.9 has the licence AGPL-3.0'],
     [{ version: '9.9.9', license: 'MIT' }, 'eval.js: unfit 9.9.9 comes without the text of its licence'],
   ] as const;
-  for (const [given, complaint] of unfit) {
-    check(`stops a build: ${complaint}`, async () => {
+  for (const [given, errorText] of unfit) {
+    check(`stops a build: ${errorText}`, async () => {
       await withTree(async ({ build, read, write, addPackage }) => {
         addPackage('src', 'unfit', given);
         write(EVAL, `import 'unfit';\n${read(EVAL)}`);
         const { code, stderr } = await build();
-        assert.equal([code, stderr], [1, `build: ${complaint}\n`]);
+        assert.equal([code, stderr], [1, `build: ${errorText}\n`]);
       });
     });
   }
@@ -117,8 +117,8 @@ describe('the SBOM', (check) => {
         assert.is(purl, `pkg:npm/${name.replace('@', '%40')}@${own}`);
         const sha = Buffer.from(hashes[0]?.content ?? '', 'hex').toString('base64');
         assert.is(`sha512-${sha}`, entry?.[1].integrity);
-        const told = properties.map(({ value }) => value).join(', ');
-        assert.is(`${licenses[0]?.license.id} | ${told}`, rows.get(`${name} ${own}`));
+        const reported = properties.map(({ value }) => value).join(', ');
+        assert.is(`${licenses[0]?.license.id} | ${reported}`, rows.get(`${name} ${own}`));
       }
 
       const refs = new Set([root['bom-ref'], ...sbom.components.map((one) => one['bom-ref'])]);

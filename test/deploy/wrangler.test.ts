@@ -7,7 +7,7 @@ import { describe } from '../check.ts';
 import { judgedBy, startBackend } from '../runtime/backends.ts';
 import { fetchText, KEY, moderate, moderationOf, refusalOf } from '../runtime/client.ts';
 import { bundle, program, ROOT, start, type Variables } from '../runtime/processes.ts';
-import { PAGE, wordsOf } from './serverless-page.ts';
+import { PAGE, promptTexts } from './serverless-page.ts';
 
 const MODULE = 'gateway.worker.js';
 
@@ -44,11 +44,11 @@ const withWorker = async (name: string, settings: Variables, body: (address: str
   const folder = project(name);
   const lines = Object.entries(settings).map(([variable, text]) => `${variable}=${text}\n`);
   writeFileSync(join(folder, '.env'), lines.join(''));
-  const [, , ...words] = wordsOf('npx wrangler dev ').map((word) => word.replace(/^8000$/, '0'));
+  const [, , ...words] = promptTexts('npx wrangler dev ').map((word) => word.replace(/^8000$/, '0'));
   const startedAt = performance.now();
   const running = wrangler(folder, ...words, '--inspector-port', '0');
   try {
-    const [, address = ''] = await running.saying(/Ready on (http:\/\/127\.0\.0\.1:\d+)/);
+    const [, address = ''] = await running.outputMatching(/Ready on (http:\/\/127\.0\.0\.1:\d+)/);
     console.log(`figure: wrangler dev is ready after ${Math.round(performance.now() - startedAt)} ms`);
     await body(address);
   } finally {
@@ -69,7 +69,7 @@ describe('wrangler.jsonc', (check) => {
 
   check('would upload our bundle byte for byte, and no secret', async () => {
     const folder = project('dry-run');
-    const [, , ...words] = wordsOf('npx wrangler deploy --dry-run');
+    const [, , ...words] = promptTexts('npx wrangler deploy --dry-run');
     const running = wrangler(folder, ...words, '--outdir', 'out');
     const { code } = await running.ended;
     assert.is(code, 0, running.stdout() + running.stderr());

@@ -100,7 +100,7 @@ const sourcesIn = (directory: string): string[] =>
   readdirSync(join(ROOT, directory), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => read(`${directory}/${name}`));
-const wordsIn = (texts: readonly string[], form: RegExp): string[] =>
+const matchesIn = (texts: readonly string[], form: RegExp): string[] =>
   texts.flatMap((text) => [...text.matchAll(form)].map(([, word = '']) => word));
 
 /** The routes as the page writes them, `GET /session/{id}`. */
@@ -147,7 +147,7 @@ describe('the page of the agent server', (check) => {
   });
   check('names no variable by another name, and no other page does', () => {
     const files = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'docs/agent-server.md', ...decisions()];
-    const named = files.flatMap((file) => wordsIn([read(file)], /\b((?:AGENT|RELAY)_[A-Z_]*[A-Z])\b/g));
+    const named = files.flatMap((file) => matchesIn([read(file)], /\b((?:AGENT|RELAY)_[A-Z_]*[A-Z])\b/g));
     const known = [AgentVariables, BridgeVariables, RelayVariables].flatMap(({ entries }) => Object.keys(entries));
     assert.ok(named.length > 25);
     assert.equal(
@@ -196,7 +196,7 @@ describe('the page of the agent server', (check) => {
     const blocks = blocksOf('json');
     assert.ok(blocks.length >= 3);
     for (const block of blocks) assert.equal(configFrom(block).warnings, [], block);
-    const [inline = ''] = wordsIn([sectionOf('## Start')], /^AGENT_CONFIG_CONTENT='([^']*)'/gm);
+    const [inline = ''] = matchesIn([sectionOf('## Start')], /^AGENT_CONFIG_CONTENT='([^']*)'/gm);
     assert.equal(configFrom(inline).defaultModel, { providerID: 'local', modelID: 'gpt-oss:20b' });
   });
   check('tells truly what comes of rules that are given beside a file', () => {
@@ -205,9 +205,9 @@ describe('the page of the agent server', (check) => {
       const { rules } = readAgentConfig({ AGENT_CONFIG_CONTENT: content }, readFile);
       return actionForAll(rules, 'relay-admin_recharge', ['*']);
     };
-    const told = flat(sectionOf('## Configuration'));
+    const reported = flat(sectionOf('## Configuration'));
     for (const content of ['"permission": {"*": "allow"}', '"permission": "allow"']) {
-      assert.ok(told.includes(`\`${content}\``), content);
+      assert.ok(reported.includes(`\`${content}\``), content);
       assert.is(rulingWith(`{${content}}`), 'allow');
     }
     assert.is(rulingWith('{}'), 'deny');
@@ -253,15 +253,15 @@ describe('the page of the agent server', (check) => {
   });
   check('has the codes of bad input', () => {
     const sources = [...sourcesIn('src/agent'), read('src/core/http/body.ts'), read('src/core/http/router.ts')];
-    const codes = wordsIn(sources, /\bcode: '([a-z_]+)'/g);
+    const codes = matchesIn(sources, /\bcode: '([a-z_]+)'/g);
     // Two of them are made of the name of what is not known.
-    const named = wordsIn(sources, /\bbad\('(agent|model)',/g).map((name) => `unknown_${name}`);
+    const named = matchesIn(sources, /\bbad\('(agent|model)',/g).map((name) => `unknown_${name}`);
     const [, table = ''] = sectionOf('## Errors').split('| code of a 400 |');
     assert.ok(named.length === 2);
     assert.equal(unique(firstCells(table)), unique([...codes, ...named]));
   });
   check('has the failures of a turn that there are', () => {
-    const names = wordsIn(
+    const names = matchesIn(
       [read('src/agent/turn/errors.ts'), read('src/agent/session/run-queue.ts')],
       /\bname: '(\w+)'/g,
     );
@@ -269,18 +269,18 @@ describe('the page of the agent server', (check) => {
     assert.equal(unique(firstCells(sectionOf('### Failures of a turn'))), unique(names));
   });
   check('has the events that there are', () => {
-    const types = wordsIn([read('src/agent/protocol/events.ts')], /\btype: '([a-z.]+)'/g);
+    const types = matchesIn([read('src/agent/protocol/events.ts')], /\btype: '([a-z.]+)'/g);
     assert.ok(types.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Events'))), unique(types));
   });
   check('has what a stream tells of itself', () => {
-    const types = wordsIn([read('src/agent/http/events.ts')], /\breadonly type: '([a-z.]+)'/g);
+    const types = matchesIn([read('src/agent/http/events.ts')], /\breadonly type: '([a-z.]+)'/g);
     assert.ok(types.length === 5);
-    const told = sectionOf('## Events');
-    for (const type of types) assert.ok(told.includes(`\`${type}\``), type);
+    const reported = sectionOf('## Events');
+    for (const type of types) assert.ok(reported.includes(`\`${type}\``), type);
   });
   check('has what a tool server may be', () => {
-    const statuses = wordsIn([read('src/agent/mcp/connection.ts')], /readonly status: '(\w+)'/g);
+    const statuses = matchesIn([read('src/agent/mcp/connection.ts')], /readonly status: '(\w+)'/g);
     assert.ok(statuses.length === 4);
     assert.equal(unique(firstCells(sectionOf('## Tool servers'))), unique(statuses));
   });
@@ -291,13 +291,13 @@ describe('the page of the agent server', (check) => {
         read,
       ),
     ];
-    const events = wordsIn(sources, /\blog\((?:'\w+'|level), '([a-z-]+)'/g);
+    const events = matchesIn(sources, /\blog\((?:'\w+'|level), '([a-z-]+)'/g);
     assert.ok(events.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Logs'))), unique(events));
   });
   check('has the metrics that there are', async () => {
     const text = (await createPrometheusAgentMetrics('0').text()) ?? '';
-    const names = wordsIn([text], /^# TYPE (gatehouse_\w+)/gm);
+    const names = matchesIn([text], /^# TYPE (gatehouse_\w+)/gm);
     assert.ok(names.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Metrics'))), unique(names));
   });

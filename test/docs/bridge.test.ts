@@ -9,11 +9,11 @@ import { defaultsOf, read, sourcesOf, tableOfVariables, unique } from './pages.t
 const PAGE = read('docs/bridge.md');
 const SOURCES = sourcesOf('src/bridge').join('\n');
 
-const wordsIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);
+const matchesIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);
 const sectionOf = (title: string): string => PAGE.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
 
 /** What the house itself answers with here. All other faults are made by the bridge, with a status of its own. */
-const HOUSE_FAULTS: readonly BridgeFault[] = [
+const CORE_FAULTS: readonly BridgeFault[] = [
   { kind: 'unauthorized' },
   { kind: 'model-not-found', valid: [] },
   { kind: 'not-found', hint: '' },
@@ -37,19 +37,19 @@ const errorRows = (): string[] => {
   const first = [...table.matchAll(/^\| ([45]\d\d) \| ([^|]+) \|/gm)].filter(([, status]) => status !== '400');
   return [
     ...first.flatMap(([, status, cell = '']) =>
-      (cell === 'none' ? ['none'] : wordsIn(cell, /`(\w+)`/g)).map((code) => `${status} ${code}`),
+      (cell === 'none' ? ['none'] : matchesIn(cell, /`(\w+)`/g)).map((code) => `${status} ${code}`),
     ),
     ...[...codes.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
-      wordsIn(cell, /`(\w+)`/g).map((code) => `400 ${code}`),
+      matchesIn(cell, /`(\w+)`/g).map((code) => `400 ${code}`),
     ),
   ];
 };
 const badInputRows = (): string[] => {
   const core = ['src/core/http/body.ts', 'src/core/http/router.ts'].map(read).join('\n');
   return [
-    ...wordsIn(core, /\bcode: '([a-z_]+)'/g),
-    ...wordsIn(SOURCES, /\bbadInput\(\s*'([a-z_]+)'/g),
-    ...wordsIn(SOURCES, /\bkind: 'bad-input',\s*code: '([a-z_]+)'/g),
+    ...matchesIn(core, /\bcode: '([a-z_]+)'/g),
+    ...matchesIn(SOURCES, /\bbadInput\(\s*'([a-z_]+)'/g),
+    ...matchesIn(SOURCES, /\bkind: 'bad-input',\s*code: '([a-z_]+)'/g),
   ].map((code) => `400 ${code}`);
 };
 
@@ -60,26 +60,26 @@ describe('the page of the bridge', (check) => {
 
   check('has the metrics that the bridge gives', async () => {
     const text = (await createPrometheusBridgeMetrics('0').text()) ?? '';
-    const ours = unique(wordsIn(text, /^# TYPE (gatehouse_\w+) /gm));
-    assert.equal(unique(wordsIn(sectionOf('Metrics'), /`(gatehouse_\w+)`/g)), ours);
+    const ours = unique(matchesIn(text, /^# TYPE (gatehouse_\w+) /gm));
+    assert.equal(unique(matchesIn(sectionOf('Metrics'), /`(gatehouse_\w+)`/g)), ours);
   });
 
   check('has the routes of its OpenAPI text', () => {
     const rows = sectionOf('Requests')
       .split('\n')
       .filter((line) => line.startsWith('| `'));
-    const told = unique(rows.flatMap((row) => wordsIn(row.split('|')[1] ?? '', /`(?:[A-Z]+ )?(\/[^`]+)`/g)));
-    assert.equal(told, unique([...Object.keys(createBridgeOpenApi('0').paths), '/openapi.json']));
+    const reported = unique(rows.flatMap((row) => matchesIn(row.split('|')[1] ?? '', /`(?:[A-Z]+ )?(\/[^`]+)`/g)));
+    assert.equal(reported, unique([...Object.keys(createBridgeOpenApi('0').paths), '/openapi.json']));
   });
 
   check('has the errors that the bridge answers with, under their status, and no others', async () => {
     const houses = await Promise.all(
-      [...HOUSE_FAULTS.map(BRIDGE_ERROR_RESPONSES.forFault), BRIDGE_ERROR_RESPONSES.forBug()].map(rowOfReply),
+      [...CORE_FAULTS.map(BRIDGE_ERROR_RESPONSES.forFault), BRIDGE_ERROR_RESPONSES.forBug()].map(rowOfReply),
     );
     const stated = [...SOURCES.matchAll(/\bstatus: (\d{3}),\s*code: '([a-z_]+)'/g)].map(
       ([, status, code]) => `${status} ${code}`,
     );
-    const refusals = wordsIn(SOURCES, /\b(?:agentFailed\(|TOO_LARGE = )'([a-z_]+)'/g).map((code) => `502 ${code}`);
+    const refusals = matchesIn(SOURCES, /\b(?:agentFailed\(|TOO_LARGE = )'([a-z_]+)'/g).map((code) => `502 ${code}`);
     assert.ok(stated.length > 8 && refusals.length > 5);
     assert.equal(unique(errorRows()), unique([...houses, ...stated, ...refusals, ...badInputRows()]));
   });
@@ -93,19 +93,19 @@ describe('the page of the bridge', (check) => {
     ].map(read);
     const texts = [SOURCES, ...around].join('\n');
     const logged = [
-      ...wordsIn(texts, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),
-      ...wordsIn(texts, /\b(?:logFailure)\('([a-z-]+)'/g),
-      ...wordsIn(texts, /'(ready|not-ready)'/g),
+      ...matchesIn(texts, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),
+      ...matchesIn(texts, /\b(?:logFailure)\('([a-z-]+)'/g),
+      ...matchesIn(texts, /'(ready|not-ready)'/g),
     ];
     const rows = sectionOf('Logs')
       .split('\n')
       .filter((line) => line.startsWith('| `'));
-    assert.equal(unique(rows.flatMap((row) => wordsIn(row.split('|')[1] ?? '', /`([a-z-]+)`/g))), unique(logged));
+    assert.equal(unique(rows.flatMap((row) => matchesIn(row.split('|')[1] ?? '', /`([a-z-]+)`/g))), unique(logged));
   });
 
   check('leads to headings that there are', () => {
-    const anchors = wordsIn(PAGE, /\]\(#([\w-]+)\)/g);
-    const headings = wordsIn(PAGE, /^#+ (.+)$/gm).map((title) => title.toLowerCase().replaceAll(' ', '-'));
+    const anchors = matchesIn(PAGE, /\]\(#([\w-]+)\)/g);
+    const headings = matchesIn(PAGE, /^#+ (.+)$/gm).map((title) => title.toLowerCase().replaceAll(' ', '-'));
     assert.equal(
       anchors.filter((anchor) => !headings.includes(anchor)),
       [],

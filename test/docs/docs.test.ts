@@ -28,8 +28,8 @@ const exampleVariables = (): string[] => {
   const lines = EXAMPLE.split('\n');
   return lines.flatMap((line, index) => {
     const name = SETTING.exec(line)?.[1];
-    const told = /^# .*Default: (\S+)$/.exec(lines[index - 1] ?? '')?.[1];
-    return name === undefined ? [] : [`${name}=${told}`];
+    const reported = /^# .*Default: (\S+)$/.exec(lines[index - 1] ?? '')?.[1];
+    return name === undefined ? [] : [`${name}=${reported}`];
   });
 };
 

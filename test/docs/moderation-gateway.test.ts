@@ -16,24 +16,24 @@ const SOURCES = [
     'src/adapter/redis/shared-state.ts',
   ].map(read),
 ].join('\n');
-const wordsIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);
+const matchesIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);
 
 describe('the page of the gateway', (check) => {
   check('has every event that is logged there, and no others', () => {
     const [, table = ''] = PAGE.split('| event | level | |\n|---|---|---|\n');
     const rows = table.split('\n\n')[0]?.split('\n') ?? [];
-    const listed = rows.flatMap((row) => wordsIn(row.split('|')[1] ?? '', /`([a-z-]+)`/g));
+    const listed = rows.flatMap((row) => matchesIn(row.split('|')[1] ?? '', /`([a-z-]+)`/g));
     const logged = [
-      ...wordsIn(SOURCES, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),
-      ...wordsIn(SOURCES, /\? '(ready)' : '(?:not-ready)'/g),
-      ...wordsIn(SOURCES, /'(not-ready)'/g),
+      ...matchesIn(SOURCES, /\blog\(\s*(?:'\w+'|level),\s*'([a-z-]+)'/g),
+      ...matchesIn(SOURCES, /\? '(ready)' : '(?:not-ready)'/g),
+      ...matchesIn(SOURCES, /'(not-ready)'/g),
     ];
     assert.equal(unique(listed), unique(logged));
   });
   check('names the fields that a line of its log may have', () => {
     const [, fields = ''] = /where they apply\s+these fields:\s+([\s\S]*?)\. There is no field/.exec(PAGE) ?? [];
-    const known = wordsIn(read('src/core/log.ts'), /readonly (\w+)\?:/g);
-    const named = wordsIn(fields, /`(\w+)`/g);
+    const known = matchesIn(read('src/core/log.ts'), /readonly (\w+)\?:/g);
+    const named = matchesIn(fields, /`(\w+)`/g);
     assert.ok(named.length > 10);
     assert.equal(
       named.filter((name) => !known.includes(name)),

@@ -156,8 +156,8 @@ describe('the page of the relay tools', (check) => {
   });
   check('tells the limits that describe tells', async () => {
     const { limits } = await resultOf(createWorld().start(), 'describe');
-    const { idempotency_key, ...told } = limits as { idempotency_key: Record<string, unknown> };
-    assert.equal(told, {
+    const { idempotency_key, ...reported } = limits as { idempotency_key: Record<string, unknown> };
+    assert.equal(reported, {
       call_timeout_ms: 30_000,
       largest_recharge: '10000',
       amount_decimals: 8,

@@ -114,9 +114,9 @@ describe('asking a gateway', (check) => {
   check('a refused key ends the run, whenever it comes, and is not shown', async () => {
     const { ask } = answering(ok(), no(401, {}, { code: 'invalid_api_key', message: `Wrong key ${KEY}` }));
     await ask();
-    const said = await message(ask());
-    assert.match(said, 'http://gate/v1/moderations refused the key (401)');
-    assert.not.match(said, KEY);
+    const outputText = await message(ask());
+    assert.match(outputText, 'http://gate/v1/moderations refused the key (401)');
+    assert.not.match(outputText, KEY);
   });
 
   check('a failed connection ends the run until something has answered, and is an error afterwards', async () => {
@@ -129,11 +129,11 @@ describe('asking a gateway', (check) => {
 
   check('a 404 ends the run until something has answered, with what the gateway says about it', async () => {
     const unknown = no(404, {}, { code: 'model_not_found', message: `Valid models: a, b\u001b[2J ${KEY}` });
-    const said = await message(answering(unknown).ask());
-    assert.match(said, '404 model_not_found');
-    assert.match(said, 'Valid models: a, b');
-    assert.not.match(said, KEY);
-    assert.not.match(said, '\u001b');
+    const outputText = await message(answering(unknown).ask());
+    assert.match(outputText, '404 model_not_found');
+    assert.match(outputText, 'Valid models: a, b');
+    assert.not.match(outputText, KEY);
+    assert.not.match(outputText, '\u001b');
     const { ask } = answering(ok(), unknown);
     await ask();
     assert.equal(await ask(), { kind: 'error', code: '404 model_not_found' });

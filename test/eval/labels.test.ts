@@ -13,7 +13,7 @@ const known = (fields: Cells, labels?: string, isTable = false) =>
   Object.fromEntries(
     read(fields, labels === undefined ? {} : { choices: parseLabelChoices(labels.split(',')) }, isTable).known,
   );
-const complaint = (action: () => unknown): string => {
+const errorText = (action: () => unknown): string => {
   try {
     action();
   } catch (error) {
@@ -107,45 +107,45 @@ describe('labels of a row', (check) => {
   });
 
   check('a value that is no truth is refused with line and field, and not quoted', () => {
-    const message = complaint(() => known({ hate: 'private words' }));
+    const message = errorText(() => known({ hate: 'private words' }));
     assert.match(message, /^data line 7, field "hate": expected true, false, 0, 1, safe or unsafe/);
     assert.not.match(message, 'private');
     assert.match(
-      complaint(() => known({ labels: { hate: 0.3 } })),
+      errorText(() => known({ labels: { hate: 0.3 } })),
       'field "labels", label "hate": expected',
     );
     assert.match(
-      complaint(() => known({ hate: 2 })),
+      errorText(() => known({ hate: 2 })),
       'expected',
     );
     assert.match(
-      complaint(() => known({ labels: 'hate' })),
+      errorText(() => known({ labels: 'hate' })),
       'expected an object of labels or a list',
     );
   });
 
   check('an unknown label is refused with the nearest known one', () => {
     assert.is(
-      complaint(() => known({ labels: { violense: 1 } })),
+      errorText(() => known({ labels: { violense: 1 } })),
       'data line 7, field "labels": unknown label "violense", the nearest known is "violence"',
     );
     assert.is(
-      complaint(() => parseLabelChoices(['hatee'])),
+      errorText(() => parseLabelChoices(['hatee'])),
       '--labels: unknown label "hatee", the nearest known is "hate"',
     );
     assert.match(
-      complaint(() => parseLabelChoices(['column=sexul'])),
+      errorText(() => parseLabelChoices(['column=sexul'])),
       'the nearest known is "sexual"',
     );
   });
 
   check('a table without a chosen column is refused; a JSON row without it is unknown', () => {
     assert.match(
-      complaint(() => known({ hate: '1' }, 'violence', true)),
+      errorText(() => known({ hate: '1' }, 'violence', true)),
       'data line 7: expected a column for the label "violence"',
     );
     assert.match(
-      complaint(() => known({ hate: '1' }, 'slurs=hate', true)),
+      errorText(() => known({ hate: '1' }, 'slurs=hate', true)),
       'data line 7: expected a column "slurs"',
     );
     assert.equal(known({ hate: 1 }, 'violence'), {});
@@ -162,11 +162,11 @@ describe('text and id of a row', (check) => {
 
   check('a row without text is refused with the fields it has', () => {
     assert.is(
-      complaint(() => read({ text: 5, body: 'x' })),
+      errorText(() => read({ text: 5, body: 'x' })),
       'data line 7: expected text in the field "text" or "prompt" (--text-field), found "text", "body"',
     );
     assert.match(
-      complaint(() => read({}, { textField: 'body' })),
+      errorText(() => read({}, { textField: 'body' })),
       'expected text in the field "body"',
     );
   });
@@ -176,14 +176,14 @@ describe('text and id of a row', (check) => {
     assert.is(read({}).id, '7');
     assert.is(read({ key: 'a' }, { idField: 'key' }).id, 'a');
     assert.match(
-      complaint(() => read({}, { idField: 'key' })),
+      errorText(() => read({}, { idField: 'key' })),
       'expected text or a number in the field "key"',
     );
   });
 
   check('the text cannot be the id, which is kept', () => {
     assert.match(
-      complaint(() => read({}, { idField: 'text' })),
+      errorText(() => read({}, { idField: 'text' })),
       '--id-field: expected another field',
     );
   });

@@ -56,21 +56,21 @@ describe('options', (check) => {
   });
 
   check('everything that is wrong is said at once, by flag and without the value', () => {
-    const said = problems({
+    const printed = problems({
       '--file': 'data.txt',
       '--key': 'a key',
       '--url': 'http://me:pw@gate',
       '--concurrency': '257',
       '--limit': '0',
     });
-    assert.equal(said.map((line) => line.split(':')[0]).sort(), [
+    assert.equal(printed.map((line) => line.split(':')[0]).sort(), [
       '--concurrency',
       '--file',
       '--key',
       '--limit',
       '--url',
     ]);
-    assert.not.match(said.join('\n'), /a key\b(?! of)|pw|data\.txt/);
+    assert.not.match(printed.join('\n'), /a key\b(?! of)|pw|data\.txt/);
     assert.match(problems({ '--file': '' })[0] ?? '', '--file: expected a path that ends in .jsonl');
     assert.match(problems({ '--key': '' })[0] ?? '', 'MODERATION_API_KEY');
     assert.match(problems({ '--url': 'gate:8000' })[0] ?? '', '--url: expected http(s)');

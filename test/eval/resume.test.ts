@@ -85,9 +85,9 @@ describe('gatehouse eval, run again', (check) => {
     try {
       const run = start('--file', jsonl(...ROWS), '--url', gateway.url, '--concurrency', '1', '--json');
       await asking;
-      const told = new Promise((resolve) => run.child.stderr.once('data', resolve));
+      const reported = new Promise((resolve) => run.child.stderr.once('data', resolve));
       run.child.kill('SIGINT');
-      await told;
+      await reported;
       release();
       const { code, stdout } = await run.ended;
       assert.is(code, 130);

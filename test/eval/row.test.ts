@@ -77,9 +77,9 @@ describe('CSV', (check) => {
 
   check('broken quoting is refused by the line where its row begins, and the text is not quoted', async () => {
     for (const row of ['2,"private" words', '2,private"words"', '2,"private\nwords\n']) {
-      const said = await message(table(`id,text\n1,"a\r\nb"\n${row}\n3,c\n`));
-      assert.match(said, /data\.csv line 4: expected CSV/);
-      assert.not.match(said, 'private');
+      const outputText = await message(table(`id,text\n1,"a\r\nb"\n${row}\n3,c\n`));
+      assert.match(outputText, /data\.csv line 4: expected CSV/);
+      assert.not.match(outputText, 'private');
     }
   });
 

@@ -2,12 +2,12 @@ import * as assert from 'uvu/assert';
 import { CATEGORIES } from '../../src/gateway/policy/categories.ts';
 import { describe } from '../check.ts';
 import { eachCategory, errorOf, outcomeOf, resultsOf } from './harness/read-answer.ts';
-import { type Answer, gatewayOver, judging, nonceOf, saying, shownTextOf, verdictJson } from './harness/world.ts';
+import { type Answer, gatewayOver, judging, nonceOf, replying, shownTextOf, verdictJson } from './harness/world.ts';
 
 /** Finds harassment in whatever holds the word "rude", by so many points as the number in the text says. */
 const countingJudge: Answer = (sent) => {
   const points = Number(/rude (\d+)/.exec(shownTextOf(sent))?.[1] ?? 0);
-  return saying(sent, verdictJson(nonceOf(sent), { HR: points }));
+  return replying(sent, verdictJson(nonceOf(sent), { HR: points }));
 };
 
 describe('a moderation answer', (check) => {
@@ -148,7 +148,7 @@ describe('an array of texts', (check) => {
 
   check('fails whole when one verdict is missing, and gives up the other calls', async () => {
     const { ask, calls } = gatewayOver((sent) =>
-      shownTextOf(sent) === 'bad' ? saying(sent, '{}') : new Promise<never>(() => {}),
+      shownTextOf(sent) === 'bad' ? replying(sent, '{}') : new Promise<never>(() => {}),
     );
     const error = await errorOf(await ask({ input: ['good', 'bad', 'fine'] }));
     assert.is(`${error.status} ${error.code}`, '502 backend_unusable_reply');

@@ -3,7 +3,7 @@ import type { HttpRequest } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { type Against, FAULTS } from './harness/faulty-answers.ts';
 import { errorOf, resultsOf } from './harness/read-answer.ts';
-import { type Answer, gatewayOver, judging, keyOf, received, saying } from './harness/world.ts';
+import { type Answer, gatewayOver, judging, keyOf, received, replying } from './harness/world.ts';
 
 const KEYS = ['backend-key-1', 'backend-key-2', 'backend-key-3'];
 const DIALECTS = {
@@ -53,7 +53,7 @@ for (const [dialect, settings] of Object.entries(DIALECTS)) {
 
         check(`is no verdict after an unusable answer either: ${name}`, async () => {
           let asked = 0;
-          const { ask, calls } = world((sent) => (asked++ === 0 ? saying(sent, '{}') : answer(sent)));
+          const { ask, calls } = world((sent) => (asked++ === 0 ? replying(sent, '{}') : answer(sent)));
           const { status } = await errorOf(await ask({ input: 'some text' }));
           assert.ok(status === 502 || status === 503);
           assert.is(calls.length, 1 + (against === 'request' ? 1 : keys.length));

@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { FAULTS } from './harness/faulty-answers.ts';
 import { BACKEND_CANARY, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from './harness/unusable-answers.ts';
-import { type Answer, gatewayOver, judging, nonceOf, received, saying } from './harness/world.ts';
+import { type Answer, gatewayOver, judging, nonceOf, received, replying } from './harness/world.ts';
 
 const GATEWAY_SECRET = 'canary-gateway-secret-5d1f';
 const BACKEND_SECRETS = ['canary-backend-secret-71aa', 'canary-backend-secret-92bb'];
@@ -62,12 +62,12 @@ const watched = (answer: Answer, variables: Readonly<Record<string, string>> = {
 const unusable = (dialect: 'ollama' | 'openai'): Readonly<Record<string, Answer>> => ({
   ...UNUSABLE_REPLIES[dialect],
   ...Object.fromEntries(
-    Object.entries(UNUSABLE_CONTENTS).map(([name, said]) => [
+    Object.entries(UNUSABLE_CONTENTS).map(([name, outputText]) => [
       name,
-      (sent: HttpRequest) => saying(sent, `${said(nonceOf(sent))}`),
+      (sent: HttpRequest) => replying(sent, `${outputText(nonceOf(sent))}`),
     ]),
   ),
-  'the text, the policy and the nonce repeated': (sent) => saying(sent, sent.body ?? ''),
+  'the text, the policy and the nonce repeated': (sent) => replying(sent, sent.body ?? ''),
   'an account named in an error': () => received(500, JSON.stringify({ error: `you (${BACKEND_CANARY}) are out` })),
 });
 

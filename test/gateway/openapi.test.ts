@@ -48,8 +48,8 @@ describe('openapi.json', (check) => {
   });
   check('describes every status that a moderation is answered with', async () => {
     const { description, ask } = await described();
-    const told = Object.keys(description.paths['/v1/moderations']?.post?.responses ?? {});
-    assert.equal(told, ['200', '400', '401', '404', '408', '413', '415', '429', '502', '503', '504']);
+    const reported = Object.keys(description.paths['/v1/moderations']?.post?.responses ?? {});
+    assert.equal(reported, ['200', '400', '401', '404', '408', '413', '415', '429', '502', '503', '504']);
     for (const [body, headers] of [
       [{ input: 'a' }, {}],
       [{ input: 5 }, {}],
@@ -57,7 +57,7 @@ describe('openapi.json', (check) => {
       [{ input: 'a' }, { authorization: 'Bearer no' }],
       [{ input: 'a' }, { 'content-type': 'text/plain' }],
     ] as const) {
-      assert.ok(told.includes(String((await ask(body, headers)).status)));
+      assert.ok(reported.includes(String((await ask(body, headers)).status)));
     }
   });
   check('requires every category of every member that holds them', async () => {

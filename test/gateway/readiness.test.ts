@@ -68,14 +68,14 @@ describe('readiness', (check) => {
   check('is logged when it changes, and not each time it is asked for', async () => {
     let listed = ['gpt-oss:20b'];
     const { ready, clock, logged } = readyOver(() => tags(listed));
-    const told = () => logged.map((line) => JSON.parse(line)).filter(({ event }) => /ready$/.test(event));
+    const reported = () => logged.map((line) => JSON.parse(line)).filter(({ event }) => /ready$/.test(event));
     await ready();
     await ready();
     assert.equal(
-      told().map(({ level, event }) => [level, event]),
+      reported().map(({ level, event }) => [level, event]),
       [['warn', 'ready']],
     );
-    assert.match(told()[0].reason, 'no model for moderation-accurate');
+    assert.match(reported()[0].reason, 'no model for moderation-accurate');
     listed = [];
     await clock.advance(5000);
     await ready();
@@ -83,7 +83,7 @@ describe('readiness', (check) => {
     await clock.advance(5000);
     await ready();
     assert.equal(
-      told().map(({ level, event }) => `${level} ${event}`),
+      reported().map(({ level, event }) => `${level} ${event}`),
       ['warn ready', 'warn not-ready', 'info ready'],
     );
   });

@@ -171,7 +171,7 @@ describe('a key that is both a gateway key and a backend key', (check) => {
 
 describe('a variable that only looks like ours', (check) => {
   check('is told, with the one that was meant', () => {
-    const strangers = unknownGatewayVariables({
+    const unknownNames = unknownGatewayVariables({
       BACKEND_API_KEY: 'canary',
       RATE_LIMIT: '5',
       MODERATION_POLICY: 'x',
@@ -179,7 +179,7 @@ describe('a variable that only looks like ours', (check) => {
       PORT: '1',
     });
     assert.equal(
-      [...strangers],
+      [...unknownNames],
       [
         ['BACKEND_API_KEY', 'BACKEND_API_KEYS'],
         ['RATE_LIMIT', 'RATE_LIMIT_RPM'],

@@ -19,7 +19,7 @@ const attempt = async (step: Step, dialect?: DialectChoice, signal = never) => {
 const outcomeOf = async (step: Step, dialect?: DialectChoice): Promise<Attempt> =>
   (await attempt(step, dialect)).outcome;
 
-const trouble = (reason: string): Attempt => ({ kind: 'failed', reason, isHostFailure: true });
+const failure = (reason: string): Attempt => ({ kind: 'failed', reason, isHostFailure: true });
 
 describe('one call with one key', (check) => {
   check('is a POST of what the dialect writes, to its path, with the key as bearer', async () => {
@@ -98,10 +98,10 @@ describe('one call with one key', (check) => {
 
   check('is refused for its key by an error about the quota under 200', async () => {
     const refused: Attempt = { kind: 'refused', refusal: { reason: 'quota' } };
-    const said = 'you have reached your session usage limit, upgrade';
-    assert.equal(await outcomeOf({ text: JSON.stringify({ error: said }) }), refused);
-    assert.equal(await outcomeOf({ text: ollamaAnswer({ error: said }) }), refused);
-    const wrapped = JSON.stringify({ error: { message: said, code: 'insufficient_quota' } });
+    const outputText = 'you have reached your session usage limit, upgrade';
+    assert.equal(await outcomeOf({ text: JSON.stringify({ error: outputText }) }), refused);
+    assert.equal(await outcomeOf({ text: ollamaAnswer({ error: outputText }) }), refused);
+    const wrapped = JSON.stringify({ error: { message: outputText, code: 'insufficient_quota' } });
     assert.equal(await outcomeOf({ text: wrapped }, createFixedDialect(openai)), refused);
   });
 
@@ -131,8 +131,8 @@ describe('one call with one key', (check) => {
 
   check('fails by trouble of the host, but not by a model that is missing', async () => {
     for (const status of [408, 500, 501, 502, 503, 504, 520, 529, 599]) {
-      assert.equal(await outcomeOf(failing(status)), trouble(`HTTP ${status}`));
-      assert.equal(await outcomeOf(failing(status, '<html>usage limit reached</html>')), trouble(`HTTP ${status}`));
+      assert.equal(await outcomeOf(failing(status)), failure(`HTTP ${status}`));
+      assert.equal(await outcomeOf(failing(status, '<html>usage limit reached</html>')), failure(`HTTP ${status}`));
     }
     const missing = failing(404, '{"error":"model not found"}');
     assert.equal(await outcomeOf(missing), {
@@ -140,13 +140,13 @@ describe('one call with one key', (check) => {
       reason: 'HTTP 404, as for a model that it does not have',
       isHostFailure: false,
     });
-    assert.equal(await outcomeOf(reset('ECONNREFUSED')), trouble('no whole answer (ECONNREFUSED)'));
-    assert.equal(await outcomeOf({ text: '{"error":"out of memory"}' }), trouble('an error under HTTP 200'));
+    assert.equal(await outcomeOf(reset('ECONNREFUSED')), failure('no whole answer (ECONNREFUSED)'));
+    assert.equal(await outcomeOf({ text: '{"error":"out of memory"}' }), failure('an error under HTTP 200'));
   });
 
   check('is not even sent to a server of no known dialect', async () => {
     const { outcome, calls } = await attempt(GOOD, { current: async () => undefined, forget() {} });
-    assert.equal(outcome, trouble('it answers neither like Ollama nor like OpenAI'));
+    assert.equal(outcome, failure('it answers neither like Ollama nor like OpenAI'));
     assert.is(calls.length, 0);
   });
 

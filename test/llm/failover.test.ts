@@ -42,7 +42,7 @@ const surrenderOf = (result: ChatAnswer | AllKeysFailed): AllKeysFailed => {
   if (result.kind !== 'all-keys-failed') throw new Error(`Answered: ${JSON.stringify(result)}`);
   return result;
 };
-const saysVerdict = (result: ChatAnswer | AllKeysFailed): boolean => {
+const verdictReply = (result: ChatAnswer | AllKeysFailed): boolean => {
   const { outcome } = answerOf(result);
   return outcome.kind === 'answered' && outcome.reply.kind === 'answered' && outcome.reply.content === 'the verdict';
 };
@@ -51,7 +51,7 @@ const fails = (step: Step) => () => step;
 describe('a question over several keys', (check) => {
   check('is answered by the first key, and the next question by the next', async () => {
     const world = createBackendWorld({ keys: 'abc', script: fails(GOOD) });
-    for (let index = 0; index < 7; index++) assert.ok(saysVerdict(await world.ask()));
+    for (let index = 0; index < 7; index++) assert.ok(verdictReply(await world.ask()));
     assert.is(world.order(), 'abcabca');
     assert.is(world.clock.pending(), 0);
   });
@@ -60,7 +60,7 @@ describe('a question over several keys', (check) => {
     check(`moves on and rests the key after ${name}`, async () => {
       const world = createBackendWorld({ keys: 'abc', script: [step, step, GOOD, GOOD] });
       const result = answerOf(await world.ask());
-      assert.ok(saysVerdict(result));
+      assert.ok(verdictReply(result));
       assert.is(result.key.fingerprint, 'c');
       assert.equal(world.states(), ['cooling', 'cooling', 'active']);
       await world.ask();
@@ -85,7 +85,7 @@ describe('a question over several keys', (check) => {
   for (const [name, step, isHostFailure] of FAILURES) {
     check(`moves on and rests no key after "${name}"`, async () => {
       const world = createBackendWorld({ keys: 'abc', script: [step, step, GOOD] });
-      assert.ok(saysVerdict(await world.ask()));
+      assert.ok(verdictReply(await world.ask()));
       assert.is(world.order(), 'abc');
       assert.equal(world.states(), ['active', 'active', 'active']);
     });
@@ -160,16 +160,16 @@ describe('a second question to repair the first', (check) => {
 
   check('goes to the key to avoid when there is no other', async () => {
     const alone = createBackendWorld({ keys: 'a', script: [GOOD] });
-    assert.ok(saysVerdict(await alone.ask(undefined, undefined, alone.key('a'))));
+    assert.ok(verdictReply(await alone.ask(undefined, undefined, alone.key('a'))));
     const world = createBackendWorld({ keys: 'ab', script: [failing(401), GOOD, GOOD] });
     await world.ask();
-    assert.ok(saysVerdict(await world.ask(undefined, undefined, world.key('b'))));
+    assert.ok(verdictReply(await world.ask(undefined, undefined, world.key('b'))));
     assert.is(world.order(), 'abb');
   });
 
   check('goes to the key to avoid last, after all others failed', async () => {
     const world = createBackendWorld({ keys: 'abc', script: [failing(500), failing(429), GOOD] });
-    assert.ok(saysVerdict(await world.ask(undefined, undefined, world.key('a'))));
+    assert.ok(verdictReply(await world.ask(undefined, undefined, world.key('a'))));
     assert.is(world.order(), 'bca');
   });
 });
@@ -207,8 +207,8 @@ describe('a key that was refused', (check) => {
     assert.equal(world.states(), ['probing']);
     assert.is(world.order(), 'aa');
     probe.resolve(GOOD);
-    assert.ok(saysVerdict(await first));
-    assert.ok(saysVerdict(await second));
+    assert.ok(verdictReply(await first));
+    assert.ok(verdictReply(await second));
     assert.is(world.order(), 'aaa');
   });
 
@@ -236,7 +236,7 @@ describe('a key that was refused', (check) => {
     await world.clock.advance(100);
     client.abort();
     assert.is(detailOf(await left).kind, 'client-left');
-    assert.ok(saysVerdict(await second));
+    assert.ok(verdictReply(await second));
     assert.equal(world.states(), ['active']);
   });
 
@@ -274,8 +274,8 @@ describe('a key that was refused', (check) => {
     await world.clock.advance(100);
     assert.is(world.order(), 'abab');
     probe.resolve(GOOD);
-    assert.ok(saysVerdict(await first));
-    assert.ok(saysVerdict(await second));
+    assert.ok(verdictReply(await first));
+    assert.ok(verdictReply(await second));
     assert.is(world.order(), 'ababa');
   });
 });
@@ -297,7 +297,7 @@ describe('the time for one call', (check) => {
     await world.clock.advance(14_999);
     assert.is(world.order(), 'a');
     await world.clock.advance(1);
-    assert.ok(saysVerdict(await asked));
+    assert.ok(verdictReply(await asked));
     assert.equal(world.ends(), ['aborted', 'answered']);
     assert.equal(world.states(), ['active', 'active']);
     assert.is(world.clock.pending(), 0);
@@ -310,7 +310,7 @@ describe('the time for one call', (check) => {
     assert.equal(world.states(), ['half-open', 'active']);
     const asked = world.ask(undefined, undefined, world.key('a'));
     await world.clock.advance(15_000);
-    assert.ok(saysVerdict(await asked));
+    assert.ok(verdictReply(await asked));
     assert.is(world.order(), 'abba');
   });
 
@@ -395,7 +395,7 @@ describe('a client that leaves', (check) => {
     client.abort();
     await asked;
     assert.equal(world.states(), ['half-open']);
-    assert.ok(saysVerdict(await world.ask()));
+    assert.ok(verdictReply(await world.ask()));
   });
 });
 
@@ -431,10 +431,10 @@ describe('what is told of each call', (check) => {
       const world = createBackendWorld({ keys: 'ab', script: fails(step) });
       const result = await world.ask();
       const { fault, ...rest } = result.kind === 'all-keys-failed' ? result : { ...result, key: '', fault: undefined };
-      const said = JSON.stringify([rest, fault?.detail, fault?.message, fault?.cause]) + world.traces();
-      assert.not.match(said, CANARY);
-      assert.not.match(said, 'secret-');
-      assert.not.match(said, 'backend.test');
+      const outputText = JSON.stringify([rest, fault?.detail, fault?.message, fault?.cause]) + world.traces();
+      assert.not.match(outputText, CANARY);
+      assert.not.match(outputText, 'secret-');
+      assert.not.match(outputText, 'backend.test');
     }
     assert.instance(surrenderOf(await createBackendWorld({ script: [failing(500)] }).ask()).fault, Fault);
   });

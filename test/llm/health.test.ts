@@ -62,8 +62,8 @@ describe('the health of a backend', (check) => {
   });
 
   check('is bad where something else answers', async () => {
-    const strangers = ['', '{}', `<html>${CANARY}</html>`, '{"models":null}', `{"error":"${CANARY}"}`, LIST.text];
-    for (const text of strangers) assert.equal(await healthOf({ text }), down('the backend lists no models'), text);
+    const unknownNames = ['', '{}', `<html>${CANARY}</html>`, '{"models":null}', `{"error":"${CANARY}"}`, LIST.text];
+    for (const text of unknownNames) assert.equal(await healthOf({ text }), down('the backend lists no models'), text);
   });
 
   check('is bad where nobody answers, in a word of ours', async () => {

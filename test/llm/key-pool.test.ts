@@ -173,8 +173,10 @@ describe('a key pool', (check) => {
     take(pool).refuse(BURST);
     time.ms += 10 * SECOND_MS;
     take(pool).succeed();
-    const told = changes.map(({ state, coolDownMs, reason, strikes }) => `${state} ${coolDownMs} ${reason} ${strikes}`);
-    assert.equal(told, [
+    const reported = changes.map(
+      ({ state, coolDownMs, reason, strikes }) => `${state} ${coolDownMs} ${reason} ${strikes}`,
+    );
+    assert.equal(reported, [
       'cooling 5000 burst 1',
       'probing 0 burst 1',
       'half-open 0 burst 1',

@@ -7,7 +7,7 @@ import { CALL, CANARY, openaiAnswer } from './scripted-client.ts';
 const bodyOf = (changes: object = {}) => JSON.parse(openai.createBody({ ...CALL, ...changes }));
 const read = (text: string, model = CALL.model): ChatReply => openai.parseReply(text, model);
 const kindOf = (text: string, model?: string) => read(text, model).kind;
-const saying = (message: object) =>
+const replying = (message: object) =>
   openaiAnswer({ message: { role: 'assistant', content: 'the verdict', ...message } });
 
 describe('a chat completion', (check) => {
@@ -68,11 +68,11 @@ describe('a chat completion', (check) => {
 
 describe('the answer to a chat completion', (check) => {
   check('is taken with its counts when it is finished', () => {
-    const said: ChatReply = { kind: 'answered', content: 'the verdict', promptTokens: 1200, outputTokens: 80 };
-    assert.equal(read(openaiAnswer()), said);
-    assert.equal(read(openaiAnswer({ logprobs: null }, { error: null, system_fingerprint: 'fp' })), said);
-    assert.equal(read(saying({ refusal: null, tool_calls: null, reasoning: 'hm' })), said);
-    assert.equal(read(saying({ refusal: '', tool_calls: [] })), said);
+    const outputText: ChatReply = { kind: 'answered', content: 'the verdict', promptTokens: 1200, outputTokens: 80 };
+    assert.equal(read(openaiAnswer()), outputText);
+    assert.equal(read(openaiAnswer({ logprobs: null }, { error: null, system_fingerprint: 'fp' })), outputText);
+    assert.equal(read(replying({ refusal: null, tool_calls: null, reasoning: 'hm' })), outputText);
+    assert.equal(read(replying({ refusal: '', tool_calls: [] })), outputText);
   });
 
   check('is taken without counts', () => {
@@ -96,11 +96,11 @@ describe('the answer to a chat completion', (check) => {
   });
 
   check('is unusable when the model refused or called a tool', () => {
-    assert.is(kindOf(saying({ refusal: 'I cannot help with that' })), 'unusable');
-    assert.is(kindOf(saying({ content: null, refusal: 'I cannot help with that' })), 'unusable');
-    assert.is(kindOf(saying({ tool_calls: [{ id: '1', type: 'function', function: { name: 'f' } }] })), 'unusable');
-    assert.is(kindOf(saying({ refusal: { text: 'no' } })), 'unusable');
-    assert.is(kindOf(saying({ tool_calls: { 0: {} } })), 'unusable');
+    assert.is(kindOf(replying({ refusal: 'I cannot help with that' })), 'unusable');
+    assert.is(kindOf(replying({ content: null, refusal: 'I cannot help with that' })), 'unusable');
+    assert.is(kindOf(replying({ tool_calls: [{ id: '1', type: 'function', function: { name: 'f' } }] })), 'unusable');
+    assert.is(kindOf(replying({ refusal: { text: 'no' } })), 'unusable');
+    assert.is(kindOf(replying({ tool_calls: { 0: {} } })), 'unusable');
   });
 
   check('is unusable when another model gave it', () => {
@@ -112,7 +112,7 @@ describe('the answer to a chat completion', (check) => {
   check('is never read out of the reasoning', () => {
     for (const content of [null, undefined, '']) {
       const thought = { reasoning: 'the verdict', reasoning_content: 'the verdict', thinking: 'the verdict' };
-      const reply = read(saying({ content, ...thought }));
+      const reply = read(replying({ content, ...thought }));
       assert.ok(reply.kind === 'unusable' || (reply.kind === 'answered' && reply.content === ''), String(content));
     }
   });
@@ -157,8 +157,8 @@ describe('the answer to a chat completion', (check) => {
       `<html>${good}</html>`,
       JSON.stringify({ choices: [{ text: 'the verdict', finish_reason: 'stop' }] }),
       JSON.stringify({ choices: [{ delta: { content: 'the verdict' }, finish_reason: 'stop' }] }),
-      saying({ content: 7 }),
-      saying({ content: [{ type: 'text', text: 'the verdict' }] }),
+      replying({ content: 7 }),
+      replying({ content: [{ type: 'text', text: 'the verdict' }] }),
       openaiAnswer({ message: null }),
       openaiAnswer({ message: 'the verdict' }),
       openaiAnswer({}, { model: 20 }),
@@ -174,8 +174,8 @@ describe('the answer to a chat completion', (check) => {
   check('is refused in words of ours', () => {
     const texts = [
       CANARY,
-      saying({ refusal: CANARY }),
-      saying({ content: CANARY, tool_calls: [{ function: { name: CANARY } }] }),
+      replying({ refusal: CANARY }),
+      replying({ content: CANARY, tool_calls: [{ function: { name: CANARY } }] }),
       openaiAnswer({ finish_reason: CANARY }),
       openaiAnswer({}, { model: CANARY }),
       JSON.stringify({ detail: CANARY }),

@@ -22,7 +22,7 @@ import {
 import { demandGoodRequests } from './harness/request-rules.ts';
 import { goodArguments, KEY_HOLDERS, READERS, TOOLS, type ToolName, WRITERS } from './harness/tool-arguments.ts';
 import {
-  callInTrouble,
+  callWithFailure,
   createWatchedWorld,
   demandTidyWorld,
   type WatchedWorld,
@@ -175,13 +175,13 @@ describe('requests', (check) => {
   check('of a tool that reads are reads, also when everything fails', async () => {
     for (const name of READERS)
       for (const fault of ['internal', 'echo-key-400', 'redirect-307', 'drop', 'wrong-shape', 'terms'] as const) {
-        const { world } = await callInTrouble(name, ({ control }) => control.useRouteFault(fault, Infinity));
+        const { world } = await callWithFailure(name, ({ control }) => control.useRouteFault(fault, Infinity));
         assert.equal(methodsIn(world), [], name);
       }
   });
   check('of a tool that changes something are reads and one change', async () => {
     for (const name of WRITERS) {
-      const { world, answer } = await callInTrouble(name, () => {});
+      const { world, answer } = await callWithFailure(name, () => {});
       assert.is(wordOf(answer), 'verified');
       assert.is(methodsIn(world).length, 1);
     }
@@ -365,14 +365,14 @@ const heldBytes = async (): Promise<number> => {
 };
 
 describe('answers without end or measure', (check) => {
-  for (const [what, said] of ODDITIES)
+  for (const [what, outputText] of ODDITIES)
     check(`${what} is given up in time, and the next call works`, async () => {
       const tryOut = (name: ToolName) =>
         withFront(async (front) => {
           const tools = httpTools(front.origin, SHORT_LIMIT_MS);
           const given = await goodArguments(tools.admin, name);
           front.meddle = ({ socket }) => {
-            if (said !== undefined) socket.write(said);
+            if (outputText !== undefined) socket.write(outputText);
             return true;
           };
           await httpCall(tools, name, given);
@@ -416,7 +416,7 @@ describe('answers without end or measure', (check) => {
 describe('a relay that lets nobody in', (check) => {
   check('for want of accepted terms is said so by every tool with a key, and no tool accepts them', async () => {
     for (const name of KEY_HOLDERS) {
-      const { world, answer } = await callInTrouble(name, ({ control }) => control.setTermsAccepted(false));
+      const { world, answer } = await callWithFailure(name, ({ control }) => control.setTermsAccepted(false));
       assert.ok(isRefusal(answer, 'TERMS_NOT_ACCEPTED'), name);
       assert.equal(
         world.control.requests().filter(({ target }) => target.includes('compliance')),
@@ -427,12 +427,12 @@ describe('a relay that lets nobody in', (check) => {
   });
   check('because the key was made anew is said so by every tool with a key', async () => {
     for (const name of KEY_HOLDERS) {
-      const { answer } = await callInTrouble(name, ({ control }) => control.setKey(`admin-${'0'.repeat(64)}`));
+      const { answer } = await callWithFailure(name, ({ control }) => control.setKey(`admin-${'0'.repeat(64)}`));
       assert.ok(isRefusal(answer, 'UPSTREAM_AUTH'), name);
     }
   });
   check('is no reason not to explain what can be limited', async () => {
-    const { answer } = await callInTrouble('model_control_options', ({ control }) => control.setTermsAccepted(false));
+    const { answer } = await callWithFailure('model_control_options', ({ control }) => control.setTermsAccepted(false));
     assert.ok(answer.kind === 'done' && answer.result.source === 'static');
   });
 });

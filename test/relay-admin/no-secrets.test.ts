@@ -6,7 +6,7 @@ import { createRelayClient } from '../../src/relay-admin/relay/client.ts';
 import { describe, thorough } from '../check.ts';
 import { BALANCE_FAULTS, ROUTE_FAULTS } from '../demo/relay/faults/names.ts';
 import { createFakeClock } from '../fake-clock.ts';
-import { ECHOES, HOSTILE_TEXTS, KEY, leaksIn, STRANGER, wholeError } from './harness/canaries.ts';
+import { ECHOES, HOSTILE_TEXTS, KEY, leaksIn, UNKNOWN_NAME, wholeError } from './harness/canaries.ts';
 import { httpCall } from './harness/http-calls.ts';
 import { SHORT_LIMIT_MS, withHttpWorld } from './harness/http-world.ts';
 import { poisoned, refusalWith } from './harness/poisoned.ts';
@@ -14,7 +14,7 @@ import { demandGoodRequests, READ_EXAMPLES } from './harness/request-rules.ts';
 import { settledWithin } from './harness/settled.ts';
 import { goodArguments, TOOLS, type ToolName } from './harness/tool-arguments.ts';
 import {
-  callInTrouble,
+  callWithFailure,
   changesIn,
   createWatchedWorld,
   LIMIT_MS,
@@ -24,7 +24,7 @@ import {
 
 /** How many requests a tool makes when all goes well. */
 const requestsOf = async (name: ToolName): Promise<number> => {
-  const { world } = await callInTrouble(name, () => {});
+  const { world } = await callWithFailure(name, () => {});
   return world.sent.length;
 };
 
@@ -41,7 +41,7 @@ describe('nine tools over a relay that fails', (check) => {
   for (const name of TOOLS) {
     for (const fault of ROUTE_FAULTS) {
       check(`${name} keeps every secret, its word and its time when every request meets ${fault}`, async () => {
-        const { world, answer } = await callInTrouble(name, ({ control }) => control.useRouteFault(fault, Infinity));
+        const { world, answer } = await callWithFailure(name, ({ control }) => control.useRouteFault(fault, Infinity));
         demandTruth(world, answer);
       });
     }
@@ -51,7 +51,7 @@ describe('nine tools over a relay that fails', (check) => {
         for (const [place, fault] of ROUTE_FAULTS.entries()) {
           // Every fault, but not at every request, is tried by npm test.
           if (place % thorough(3, 1) !== hit % thorough(3, 1)) continue;
-          const { world, answer } = await callInTrouble(name, (world) => {
+          const { world, answer } = await callWithFailure(name, (world) => {
             world.beforeSending = (number) => {
               if (number === hit) world.control.useRouteFault(fault);
             };
@@ -62,13 +62,13 @@ describe('nine tools over a relay that fails', (check) => {
   }
   for (const fault of BALANCE_FAULTS) {
     check(`recharge keeps every secret, its word and its time when the credit meets ${fault}`, async () => {
-      const { world, given, answer } = await callInTrouble('recharge', ({ control }) => control.useFault(fault));
+      const { world, given, answer } = await callWithFailure('recharge', ({ control }) => control.useFault(fault));
       demandTruth(world, answer);
       // Asked again with the same pair it looks, and says no less.
       demandTruth(world, await watchedCall(world, 'recharge', given));
     });
     check(`recharge does so when nothing can be read after ${fault}`, async () => {
-      const { world, answer } = await callInTrouble('recharge', (world) => {
+      const { world, answer } = await callWithFailure('recharge', (world) => {
         world.control.useFault(fault);
         world.beforeSending = (_, { method }) => {
           if (method === 'POST') world.control.useRouteFault('echo-key-400', Infinity);
@@ -88,7 +88,7 @@ describe('nine tools over a relay that fails', (check) => {
           'ANSWER_TOO_LARGE',
           'X'.repeat(64),
         ])
-          await callInTrouble(name, (world) => {
+          await callWithFailure(name, (world) => {
             world.beforeSending = () => {
               throw new HttpClientError(code);
             };
@@ -99,8 +99,8 @@ describe('nine tools over a relay that fails', (check) => {
 
 /** A good call over a relay that has the poison in every answer. */
 const callPoisoned = (name: ToolName, poison: string) =>
-  callInTrouble(name, () => {}, {
-    stranger: poison.includes(STRANGER) ? STRANGER : '',
+  callWithFailure(name, () => {}, {
+    unknownName: poison.includes(UNKNOWN_NAME) ? UNKNOWN_NAME : '',
     before(world) {
       world.onReceiving = (received) => poisoned(received, poison);
     },
@@ -118,13 +118,13 @@ describe('nine tools over a relay that repeats the key and what strangers wrote'
     });
     check(`${name} shows none of it when the relay refuses with it`, async () => {
       for (const status of [400, 403, 409, 422, 500])
-        for (const poison of [KEY, 'IDEMPOTENCY_KEY_CONFLICT', `${KEY} ${STRANGER}`])
-          await callInTrouble(
+        for (const poison of [KEY, 'IDEMPOTENCY_KEY_CONFLICT', `${KEY} ${UNKNOWN_NAME}`])
+          await callWithFailure(
             name,
             (world) => {
               world.onReceiving = () => refusalWith(status, poison);
             },
-            { stranger: STRANGER },
+            { unknownName: UNKNOWN_NAME },
           );
     });
   }
@@ -133,14 +133,14 @@ describe('nine tools over a relay that repeats the key and what strangers wrote'
       for (const poison of POISONS) {
         const world = createWatchedWorld();
         world.onReceiving = (received) => poisoned(received, poison);
-        await watchedCall(world, 'read', { path }, poison.includes(STRANGER) ? STRANGER : '');
+        await watchedCall(world, 'read', { path }, poison.includes(UNKNOWN_NAME) ? UNKNOWN_NAME : '');
       }
   });
   check('who has a secret for an e-mail address is found, and the secret is not shown', async () => {
     for (const email of [
       `${KEY.slice(0, 60)}@example.com`,
       `bob@${KEY}.example`,
-      `${STRANGER}+${KEY.slice(6, 50)}@example.com`,
+      `${UNKNOWN_NAME}+${KEY.slice(6, 50)}@example.com`,
     ]) {
       const world = createWatchedWorld();
       const user = world.control.user(2);
@@ -149,7 +149,7 @@ describe('nine tools over a relay that repeats the key and what strangers wrote'
       const answer = await world.admin.call('find_user', { email }, signal);
       assert.is(answer.kind, 'done', email);
       assert.equal(leaksIn(JSON.stringify(answer)), []);
-      await watchedCall(world, 'preview_recharge', { user_id: 2, amount: '1' }, STRANGER).catch((error) => {
+      await watchedCall(world, 'preview_recharge', { user_id: 2, amount: '1' }, UNKNOWN_NAME).catch((error) => {
         // The address itself was asked for; it is only the request that has it.
         assert.match(String(error), /the key is elsewhere/);
       });

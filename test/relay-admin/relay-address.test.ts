@@ -230,13 +230,13 @@ const TRICKS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const hostIn = (url: string): string => new URL(url).hostname;
-const complaintsAbout = (url: string): readonly string[] =>
+const errorsAbout = (url: string): readonly string[] =>
   v.safeParse(BaseUrl, url).issues?.map(({ message }) => message) ?? [];
 
 describe("the relay's base URL", (check) => {
   for (const [url, origin] of TAKEN) {
     check(`may be ${url}`, () => {
-      assert.equal(complaintsAbout(url), []);
+      assert.equal(errorsAbout(url), []);
       assert.equal(resolveRelayAddress(url, hostIn(url)), { origin, host: hostIn(url) });
     });
   }
@@ -247,26 +247,26 @@ describe("the relay's base URL", (check) => {
 
   for (const url of INSIDE) {
     check(`may be without encryption inside: ${url}`, () => {
-      assert.equal(complaintsAbout(url), []);
+      assert.equal(errorsAbout(url), []);
       assert.equal(resolveRelayAddress(url, hostIn(url)), { origin: url, host: hostIn(url) });
     });
   }
 
   for (const url of OUTSIDE) {
     check(`is encrypted outside: ${url} is refused`, () => {
-      const complaints = complaintsAbout(url);
-      assert.is(complaints.length, 1);
-      assert.match(complaints[0] ?? '', /^expected https, because the admin key would cross a public network/);
-      assert.equal(complaintsAbout(url.replace('http:', 'https:')), []);
+      const errorTexts = errorsAbout(url);
+      assert.is(errorTexts.length, 1);
+      assert.match(errorTexts[0] ?? '', /^expected https, because the admin key would cross a public network/);
+      assert.equal(errorsAbout(url.replace('http:', 'https:')), []);
     });
   }
 
   for (const [trick, urls] of Object.entries(TRICKS)) {
     check(`has not ${trick}`, () => {
       for (const url of urls) {
-        const complaints = complaintsAbout(url);
-        assert.is(complaints.length, 1, JSON.stringify(url));
-        assert.match(complaints[0] ?? '', /^expected http\(s\):\/\/host/, JSON.stringify(url));
+        const errorTexts = errorsAbout(url);
+        assert.is(errorTexts.length, 1, JSON.stringify(url));
+        assert.match(errorTexts[0] ?? '', /^expected http\(s\):\/\/host/, JSON.stringify(url));
         // Not an address either, whatever host is allowed: that which is shown, and that which the parser finds.
         const allowed = ['relay.example', 'evil.com', 'localhost', '127.0.0.1', '[::1]', 'relay', ''];
         const parsed = URL.canParse(url) ? [hostIn(url)] : [];
@@ -303,8 +303,8 @@ describe('the allowed host', (check) => {
   ];
   for (const host of MISMATCHES) {
     check(`is the host of the base URL to the letter: ${JSON.stringify(host)} is not`, () => {
-      const complaint = resolveRelayAddress('https://relay.example:8443', host);
-      assert.match(String(complaint), /^RELAY_ALLOWED_HOST: expected the host name of RELAY_BASE_URL/);
+      const errorText = resolveRelayAddress('https://relay.example:8443', host);
+      assert.match(String(errorText), /^RELAY_ALLOWED_HOST: expected the host name of RELAY_BASE_URL/);
     });
   }
 

@@ -18,7 +18,7 @@ type Call = {
 };
 
 /** What the backend does instead of judging: answers, or never answers, or drips, or breaks off. */
-type Misdeed =
+type FaultyReply =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
   | 'hang'
   | 'drip'
@@ -26,7 +26,7 @@ type Misdeed =
   | 'reset-in-body'
   | { readonly delayMs: number };
 
-export type Script = (call: Call) => Misdeed | undefined;
+export type Script = (call: Call) => FaultyReply | undefined;
 
 export type Backend = {
   readonly address: string;
@@ -40,23 +40,25 @@ export type Backend = {
 const DRIP_EVERY_MS = 50;
 
 const misbehave = async (
-  misdeed: Exclude<Misdeed, { readonly delayMs: number }>,
+  faultyReply: Exclude<FaultyReply, { readonly delayMs: number }>,
   reply: ServerResponse,
 ): Promise<void> => {
-  if (misdeed === 'hang') return;
-  if (misdeed === 'reset') return void reply.socket?.resetAndDestroy();
-  if (misdeed === 'reset-in-body') {
+  if (faultyReply === 'hang') return;
+  if (faultyReply === 'reset') return void reply.socket?.resetAndDestroy();
+  if (faultyReply === 'reset-in-body') {
     reply.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     reply.write('{"model":"demo-judge","mess', () => reply.socket?.resetAndDestroy());
     return;
   }
-  if (misdeed === 'drip') {
+  if (faultyReply === 'drip') {
     reply.writeHead(200, { 'content-type': 'application/json' });
     const timer = setInterval(() => reply.write(' '), DRIP_EVERY_MS);
     reply.on('close', () => clearInterval(timer));
     return;
   }
-  reply.writeHead(misdeed.status, { 'content-type': 'application/json', ...misdeed.headers }).end(misdeed.body);
+  reply
+    .writeHead(faultyReply.status, { 'content-type': 'application/json', ...faultyReply.headers })
+    .end(faultyReply.body);
 };
 
 const closing = (socket: Socket): Promise<number> =>
@@ -90,10 +92,10 @@ export const startBackend = async (script: Script = () => undefined): Promise<Ba
     calls.push(call);
     for (const listener of waiting) listener(call);
     waiting.clear();
-    const misdeed = script(call);
-    if (misdeed === undefined) return judged(message, reply, body);
-    if (typeof misdeed === 'string' || 'status' in misdeed) return misbehave(misdeed, reply);
-    setTimeout(() => void judged(message, reply, body), misdeed.delayMs);
+    const faultyReply = script(call);
+    if (faultyReply === undefined) return judged(message, reply, body);
+    if (typeof faultyReply === 'string' || 'status' in faultyReply) return misbehave(faultyReply, reply);
+    setTimeout(() => void judged(message, reply, body), faultyReply.delayMs);
   };
 
   const server = createServer((message, reply) => {

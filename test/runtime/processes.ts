@@ -25,7 +25,7 @@ export type Running = {
   /** Settles when the process is gone and all that it wrote has been read. */
   readonly ended: Promise<Ended>;
   /** The first match in what the process has written so far or writes yet; fails when it ends or takes too long. */
-  readonly saying: (pattern: RegExp) => Promise<RegExpExecArray>;
+  readonly outputMatching: (pattern: RegExp) => Promise<RegExpExecArray>;
   readonly signal: (name: NodeJS.Signals) => void;
   /** Ends the process the hard way and waits until it is gone. */
   readonly kill: () => Promise<void>;
@@ -38,7 +38,7 @@ type StartNeeds = {
   readonly isGroup?: boolean;
 };
 
-const SAYING_LIMIT_MS = 20_000;
+const OUTPUT_LIMIT_MS = 20_000;
 const ENDING_LIMIT_MS = 40_000;
 
 const alive = new Map<ChildProcess, () => void>();
@@ -84,7 +84,7 @@ export const start = (
   let stderr = '';
   let isOver = false;
   const listeners = new Set<() => void>();
-  const heard = () => {
+  const collected = () => {
     for (const listener of listeners) listener();
   };
   // Some programs tell facts on a channel of their own: it counts as standard output.
@@ -92,12 +92,12 @@ export const start = (
     if (stream === null || stream === undefined || !('setEncoding' in stream)) continue;
     stream.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
-      heard();
+      collected();
     });
   }
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
-    heard();
+    collected();
   });
   const ended = new Promise<Ended>((settle) => {
     child.on('error', (error) => {
@@ -107,7 +107,7 @@ export const start = (
       alive.delete(child);
       isOver = true;
       settle({ code, signal });
-      heard();
+      collected();
     });
   });
   return {
@@ -115,7 +115,7 @@ export const start = (
     stdout: () => stdout,
     stderr: () => stderr,
     ended,
-    saying: (pattern) =>
+    outputMatching: (pattern) =>
       new Promise((settle, reject) => {
         const finish = (end: () => void) => {
           listeners.delete(look);
@@ -133,7 +133,7 @@ export const start = (
           fail(`${command} takes too long to say`);
           // Left alone it would keep the tests from ending.
           endHard();
-        }, SAYING_LIMIT_MS);
+        }, OUTPUT_LIMIT_MS);
         listeners.add(look);
         look();
       }),

@@ -343,15 +343,15 @@ describe('a line of a journal file', (check) => {
           seen.push('settled');
         };
         await whileSettling(name, settle, async () => {
-          const told = createJournalFile(path)
+          const reported = createJournalFile(path)
             .append('1')
             .then(() => seen.push('told'));
-          await Promise.race([reached.promise, told]);
+          await Promise.race([reached.promise, reported]);
           // Time enough for an append that does not wait.
           await new Promise((done) => setTimeout(done, 30));
           assert.equal(seen, ['1\n']);
           released.resolve();
-          await told;
+          await reported;
           assert.equal(seen, ['1\n', 'settled', 'told']);
         });
       }),
@@ -450,18 +450,18 @@ const writeUntilKilled = async (path: string, name: string, count: number): Prom
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const closed = once(child, 'close');
-  let told = 0;
+  let reported = 0;
   try {
     for await (const line of createInterface({ input: child.stdout })) {
-      assert.is(line, `${name} ${told}`);
-      told += 1;
-      if (told === count) child.kill('SIGKILL');
+      assert.is(line, `${name} ${reported}`);
+      reported += 1;
+      if (reported === count) child.kill('SIGKILL');
     }
   } finally {
     child.kill('SIGKILL');
     await closed;
   }
-  return told;
+  return reported;
 };
 
 /** Adds one line that is longer than a file may be, and says how that went. */
@@ -481,10 +481,10 @@ describe('a file that may not grow', (check) => {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       const closed = once(child, 'close');
-      let told = '';
-      for await (const text of child.stdout.setEncoding('utf8')) told += text;
+      let reported = '';
+      for await (const text of child.stdout.setEncoding('utf8')) reported += text;
       await closed;
-      assert.is(told, 'not safe');
+      assert.is(reported, 'not safe');
       await createJournalFile(path).append('last');
       const lines = linesIn(path);
       assert.equal([lines.length, lines[0], lines[2]], [3, 'first', 'last']);
@@ -498,13 +498,13 @@ describe('a process that is killed while it writes', (check) => {
   check('has left every line that it said was safe, and the next process goes on behind it', () =>
     inDirectory(async (path) => {
       for (const [round, count] of [1, 17, 60].entries()) {
-        const told = await writeUntilKilled(path, `round${round}`, count);
-        assert.ok(told >= count);
+        const reported = await writeUntilKilled(path, `round${round}`, count);
+        assert.ok(reported >= count);
         await createJournalFile(path).append(`after ${round}`);
         const lines = await createJournalFile(path).readNew();
         const safe = lines.filter((line) => line.startsWith(`{"name":"round${round}"`) && line.endsWith('}'));
-        assert.ok(safe.length >= told, `${safe.length} of ${told}`);
-        for (let index = 0; index < told; index++) assert.is(JSON.parse(safe[index] ?? '{}').index, index);
+        assert.ok(safe.length >= reported, `${safe.length} of ${reported}`);
+        for (let index = 0; index < reported; index++) assert.is(JSON.parse(safe[index] ?? '{}').index, index);
         assert.is(lines.at(-1), `after ${round}`);
       }
     }),

@@ -36,12 +36,12 @@ describe('the command of a tool server', (check) => {
 
   check('finds files beside the configuration that are not where it runs', () =>
     withDirectory((directory) => {
-      const told = (command: readonly string[], cwd?: string) =>
+      const reported = (command: readonly string[], cwd?: string) =>
         resolveCommand(command, { replacements: new Map(), directory }, cwd);
       const beside = (name: string) => join(directory, name);
-      assert.equal(told(['node', 'tools/serve.js', 'serve.mjs']), ['node', beside('tools/serve.js'), 'serve.mjs']);
-      assert.equal(told(['node', '--no-warnings', './serve.mjs']), ['node', '--no-warnings', beside('serve.mjs')]);
-      assert.equal(told(['tools/run', 'tools/serve.js']), [beside('tools/run'), 'tools/serve.js']);
+      assert.equal(reported(['node', 'tools/serve.js', 'serve.mjs']), ['node', beside('tools/serve.js'), 'serve.mjs']);
+      assert.equal(reported(['node', '--no-warnings', './serve.mjs']), ['node', '--no-warnings', beside('serve.mjs')]);
+      assert.equal(reported(['tools/run', 'tools/serve.js']), [beside('tools/run'), 'tools/serve.js']);
     }),
   );
 

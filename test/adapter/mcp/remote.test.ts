@@ -65,7 +65,7 @@ const failureAt = async (needs: HttpNeeds, timeoutMs?: number): Promise<string> 
     await server.stop();
   }
 };
-const saying =
+const replying =
   (status: number, headers: Readonly<Record<string, string>> = {}): NonNullable<HttpNeeds['before']> =>
   (_request, response) => {
     response.writeHead(status, headers).end('CANARY-body');
@@ -220,7 +220,7 @@ describe('a tool server over HTTP that cannot be used', (check) => {
   check('asks for credentials, which is told without any attempt to get some', async () => {
     const server = await startHttpToolServer({
       kind: 'streamable',
-      before: saying(401, { 'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/CANARY"' }),
+      before: replying(401, { 'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/CANARY"' }),
     });
     try {
       assert.is(await failure(server.url), 'needs-auth: The server asks for credentials (HTTP 401)');
@@ -235,29 +235,29 @@ describe('a tool server over HTTP that cannot be used', (check) => {
 
   check('asks for credentials in the older way too', async () => {
     const before: HttpNeeds['before'] = (request, response) =>
-      saying(request.method === 'POST' ? 405 : 401)(request, response);
+      replying(request.method === 'POST' ? 405 : 401)(request, response);
     assert.match(await failureAt({ kind: 'sse', before }), /^needs-auth: /);
   });
 
   check('says no, in words of ours', async () => {
-    assert.is(await failureAt({ kind: 'streamable', before: saying(403) }), 'refused: Answered with HTTP 403');
-    assert.is(await failureAt({ kind: 'streamable', before: saying(404) }), 'refused: Answered with HTTP 404');
-    assert.is(await failureAt({ kind: 'streamable', before: saying(429) }), 'refused: Answered with HTTP 429');
-    assert.is(await failureAt({ kind: 'streamable', before: saying(503) }), 'refused: Answered with HTTP 503');
-    const page = saying(200, { 'content-type': 'text/html' });
+    assert.is(await failureAt({ kind: 'streamable', before: replying(403) }), 'refused: Answered with HTTP 403');
+    assert.is(await failureAt({ kind: 'streamable', before: replying(404) }), 'refused: Answered with HTTP 404');
+    assert.is(await failureAt({ kind: 'streamable', before: replying(429) }), 'refused: Answered with HTTP 429');
+    assert.is(await failureAt({ kind: 'streamable', before: replying(503) }), 'refused: Answered with HTTP 503');
+    const page = replying(200, { 'content-type': 'text/html' });
     assert.is(await failureAt({ kind: 'streamable', before: page }), 'unusable: Answered with neither JSON nor events');
-    const json = saying(200, { 'content-type': 'application/json' });
+    const json = replying(200, { 'content-type': 'application/json' });
     assert.match(await failureAt({ kind: 'streamable', before: json }), /^un(usable|reachable): /);
   });
 
   check('is asked in the older way only after a refusal that may mean that', async () => {
     for (const status of [401, 403, 429, 500]) {
-      const server = await startHttpToolServer({ kind: 'streamable', before: saying(status) });
+      const server = await startHttpToolServer({ kind: 'streamable', before: replying(status) });
       await failure(server.url);
       await server.stop();
       assert.is(server.seen.length, 1, `HTTP ${status}`);
     }
-    const server = await startHttpToolServer({ kind: 'streamable', before: saying(405) });
+    const server = await startHttpToolServer({ kind: 'streamable', before: replying(405) });
     await failure(server.url);
     await server.stop();
     assert.equal(
@@ -273,7 +273,7 @@ describe('a tool server over HTTP that cannot be used', (check) => {
     const silent: HttpNeeds['before'] = () => true;
     assert.is(await failureAt({ kind: 'streamable', before: silent }, 300), 'timeout: No answer within 300 ms');
     const halfway: HttpNeeds['before'] = (request, response) => {
-      if (request.method === 'POST') return saying(405)(request, response);
+      if (request.method === 'POST') return replying(405)(request, response);
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
       return true;
     };
@@ -297,7 +297,7 @@ describe('a tool server over HTTP that cannot be used', (check) => {
       const location = elsewhere.url.replace('127.0.0.1', 'localhost');
       for (const kind of ['streamable', 'sse'] as const) {
         const before: HttpNeeds['before'] = (request, response) =>
-          saying(kind === 'sse' && request.method === 'POST' ? 405 : status, { location })(request, response);
+          replying(kind === 'sse' && request.method === 'POST' ? 405 : status, { location })(request, response);
         const failed = await failureAt({ kind, before });
         assert.match(
           failed,
@@ -312,7 +312,7 @@ describe('a tool server over HTTP that cannot be used', (check) => {
   check('names an address elsewhere for what it is to be told', async () => {
     const elsewhere = await startHttpToolServer({ kind: 'streamable' });
     const before: HttpNeeds['before'] = (request, response) => {
-      if (request.method === 'POST') return saying(405)(request, response);
+      if (request.method === 'POST') return replying(405)(request, response);
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`event: endpoint\ndata: ${elsewhere.url}\n\n`);
       return true;

@@ -116,7 +116,7 @@ describe('a tool server that is a program', (check) => {
   });
 
   check('that fails keeps its last words for whoever may read them', async () => {
-    const lastWords = async (script: string): Promise<string | undefined> => {
+    const lastLines = async (script: string): Promise<string | undefined> => {
       const transport = createMcpTransports().local(
         childServer('plain', { command: [process.execPath, '-e', script] }),
       );
@@ -126,13 +126,13 @@ describe('a tool server that is a program', (check) => {
         await transport.close();
       }
     };
-    assert.is(await lastWords("process.stderr.write('no such thing\\n'); process.exitCode = 1"), 'no such thing\n');
+    assert.is(await lastLines("process.stderr.write('no such thing\\n'); process.exitCode = 1"), 'no such thing\n');
     const long = (end: string) =>
-      lastWords(`process.stderr.write('x'.repeat(1_000_000) + ${JSON.stringify(end)}); process.exitCode = 1`);
+      lastLines(`process.stderr.write('x'.repeat(1_000_000) + ${JSON.stringify(end)}); process.exitCode = 1`);
     assert.is(await long('\nthe end\nof it'), 'the end\nof it');
     assert.is(await long('end'), undefined);
-    assert.is(await lastWords("process.stderr.write('all is well'); process.exitCode = 0"), undefined);
-    assert.is(await lastWords('process.exitCode = 1'), undefined);
+    assert.is(await lastLines("process.stderr.write('all is well'); process.exitCode = 0"), undefined);
+    assert.is(await lastLines('process.exitCode = 1'), undefined);
   });
 
   check('that cannot be started says why', async () => {

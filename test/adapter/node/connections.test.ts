@@ -12,13 +12,13 @@ const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const clientOf = (server: RunningServer) => {
   const { hostname, port } = new URL(server.address);
   const sockets: Socket[] = [];
-  const open = (sent = ''): Promise<{ readonly heard: () => string; readonly isClosed: () => boolean }> =>
+  const open = (sent = ''): Promise<{ readonly collected: () => string; readonly isClosed: () => boolean }> =>
     new Promise((resolve, reject) => {
       let text = '';
       let isClosed = false;
       const socket = connect(Number(port), hostname, () => {
         socket.write(sent);
-        resolve({ heard: () => text, isClosed: () => isClosed });
+        resolve({ collected: () => text, isClosed: () => isClosed });
       });
       sockets.push(socket);
       socket.setEncoding('utf8').on('data', (piece: string) => {
@@ -50,7 +50,7 @@ describe('connections without a running request', (check) => {
     await until(() => silent.filter(({ isClosed }) => isClosed()).length === 30);
     assert.ok(silent.slice(0, 30).every(({ isClosed }) => isClosed()));
     const asking = await client.open(GET);
-    await until(() => asking.heard().includes('yes'));
+    await until(() => asking.collected().includes('yes'));
     await client.leave();
   });
 

@@ -6,7 +6,7 @@ import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { ModelError } from '../../../src/agent/model/types.ts';
 import { answer, text } from '../../../src/demo/model/reply.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
-import { CANARY, collected, question, saidIn, target, until } from '../../agent/harness/model-world.ts';
+import { CANARY, collected, question, target, textIn, until } from '../../agent/harness/model-world.ts';
 import { describe, rejection } from '../../check.ts';
 import { withHttpServer, withTcpServer } from '../../core/http/local-server.ts';
 import { createControlledModel } from '../../demo/model/control.ts';
@@ -33,10 +33,10 @@ const problemOf = async (asked: Promise<unknown>): Promise<ModelError> => {
 describe('a model behind a proxy', (check) => {
   check('answers in pieces through a tunnel, and the proxy sees no key', () => {
     const { handler, control } = createControlledModel({ clock: systemClock });
-    control.say(answer(text('one ', 'two')));
+    control.addReply(answer(text('one ', 'two')));
     return withModelServer(handler, ({ url, port }) =>
       withProxy(async (proxy) => {
-        assert.is(saidIn(await askThrough({ httpProxy: proxy.url }, `${url}/v1`), 'text'), 'one two');
+        assert.is(textIn(await askThrough({ httpProxy: proxy.url }, `${url}/v1`), 'text'), 'one two');
         assert.equal(proxy.detours, [{ target: `127.0.0.1:${port}`, credentials: undefined, bearer: undefined }]);
         assert.is(control.requests()[0]?.headers.authorization, `Bearer ${CANARY}`);
       }),
@@ -53,11 +53,11 @@ describe('a model behind a proxy', (check) => {
 
   check('is asked past the proxy where NO_PROXY names it', () => {
     const { handler, control } = createControlledModel({ clock: systemClock });
-    control.say('near');
+    control.addReply('near');
     return withModelServer(handler, ({ url }) =>
       withProxy(async (proxy) => {
         const proxies = { httpProxy: proxy.url, noProxy: '127.0.0.1' };
-        assert.is(saidIn(await askThrough(proxies, `${url}/v1`), 'text'), 'near');
+        assert.is(textIn(await askThrough(proxies, `${url}/v1`), 'text'), 'near');
         assert.equal(proxy.detours, []);
       }),
     );
@@ -92,9 +92,9 @@ describe('a model behind a proxy', (check) => {
 
   check('is asked as ever where there is none', () => {
     const { handler, control } = createControlledModel({ clock: systemClock });
-    control.say('plain');
+    control.addReply('plain');
     return withModelServer(handler, async ({ url }) =>
-      assert.is(saidIn(await askThrough({}, `${url}/v1`), 'text'), 'plain'),
+      assert.is(textIn(await askThrough({}, `${url}/v1`), 'text'), 'plain'),
     );
   });
 });

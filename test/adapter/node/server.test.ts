@@ -16,31 +16,31 @@ const streaming = async () => {
   const body = () => new ReadableStream<Uint8Array>({ start: (controller) => begun.resolve(controller) });
   const server = await serveNode(async () => new Response(body()), { host: '127.0.0.1', port: 0 });
   const agent = new Agent({ keepAlive: true });
-  const heard = Promise.withResolvers<string>();
+  const collected = Promise.withResolvers<string>();
   const call = request(server.address, { agent }, (reply) => {
     let text = '';
     reply.setEncoding('utf8').on('data', (piece: string) => {
       text += piece;
     });
-    reply.on('end', () => heard.resolve(text)).on('error', heard.reject);
+    reply.on('end', () => collected.resolve(text)).on('error', collected.reject);
   });
-  call.on('error', heard.reject).end();
+  call.on('error', collected.reject).end();
   const controller = await begun.promise;
-  const say = (text: string) => controller.enqueue(new TextEncoder().encode(text));
-  say('one');
-  return { server, say, end: () => controller.close(), heard: heard.promise, leave: () => agent.destroy() };
+  const send = (text: string) => controller.enqueue(new TextEncoder().encode(text));
+  send('one');
+  return { server, send, end: () => controller.close(), collected: collected.promise, leave: () => agent.destroy() };
 };
 
 describe('a server that is told to stop', (check) => {
   check('waits for a stream, and then for nobody who could ask again', async () => {
-    const { server, say, end, heard, leave } = await streaming();
+    const { server, send, end, collected, leave } = await streaming();
     const stopped = server.stop(STOP_LIMIT_MS);
     // Longer than connections at rest are given: this one comes to rest after the look at them.
     await sleep(800);
-    say(' two');
+    send(' two');
     end();
     const endedAt = performance.now();
-    assert.is(await heard, 'one two');
+    assert.is(await collected, 'one two');
     await stopped;
     const tookMs = performance.now() - endedAt;
     assert.ok(tookMs < KEPT_ALIVE_MS / 2, `${Math.round(tookMs)} ms`);
@@ -48,9 +48,9 @@ describe('a server that is told to stop', (check) => {
   });
 
   check('cuts off what does not end in its time', async () => {
-    const { server, heard, leave } = await streaming();
+    const { server, collected, leave } = await streaming();
     const startedAt = performance.now();
-    const cut = heard.then(String, () => 'cut off');
+    const cut = collected.then(String, () => 'cut off');
     await server.stop(300);
     assert.is(await cut, 'cut off');
     assert.ok(performance.now() - startedAt < 2000);

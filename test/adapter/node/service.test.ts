@@ -18,10 +18,10 @@ const script = `import { runService } from ${SERVICE};
 describe('a service that is told to stop', (check) => {
   check('ends in its time, whatever a part of it does', async () => {
     const service = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script]);
-    await service.saying(/^listening$/m);
+    await service.outputMatching(/^listening$/m);
     const startedAt = performance.now();
     service.signal('SIGTERM');
-    await service.saying(/^stopped$/m);
+    await service.outputMatching(/^stopped$/m);
     assert.equal(await service.ended, { code: 0, signal: null });
     const tookMs = performance.now() - startedAt;
     assert.ok(tookMs < STOP_LIMIT_MS + 2000, `${Math.round(tookMs)} ms`);

@@ -9,7 +9,7 @@ import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
 import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { DirectoryEvent, Store, StoreChange } from '../../../src/agent/store/store.ts';
-import { told } from '../../agent/store/samples.ts';
+import { reported } from '../../agent/store/samples.ts';
 import { dropSchema, type TestPostgres } from './world.ts';
 
 /** Short, so that a test sees a server die. */
@@ -73,8 +73,8 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
         },
       }),
     /** Keeps an event of this text, and notes it. */
-    async tell(text: string, changes: readonly StoreChange[] = [], under?: string): Promise<void> {
-      note(await store.commit(changes, [told(text)], under));
+    async report(text: string, changes: readonly StoreChange[] = [], under?: string): Promise<void> {
+      note(await store.commit(changes, [reported(text)], under));
     },
     /** Ends as a server does that is told to. */
     async leave(): Promise<void> {

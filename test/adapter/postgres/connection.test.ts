@@ -5,7 +5,7 @@ import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 
 import { ConfigError } from '../../../src/core/config.ts';
-import { idsFrom, sessionOf, told, userMessage } from '../../agent/store/samples.ts';
+import { idsFrom, reported, sessionOf, userMessage } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
 import { freePort } from '../../runtime/processes.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -47,7 +47,7 @@ describe('servers that come to a PostgreSQL', (check) => {
       const all = await Promise.all(Array.from({ length: count }, () => openAt(database.url, schema)));
       await Promise.all(
         all.map(({ store }, place) =>
-          store.commit([{ kind: 'session', session: sessionOf(`ses_${place}`) }], [told(`by ${place}`)]),
+          store.commit([{ kind: 'session', session: sessionOf(`ses_${place}`) }], [reported(`by ${place}`)]),
         ),
       );
       for (const { store } of all) assert.is((await store.sessions({})).length, count);
@@ -67,7 +67,7 @@ describe('servers that come to a PostgreSQL', (check) => {
     await asRoot((sql) => sql`ALTER DATABASE ${sql(name)} SET default_transaction_isolation = 'serializable'`);
     const all = await Promise.all([1, 2, 3].map(() => openAt(url, 'gatehouse')));
     const commits = all.flatMap(({ store }, place) =>
-      Array.from({ length: 20 }, (_, index) => store.commit([], [told(`${place}.${index}`)])),
+      Array.from({ length: 20 }, (_, index) => store.commit([], [reported(`${place}.${index}`)])),
     );
     await Promise.all(commits);
     assert.is((await all[0]!.store.events({ afterID: '', limit: 100 })).length, 60);
@@ -183,7 +183,7 @@ describe('servers that come to a PostgreSQL', (check) => {
     const schema = database.freshSchema();
     await asRoot((sql) => sql`CREATE SCHEMA ${sql(schema)} AUTHORIZATION canary_guest`);
     const { store } = await openAt(url, schema);
-    await store.commit([], [told('by a guest')]);
+    await store.commit([], [reported('by a guest')]);
     await store.close();
     await dropSchema(database, schema);
   });

@@ -15,8 +15,8 @@ describe('what is wrong with a PostgreSQL at the first connection', (check) => {
     ['3D000', 'expected a database that is there'],
   ] as const) {
     check(`is told in words that help: ${code}`, () => {
-      const told = explainPostgresError(failing(code));
-      assert.equal(told instanceof ConfigError && told.problems, [`AGENT_DATABASE_URL: ${words}`]);
+      const reported = explainPostgresError(failing(code));
+      assert.equal(reported instanceof ConfigError && reported.problems, [`AGENT_DATABASE_URL: ${words}`]);
     });
   }
 

@@ -31,7 +31,7 @@ describe('commits whose connection is cut', (check) => {
         // A fast machine gives less time to cut in.
         for (let count = 0; count < COMMITS / LANES || (cuts <= CUTS && count < COMMITS); count++) {
           const session = sessionOf(`ses_${index}_${count}`, { title: FILLING });
-          await peer?.tell(`${index}.${count}`, [{ kind: 'session', session }]);
+          await peer?.report(`${index}.${count}`, [{ kind: 'session', session }]);
           kept[index] = count + 1;
           await sleep(Math.random() * 10);
         }
@@ -72,7 +72,7 @@ describe('commits whose connection is cut', (check) => {
       try {
         let answers = 0;
         wire.cutAt((answer) => answer.includes('"after" :') && ++answers % 3 === 0);
-        for (const count of upTo(60)) await peer.tell(`0.${count}`);
+        for (const count of upTo(60)) await peer.report(`0.${count}`);
         const cuts = wire.cuts();
         wire.cutAt(() => false);
         assert.ok(cuts >= 20, `${cuts} cuts`);
@@ -107,7 +107,7 @@ describe('a database that is away', (check) => {
       database,
       1,
       async ([peer]) => {
-        await peer!.tell('before');
+        await peer!.report('before');
         const restarted = database.restart(2500);
         await until('it is away', () =>
           peer!.store.eventSpan().then(
@@ -115,18 +115,18 @@ describe('a database that is away', (check) => {
             () => true,
           ),
         );
-        const failed = await Promise.all(upTo(3).map((count) => rejection(peer!.tell(`while ${count}`))));
+        const failed = await Promise.all(upTo(3).map((count) => rejection(peer!.report(`while ${count}`))));
         for (const error of failed) assert.instance(error, StoreUnavailableError);
         assert.instance(await rejection(peer!.store.session('ses_1')), StoreUnavailableError);
         assert.is(peer!.isStoreUp(), false);
         await restarted;
         await until('a commit is kept', () =>
-          peer!.tell('after').then(
+          peer!.report('after').then(
             () => true,
             () => false,
           ),
         );
-        await peer!.tell('last');
+        await peer!.report('last');
         assert.is(peer!.isStoreUp(), true);
         assert.equal(await textsIn(peer!.store), ['before', 'after', 'last']);
       },
@@ -137,8 +137,8 @@ describe('a database that is away', (check) => {
   check('for a moment makes commits wait, and they are kept', () =>
     withPeers(database, 1, async ([peer]) => {
       const restarted = database.restart(300);
-      const told = upTo(20).map((count) => peer!.tell(`0.${count}`));
-      await Promise.all([restarted, ...told]);
+      const reported = upTo(20).map((count) => peer!.report(`0.${count}`));
+      await Promise.all([restarted, ...reported]);
       assert.equal(
         await textsIn(peer!.store),
         upTo(20).map((count) => `0.${count}`),
@@ -153,15 +153,15 @@ describe('a database that is away', (check) => {
       const peer = await openPeer(wire.urlOf(database.url), schema, given);
       try {
         peer.listen();
-        await peer.tell('before');
+        await peer.report('before');
         wire.standStill(true);
-        const failed = [peer.store.session('ses_1'), peer.tell('never'), peer.leases.acquire('ses_1', () => {})];
+        const failed = [peer.store.session('ses_1'), peer.report('never'), peer.leases.acquire('ses_1', () => {})];
         for (const error of await Promise.all(failed.map(rejection))) assert.instance(error, StoreUnavailableError);
         assert.is(peer.isStoreUp(), false);
-        const during = peer.tell('during');
+        const during = peer.report('during');
         wire.standStill(false);
         await during;
-        await peer.tell('after');
+        await peer.report('after');
         assert.equal(
           (await textsIn(peer.store)).filter((text) => text !== 'never'),
           ['before', 'during', 'after'],
@@ -185,16 +185,16 @@ describe('a database that is away', (check) => {
     });
     try {
       peer.listen();
-      await peer.tell('before');
+      await peer.report('before');
       await root`ALTER ROLE few CONNECTION LIMIT 0`;
       await root`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'few'`;
-      assert.instance(await rejection(peer.tell('while')), StoreUnavailableError);
+      assert.instance(await rejection(peer.report('while')), StoreUnavailableError);
       assert.instance(await rejection(peer.store.session('ses_1')), StoreUnavailableError);
       assert.instance(await rejection(peer.leases.acquire('ses_1', () => {})), StoreUnavailableError);
       await root`ALTER ROLE few CONNECTION LIMIT 2`;
       // Of its connections two are let in, and with one of them it may listen: it does with that.
       await until('a commit is kept', () =>
-        peer.tell('after').then(
+        peer.report('after').then(
           () => true,
           () => false,
         ),
@@ -218,12 +218,12 @@ describe('a lease', (check) => {
   check('that is gone lets nothing be kept, and what has none beside it is', () =>
     withPeers(database, 1, async ([peer], { root }) => {
       const lease = await peer!.leases.acquire('ses_1', () => {});
-      await peer!.tell('held', [], lease.id);
+      await peer!.report('held', [], lease.id);
       await root`DELETE FROM ticket`;
       const outcomes = await Promise.allSettled([
-        peer!.tell('free'),
-        peer!.tell('lost', [{ kind: 'session', session: sessionOf('ses_1') }], lease.id),
-        peer!.tell('free too'),
+        peer!.report('free'),
+        peer!.report('lost', [{ kind: 'session', session: sessionOf('ses_1') }], lease.id),
+        peer!.report('free too'),
       ]);
       assert.equal(
         outcomes.map(({ status }) => status),

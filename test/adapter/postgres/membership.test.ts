@@ -35,13 +35,13 @@ describe('a server that others took for dead', (check) => {
       const old = a!.membership.serverID();
       await root`DELETE FROM server WHERE id = ${old}`;
       // Whichever finds it out first, the commit or the beat.
-      const error = await rejection(a!.tell('too late', [], lease.id));
+      const error = await rejection(a!.report('too late', [], lease.id));
       assert.match(String(error), /^(?:MembershipLost|LeaseLost)/);
       assert.ok(isLost);
       assert.is.not(a!.membership.serverID(), old);
       await lease.release();
       const again = await a!.leases.acquire('ses_1', () => {});
-      await a!.tell('again', [], again.id);
+      await a!.report('again', [], again.id);
       await again.release();
       await until('the other hears of it', () => b!.log.includes('again'));
       assert.equal(await textsIn(b!.store), ['again']);
@@ -95,7 +95,7 @@ describe('a server that others took for dead', (check) => {
         const newcomer = await openPeer(database.url, schema);
         newcomer.listen();
         await sleep(500);
-        for (const [place, peer] of peers.entries()) await peer.tell(`kept ${place}`, [], leases[place]?.id);
+        for (const [place, peer] of peers.entries()) await peer.report(`kept ${place}`, [], leases[place]?.id);
         assert.equal(
           peers.map(({ membership }) => membership.serverID()),
           seats,
@@ -125,7 +125,7 @@ describe('a server that others took for dead', (check) => {
       // An abort of what a dead server did settles as well.
       await aborting;
       assert.equal((await root`SELECT id FROM server ORDER BY id`).length, 2);
-      await rejection(a!.tell('from the grave', [], lease.id));
+      await rejection(a!.report('from the grave', [], lease.id));
     }),
   );
 
@@ -157,9 +157,9 @@ describe('events of several servers', (check) => {
             await Promise.all(
               lanes.map(async (pauses, index) => {
                 const waits = pauses.map(async (pause, count) => {
-                  const telling = peers[index]!.tell(`${index}.${count}`);
-                  if (pause === 0) await telling;
-                  return telling;
+                  const reporting = peers[index]!.report(`${index}.${count}`);
+                  if (pause === 0) await reporting;
+                  return reporting;
                 });
                 await Promise.all(waits);
               }),
@@ -179,22 +179,22 @@ describe('events of several servers', (check) => {
   check('go on when a listening connection is cut, and when the database is restarted', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([a!, b!]);
-      const heard = (text: string) => until(`${text} is heard`, () => b!.log.includes(text));
-      await a!.tell('first');
-      await heard('first');
+      const collected = (text: string) => until(`${text} is heard`, () => b!.log.includes(text));
+      await a!.report('first');
+      await collected('first');
       for (const count of numbers(3)) {
         await root`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'listen%'`;
-        await a!.tell(`cut ${count}`);
-        await heard(`cut ${count}`);
+        await a!.report(`cut ${count}`);
+        await collected(`cut ${count}`);
       }
       await database.restart(600);
       await until('it is back', () =>
-        a!.tell('back').then(
+        a!.report('back').then(
           () => true,
           () => false,
         ),
       );
-      await heard('back');
+      await collected('back');
       // By a notification, and not by the next beat.
       await until('somebody listens', async () => {
         const rows = await root`SELECT 1 FROM pg_stat_activity WHERE query ILIKE 'listen%'`.catch(() => []);
@@ -207,16 +207,16 @@ describe('events of several servers', (check) => {
   check('are forgotten by their number while others are kept, and the newest that went is known', () =>
     withPeers(database, 2, async ([a, b]) => {
       listenAll([a!, b!]);
-      const telling = Promise.all(
+      const reporting = Promise.all(
         [a!, b!].map(async (peer, index) => {
-          for (const count of numbers(60)) await peer.tell(`${index}.${count}`);
+          for (const count of numbers(60)) await peer.report(`${index}.${count}`);
         }),
       );
       for (const _ of numbers(10)) {
         await Promise.all([a!.store.pruneEvents(20), b!.store.pruneEvents(20)]);
         await sleep(20);
       }
-      await telling;
+      await reporting;
       await a!.store.pruneEvents(5);
       const [left, span] = [await a!.store.events({ afterID: '', limit: 1000 }), await a!.store.eventSpan()];
       assert.is(left.length, 5);
@@ -225,7 +225,7 @@ describe('events of several servers', (check) => {
       assert.ok(span.forgotten < span.oldest && span.forgotten !== '');
       await a!.store.pruneEvents(0);
       assert.equal(await a!.store.eventSpan(), { oldest: '', forgotten: span.newest, newest: span.newest });
-      await a!.tell('after');
+      await a!.report('after');
       assert.ok((await a!.store.eventSpan()).newest > span.newest);
     }),
   );
@@ -235,7 +235,7 @@ describe('events of several servers', (check) => {
       database,
       1,
       async ([a]) => {
-        for (const count of numbers(10)) await a!.tell(`${count}${'x'.repeat(1000)}`);
+        for (const count of numbers(10)) await a!.report(`${count}${'x'.repeat(1000)}`);
         await a!.store.pruneEvents(1000);
         const left = await textsIn(a!.store);
         assert.equal(
@@ -265,7 +265,7 @@ describe('leases under a race', (check) => {
                 held.set(id, (held.get(id) ?? 0) + 1);
                 assert.is(held.get(id), 1, 'two leases of a session at once');
                 order.set(id, [...(order.get(id) ?? []), BigInt(lease.id ?? 0)]);
-                await peers[peer]!.tell(`under ${lease.id}`, [], lease.id);
+                await peers[peer]!.report(`under ${lease.id}`, [], lease.id);
                 await sleep(holdMs);
                 held.set(id, 0);
                 await lease.release();
@@ -285,8 +285,8 @@ describe('leases under a race', (check) => {
       const [one, two] = ['ses_1', 'ses_2'].map((id) => ({ kind: 'session' as const, session: sessionOf(id) }));
       await Promise.all(
         numbers(40).flatMap((count) => [
-          a!.tell(`a.${count}`, [one!, two!]),
-          b!.tell(`b.${count}`, [two!, one!]),
+          a!.report(`a.${count}`, [one!, two!]),
+          b!.report(`b.${count}`, [two!, one!]),
           a!.leases.abort('ses_1'),
           b!.store.pruneEvents(1000),
         ]),
@@ -300,11 +300,11 @@ describe('questions of several servers', (check) => {
   check('are answered once, whoever answers and however many do at once', () =>
     withPeers(database, 3, async (peers, { root }) => {
       listenAll(peers);
-      const heard = new Map<string, PermissionOutcome[]>();
+      const collected = new Map<string, PermissionOutcome[]>();
       for (const count of numbers(12)) {
         const id = `per_${count}`;
-        heard.set(id, []);
-        await peers[count % 3]!.permissionRequests.add(asked(id), (outcome) => void heard.get(id)?.push(outcome));
+        collected.set(id, []);
+        await peers[count % 3]!.permissionRequests.add(asked(id), (outcome) => void collected.get(id)?.push(outcome));
       }
       assert.equal(
         (await peers[0]!.permissionRequests.open()).map(({ id }) => id),
@@ -323,9 +323,9 @@ describe('questions of several servers', (check) => {
         ),
       );
       assert.is(won.filter(Boolean).length, 12);
-      await until('all are told', () => [...heard.values()].every((outcomes) => outcomes.length > 0));
+      await until('all are told', () => [...collected.values()].every((outcomes) => outcomes.length > 0));
       await sleep(400);
-      for (const outcomes of heard.values()) assert.equal(outcomes, [{ reply: 'always' }]);
+      for (const outcomes of collected.values()) assert.equal(outcomes, [{ reply: 'always' }]);
       assert.is((await peers[2]!.permissionRequests.allowedRules()).length, 12);
       assert.equal([...(await root`SELECT 1 FROM ask`)], []);
     }),
@@ -382,12 +382,12 @@ describe('texts that PostgreSQL cannot hold', (check) => {
   check('as an id fail the one commit that they are in', () =>
     withPeers(database, 1, async ([a]) => {
       const outcomes = await Promise.allSettled([
-        a!.tell('before'),
-        a!.tell('odd', [{ kind: 'session', session: sessionOf('ses_\0') }]),
-        a!.tell('long', [
+        a!.report('before'),
+        a!.report('odd', [{ kind: 'session', session: sessionOf('ses_\0') }]),
+        a!.report('long', [
           { kind: 'session', session: sessionOf(`ses_${crypto.getRandomValues(new Uint8Array(9000)).join('')}`) },
         ]),
-        a!.tell('after'),
+        a!.report('after'),
       ]);
       assert.equal(
         outcomes.map(({ status }) => status),

@@ -73,7 +73,7 @@ export const startDumpable = async (): Promise<DumpablePostgres> => {
   const flags = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory];
   const [command = '', ...before] = userInfo().uid === 0 ? run : ['env'];
   const server = start(command, [...before, join(bin, 'postgres'), ...flags], { directory });
-  await server.saying(/ready to accept connections/);
+  await server.outputMatching(/ready to accept connections/);
   const urlOf = (database: string): string => `postgres://gatehouse:${PASSWORD}@127.0.0.1:${port}/${database}`;
   return {
     bin,

@@ -6,8 +6,8 @@ import {
   calling,
   outcome,
   prompt,
+  replying,
   type Script,
-  saying,
   toolNamed,
   type WorldGiven,
 } from '../../agent/harness/world.ts';
@@ -21,14 +21,14 @@ const DEATH_EVERY = 143;
 /** How long the database is away, once. */
 const RESTART_MS = 500;
 
-const lastWords = (request: Parameters<Script>[0]): string => JSON.stringify(request.messages.at(-1) ?? '');
+const lastLines = (request: Parameters<Script>[0]): string => JSON.stringify(request.messages.at(-1) ?? '');
 /** Says back what it was told; slowly, or by way of a question, where it was told to. */
 const script: Script = async function* (request, signal) {
-  const words = lastWords(request);
+  const words = lastLines(request);
   if (/ ask /.test(words)) return yield* calling({ name: 'pay', input: {} })(request, signal);
   const named = /prompt-\d+/.exec(JSON.stringify(request.messages.filter(({ role }) => role === 'user').at(-1)))?.[0];
   if (/ slow /.test(words)) await sleep(100, undefined, { signal });
-  yield* saying('re ', named ?? 'nothing')(request, signal);
+  yield* replying('re ', named ?? 'nothing')(request, signal);
 };
 const GIVEN: WorldGiven = {
   scripts: [script],
@@ -70,8 +70,8 @@ const sendPrompt = async ({ any, sessions, sent, pick }: World, count: number): 
   if (info.error?.name === 'MessageAbortedError') one.outcome = 'aborted';
   else if (info.error === undefined) {
     one.outcome = 'answered';
-    const said = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    if (said !== '') assert.is(said, `re ${name}`, 'an answer to another prompt');
+    const outputText = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    if (outputText !== '') assert.is(outputText, `re ${name}`, 'an answer to another prompt');
   }
 };
 

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { type Answer, answersIn, ask, asksOf, messagesOf, textOf } from '../../agent/harness/permission-requests.ts';
-import { calling, hanging, outcome, prompt, saying, toolNamed } from '../../agent/harness/world.ts';
+import { calling, hanging, outcome, prompt, replying, toolNamed } from '../../agent/harness/world.ts';
 import { userMessage } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';
 import { type Replica, startReplica } from './replicas.ts';
@@ -30,7 +30,7 @@ const withTwo = async (givens: readonly [Given, Given], body: (a: Replica, b: Re
   }
 };
 /** The types of events that a server tells, as they come. */
-const heardAt = async ({ call }: Replica) => {
+const receivedAt = async ({ call }: Replica) => {
   const leaving = new AbortController();
   const response = await call('GET', '/global/event');
   const events: { readonly id: string; readonly type: string; readonly [name: string]: unknown }[] = [];
@@ -61,7 +61,7 @@ const heardAt = async ({ call }: Replica) => {
 const ASKING = {
   rules: [{ permission: '*', pattern: '*', action: 'ask' as const }],
   tools: [toolNamed('pay', async () => outcome('paid'))],
-  scripts: [calling({ name: 'pay', input: {} }), saying('done')],
+  scripts: [calling({ name: 'pay', input: {} }), replying('done')],
 };
 
 describe('two servers on one database', (check) => {
@@ -77,12 +77,12 @@ describe('two servers on one database', (check) => {
 
   check('tell the events of both, each once and in the order of their ids', () =>
     withTwo([{}, {}], async (a, b) => {
-      const heard = await Promise.all([heardAt(a), heardAt(b)]);
+      const collected = await Promise.all([receivedAt(a), receivedAt(b)]);
       const id = await a.session();
       const asked = Array.from({ length: 10 }, (_, index) => ask(index % 2 === 0 ? a : b, id, String(index)));
       await Promise.all(asked);
       const stored = (await a.events()).map((event) => event.id);
-      for (const { events, stop } of heard) {
+      for (const { events, stop } of collected) {
         await until(() => events.some((event) => event.id === stored.at(-1)));
         const ids = events.map((event) => event.id).filter((one) => stored.includes(one));
         assert.equal(ids, stored);
@@ -97,7 +97,7 @@ describe('two servers on one database', (check) => {
         scripts: [
           async function* (request: { readonly messages: readonly unknown[] }) {
             await new Promise((resolve) => setTimeout(resolve, 30));
-            yield* saying(JSON.stringify(request.messages.at(-1)))(request as never, new AbortController().signal);
+            yield* replying(JSON.stringify(request.messages.at(-1)))(request as never, new AbortController().signal);
           },
         ],
       })) as unknown as [Given, Given],
@@ -107,9 +107,9 @@ describe('two servers on one database', (check) => {
           Array.from({ length: 8 }, (_, index) => ask(index % 2 === 0 ? a : b, id, `question ${index}`)),
         );
         for (const [index, answer] of answers.entries()) assert.match(textOf(answer), `question ${index}`);
-        const told = answersIn(await messagesOf(a, id)).map(({ info }) => info.time);
-        for (const [index, { created }] of told.entries()) {
-          const before = told[index - 1]?.completed ?? 0;
+        const reported = answersIn(await messagesOf(a, id)).map(({ info }) => info.time);
+        for (const [index, { created }] of reported.entries()) {
+          const before = reported[index - 1]?.completed ?? 0;
           assert.ok(created >= before, `answer ${index} began before the one before was over`);
         }
       },
@@ -142,8 +142,8 @@ describe('two servers on one database', (check) => {
       const messages = await messagesOf(b, id);
       const prompts = messages.filter(({ info }) => info.role === 'user').map(({ info, parts }) => ({ info, parts }));
       const answers = prompts.map(({ info, parts }) => {
-        const told = answersIn(messages).filter((answer) => answer.info.parentID === info.id);
-        return [textOf({ parts }), told.map((answer) => answer.info.error?.name ?? textOf(answer))];
+        const reported = answersIn(messages).filter((answer) => answer.info.parentID === info.id);
+        return [textOf({ parts }), reported.map((answer) => answer.info.error?.name ?? textOf(answer))];
       });
       assert.equal(answers, [
         ['begun', ['MessageAbortedError']],
@@ -224,7 +224,7 @@ describe('two servers on one database', (check) => {
 
   check('end what a server that is gone has left, and go on with its sessions', () =>
     withTwo([{ scripts: [hanging] }, {}], async (a, b) => {
-      const heard = await heardAt(b);
+      const collected = await receivedAt(b);
       const id = await a.session();
       void ask(a, id).catch(() => {});
       await until(() => a.asked.length === 1);
@@ -235,9 +235,9 @@ describe('two servers on one database', (check) => {
       await until(async () => (await left())?.info.error?.name === 'MessageAbortedError');
       assert.ok(performance.now() - startedAt < 5000);
       assert.equal(await b.get('/session/status'), {});
-      await until(() => heard.types().includes('session.idle'));
+      await until(() => collected.types().includes('session.idle'));
       assert.is(textOf(await ask(b, id, 'and now?')), 'hello');
-      await heard.stop();
+      await collected.stop();
     }),
   );
 

@@ -39,8 +39,8 @@ export const startReplica = async (
   const { aliveMs } = times;
   const shared = await openPostgresStore({ connection: connection, ids, newServerID: newId, aliveMs });
   const errors: unknown[] = [];
-  const onTrouble = (error: unknown): void => void errors.push(error);
-  const peers = createPostgresCluster({ connection: connection, shared, times, onError: onTrouble });
+  const onFailure = (error: unknown): void => void errors.push(error);
+  const peers = createPostgresCluster({ connection: connection, shared, times, onError: onFailure });
   const { store } = shared;
   const world = await createAgentWorld({ ...given, store, changes: { clock, ids, peers, ...given.changes } });
   const gone = Promise.withResolvers<never>();

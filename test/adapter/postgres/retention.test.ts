@@ -51,8 +51,8 @@ describe('retention at two servers on one database', (check) => {
         retired.reduce((sum, count) => sum + count, 0),
         24,
       );
-      const trouble = [a, b].flatMap(({ logged }) => logged).filter((line) => /retention-failed|"bug"/.test(line));
-      assert.equal(trouble, []);
+      const failure = [a, b].flatMap(({ logged }) => logged).filter((line) => /retention-failed|"bug"/.test(line));
+      assert.equal(failure, []);
     } finally {
       await Promise.all([a, b].map(({ vanish }) => vanish()));
       await dropSchema(database, schema);

@@ -10,7 +10,7 @@ import {
   hanging,
   outcome,
   prompt,
-  saying,
+  replying,
   toolNamed,
   type WorldGiven,
 } from '../../agent/harness/world.ts';
@@ -47,34 +47,34 @@ describe('the metrics of the agent server', (check) => {
 
   check('count turns by their end, and calls to models with their tokens', async () => {
     const refused = failing(new ModelError('auth', 'no'));
-    const { world, samples } = await metered({ scripts: [saying('hi'), saying('hi'), refused, hanging] });
+    const { world, samples } = await metered({ scripts: [replying('hi'), replying('hi'), refused, hanging] });
     const id = await world.session();
     for (let count = 0; count < 3; count++) await ask(world, id);
     const answer = ask(world, id);
     await until(world, () => world.asked.length === 4);
     await world.post(`/session/${id}/abort`);
     await answer;
-    const told = await samples();
-    assert.equal(beginning(told, 'turns_total'), [
+    const reported = await samples();
+    assert.equal(beginning(reported, 'turns_total'), [
       'turns_total{end="aborted"} 1',
       'turns_total{end="answered"} 2',
       'turns_total{end="failed"} 1',
     ]);
-    assert.equal(beginning(told, 'model_calls_total'), [
+    assert.equal(beginning(reported, 'model_calls_total'), [
       'model_calls_total{model="demo/main",outcome="answered"} 2',
       'model_calls_total{model="demo/main",outcome="failed"} 1',
       'model_calls_total{model="demo/main",outcome="left"} 1',
     ]);
-    assert.equal(beginning(told, 'tokens_total'), [
+    assert.equal(beginning(reported, 'tokens_total'), [
       'tokens_total{model="demo/main",kind="input"} 20',
       'tokens_total{model="demo/main",kind="output"} 10',
     ]);
-    assert.equal(beginning(told, 'turn_duration_seconds_count'), [
+    assert.equal(beginning(reported, 'turn_duration_seconds_count'), [
       'turn_duration_seconds_count{end="aborted"} 1',
       'turn_duration_seconds_count{end="answered"} 2',
       'turn_duration_seconds_count{end="failed"} 1',
     ]);
-    assert.equal(beginning(told, 'model_call_duration_seconds_count'), [
+    assert.equal(beginning(reported, 'model_call_duration_seconds_count'), [
       'model_call_duration_seconds_count{model="demo/main"} 4',
     ]);
   });
@@ -83,7 +83,7 @@ describe('the metrics of the agent server', (check) => {
     const cut = async function* () {
       yield { kind: 'text' as const, delta: 'so' };
     };
-    const { world, samples } = await metered({ titler: {}, scripts: [saying('hi'), cut] });
+    const { world, samples } = await metered({ titler: {}, scripts: [replying('hi'), cut] });
     const id = await world.session();
     await ask(world, id);
     await world.clock.advance(100);
@@ -101,7 +101,7 @@ describe('the metrics of the agent server', (check) => {
     const meter = createPrometheusAgentMetrics('1');
     const model: ChatModel = async function* (request, signal) {
       if (request.system.includes('title')) yield { kind: 'text', delta: 'Bea' };
-      else yield* saying('hi')(request, signal);
+      else yield* replying('hi')(request, signal);
     };
     const world = await createAgentWorld({ changes: { metrics: meter, model } });
     await ask(world, await world.session());
@@ -132,43 +132,43 @@ describe('the metrics of the agent server', (check) => {
         { permission: '*', pattern: '*', action: 'allow' },
         { permission: 'shop_deny', pattern: 'x', action: 'deny' },
       ],
-      scripts: [calls, saying('done')],
+      scripts: [calls, replying('done')],
     });
     await ask(world, await world.session());
-    const told = await samples();
-    assert.equal(beginning(told, 'tool_calls_total'), [
+    const reported = await samples();
+    assert.equal(beginning(reported, 'tool_calls_total'), [
       'tool_calls_total{server="gatehouse",outcome="failed"} 1',
       'tool_calls_total{server="none",outcome="refused"} 1',
       'tool_calls_total{server="shop",outcome="completed"} 1',
       'tool_calls_total{server="shop",outcome="failed"} 1',
       'tool_calls_total{server="shop",outcome="refused"} 2',
     ]);
-    assert.not.match(told.join('\n'), 'made up');
+    assert.not.match(reported.join('\n'), 'made up');
   });
 
   check('tell what runs, waits, asks and listens at the moment', async () => {
     const { world, samples } = await metered({
       rules: [{ permission: '*', pattern: '*', action: 'ask' }],
       tools: [toolNamed('pay')],
-      scripts: [calling({ name: 'pay', input: {} }), saying('done')],
+      scripts: [calling({ name: 'pay', input: {} }), replying('done')],
     });
     const gauges = async () => (await samples()).filter((line) => /^(?:runs|questions|event_streams)/.test(line));
-    const told = (...counts: readonly number[]) =>
+    const reported = (...counts: readonly number[]) =>
       ['runs{state="running"}', 'runs{state="waiting"}', 'questions_open', 'event_streams_open'].map(
         (name, at) => `${name} ${counts[at]}`,
       );
-    assert.equal(await gauges(), told(0, 0, 0, 0));
+    assert.equal(await gauges(), reported(0, 0, 0, 0));
     const streams = await Promise.all(['/event', '/global/event'].map((path) => world.call('GET', path)));
     await Promise.all(streams.map(({ body }) => body?.getReader().read()));
     const id = await world.session();
     for (let count = 0; count < 3; count++) await world.call('POST', `/session/${id}/prompt_async`, prompt('pay'));
     const [asked] = await asksWhen(world, 1);
-    assert.equal(await gauges(), told(1, 2, 1, 2));
+    assert.equal(await gauges(), reported(1, 2, 1, 2));
     await reply(world, asked, { reply: 'always' });
     await until(world, () => isQuiet(world));
     await world.server.stop();
     await world.clock.advance(10_000);
-    assert.equal((await gauges()).slice(0, 3), told(0, 0, 0).slice(0, 3));
+    assert.equal((await gauges()).slice(0, 3), reported(0, 0, 0).slice(0, 3));
   });
 
   check('no longer count a stream whose client has left', async () => {

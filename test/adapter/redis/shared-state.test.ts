@@ -113,10 +113,10 @@ const inWorld = (body: (world: World) => Promise<void>, url?: string) => async (
 };
 
 /** Collects what a replica is told to adopt. */
-const heardBy = (state: RedisState): SharedCoolDown[] => {
-  const heard: SharedCoolDown[] = [];
-  state.coolDowns.subscribe((rest) => heard.push(rest));
-  return heard;
+const receivedBy = (state: RedisState): SharedCoolDown[] => {
+  const collected: SharedCoolDown[] = [];
+  state.coolDowns.subscribe((rest) => collected.push(rest));
+  return collected;
 };
 
 describe('shared cool-downs', (check) => {
@@ -125,15 +125,15 @@ describe('shared cool-downs', (check) => {
     'a rest that one replica learns of is adopted by the others and not by itself',
     inWorld(async ({ connected }) => {
       const [here, there] = [await connected(), await connected()];
-      const [own, heard] = [heardBy(here), heardBy(there)];
+      const [own, collected] = [receivedBy(here), receivedBy(there)];
       // An answer to this comes after the empty list of rests that run.
       await there.verdicts(1).find('digest');
       here.coolDowns.publish(REST);
-      await until(() => heard.length > 0, 'the rest');
-      assert.equal(heard, [{ fingerprint: 'key-1', coolDownMs: 60_000, reason: 'quota', strikes: 2 }]);
+      await until(() => collected.length > 0, 'the rest');
+      assert.equal(collected, [{ fingerprint: 'key-1', coolDownMs: 60_000, reason: 'quota', strikes: 2 }]);
       here.coolDowns.publish(END);
-      await until(() => heard.length > 1, 'its end');
-      assert.is(heard[1]?.coolDownMs, 0);
+      await until(() => collected.length > 1, 'its end');
+      assert.is(collected[1]?.coolDownMs, 0);
       assert.equal(own, []);
     }),
   );
@@ -164,7 +164,7 @@ describe('shared cool-downs', (check) => {
     inWorld(async ({ connected, replica, redis, prefix }) => {
       const first = await connected();
       const second = await connected();
-      const witness = heardBy(second);
+      const witness = receivedBy(second);
       await second.verdicts(1).find('digest');
       first.coolDowns.publish(REST);
       first.coolDowns.publish({ ...REST, fingerprint: 'key-2' });
@@ -173,13 +173,13 @@ describe('shared cool-downs', (check) => {
       assert.is(await redis.exists(`${prefix}rest:key-2`), 0);
       await redis.pexpire(`${prefix}rest:key-1`, 30_000);
       const late = replica();
-      const heard = heardBy(late);
-      await until(() => heard.length > 0, 'the stored rest');
-      assert.is(heard.length, 1);
-      assert.is(heard[0]?.fingerprint, 'key-1');
-      assert.is(heard[0]?.strikes, 2);
-      assert.ok((heard[0]?.coolDownMs ?? 0) > 25_000 && (heard[0]?.coolDownMs ?? 0) <= 30_000);
-      const afterwards = heardBy(late);
+      const collected = receivedBy(late);
+      await until(() => collected.length > 0, 'the stored rest');
+      assert.is(collected.length, 1);
+      assert.is(collected[0]?.fingerprint, 'key-1');
+      assert.is(collected[0]?.strikes, 2);
+      assert.ok((collected[0]?.coolDownMs ?? 0) > 25_000 && (collected[0]?.coolDownMs ?? 0) <= 30_000);
+      const afterwards = receivedBy(late);
       await until(() => afterwards.length > 0, 'the stored rest for who subscribes later');
     }),
   );
@@ -189,15 +189,15 @@ describe('shared cool-downs', (check) => {
     inWorld(async ({ connected, redis, prefix }) => {
       const here = await connected();
       const there = await connected();
-      const heard = heardBy(there);
+      const collected = receivedBy(there);
       await there.verdicts(1).find('digest');
       here.coolDowns.publish({ ...REST, state: 'half-open', coolDownMs: 0 });
       here.coolDowns.publish({ ...REST, state: 'probing', coolDownMs: 0 });
       here.coolDowns.publish(REST);
       here.coolDowns.publish({ ...REST, coolDownMs: 1234.5, reason: 'burst' });
-      await until(() => heard.length > 1, 'the rests');
+      await until(() => collected.length > 1, 'the rests');
       assert.equal(
-        heard.map(({ coolDownMs }) => coolDownMs),
+        collected.map(({ coolDownMs }) => coolDownMs),
         [60_000, 1235],
       );
       assert.ok((await redis.pttl(`${prefix}rest:key-1`)) > 50_000);
@@ -207,7 +207,7 @@ describe('shared cool-downs', (check) => {
     missing,
     'messages and stored values of another shape change nothing',
     inWorld(async ({ connected, replica, redis, prefix }) => {
-      const heard = heardBy(await connected());
+      const collected = receivedBy(await connected());
       const good = { from: 'somebody', fingerprint: 'key-1', reason: 'auth', restMs: 5000, strikes: 1 };
       const odd = [
         '',
@@ -223,9 +223,9 @@ describe('shared cool-downs', (check) => {
       ];
       for (const text of odd) await redis.publish(`${prefix}rests`, text);
       await redis.publish(`${prefix}rests`, JSON.stringify({ ...good, fingerprint: 'last' }));
-      await until(() => heard.length > 0, 'the sane message');
+      await until(() => collected.length > 0, 'the sane message');
       assert.equal(
-        heard.map(({ fingerprint }) => fingerprint),
+        collected.map(({ fingerprint }) => fingerprint),
         ['last'],
       );
       for (const [index, text] of odd.entries()) await redis.set(`${prefix}rest:odd-${index}`, text, 'PX', 60_000);
@@ -235,7 +235,7 @@ describe('shared cool-downs', (check) => {
       await redis.set(`${prefix}rest:sane`, JSON.stringify({ ...good, fingerprint: 'sane' }), 'PX', 60_000);
       await redis.sadd(`${prefix}rests`, ...odd.map((_, index) => `odd-${index}`), 'endless', 'other', 'list', 'sane');
       const late = replica();
-      const loaded = heardBy(late);
+      const loaded = receivedBy(late);
       await until(() => loaded.length > 0, 'the sane stored rest');
       assert.equal(
         loaded.map(({ fingerprint }) => fingerprint),
@@ -251,13 +251,13 @@ describe('loading the rests that run', (check) => {
     const stored = { from: 'somebody', fingerprint: 'key-1', reason: 'auth', restMs: 9000, strikes: 1 };
     const answer = Promise.withResolvers<string>();
     const redis = { smembers: async () => ['key-1'], get: () => answer.promise, pttl: async () => 5000 };
-    let hear = (_text: string): void => {};
+    let receive = (_text: string): void => {};
     const link: RedisConnection = {
       run: (command) => command(redis as never),
       isUp: () => true,
       onUp() {},
       onMessage(listener) {
-        hear = listener;
+        receive = listener;
       },
       async close() {},
     };
@@ -268,13 +268,13 @@ describe('loading the rests that run', (check) => {
       prefix: 'p:',
       replica: 'here',
     });
-    const heard: SharedCoolDown[] = [];
-    coolDowns.subscribe((rest) => heard.push(rest));
-    hear(JSON.stringify({ ...stored, restMs: 0 }));
+    const collected: SharedCoolDown[] = [];
+    coolDowns.subscribe((rest) => collected.push(rest));
+    receive(JSON.stringify({ ...stored, restMs: 0 }));
     answer.resolve(JSON.stringify(stored));
     await new Promise(setImmediate);
     assert.equal(
-      heard.map(({ coolDownMs }) => coolDownMs),
+      collected.map(({ coolDownMs }) => coolDownMs),
       [0],
     );
   });
@@ -452,10 +452,10 @@ describe('a Redis that fails', (check) => {
       await until(async () => (await verdicts.find('digest')) !== undefined, 'the verdict');
       assert.is(await limit('key'), 0);
       // What this replica learnt meanwhile is told as far as it still holds.
-      const heard = heardBy(replica());
-      await until(() => heard.length > 0, 'the rest of before');
+      const collected = receivedBy(replica());
+      await until(() => collected.length > 0, 'the rest of before');
       assert.equal(
-        heard.map(({ fingerprint }) => fingerprint),
+        collected.map(({ fingerprint }) => fingerprint),
         ['key-1'],
       );
       assert.ok((await redis.pttl(`${prefix}rest:key-1`)) <= 60_001 - awayMs);
@@ -562,7 +562,7 @@ describe('a Redis that fails', (check) => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     await inWorld(async ({ replica, lines, events }) => {
       const state = replica();
-      const heard = heardBy(state);
+      const collected = receivedBy(state);
       const startedAt = performance.now();
       assert.is(await state.verdicts(1000).find('digest'), undefined);
       assert.is(await state.rateLimit(5, () => 77)('key'), 77);
@@ -573,7 +573,7 @@ describe('a Redis that fails', (check) => {
       assert.equal(events(), ['shared-state-lost']);
       assert.is(JSON.parse(lines[0] ?? '').reason, 'timeout');
       assert.not(state.isUp());
-      assert.equal(heard, []);
+      assert.equal(collected, []);
     }, `redis://127.0.0.1:${port}`)();
     for (const socket of sockets) socket.destroy();
     hole.close();

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
-import { sessionOf, textPart, told, userMessage } from '../../agent/store/samples.ts';
+import { reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
 
 /** Long enough that a commit is several pages of the file. */
 const FILLING = 'x'.repeat(9000);
@@ -23,7 +23,7 @@ const commitNumbered = async (store: Store, number: number): Promise<void> => {
       { kind: 'part', part: textPart({ id: 'prt_2', ...place }, text) },
       { kind: 'output', sessionID: 'ses_1', partID: 'prt_1', text },
     ],
-    [told(`${number} first`), told(`${number} second`)],
+    [reported(`${number} first`), reported(`${number} second`)],
   );
   writeSync(1, `kept ${number}\n`);
 };

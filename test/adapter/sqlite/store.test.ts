@@ -19,7 +19,7 @@ import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { checkStore } from '../../agent/store/contract.ts';
-import { idsFrom, sessionOf, textPart, told, userMessage } from '../../agent/store/samples.ts';
+import { idsFrom, reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
 import { start } from '../../runtime/processes.ts';
 
@@ -49,7 +49,7 @@ const inDatabase = <T>(file: string, body: (database: DatabaseSync) => T): T => 
 };
 const makeStore = async (file: string): Promise<void> => {
   const store = await openAt(file);
-  await store.commit([{ kind: 'session', session: sessionOf('ses_1') }], [told('first')]);
+  await store.commit([{ kind: 'session', session: sessionOf('ses_1') }], [reported('first')]);
   await store.close();
 };
 /** The one problem that opening the file ends with. */
@@ -194,7 +194,7 @@ describe('a store in a SQLite file', (check) => {
       writeFileSync(file, Buffer.concat([sound.subarray(0, 4096), Buffer.alloc(sound.length - 4096, 0xaa)]));
       const store = await openAt(file);
       assert.match(String(await rejection(store.sessions({}))), /malformed/);
-      assert.match(String(await rejection(store.commit([], [told('x')]))), /malformed/);
+      assert.match(String(await rejection(store.commit([], [reported('x')]))), /malformed/);
       await store.close();
       writeFileSync(file, sound.subarray(0, 5000));
       assert.match(await problemAt(file), /damaged/);
@@ -251,16 +251,16 @@ describe('a store in a SQLite file', (check) => {
         console.log('over');`;
       const child = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script]);
       try {
-        await child.saying(/^over$/m);
+        await child.outputMatching(/^over$/m);
       } finally {
         await child.kill();
       }
-      const said = child
+      const lines = child
         .stdout()
         .split('\n')
         .filter((line) => line.startsWith('refused'));
-      assert.is(said.length, 3);
-      for (const line of said.slice(0, 2)) {
+      assert.is(lines.length, 3);
+      for (const line of lines.slice(0, 2)) {
         assert.match(
           line,
           /^refused ConfigError AGENT_DATABASE_URL: expected a file that can be opened or made \(ENOENT\)$/,
@@ -274,8 +274,10 @@ describe('a store in a SQLite file', (check) => {
       const [one, other] = [await openAt(file, Date.UTC(2026, 5, 1)), await openAt(file, Date.UTC(2026, 4, 1))];
       const events = [];
       for (let round = 0; round < 5; round += 1) {
-        events.push(...(await one.commit([{ kind: 'session', session: sessionOf(`ses_${round}`) }], [told('one')])));
-        events.push(...(await other.commit([], [told('other')])));
+        events.push(
+          ...(await one.commit([{ kind: 'session', session: sessionOf(`ses_${round}`) }], [reported('one')])),
+        );
+        events.push(...(await other.commit([], [reported('other')])));
         assert.is((await other.sessions({})).length, round + 1);
       }
       assert.equal(idsOf(events), idsOf(events).toSorted());
@@ -292,10 +294,10 @@ describe('a store in a SQLite file', (check) => {
       const intruder = new DatabaseSync(file);
       intruder.exec('BEGIN IMMEDIATE');
       const kept: string[] = [];
-      const commits = ['a', 'b'].map((text) => store.commit([], [told(text)]).then(() => kept.push(text)));
+      const commits = ['a', 'b'].map((text) => store.commit([], [reported(text)]).then(() => kept.push(text)));
       let beats = 0;
       for (const startedAt = performance.now(); performance.now() - startedAt < 300; beats += 1) await sleep(5);
-      commits.push(store.commit([], [told('c')]).then(() => kept.push('c')));
+      commits.push(store.commit([], [reported('c')]).then(() => kept.push('c')));
       assert.equal(kept, []);
       assert.ok(beats > 20, `${beats} beats`);
       intruder.exec('COMMIT');
@@ -312,7 +314,7 @@ describe('a store in a SQLite file', (check) => {
       const store = await openSqliteStore({ file, ids: idsFrom(), busyLimitMs: 200 });
       const intruder = new DatabaseSync(file);
       intruder.exec('BEGIN IMMEDIATE');
-      const group = [store.commit([], [told('a')]), store.commit([], [told('b')])];
+      const group = [store.commit([], [reported('a')]), store.commit([], [reported('b')])];
       for (const outcome of await Promise.allSettled(group)) assert.is(outcome.status, 'rejected');
       assert.equal(await store.events({ afterID: '', limit: 10 }), []);
       assert.match(
@@ -321,7 +323,7 @@ describe('a store in a SQLite file', (check) => {
       );
       intruder.exec('ROLLBACK');
       intruder.close();
-      await store.commit([], [told('c')]);
+      await store.commit([], [reported('c')]);
       assert.equal(deltasOf(await store.events({ afterID: '', limit: 10 })), ['c']);
       await store.close();
     }),
@@ -332,7 +334,7 @@ describe('a store in a SQLite file', (check) => {
       const store = await openAt(file);
       const intruder = new DatabaseSync(file);
       intruder.exec('BEGIN IMMEDIATE');
-      const outcome = rejection(store.commit([], [told('a')]));
+      const outcome = rejection(store.commit([], [reported('a')]));
       await sleep(50);
       await store.close();
       assert.match(String(await outcome), /locked/);
@@ -362,7 +364,7 @@ describe('a store in a SQLite file', (check) => {
         [1960, 'abcdef', true],
       ] as const) {
         now = at;
-        await store.commit([{ kind: 'part', part: textPart(place, text), isGrowing }], [told(text)]);
+        await store.commit([{ kind: 'part', part: textPart(place, text), isGrowing }], [reported(text)]);
         const onDisk = inDatabase(file, (database) => database.prepare('SELECT data FROM part').get()?.data);
         written.push(JSON.parse(String(onDisk)).text);
       }
@@ -382,7 +384,7 @@ describe('a store in a SQLite file', (check) => {
         );
       let store = await open();
       for (let count = 0; count < 60; count += 1) {
-        await store.commit([], [told(String(count).repeat(2000))]);
+        await store.commit([], [reported(String(count).repeat(2000))]);
         assert.ok(bytesIn() <= limit * 1.2, `${bytesIn()} bytes after ${count}`);
         if (count % 20 !== 19) continue;
         await store.close();
@@ -395,7 +397,7 @@ describe('a store in a SQLite file', (check) => {
       assert.is.not((await store.eventSpan()).forgotten, '');
       await store.close();
       const smaller = await openSqliteStore({ file, ids: idsFrom(), eventLimitBytes: limit / 4 });
-      await smaller.commit([], [told('the first since the start')]);
+      await smaller.commit([], [reported('the first since the start')]);
       assert.ok(bytesIn() <= limit / 4, `${bytesIn()} bytes`);
       await smaller.close();
     }),
@@ -462,7 +464,7 @@ describe('a store in a SQLite file', (check) => {
       const store = await openAt(file);
       await store.commit(
         [],
-        ['a', 'b', 'c'].map((text) => told(text.repeat(1000))),
+        ['a', 'b', 'c'].map((text) => reported(text.repeat(1000))),
       );
       assert.is((await store.events({ afterID: '', limit: 10, limitBytes: 1 })).length, 1);
       const checkpoint = inDatabase(file, (database) => database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get());
@@ -482,14 +484,14 @@ describe('a store in a SQLite file', (check) => {
       );
       const outcomes = await Promise.allSettled([
         store.commit([session], []),
-        store.commit([], [told('a')]),
+        store.commit([], [reported('a')]),
         store.commit([{ ...session, session: sessionOf('ses_3') }], []),
       ]);
       for (const outcome of outcomes) assert.is(outcome.status, 'rejected');
       assert.match(String(outcomes[0]?.status === 'rejected' && outcomes[0].reason), /no more/);
       inDatabase(file, (database) => database.exec('DROP TRIGGER no_more'));
       assert.is((await store.sessions({})).length, 1);
-      await store.commit([session], [told('b')]);
+      await store.commit([session], [reported('b')]);
       assert.is((await store.sessions({})).length, 2);
       await store.close();
     }),
@@ -500,9 +502,9 @@ describe('a store in a SQLite file', (check) => {
       let next = 1;
       for (let round = 0; round < ROUNDS; round += 1) {
         const child = start(process.execPath, [join(import.meta.dirname, 'committer.ts'), file, String(next)]);
-        await child.saying(new RegExp(`^kept ${next + 3 + ((round * 7) % 40)}$`, 'm'));
+        await child.outputMatching(new RegExp(`^kept ${next + 3 + ((round * 7) % 40)}$`, 'm'));
         await child.kill();
-        const said = [...child.stdout().matchAll(/^kept (\d+)$/gm)].map(([, number]) => Number(number));
+        const lines = [...child.stdout().matchAll(/^kept (\d+)$/gm)].map(([, number]) => Number(number));
         assert.is(child.stdout().replace(/^kept \d+\n/gm, ''), '');
         inDatabase(file, (database) =>
           assert.is(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok'),
@@ -510,7 +512,7 @@ describe('a store in a SQLite file', (check) => {
 
         const store = await openAt(file);
         const kept = Number((await store.session('ses_1'))?.title);
-        assert.ok(kept >= Math.max(...said), `said ${Math.max(...said)}, kept ${kept}`);
+        assert.ok(kept >= Math.max(...lines), `said ${Math.max(...lines)}, kept ${kept}`);
         const [message] = await store.messages('ses_1');
         const texts = message?.parts.map((part) => (part.type === 'text' ? part.text.split(' ')[0] : ''));
         assert.equal(texts, [String(kept), String(kept)]);

@@ -22,9 +22,9 @@ const HOME = {
     },
   },
 };
-const voicesOf = (more: Json = {}) => createAgentCatalog(configOf({ ...HOME, ...more }));
-const said = (voice: ResolvedModel | undefined) => {
-  const { target, ref } = voice ?? {};
+const agentsOf = (more: Json = {}) => createAgentCatalog(configOf({ ...HOME, ...more }));
+const outputText = (resolvedModel: ResolvedModel | undefined) => {
+  const { target, ref } = resolvedModel ?? {};
   return { ref, options: target?.options, temperature: target?.temperature, topP: target?.topP };
 };
 
@@ -32,8 +32,8 @@ describe('the temperature of an agent', (check) => {
   const agent = { build: { temperature: 0.2, top_p: 0.9 } };
 
   check('goes to every model but one that says that it takes none', () => {
-    const { modelFor } = voicesOf({ agent });
-    const asked = ['large', 'cold'].map((modelID) => said(modelFor({ providerID: 'home', modelID }, 'build')));
+    const { modelFor } = agentsOf({ agent });
+    const asked = ['large', 'cold'].map((modelID) => outputText(modelFor({ providerID: 'home', modelID }, 'build')));
     assert.equal(
       asked.map(({ temperature, topP }) => [temperature, topP]),
       [
@@ -47,16 +47,16 @@ describe('the temperature of an agent', (check) => {
 describe('whoever names sessions', (check) => {
   check('is the small model, else the one that answers, with our words and nobody else’s manner', () => {
     const agent = { build: { temperature: 1, options: { top_k: 1 }, variant: 'high' } };
-    const usual = voicesOf({ agent }).titlerFor({ ...LARGE, variant: 'high' });
+    const usual = agentsOf({ agent }).titlerFor({ ...LARGE, variant: 'high' });
     assert.is(usual?.prompt, TITLE_PROMPT);
-    assert.equal(said(usual?.model), {
+    assert.equal(outputText(usual?.model), {
       ref: LARGE,
       options: { store: false },
       temperature: undefined,
       topP: undefined,
     });
-    assert.equal(voicesOf({ agent }).titlerFor(SMALL)?.model.ref, SMALL);
-    assert.equal(voicesOf({ small_model: 'home/small' }).titlerFor(LARGE)?.model.ref, SMALL);
+    assert.equal(agentsOf({ agent }).titlerFor(SMALL)?.model.ref, SMALL);
+    assert.equal(agentsOf({ small_model: 'home/small' }).titlerFor(LARGE)?.model.ref, SMALL);
   });
 
   check('is as its agent is configured', () => {
@@ -68,9 +68,9 @@ describe('whoever names sessions', (check) => {
       prompt: 'Name it.',
       options: { top_k: 2 },
     };
-    const titler = voicesOf({ small_model: 'home/large', agent: { title } }).titlerFor(LARGE);
+    const titler = agentsOf({ small_model: 'home/large', agent: { title } }).titlerFor(LARGE);
     assert.is(titler?.prompt, 'Name it.');
-    assert.equal(said(titler?.model), {
+    assert.equal(outputText(titler?.model), {
       ref: { ...SMALL, variant: 'low' },
       options: { reasoningEffort: 'low', top_k: 2 },
       temperature: 0,
@@ -79,7 +79,7 @@ describe('whoever names sessions', (check) => {
   });
 
   check('is nobody where its agent is switched off', () => {
-    assert.is(voicesOf({ agent: { title: { disable: true } } }).titlerFor(LARGE), undefined);
+    assert.is(agentsOf({ agent: { title: { disable: true } } }).titlerFor(LARGE), undefined);
   });
 });
 
@@ -88,15 +88,15 @@ describe('whoever sums up a conversation', (check) => {
   const chosen = { ...LARGE, variant: 'high' };
 
   check('is the agent at work, with the model and the variant that it works with', () => {
-    const { summariserFor, modelFor } = voicesOf({ agent: { build } });
+    const { summariserFor, modelFor } = agentsOf({ agent: { build } });
     assert.equal(summariserFor(chosen, 'build'), { prompt: undefined, model: modelFor(chosen, 'build') });
   });
 
   check('has the manner of the agent at work, and its own over it', () => {
     const compaction = { temperature: 0, variant: 'low', prompt: 'Be short.', options: { top_k: 2 } };
-    const summariser = voicesOf({ agent: { build, compaction } }).summariserFor(chosen, 'build');
+    const summariser = agentsOf({ agent: { build, compaction } }).summariserFor(chosen, 'build');
     assert.is(summariser?.prompt, 'Be short.');
-    assert.equal(said(summariser?.model), {
+    assert.equal(outputText(summariser?.model), {
       ref: { ...LARGE, variant: 'low' },
       options: { store: false, reasoningEffort: 'low', top_k: 2, seed: 1 },
       temperature: 0,
@@ -106,8 +106,8 @@ describe('whoever sums up a conversation', (check) => {
 
   check('has a model of its own, and then its own manner alone', () => {
     const compaction = { model: 'home/small', options: { top_k: 2 } };
-    const { summariserFor } = voicesOf({ agent: { build, compaction } });
-    assert.equal(said(summariserFor(chosen, 'build')?.model), {
+    const { summariserFor } = agentsOf({ agent: { build, compaction } });
+    assert.equal(outputText(summariserFor(chosen, 'build')?.model), {
       ref: SMALL,
       options: { top_k: 2 },
       temperature: undefined,
@@ -116,14 +116,14 @@ describe('whoever sums up a conversation', (check) => {
   });
 
   check('is nobody for a model that is gone', () => {
-    assert.is(voicesOf().summariserFor({ providerID: 'home', modelID: 'gone' }, 'build'), undefined);
+    assert.is(agentsOf().summariserFor({ providerID: 'home', modelID: 'gone' }, 'build'), undefined);
   });
 });
 
 describe('a model that a prompt names', (check) => {
-  const complaint = (ref: ModelRef): string => {
+  const errorText = (ref: ModelRef): string => {
     try {
-      requireModel(voicesOf(), ref);
+      requireModel(agentsOf(), ref);
     } catch (error) {
       if (error instanceof Fault && error.detail.kind === 'bad-input') return error.detail.message;
     }
@@ -132,16 +132,16 @@ describe('a model that a prompt names', (check) => {
 
   check('is refused by its variant when only that is wrong, with those that there are', () => {
     assert.is(
-      complaint({ ...LARGE, variant: 'hgih' }),
+      errorText({ ...LARGE, variant: 'hgih' }),
       'variant: home/large has no such variant. Its variants are: low, high',
     );
-    assert.match(complaint({ providerID: 'home', modelID: 'cold', variant: 'high' }), /Its variants are: none$/);
-    assert.is(complaint({ ...LARGE, variant: 'high' }), 'taken');
+    assert.match(errorText({ providerID: 'home', modelID: 'cold', variant: 'high' }), /Its variants are: none$/);
+    assert.is(errorText({ ...LARGE, variant: 'high' }), 'taken');
   });
 
   check('is refused by its name when that is wrong, with the nearest', () => {
     assert.match(
-      complaint({ providerID: 'home', modelID: 'lrage' }),
+      errorText({ providerID: 'home', modelID: 'lrage' }),
       /^model "[\w/-]+" is not configured; the nearest is "home\/large"\./,
     );
   });

@@ -24,7 +24,7 @@ describe('JSON with comments', (check) => {
       assert.equal(valueIn(text), JSON.parse(text));
   });
 
-  const TROUBLES: Readonly<Record<string, string>> = {
+  const FAILURES: Readonly<Record<string, string>> = {
     '': '1:1: expected a value',
     '{\n  "a": 1\n  "b": 2\n}': '3:3: expected a comma',
     '{"a" 1}': '1:6: expected a colon',
@@ -37,7 +37,7 @@ describe('JSON with comments', (check) => {
     '/* and so on': '1:1: expected the end of a comment',
     '{} {}': '1:4: expected nothing more',
   };
-  for (const [text, expected] of Object.entries(TROUBLES)) {
+  for (const [text, expected] of Object.entries(FAILURES)) {
     check(`tells where ${JSON.stringify(text)} goes wrong`, () => assert.is(placeOf(text), expected));
   }
 

@@ -34,7 +34,7 @@ describe('a model', (check) => {
   });
 
   check('has everything that is said of it', () => {
-    const said = smallOf(
+    const outputText = smallOf(
       {
         id: 'vendor/small:1',
         name: 'Small',
@@ -51,7 +51,7 @@ describe('a model', (check) => {
       },
       { headers: { 'x-a': 'provider', 'x-b': 'provider' } },
     );
-    assert.equal(said, {
+    assert.equal(outputText, {
       providerID: 'home',
       modelID: 'small',
       upstreamID: 'vendor/small:1',
@@ -235,8 +235,8 @@ describe('agents', (check) => {
     () => {
       const edit = { permission: 'edit', pattern: '*', action: 'deny' };
       assert.equal(configOf({ permission: 'allow' }).agents.get('plan')?.rules.at(-1), edit);
-      const told = configOf({ agent: { plan: { permission: { edit: 'ask' } } } });
-      assert.equal(told.agents.get('plan')?.rules.at(-1), { ...edit, action: 'ask' });
+      const reported = configOf({ agent: { plan: { permission: { edit: 'ask' } } } });
+      assert.equal(reported.agents.get('plan')?.rules.at(-1), { ...edit, action: 'ask' });
     },
   );
 });

@@ -30,19 +30,19 @@ describe('what is published', (check) => {
       fc.asyncProperty(facts, async (given) => {
         const { commit, held } = heldStore();
         const { publish, subscribe } = createPublisher({ commit });
-        const heard: string[] = [];
-        subscribe(({ event }) => void heard.push(event.id));
+        const collected: string[] = [];
+        subscribe(({ event }) => void collected.push(event.id));
         const answers = given.map(({ count }) => publish('/', fact(count)).catch(() => []));
         const order = given.map((one, index) => ({ ...one, index })).sort((left, right) => left.rank - right.rank);
         for (const { index, isKept } of order) {
           held[index]?.settle(isKept);
           await Promise.resolve();
         }
-        const told = (await Promise.all(answers)).flat().map(({ id }) => id);
-        assert.equal(heard, told);
-        assert.equal(heard, [...heard].sort());
+        const reported = (await Promise.all(answers)).flat().map(({ id }) => id);
+        assert.equal(collected, reported);
+        assert.equal(collected, [...collected].sort());
         assert.is(
-          heard.length,
+          collected.length,
           given.reduce((sum, { count, isKept }) => sum + (isKept ? count : 0), 0),
         );
       }),
@@ -52,25 +52,25 @@ describe('what is published', (check) => {
   check('settles once everyone has been told', async () => {
     const { commit, held } = heldStore();
     const { publish, subscribe } = createPublisher({ commit });
-    const heard: string[] = [];
-    subscribe(() => void heard.push('told'));
-    const published = publish('/', fact(1)).then(() => heard.push('settled'));
+    const collected: string[] = [];
+    subscribe(() => void collected.push('told'));
+    const published = publish('/', fact(1)).then(() => collected.push('settled'));
     held[0]?.settle(true);
     await published;
-    assert.equal(heard, ['told', 'settled']);
+    assert.equal(collected, ['told', 'settled']);
   });
 
   check('is not told when it could not be kept, and the next one is', async () => {
     const { commit, held } = heldStore();
     const { publish, subscribe } = createPublisher({ commit });
-    const heard: string[] = [];
-    subscribe(({ event }) => void heard.push(event.id));
+    const collected: string[] = [];
+    subscribe(({ event }) => void collected.push(event.id));
     const [first, second] = [publish('/', fact(1)), publish('/', fact(1))];
     held[1]?.settle(true);
     held[0]?.settle(false);
     assert.match(String(await rejection(first)), 'full');
     await second;
-    assert.equal(heard, ['evt_000002']);
+    assert.equal(collected, ['evt_000002']);
   });
 
   check('is told to each listener by itself, and to none that has left', async () => {

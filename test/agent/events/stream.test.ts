@@ -9,7 +9,7 @@ import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
-import { ask, askHeard, until } from '../harness/permission-requests.ts';
+import { ask, askAndRead, until } from '../harness/permission-requests.ts';
 import { createAgentWorld, hanging, type Script } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { deltaOf, sessionOf } from '../store/samples.ts';
@@ -43,19 +43,19 @@ const fed = (change: (store: Store) => Store = (store) => store) => {
     publisher.publish('/a', { drafts: texts.map((text) => deltaOf(SESSION.sessionID, text)) });
   const follow = (afterID?: string, directory?: string) => {
     const left = new AbortController();
-    const heard: string[] = [];
+    const collected: string[] = [];
     const lost: LostEvents[] = [];
     const source = followEvents(
       { store, publisher: watched, ending: ending.signal },
       { afterID, directory, disconnected: left.signal },
     );
     const done = (async () => {
-      for await (const told of source) {
-        if ('event' in told) heard.push(told.event.id);
-        else lost.push(told);
+      for await (const reported of source) {
+        if ('event' in reported) collected.push(reported.event.id);
+        else lost.push(reported);
       }
     })();
-    return { heard, lost, leave: () => left.abort(), done };
+    return { collected, lost, leave: () => left.abort(), done };
   };
   return {
     store,
@@ -81,7 +81,7 @@ describe('following events', (check) => {
     for (let count = 0; count < 20; count++) await publish('/a', count % 3);
     end();
     await reader.done;
-    assert.equal(reader.heard, (await idsIn(store)).slice(3));
+    assert.equal(reader.collected, (await idsIn(store)).slice(3));
   });
 
   check('tells what was missed first, however much it is', async () => {
@@ -93,7 +93,7 @@ describe('following events', (check) => {
     await turn();
     end();
     await reader.done;
-    assert.equal(reader.heard, (await idsIn(store)).slice(100));
+    assert.equal(reader.collected, (await idsIn(store)).slice(100));
   });
 
   check('loses and doubles nothing, whenever a reader leaves and comes back', async () => {
@@ -127,7 +127,7 @@ describe('following events', (check) => {
           if (kind !== 'cut') continue;
           reader.leave();
           await reader.done;
-          all.push(...reader.heard);
+          all.push(...reader.collected);
           for (let turns = 0; turns < count; turns++) await turn();
           reader = follow(all.at(-1) ?? first, directory);
         }
@@ -135,7 +135,7 @@ describe('following events', (check) => {
         for (let turns = 0; turns < 60; turns++) await turn();
         end();
         await reader.done;
-        all.push(...reader.heard);
+        all.push(...reader.collected);
         assert.equal(reader.lost, []);
         assert.equal(
           all,
@@ -152,8 +152,8 @@ describe('following events', (check) => {
     for (const directory of ['/a', '/b', '/a/c', '/a']) await publish(directory);
     end();
     await reader.done;
-    assert.equal(reader.heard, await idsIn(store, '/a'));
-    assert.is(reader.heard.length, 2);
+    assert.equal(reader.collected, await idsIn(store, '/a'));
+    assert.is(reader.collected.length, 2);
   });
 
   check('ends when the reader leaves, also while nothing happens', async () => {
@@ -165,7 +165,7 @@ describe('following events', (check) => {
     await reader.done;
     assert.is(listeners(), 0);
     await publish('/a');
-    assert.equal(reader.heard, []);
+    assert.equal(reader.collected, []);
     const gone = follow();
     gone.leave();
     await gone.done;
@@ -182,19 +182,19 @@ describe('following events', (check) => {
     const first = source.next();
     await publish('/a');
     const greeted = (await first).value;
-    const heard = [greeted !== undefined && 'event' in greeted ? greeted.event.id : ''];
+    const collected = [greeted !== undefined && 'event' in greeted ? greeted.event.id : ''];
     for (let count = 0; count < 12; count++) await publish('/a', 1000);
     // It reads on, as slowly as it likes, and comes to an end at the bound.
-    for await (const told of source) {
-      heard.push('event' in told ? told.event.id : 'lost');
-      if (heard.length === 5000) await publish('/a', 10);
+    for await (const reported of source) {
+      collected.push('event' in reported ? reported.event.id : 'lost');
+      if (collected.length === 5000) await publish('/a', 10);
     }
-    assert.is(heard.length, 10_001);
-    const again = follow(heard.at(-1));
+    assert.is(collected.length, 10_001);
+    const again = follow(collected.at(-1));
     await turn();
     end();
     await again.done;
-    assert.equal([...heard, ...again.heard], await idsIn(store));
+    assert.equal([...collected, ...again.collected], await idsIn(store));
   });
 
   check('ends for a reader that lags many bytes behind, however few events they are', async () => {
@@ -208,9 +208,9 @@ describe('following events', (check) => {
     await first;
     const megabyte = 'x'.repeat(1024 * 1024);
     for (let count = 0; count < 40; count++) await publishTexts([megabyte]);
-    let heard = 0;
-    for await (const told of source) heard += 'event' in told ? 1 : 0;
-    assert.is(heard, 15);
+    let collected = 0;
+    for await (const reported of source) collected += 'event' in reported ? 1 : 0;
+    assert.is(collected, 15);
   });
 
   check('goes on for a reader that keeps up, however much it is in the end', async () => {
@@ -224,7 +224,7 @@ describe('following events', (check) => {
     }
     end();
     await reader.done;
-    assert.is(reader.heard.length, 40);
+    assert.is(reader.collected.length, 40);
   });
 
   check('tells one event that is larger than a reader may lag behind', async () => {
@@ -237,7 +237,7 @@ describe('following events', (check) => {
     }
     end();
     await reader.done;
-    assert.is(reader.heard.length, 3);
+    assert.is(reader.collected.length, 3);
   });
 
   check('reads the past in pages that hold few bytes, and leaves nothing out', async () => {
@@ -256,7 +256,7 @@ describe('following events', (check) => {
     await turn();
     end();
     await reader.done;
-    assert.equal(reader.heard, ids.slice(1));
+    assert.equal(reader.collected, ids.slice(1));
     for (const { count, bytes } of asked) assert.ok(count <= 1 || bytes < 6_500_000, `${count} events, ${bytes} bytes`);
     assert.ok(asked.length >= 9, `${asked.length} pages`);
   });
@@ -269,16 +269,16 @@ describe('following events', (check) => {
       { store, publisher, ending: ending.signal },
       { afterID: first, directory: undefined, disconnected: new AbortController().signal },
     );
-    const heard: string[] = [first];
-    for await (const told of source) {
-      heard.push('event' in told ? told.event.id : 'lost');
-      if (heard.length === 10) for (let count = 0; count < 12; count++) await publish('/a', 1000);
+    const collected: string[] = [first];
+    for await (const reported of source) {
+      collected.push('event' in reported ? reported.event.id : 'lost');
+      if (collected.length === 10) for (let count = 0; count < 12; count++) await publish('/a', 1000);
       // Once it has come to the end of what it missed.
-      if (heard.length === 13_100) void turn().then(() => publish('/a', 5));
-      if (heard.length === 13_105) end();
+      if (collected.length === 13_100) void turn().then(() => publish('/a', 5));
+      if (collected.length === 13_105) end();
     }
-    assert.is(heard.length, 13_105);
-    assert.equal(heard, await idsIn(store));
+    assert.is(collected.length, 13_105);
+    assert.equal(collected, await idsIn(store));
   });
 
   check('says that it does not know what came after an id that is newer than all, and goes on from now', async () => {
@@ -293,8 +293,8 @@ describe('following events', (check) => {
     end();
     await Promise.all([reader.done, narrow.done]);
     assert.equal(reader.lost, [{ after, from: null }]);
-    assert.equal(reader.heard, (await idsIn(store)).slice(3));
-    assert.equal([narrow.lost, narrow.heard], [[{ after, from: null }], (await idsIn(store)).slice(5)]);
+    assert.equal(reader.collected, (await idsIn(store)).slice(3));
+    assert.equal([narrow.lost, narrow.collected], [[{ after, from: null }], (await idsIn(store)).slice(5)]);
   });
 
   check('tells nothing of a session that is gone but that, and counts nothing of it as lost', async () => {
@@ -312,7 +312,7 @@ describe('following events', (check) => {
     await turn();
     end();
     await reader.done;
-    assert.equal([reader.lost, reader.heard], [[], [gone?.id]]);
+    assert.equal([reader.lost, reader.collected], [[], [gone?.id]]);
     assert.equal(await idsIn(store), [gone?.id]);
   });
 
@@ -321,7 +321,7 @@ describe('following events', (check) => {
     await publish('/a', 20);
     const ids = await idsIn(store);
     await store.pruneEvents(12);
-    const told = async (afterID: string, directory?: string) => {
+    const reported = async (afterID: string, directory?: string) => {
       const reader = follow(afterID, directory);
       await turn();
       reader.leave();
@@ -330,17 +330,17 @@ describe('following events', (check) => {
     };
     const [first = '', seventh = '', oldest = ''] = [ids[0], ids[6], ids[8]];
     for (const after of [first, seventh]) {
-      const reader = await told(after);
-      assert.equal([reader.lost, reader.heard], [[{ after, from: oldest }], ids.slice(8)]);
+      const reader = await reported(after);
+      assert.equal([reader.lost, reader.collected], [[{ after, from: oldest }], ids.slice(8)]);
     }
-    const narrow = await told(first, '/b');
-    assert.equal([narrow.lost, narrow.heard], [[{ after: first, from: oldest }], []]);
+    const narrow = await reported(first, '/b');
+    assert.equal([narrow.lost, narrow.collected], [[{ after: first, from: oldest }], []]);
     for (const place of [8, 12, 19]) {
-      const reader = await told(ids[place] ?? '');
-      assert.equal([reader.lost, reader.heard], [[], ids.slice(place + 1)]);
+      const reader = await reported(ids[place] ?? '');
+      assert.equal([reader.lost, reader.collected], [[], ids.slice(place + 1)]);
     }
     await store.pruneEvents(0);
-    assert.equal((await told(first)).lost, [{ after: first, from: null }]);
+    assert.equal((await reported(first)).lost, [{ after: first, from: null }]);
     end();
   });
 
@@ -352,14 +352,14 @@ describe('following events', (check) => {
       { store, publisher, ending: ending.signal },
       { afterID: ids[0], directory: undefined, disconnected: new AbortController().signal },
     );
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     for await (const one of source) {
-      told.push('event' in one ? one.event.id : one);
-      if (told.length === 3) await store.pruneEvents(100);
-      if (told.length === 601) end();
+      reported.push('event' in one ? one.event.id : one);
+      if (reported.length === 3) await store.pruneEvents(100);
+      if (reported.length === 601) end();
     }
     const lost = { after: ids[500], from: ids[1600] };
-    assert.equal(told, [...ids.slice(1, 501), lost, ...ids.slice(1600)]);
+    assert.equal(reported, [...ids.slice(1, 501), lost, ...ids.slice(1600)]);
   });
 
   check('ends in the middle of what was missed when the server stops, and tells nothing past the gap', async () => {
@@ -370,13 +370,13 @@ describe('following events', (check) => {
       { store, publisher, ending: ending.signal },
       { afterID: ids[0], directory: undefined, disconnected: new AbortController().signal },
     );
-    const heard: string[] = [];
-    for await (const told of source) {
-      heard.push('event' in told ? told.event.id : 'lost');
-      if (heard.length === 1) await publish('/a', 5);
-      if (heard.length === 2) end();
+    const collected: string[] = [];
+    for await (const reported of source) {
+      collected.push('event' in reported ? reported.event.id : 'lost');
+      if (collected.length === 1) await publish('/a', 5);
+      if (collected.length === 2) end();
     }
-    assert.equal(heard, ids.slice(1, 501));
+    assert.equal(collected, ids.slice(1, 501));
   });
 
   check('ends with the failure of the store', async () => {
@@ -421,12 +421,12 @@ describe('the streams of the server', (check) => {
     const { frames, done } = await streamOf(world, '/event');
     await turn();
     assert.equal(frames, [{ id: undefined, data: { type: 'server.connected', properties: {} } }]);
-    await askHeard(world, await world.session({ title: 'Mine' }));
+    await askAndRead(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(100);
     await world.server.stop();
     await done;
-    const told = await world.events();
-    assert.equal(frames.slice(1), [...told.map((event) => ({ id: event.id, data: event })), CLOSED]);
+    const reported = await world.events();
+    assert.equal(frames.slice(1), [...reported.map((event) => ({ id: event.id, data: event })), CLOSED]);
   });
 
   check('tell those of all directories in envelopes', async () => {
@@ -472,10 +472,10 @@ describe('the streams of the server', (check) => {
 
   check('go on where a client left, by the id that it heard last', async () => {
     const world = await createAgentWorld();
-    await askHeard(world, await world.session({ title: 'Mine' }));
+    await askAndRead(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(100);
-    const told = (await world.events()).map(({ id }) => id);
-    const again = await streamOf(world, '/event', { 'last-event-id': told[4] ?? '' });
+    const reported = (await world.events()).map(({ id }) => id);
+    const again = await streamOf(world, '/event', { 'last-event-id': reported[4] ?? '' });
     await world.session();
     await world.clock.advance(1);
     await world.server.stop();
@@ -610,7 +610,7 @@ describe('the streams of the server', (check) => {
   check('are told the same whatever they are', async () => {
     const world = await createAgentWorld();
     const { frames, done } = await streamOf(world, '/event');
-    await askHeard(world, await world.session({ title: 'line\nbreaks \u2028 and "quotes"' }));
+    await askAndRead(world, await world.session({ title: 'line\nbreaks \u2028 and "quotes"' }));
     await world.clock.advance(10);
     await world.server.stop();
     await done;

@@ -72,7 +72,7 @@ const error: fc.Arbitrary<MessageError> = fc.oneof(
 ) as fc.Arbitrary<MessageError>;
 
 const lasting = fc.record({ start: time, end: time });
-const spoken = fc.record({ start: time, end: time }, { requiredKeys: ['start'] });
+const withText = fc.record({ start: time, end: time }, { requiredKeys: ['start'] });
 const state: fc.Arbitrary<ToolState> = fc.oneof(
   fc.record({ status: fc.constant('pending' as const), input: named, raw: text }),
   fc.record(
@@ -102,10 +102,10 @@ const state: fc.Arbitrary<ToolState> = fc.oneof(
 /** A part without its place. */
 const body = fc.oneof(
   fc.record(
-    { type: fc.constant('text' as const), text, synthetic: fc.boolean(), time: spoken },
+    { type: fc.constant('text' as const), text, synthetic: fc.boolean(), time: withText },
     { requiredKeys: ['type', 'text'] },
   ),
-  fc.record({ type: fc.constant('reasoning' as const), text, time: spoken }),
+  fc.record({ type: fc.constant('reasoning' as const), text, time: withText }),
   fc.record(
     {
       type: fc.constant('file' as const),

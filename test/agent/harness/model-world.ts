@@ -88,7 +88,7 @@ export const createModelWorld = (bend: (direct: Fetcher) => Fetcher = (direct) =
 };
 
 /** Everything of one kind that was said. */
-export const saidIn = (events: readonly ModelEvent[], kind: 'text' | 'reasoning'): string =>
+export const textIn = (events: readonly ModelEvent[], kind: 'text' | 'reasoning'): string =>
   events.map((event) => (event.kind === kind ? event.delta : '')).join('');
 
 /** Settles once it is so, and fails when that takes so long that it never will be. */

@@ -22,7 +22,7 @@ export const ask = async (
 ): Promise<Answer> => (await world.post(`/session/${sessionID}/message`, prompt(text, more))) as Answer;
 
 /** The same while somebody listens to events, for whom the answer is held back a moment. */
-export const askHeard = async (world: AgentWorld, sessionID: string): Promise<Answer> => {
+export const askAndRead = async (world: AgentWorld, sessionID: string): Promise<Answer> => {
   let isOver = false;
   const answer = ask(world, sessionID).finally(() => {
     isOver = true;
@@ -56,7 +56,7 @@ export const messagesOf = async (world: AgentWorld, sessionID: string): Promise<
   (await world.get(`/session/${sessionID}/message`)) as readonly MessageWithParts[];
 
 export const answersIn = (messages: readonly MessageWithParts[]): readonly Answer[] =>
-  messages.filter((told): told is Answer => told.info.role === 'assistant');
+  messages.filter((reported): reported is Answer => reported.info.role === 'assistant');
 
 /** The tool parts of a session, in order. */
 export const callsOf = async (world: AgentWorld, sessionID: string): Promise<readonly ToolPart[]> =>

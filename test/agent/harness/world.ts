@@ -21,7 +21,7 @@ export type Script = (request: ModelRequest, signal: AbortSignal) => AsyncIterab
 const TOKENS = { input: 10, output: 5, reasoning: 0, cache: { read: 0, write: 0 }, total: 15 };
 
 /** Says a text and is done. */
-export const saying = (...deltas: readonly string[]): Script =>
+export const replying = (...deltas: readonly string[]): Script =>
   async function* () {
     for (const delta of deltas) yield { kind: 'text', delta };
     yield { kind: 'finished', finish: 'stop', tokens: TOKENS };
@@ -84,7 +84,7 @@ export type WorldGiven = {
   readonly tools?: readonly AgentTool[];
   readonly rules?: readonly Rule[];
   readonly agents?: readonly Partial<KnownAgent>[];
-  readonly voice?: Partial<ResolvedModel>;
+  readonly resolvedModel?: Partial<ResolvedModel>;
   /** Models that there are beside the usual one. They speak as that one does. */
   readonly models?: readonly ModelRef[];
   /** None: nobody names sessions. */
@@ -117,19 +117,19 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     return Uint8Array.from({ length }, (_, index) => (count >> (4 * (length - 1 - index))) & 15);
   });
   const store = given.store ?? createMemoryStore({ ids });
-  const scripts = [...(given.scripts ?? [saying('hello')])];
+  const scripts = [...(given.scripts ?? [replying('hello')])];
   const asked: ModelRequest[] = [];
   const titles: ModelRequest[] = [];
   const model: ChatModel = (request, signal) => {
     if (request.system.includes('Generate a title')) {
       titles.push(request);
-      return saying('A fine title')(request, signal);
+      return replying('A fine title')(request, signal);
     }
     asked.push(request);
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
-    return (script ?? saying('hello'))(request, signal);
+    return (script ?? replying('hello'))(request, signal);
   };
-  const voice: ResolvedModel = {
+  const resolvedModel: ResolvedModel = {
     ref: { providerID: 'demo', modelID: 'main' },
     target: {
       providerID: 'demo',
@@ -147,7 +147,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     usableTokens: undefined,
     splitsThinking: false,
     takesTools: true,
-    ...given.voice,
+    ...given.resolvedModel,
   };
   const build: KnownAgent = {
     name: 'build',
@@ -163,15 +163,15 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
   const catalog: AgentCatalog = {
     agents: new Map([build, ...agents].map((agent) => [agent.name, agent])),
     defaultAgent: 'build',
-    defaultModel: voice.ref,
+    defaultModel: resolvedModel.ref,
     titlerFor: (ref) =>
-      given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...voice, ref }, ...given.titler },
+      given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...resolvedModel, ref }, ...given.titler },
     models: ['demo/main'],
     variantsFor: () => [],
     modelFor: (ref) => {
-      const known = [voice.ref, ...(given.models ?? [])];
+      const known = [resolvedModel.ref, ...(given.models ?? [])];
       const isKnown = known.some((one) => one.providerID === ref.providerID && one.modelID === ref.modelID);
-      return isKnown ? { ...voice, ref } : undefined;
+      return isKnown ? { ...resolvedModel, ref } : undefined;
     },
     summariserFor: () => given.summariser,
   };

@@ -84,10 +84,10 @@ describe('what clients ask for beside sessions', (check) => {
 
   check('is not logged', async () => {
     const world = await createAgentWorld();
-    const said = { service: 'tui', level: 'error', message: 'canary-words', extra: { a: 'canary-extra' } };
-    assert.is(await world.post('/log', said), true);
+    const outputText = { service: 'tui', level: 'error', message: 'canary-words', extra: { a: 'canary-extra' } };
+    assert.is(await world.post('/log', outputText), true);
     assert.not.match(world.logged.join(), 'canary');
-    assert.is((await world.call('POST', '/log', [said])).status, 400);
+    assert.is((await world.call('POST', '/log', [outputText])).status, 400);
   });
 
   for (const [method, path, name] of UNOFFERED)

@@ -226,8 +226,8 @@ describe('the document of the routes', (check) => {
       output?.parameters?.map(({ name }) => name),
       ['id', 'messageID', 'partID'],
     );
-    const said = JSON.stringify(doc.paths['/session/{id}/message']?.post?.requestBody);
-    for (const field of ['parts', 'messageID', 'noReply', 'variant']) assert.match(said, `"${field}"`);
+    const outputText = JSON.stringify(doc.paths['/session/{id}/message']?.post?.requestBody);
+    for (const field of ['parts', 'messageID', 'noReply', 'variant']) assert.match(outputText, `"${field}"`);
   });
 });
 

@@ -3,7 +3,7 @@ import { jsonResponseWhenReady } from '../../../src/agent/http/messages.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { until } from '../harness/permission-requests.ts';
-import { createAgentWorld, prompt, type Script, saying } from '../harness/world.ts';
+import { createAgentWorld, prompt, replying, type Script } from '../harness/world.ts';
 
 const patient = () => {
   const clock = createFakeClock();
@@ -25,26 +25,26 @@ describe('an answer that takes its time', (check) => {
   check('breathes white space at once and every ten seconds, and is JSON all the same', async () => {
     const { clock, answer, response } = patient();
     const reader = response.body?.getReader();
-    const heard: string[] = [];
+    const collected: string[] = [];
     const reading = (async () => {
       for (;;) {
         const value = (await reader?.read())?.value;
         if (value === undefined) return;
-        heard.push(new TextDecoder().decode(value));
+        collected.push(new TextDecoder().decode(value));
       }
     })();
     await clock.advance(9_999);
-    assert.equal(heard, [' ']);
+    assert.equal(collected, [' ']);
     await clock.advance(2);
-    assert.equal(heard, [' ', ' ']);
+    assert.equal(collected, [' ', ' ']);
     await clock.advance(290_000);
     assert.equal(
-      heard,
+      collected,
       Array.from({ length: 31 }, () => ' '),
     );
     answer.resolve({ text: 'ünï' });
     await reading;
-    assert.equal(JSON.parse(heard.join('')), { text: 'ünï' });
+    assert.equal(JSON.parse(collected.join('')), { text: 'ünï' });
     assert.is(clock.pending(), 0);
   });
 
@@ -70,7 +70,7 @@ describe('an answer that takes its time', (check) => {
     const gate = Promise.withResolvers<void>();
     const slow: Script = async function* (request, signal) {
       await gate.promise;
-      yield* saying('at last')(request, signal);
+      yield* replying('at last')(request, signal);
     };
     const world = await createAgentWorld({ scripts: [slow] });
     const response = await world.call('POST', `/session/${await world.session()}/message`, prompt('hi'));
@@ -97,7 +97,7 @@ describe('an answer that takes its time', (check) => {
       scripts: [
         async function* (request, signal) {
           isBroken = true;
-          yield* saying('never kept')(request, signal);
+          yield* replying('never kept')(request, signal);
         },
       ],
     });

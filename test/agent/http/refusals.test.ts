@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { ask, messagesOf } from '../harness/permission-requests.ts';
-import { createAgentWorld, prompt, saying } from '../harness/world.ts';
+import { createAgentWorld, prompt, replying } from '../harness/world.ts';
 
 type Body = { readonly name: string; readonly data: Readonly<Record<string, unknown>> };
 type World = Awaited<ReturnType<typeof createAgentWorld>>;
@@ -83,8 +83,11 @@ describe('a request that goes wrong', (check) => {
     const world = await createAgentWorld();
     const text = 'x'.repeat(8 * 1024 * 1024);
     await ask(world, await world.session(), text);
-    const [said] = world.asked[0]?.messages ?? [];
-    assert.is(said?.role === 'user' && said.content[0]?.kind === 'text' && said.content[0].text.length, text.length);
+    const [outputText] = world.asked[0]?.messages ?? [];
+    assert.is(
+      outputText?.role === 'user' && outputText.content[0]?.kind === 'text' && outputText.content[0].text.length,
+      text.length,
+    );
   });
 
   check('is told which part of its query is wrong', async () => {
@@ -117,7 +120,7 @@ describe('a request that goes wrong', (check) => {
 
 describe('the list of messages', (check) => {
   check('is cut to the newest, and leafed through backwards', async () => {
-    const world = await createAgentWorld({ scripts: [saying('a'), saying('b'), saying('c')] });
+    const world = await createAgentWorld({ scripts: [replying('a'), replying('b'), replying('c')] });
     const id = await world.session();
     for (const text of ['1', '2', '3']) await ask(world, id, text);
     const all = (await messagesOf(world, id)).map(({ info }) => info.id);

@@ -200,18 +200,18 @@ describe('a connection to a tool server', (check) => {
   });
 
   check('hears that the tools have changed', async () => {
-    let heard = 0;
+    let collected = 0;
     const { peer } = await connected(
       {},
       {
         onToolsChanged: () => {
-          heard += 1;
+          collected += 1;
         },
       },
     );
     await peer.server.sendToolListChanged();
     await new Promise((settle) => setImmediate(settle));
-    assert.is(heard, 1);
+    assert.is(collected, 1);
   });
 });
 

@@ -59,10 +59,10 @@ export const createPeer = (needs: PeerNeeds = {}): Peer => {
   server.onclose = () => {
     isClosed = true;
   };
-  const hear = other.onmessage;
+  const receive = other.onmessage;
   other.onmessage = (message, extra) => {
     received.push(message);
-    hear?.(message, extra);
+    receive?.(message, extra);
   };
   return { transport, server, received, isClosed: () => isClosed };
 };

@@ -48,12 +48,12 @@ describe('a rule that is about no tool', (check) => {
         }),
       },
     });
-    const told = () => world.logged.filter((line) => line.includes('rule-matches-no-tool'));
-    assert.equal(told(), []);
+    const reported = () => world.logged.filter((line) => line.includes('rule-matches-no-tool'));
+    assert.equal(reported(), []);
     gate.resolve();
     await world.clock.advance(0);
     assert.equal(
-      told().map((line) => [JSON.parse(line).level, JSON.parse(line).tool]),
+      reported().map((line) => [JSON.parse(line).level, JSON.parse(line).tool]),
       [
         ['warn', 'relay_*'],
         ['warn', 'relay_read'],

@@ -31,7 +31,7 @@ describe('a caller who leaves', (check) => {
     for (const [stage, reply] of STAGES) {
       check(`${stage} is let go at once with their own reason, and the backend hears of it (${npm})`, async () => {
         const { ask, control } = createModelWorld();
-        control.say(reply);
+        control.addReply(reply);
         const leaving = new AbortController();
         const failing = rejection(ask({ target: target({ npm }) }, leaving.signal));
         await asked(control);
@@ -53,7 +53,7 @@ describe('a caller who leaves', (check) => {
           (url, { signal: _, ...init }) =>
             direct(url, init),
       );
-      control.say(reply);
+      control.addReply(reply);
       const leaving = new AbortController();
       const failing = rejection(ask({}, leaving.signal));
       await asked(control);
@@ -72,7 +72,7 @@ describe('a caller who leaves', (check) => {
 
   check('hears not another word, however much has come by then', async () => {
     const { model, control } = createModelWorld();
-    control.say(answer(text(...Array.from({ length: 100 }, () => 'word '))));
+    control.addReply(answer(text(...Array.from({ length: 100 }, () => 'word '))));
     const leaving = new AbortController();
     const events = model(question(), leaving.signal)[Symbol.asyncIterator]();
     await events.next();
@@ -83,7 +83,7 @@ describe('a caller who leaves', (check) => {
 
   check('by not listening to the end ends the call to the backend', async () => {
     const { model, control } = createModelWorld();
-    control.say(answer([...text('one'), hang]));
+    control.addReply(answer([...text('one'), hang]));
     for await (const _ of model(question(), new AbortController().signal)) break;
     await left(control);
   });
@@ -101,7 +101,7 @@ describe('a caller who leaves', (check) => {
       listeners -= 1;
       removeEventListener.apply(leaving.signal, given);
     };
-    control.say(answer(text('one', 'two')));
+    control.addReply(answer(text('one', 'two')));
     await ask({}, leaving.signal);
     await settled();
     assert.is(clock.pending(), 0);
@@ -113,7 +113,7 @@ describe('a backend that is silent', (check) => {
   for (const [stage, reply] of STAGES) {
     check(`${stage} is given up after five minutes`, async () => {
       const { problem, control, clock } = createModelWorld();
-      control.say(reply);
+      control.addReply(reply);
       const failing = problem();
       await asked(control);
       await clock.advance(299_000);
@@ -130,7 +130,7 @@ describe('a backend that is silent', (check) => {
   check('is not one that speaks slowly: each piece of an answer starts the time again', async () => {
     const { ask, control, clock } = createModelWorld();
     const slow: Piece = { kind: 'wait', ms: 200_000 };
-    control.say(answer([...text('a'), slow, ...text('b'), slow, ...text('c')]));
+    control.addReply(answer([...text('a'), slow, ...text('b'), slow, ...text('c')]));
     const answered = ask();
     await asked(control);
     for (let round = 0; round < 5; round++) {
@@ -143,7 +143,7 @@ describe('a backend that is silent', (check) => {
   check('is one that sends nothing but comments', async () => {
     const { problem, control, clock } = createModelWorld();
     const slow: Piece = { kind: 'wait', ms: 200_000 };
-    control.say(answer([...text('a'), slow, { kind: 'raw', text: ': still here\n\n' }, slow, ...text('b')]));
+    control.addReply(answer([...text('a'), slow, { kind: 'raw', text: ': still here\n\n' }, slow, ...text('b')]));
     const failing = problem();
     await asked(control);
     for (let round = 0; round < 3; round++) {
@@ -155,7 +155,7 @@ describe('a backend that is silent', (check) => {
 
   check('is not one whose caller is slow', async () => {
     const { model, control, clock } = createModelWorld();
-    control.say(answer(text('a', 'b')));
+    control.addReply(answer(text('a', 'b')));
     const seen: string[] = [];
     for await (const event of model(question(), new AbortController().signal)) {
       seen.push(event.kind);

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { answer, calls, reasoning, text } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
-import { ADAPTERS, CANARY, createModelWorld, saidIn, TOOLS, target } from '../harness/model-world.ts';
+import { ADAPTERS, CANARY, createModelWorld, TOOLS, target, textIn } from '../harness/model-world.ts';
 
 const PATHS = {
   '@ai-sdk/openai-compatible': 'chat',
@@ -21,10 +21,10 @@ describe('every adapter', (check) => {
           { name: 'time', arguments: '{', id: 'c2' },
         ),
       ];
-      control.say(answer(pieces, { usage: { prompt: 100, cached: 30, completion: 20, reasoning: 5 } }));
+      control.addReply(answer(pieces, { usage: { prompt: 100, cached: 30, completion: 20, reasoning: 5 } }));
       const events = await ask({ target: target({ npm }), tools: TOOLS });
       assert.is(control.requests()[0]?.dialect, PATHS[npm]);
-      assert.equal([saidIn(events, 'reasoning'), saidIn(events, 'text')], ['Let me see', 'One moment']);
+      assert.equal([textIn(events, 'reasoning'), textIn(events, 'text')], ['Let me see', 'One moment']);
       assert.equal(
         events.filter(({ kind }) => kind === 'call'),
         [
@@ -44,22 +44,22 @@ describe('every adapter', (check) => {
       assert.ok(events.every((event) => event.kind !== 'reasoning' || event.delta !== ''));
     });
 
-    for (const [finish, told] of [
+    for (const [finish, reported] of [
       ['stop', 'stop'],
       ['length', 'length'],
       ['content_filter', 'content-filter'],
     ] as const) {
-      check(`says when a model ends by ${told} (${npm})`, async () => {
+      check(`says when a model ends by ${reported} (${npm})`, async () => {
         const { ask, control } = createModelWorld();
-        control.say(answer(text('half'), { finish }));
+        control.addReply(answer(text('half'), { finish }));
         const last = (await ask({ target: target({ npm }) })).at(-1);
-        assert.is(last?.kind === 'finished' && last.finish, told);
+        assert.is(last?.kind === 'finished' && last.finish, reported);
       });
     }
 
     check(`sends the system's words, the conversation, the tools and the key (${npm})`, async () => {
       const { ask, control } = createModelWorld();
-      control.say('fine');
+      control.addReply('fine');
       await ask({
         target: target({ npm, maxOutputTokens: 77 }),
         tools: TOOLS,
@@ -73,9 +73,9 @@ describe('every adapter', (check) => {
       assert.is(asked?.system, 'Be brief.');
       assert.is(asked?.isStreamed, true);
       assert.equal(asked?.tools, ['weather', 'time']);
-      const told = asked?.turns.map((turn) => [turn.role, turn.text]) ?? [];
-      assert.equal(told[0], ['user', 'Weather?']);
-      assert.equal(told.at(-1), ['tool', 'Rain']);
+      const reported = asked?.turns.map((turn) => [turn.role, turn.text]) ?? [];
+      assert.equal(reported[0], ['user', 'Weather?']);
+      assert.equal(reported.at(-1), ['tool', 'Rain']);
       const made = asked?.turns.flatMap((turn) => (turn.role === 'assistant' ? turn.calls : [])) ?? [];
       assert.equal(
         made.map(({ id, name }) => [id, name]),
@@ -92,8 +92,8 @@ describe('every adapter', (check) => {
     const isNamed = npm === '@ai-sdk/anthropic';
     check(`${isNamed ? 'names' : 'leaves out'} the tools when none may be called (${npm})`, async () => {
       const { ask, control } = createModelWorld();
-      control.say('fine');
-      assert.is(saidIn(await ask({ target: target({ npm }), tools: TOOLS, toolChoice: 'none' }), 'text'), 'fine');
+      control.addReply('fine');
+      assert.is(textIn(await ask({ target: target({ npm }), tools: TOOLS, toolChoice: 'none' }), 'text'), 'fine');
       const [asked] = control.requests();
       assert.equal(asked?.tools, isNamed ? ['weather', 'time'] : []);
       assert.equal(asked?.body.tool_choice, isNamed ? { type: 'none' } : undefined);
@@ -102,7 +102,7 @@ describe('every adapter', (check) => {
 
   check('of Anthropic fails when a tool is called where none may be', async () => {
     const { problem, control } = createModelWorld();
-    control.say(answer(calls({ name: 'weather', arguments: {}, id: 'c1' })));
+    control.addReply(answer(calls({ name: 'weather', arguments: {}, id: 'c1' })));
     const asked = { target: target({ npm: '@ai-sdk/anthropic' }), tools: TOOLS, toolChoice: 'none' as const };
     const { message, isRetryable } = await problem(asked);
     assert.equal([message, isRetryable], ['The provider "acme" asked for a call where none may be made', false]);
@@ -110,7 +110,7 @@ describe('every adapter', (check) => {
 
   check('of Anthropic says which results are errors', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     const results = [true, false].map((isError, index) => ({ id: `c${index}`, name: 'time', output: 'x', isError }));
     await ask({
       target: target({ npm: '@ai-sdk/anthropic' }),
@@ -120,13 +120,13 @@ describe('every adapter', (check) => {
         { role: 'tool', results },
       ],
     });
-    const told = JSON.stringify(control.requests()[0]?.body.messages);
-    assert.is(told.match(/"is_error":true/g)?.length, 1);
+    const reported = JSON.stringify(control.requests()[0]?.body.messages);
+    assert.is(reported.match(/"is_error":true/g)?.length, 1);
   });
 
   check('of OpenAI takes its own options', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     const options = { store: false, reasoningEffort: 'high', parallelToolCalls: false };
     await ask({ target: target({ npm: '@ai-sdk/openai', upstreamID: 'gpt-5', options }) });
     const { store, reasoning: thinking, parallel_tool_calls: isParallel } = control.requests()[0]?.body ?? {};
@@ -136,7 +136,7 @@ describe('every adapter', (check) => {
 
   check('of Anthropic takes its own options', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     const options = { thinking: { type: 'enabled', budgetTokens: 2048 } };
     await ask({ target: target({ npm: '@ai-sdk/anthropic', maxOutputTokens: 100, options }) });
     assert.equal(control.requests()[0]?.body.thinking, { type: 'enabled', budget_tokens: 2048 });

@@ -29,7 +29,7 @@ describe('a backend that refuses', (check) => {
     for (const { status, code, kind, isRetryable } of REFUSALS) {
       check(`with ${status} ${code} is a problem of the kind ${kind} (${npm})`, async () => {
         const { problem, control } = createModelWorld();
-        control.say(refusal(status, code, leaking));
+        control.addReply(refusal(status, code, leaking));
         const found = await problem({ target: target({ npm }) });
         assert.equal([found.kind, found.statusCode, found.isRetryable], [kind, status, isRetryable]);
         assert.ok(found.message.includes(`(status ${status}, ${code})`), found.message);
@@ -49,14 +49,14 @@ describe('a backend that refuses', (check) => {
   ]) {
     check(`and says "${words.slice(0, 40)}..." means that the conversation is too long`, async () => {
       const { problem, control } = createModelWorld();
-      control.say(refusal(400, 'invalid_request_error', { message: words }));
+      control.addReply(refusal(400, 'invalid_request_error', { message: words }));
       assert.is((await problem()).kind, 'overflow');
     });
   }
 
   check('for too many tokens in a minute is not one whose model is too small', async () => {
     const { problem, control } = createModelWorld();
-    control.say(refusal(429, 'rate_limit_exceeded', { message: 'Too many tokens, reduce the length or wait' }));
+    control.addReply(refusal(429, 'rate_limit_exceeded', { message: 'Too many tokens, reduce the length or wait' }));
     assert.is((await problem()).kind, 'api');
   });
 
@@ -71,16 +71,16 @@ describe('a backend that refuses', (check) => {
   ] as const) {
     check(`for a while is believed: ${JSON.stringify(headers)}`, async () => {
       const { problem, control } = createModelWorld();
-      control.say(refusal(429, 'rate_limit_exceeded', { headers }));
+      control.addReply(refusal(429, 'rate_limit_exceeded', { headers }));
       assert.is((await problem()).retryAfterMs, waitMs);
     });
   }
 
   check('and says itself whether to try again is believed', async () => {
     const { problem, control } = createModelWorld();
-    control.say(refusal(503, 'overloaded', { headers: { 'x-should-retry': 'false' } }));
+    control.addReply(refusal(503, 'overloaded', { headers: { 'x-should-retry': 'false' } }));
     assert.is((await problem()).isRetryable, false);
-    control.say(refusal(400, 'odd', { headers: { 'x-should-retry': 'true' } }));
+    control.addReply(refusal(400, 'odd', { headers: { 'x-should-retry': 'true' } }));
     assert.is((await problem()).isRetryable, true);
   });
 
@@ -88,7 +88,7 @@ describe('a backend that refuses', (check) => {
     const { problem, control } = createModelWorld();
     const bodies = [`key ${CANARY}`, '<html>', '', '{"error":"unknown"}', '{"error":{"code":"Not A Code!"}}', '[]'];
     for (const body of bodies) {
-      control.say({ kind: 'refusal', status: 502, body });
+      control.addReply({ kind: 'refusal', status: 502, body });
       assert.is((await problem()).message, 'The provider "acme" did not answer (status 502)');
     }
   });
@@ -96,7 +96,7 @@ describe('a backend that refuses', (check) => {
   check('cannot show a key by calling it a code', async () => {
     const { problem, control } = createModelWorld();
     for (const code of ['sk_live_0123456789', 'x_sk_live_0123456789_x', 'team_secret_header', 'live_0123']) {
-      control.say(refusal(500, code));
+      control.addReply(refusal(500, code));
       const headers = { 'x-team': 'team_secret_header' };
       const { message } = await problem({ target: target({ apiKey: 'sk_live_0123456789', headers }) });
       assert.is(message, 'The provider "acme" did not answer (status 500)');
@@ -105,7 +105,7 @@ describe('a backend that refuses', (check) => {
 
   check('with a redirect is not followed there, and gets no second request', async () => {
     const { problem, control } = createModelWorld();
-    control.say({ kind: 'refusal', status: 307, headers: { location: 'http://elsewhere.test/' }, body: '' });
+    control.addReply({ kind: 'refusal', status: 307, headers: { location: 'http://elsewhere.test/' }, body: '' });
     const found = await problem();
     assert.equal([found.kind, found.statusCode, found.isRetryable], ['api', 307, false]);
   });
@@ -120,7 +120,7 @@ describe('a backend whose answer goes wrong', (check) => {
     ] as const) {
       check(`and ends ${what} is cut off (${npm})`, async () => {
         const { problem, control } = createModelWorld();
-        control.say(answer(pieces));
+        control.addReply(answer(pieces));
         const found = await problem({ target: target({ npm }) });
         assert.equal([found.kind, found.isRetryable], ['cut-off', true]);
       });
@@ -128,7 +128,7 @@ describe('a backend whose answer goes wrong', (check) => {
 
     check(`and whose connection breaks is a problem of the network (${npm})`, async () => {
       const { problem, control } = createModelWorld();
-      control.say(answer([...text('So I'), { kind: 'break' }]));
+      control.addReply(answer([...text('So I'), { kind: 'break' }]));
       const found = await problem({ target: target({ npm }) });
       assert.equal([found.kind, found.isRetryable], ['network', true]);
     });
@@ -145,7 +145,7 @@ describe('a backend whose answer goes wrong', (check) => {
       ] as const) {
         check(`and tells of ${code} ${place} is a problem of the kind ${kind} (${npm})`, async () => {
           const { problem, control } = createModelWorld();
-          control.say(answer([...before, { kind: 'error', code, ...leaking }, { kind: 'close' }]));
+          control.addReply(answer([...before, { kind: 'error', code, ...leaking }, { kind: 'close' }]));
           const found = await problem({ target: target({ npm }) });
           assert.equal([found.kind, found.isRetryable], [kind, isRetryable]);
           assert.not.ok(/canary|private|org-4711|Incorrect/.test(found.message), found.message);
@@ -156,7 +156,7 @@ describe('a backend whose answer goes wrong', (check) => {
 
     check(`and holds a line that is no JSON is no answer (${npm})`, async () => {
       const { problem, control } = createModelWorld();
-      control.say(answer([...text('So I'), { kind: 'raw', text: `data: {"${CANARY}\n\n` }, ...text(' go')]));
+      control.addReply(answer([...text('So I'), { kind: 'raw', text: `data: {"${CANARY}\n\n` }, ...text(' go')]));
       const found = await problem({ target: target({ npm }) });
       assert.equal([found.kind, found.isRetryable], ['api', true]);
       assert.not.ok(found.message.includes('canary'));
@@ -165,35 +165,35 @@ describe('a backend whose answer goes wrong', (check) => {
 
   check('and holds an event of the wrong form is no answer: a piece would be missing', async () => {
     const { problem, control } = createModelWorld();
-    control.say(answer([{ kind: 'raw', text: `data: {"choices":[{"delta":{"content":7}}]}\n\n` }, ...text('go')]));
+    control.addReply(answer([{ kind: 'raw', text: `data: {"choices":[{"delta":{"content":7}}]}\n\n` }, ...text('go')]));
     assert.is((await problem()).kind, 'api');
   });
 
   check('and holds a bare error is a problem of its own', async () => {
     const { problem, control } = createModelWorld();
-    control.say(answer([{ kind: 'raw', text: `data: {"error":"${CANARY}"}\n\n` }]));
+    control.addReply(answer([{ kind: 'raw', text: `data: {"error":"${CANARY}"}\n\n` }]));
     assert.is((await problem()).message, 'The provider "acme" broke its answer off with an error');
   });
 
   check('and is a web page, or nothing, says that the address is wrong', async () => {
     const { problem, control } = createModelWorld();
-    control.say({ kind: 'refusal', status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Welcome' });
+    control.addReply({ kind: 'refusal', status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Welcome' });
     assert.match((await problem()).message, 'web page');
   });
 
   check('and is JSON with an error in it is a problem in spite of its status', async () => {
     const { problem, control } = createModelWorld();
-    control.say({ kind: 'refusal', status: 200, body: { error: { code: 'overloaded', ...leaking } } });
+    control.addReply({ kind: 'refusal', status: 200, body: { error: { code: 'overloaded', ...leaking } } });
     const found = await problem();
     assert.is(found.message, 'The provider "acme" broke its answer off with an error (overloaded)');
-    control.say({ kind: 'refusal', status: 200, body: { hello: CANARY } });
+    control.addReply({ kind: 'refusal', status: 200, body: { hello: CANARY } });
     assert.match((await problem()).message, /^The provider "acme" answered in one piece that is no chat completion/);
   });
 
   for (const npm of ['@ai-sdk/openai', '@ai-sdk/anthropic']) {
     check(`and comes in one piece cannot be read by ${npm}`, async () => {
       const { problem, control } = createModelWorld();
-      control.say(answer(text('all'), { isWhole: true }));
+      control.addReply(answer(text('all'), { isWhole: true }));
       assert.match((await problem({ target: target({ npm }) })).message, 'in one piece');
     });
   }

@@ -7,7 +7,7 @@ import { describe, rejection } from '../../check.ts';
 import { closedPort, withHttpServer, withTcpServer } from '../../core/http/local-server.ts';
 import { createControlledModel, type ModelControl } from '../../demo/model/control.ts';
 import { withModelServer } from '../harness/model-server.ts';
-import { ADAPTERS, collected, question, saidIn, TOOLS, target, until } from '../harness/model-world.ts';
+import { ADAPTERS, collected, question, TOOLS, target, textIn, until } from '../harness/model-world.ts';
 
 const PROMPT_MS = 100;
 const LEFT = new Error('The caller left');
@@ -37,9 +37,9 @@ describe('a model over real connections', (check) => {
     check(`answers in pieces, as they come (${npm})`, () =>
       withModel(async (ask, control) => {
         const pieces = [...text('one ', 'two'), ...calls({ name: 'weather', arguments: { city: 'Bern' } })];
-        control.say(answer(pieces));
+        control.addReply(answer(pieces));
         const events = await ask(npm);
-        assert.is(saidIn(events, 'text'), 'one two');
+        assert.is(textIn(events, 'text'), 'one two');
         const call = events.find((event) => event.kind === 'call');
         assert.equal(call?.kind === 'call' && call.input, { city: 'Bern' });
         assert.is(events.at(-1)?.kind, 'finished');
@@ -48,14 +48,14 @@ describe('a model over real connections', (check) => {
 
     check(`refuses, breaks off and falls silent (${npm})`, () =>
       withModel(async (ask, control) => {
-        control.say(refusal(429, 'rate_limit_exceeded', { headers: { 'retry-after': '3' } }));
+        control.addReply(refusal(429, 'rate_limit_exceeded', { headers: { 'retry-after': '3' } }));
         const refused = await problemOf(ask(npm));
         assert.equal([refused.statusCode, refused.retryAfterMs], [429, 3000]);
-        control.say(answer([...text('one'), { kind: 'wait', ms: 20 }, { kind: 'break' }]));
+        control.addReply(answer([...text('one'), { kind: 'wait', ms: 20 }, { kind: 'break' }]));
         assert.is((await problemOf(ask(npm))).kind, 'network');
-        control.say(silence);
+        control.addReply(silence);
         assert.match((await problemOf(ask(npm))).message, 'silent for 400 ms');
-        control.say(answer([...text('one'), { kind: 'hang' }]));
+        control.addReply(answer([...text('one'), { kind: 'hang' }]));
         assert.match((await problemOf(ask(npm))).message, 'silent for 400 ms');
       }),
     );
@@ -67,7 +67,7 @@ describe('a model over real connections', (check) => {
     for (const [stage, reply] of stages) {
       check(`is left ${stage}, and its connection closed (${npm})`, () =>
         withModel(async (ask, control) => {
-          control.say(reply);
+          control.addReply(reply);
           const leaving = new AbortController();
           const asked = rejection(ask(npm, leaving.signal));
           await until(() => control.requests().length === 1, 'the request');
@@ -118,8 +118,8 @@ describe('a model over real connections', (check) => {
   );
 
   check('sends its events in the smallest pieces that a network makes, in the middle of letters', () => {
-    const said = 'Grüße 👋 aus Zürich';
-    const chunk = { choices: [{ index: 0, delta: { content: said }, finish_reason: 'stop' }] };
+    const outputText = 'Grüße 👋 aus Zürich';
+    const chunk = { choices: [{ index: 0, delta: { content: outputText }, finish_reason: 'stop' }] };
     const bytes = Buffer.from(`data: ${JSON.stringify(chunk)}\r\n\r\ndata: [DONE]\r\n\r\n`);
     return withHttpServer(
       async (request, response) => {
@@ -132,7 +132,7 @@ describe('a model over real connections', (check) => {
         }
         response.end();
       },
-      async ({ url }) => assert.is(saidIn(await asking(`${url}/v1`, ADAPTERS[0]), 'text'), said),
+      async ({ url }) => assert.is(textIn(await asking(`${url}/v1`, ADAPTERS[0]), 'text'), outputText),
     );
   });
 });

@@ -21,7 +21,7 @@ const MIDDLE_OF_A_TURN: readonly ModelMessage[] = [
 /** What a backend is sent for a target. */
 const bodyFor = async (more: Partial<ModelTarget>, messages?: readonly ModelMessage[]): Promise<Body> => {
   const { ask, control } = createModelWorld();
-  control.say('fine');
+  control.addReply('fine');
   await ask({ target: target(more), tools: TOOLS, ...(messages === undefined ? {} : { messages }) });
   return control.requests()[0]?.body ?? {};
 };
@@ -123,12 +123,12 @@ describe('a temperature', (check) => {
 describe('what an adapter keeps from a model', (check) => {
   check('is told, once, and without a value', async () => {
     const { handler, control } = createControlledModel({ clock: createFakeClock() });
-    const told: string[] = [];
+    const reported: string[] = [];
     const model = createAiModel({
       fetcher: (url, init) => handler(new Request(url, init)),
       clock: createFakeClock(),
       version: '1',
-      onUnsupported: (sentence) => told.push(sentence),
+      onUnsupported: (sentence) => reported.push(sentence),
     });
     const asks: readonly Partial<ModelTarget>[] = [
       { npm: OPENAI, upstreamID: 'o3', temperature: 0.123 },
@@ -137,10 +137,10 @@ describe('what an adapter keeps from a model', (check) => {
       { npm: COMPATIBLE, temperature: 0.5, topP: 0.5, options: { made: 'up' } },
     ];
     for (const more of asks) {
-      control.say('fine');
+      control.addReply('fine');
       await collected(model(question({ target: target(more), tools: TOOLS }), new AbortController().signal));
     }
-    assert.equal(told, [
+    assert.equal(reported, [
       '@ai-sdk/openai does not send temperature as it is set to the model o3 of acme',
       '@ai-sdk/anthropic does not send topP as it is set to the model claude-opus-4-6 of acme',
     ]);

@@ -1,14 +1,14 @@
 import * as assert from 'uvu/assert';
 import { answer, calls, reasoning, text } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
-import { ADAPTERS, createModelWorld, saidIn, TOOLS, target } from '../harness/model-world.ts';
+import { ADAPTERS, createModelWorld, TOOLS, target, textIn } from '../harness/model-world.ts';
 
 const NO_TOKENS = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 }, total: 0 };
 
 describe('what a model says', (check) => {
   check('arrives piece by piece, and ends with one finish', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(text('Good ', 'morning'), { usage: { prompt: 9, completion: 2 } }));
+    control.addReply(answer(text('Good ', 'morning'), { usage: { prompt: 9, completion: 2 } }));
     assert.equal(await ask(), [
       { kind: 'text', delta: 'Good ' },
       { kind: 'text', delta: 'morning' },
@@ -22,55 +22,55 @@ describe('what a model says', (check) => {
 
   check('keeps its reasoning apart from its text, and tells of it in order', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer([...reasoning('Let me ', 'see'), ...text('Yes')]));
+    control.addReply(answer([...reasoning('Let me ', 'see'), ...text('Yes')]));
     const events = await ask();
     assert.equal(
       events.map(({ kind }) => kind),
       ['reasoning', 'reasoning', 'text', 'finished'],
     );
-    assert.is(saidIn(events, 'reasoning'), 'Let me see');
+    assert.is(textIn(events, 'reasoning'), 'Let me see');
   });
 
   check('keeps its think tags in the text', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(text('<think>se', 'cret</think>', 'Yes')));
-    assert.is(saidIn(await ask(), 'text'), '<think>secret</think>Yes');
+    control.addReply(answer(text('<think>se', 'cret</think>', 'Yes')));
+    assert.is(textIn(await ask(), 'text'), '<think>secret</think>Yes');
   });
 
   check('counts tokens as the wire does: without the cache, without the reasoning', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(text('x'), { usage: { prompt: 100, cached: 30, completion: 20, reasoning: 5 } }));
+    control.addReply(answer(text('x'), { usage: { prompt: 100, cached: 30, completion: 20, reasoning: 5 } }));
     const tokens = { input: 70, output: 15, reasoning: 5, cache: { read: 30, write: 0 }, total: 120 };
     assert.equal((await ask()).at(-1), { kind: 'finished', finish: 'stop', tokens });
   });
 
   check('may come without any count of tokens', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(text('x'), { usage: null }));
+    control.addReply(answer(text('x'), { usage: null }));
     assert.equal((await ask()).at(-1), { kind: 'finished', finish: 'stop', tokens: NO_TOKENS });
   });
 
   check('may be nothing at all', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer([], { usage: null }));
+    control.addReply(answer([], { usage: null }));
     assert.equal(await ask(), [{ kind: 'finished', finish: 'stop', tokens: NO_TOKENS }]);
   });
 
   check('may be a million characters long', async () => {
     const { ask, control } = createModelWorld();
     const long = 'wörd '.repeat(200_000);
-    control.say(answer(text(...(long.match(/[\s\S]{1,9000}/g) ?? []))));
-    assert.is(saidIn(await ask(), 'text'), long);
+    control.addReply(answer(text(...(long.match(/[\s\S]{1,9000}/g) ?? []))));
+    assert.is(textIn(await ask(), 'text'), long);
   });
 
-  for (const [finish, told] of [
+  for (const [finish, reported] of [
     ['length', 'length'],
     ['content_filter', 'content-filter'],
   ] as const) {
-    check(`says when it ended by ${told}`, async () => {
+    check(`says when it ended by ${reported}`, async () => {
       const { ask, control } = createModelWorld();
-      control.say(answer(text('half'), { finish, usage: null }));
-      assert.equal((await ask()).at(-1), { kind: 'finished', finish: told, tokens: NO_TOKENS });
+      control.addReply(answer(text('half'), { finish, usage: null }));
+      assert.equal((await ask()).at(-1), { kind: 'finished', finish: reported, tokens: NO_TOKENS });
     });
   }
 
@@ -81,7 +81,7 @@ describe('what a model says', (check) => {
       ...text('Here'),
       ...calls({ name: 'time', arguments: {}, id: 'c1' }, { name: 'time', arguments: '', id: 'c2' }),
     ];
-    control.say(answer(pieces, { isWhole: true, usage: { prompt: 3, completion: 4 } }));
+    control.addReply(answer(pieces, { isWhole: true, usage: { prompt: 3, completion: 4 } }));
     assert.equal(await ask({ tools: TOOLS }), [
       { kind: 'reasoning', delta: 'hm' },
       { kind: 'text', delta: 'Here' },
@@ -100,14 +100,14 @@ describe('what a model says', (check) => {
   check('is read past comments and events that are no part of it', async () => {
     const { ask, control } = createModelWorld();
     const aside = { kind: 'raw', text: ': keep-alive\n\ndata: {"object":"ping"}\n\n' } as const;
-    control.say(answer([...text('a'), aside, ...text('b'), { kind: 'raw', text: 'id: 7\nretry: 10\n\n' }]));
-    assert.is(saidIn(await ask(), 'text'), 'ab');
+    control.addReply(answer([...text('a'), aside, ...text('b'), { kind: 'raw', text: 'id: 7\nretry: 10\n\n' }]));
+    assert.is(textIn(await ask(), 'text'), 'ab');
   });
 
   check('is whole once it has said why it stopped, with or without a last word of the protocol', async () => {
     const { ask, control } = createModelWorld();
     const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
-    control.say(
+    control.addReply(
       answer([...text('all'), { kind: 'raw', text: `data: ${JSON.stringify(last)}\n\n` }, { kind: 'close' }]),
     );
     assert.equal((await ask()).at(-1), { kind: 'finished', finish: 'stop', tokens: NO_TOKENS });
@@ -117,7 +117,9 @@ describe('what a model says', (check) => {
 describe('the tool calls of a model', (check) => {
   check('are told of as soon as they begin, and again with their arguments', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer([...text('Looking'), ...calls({ name: 'weather', arguments: { city: 'Bern' }, id: 'c1' })]));
+    control.addReply(
+      answer([...text('Looking'), ...calls({ name: 'weather', arguments: { city: 'Bern' }, id: 'c1' })]),
+    );
     const events = await ask({ tools: TOOLS });
     assert.equal(events.slice(1, 3), [
       { kind: 'call-begun', id: 'c1', name: 'weather' },
@@ -130,7 +132,7 @@ describe('the tool calls of a model', (check) => {
   check('are kept apart when they come side by side', async () => {
     const { ask, control } = createModelWorld();
     const [one, two] = [{ city: 'Bern' }, { city: 'Lausanne' }];
-    control.say(answer(calls({ name: 'weather', arguments: one }, { name: 'weather', arguments: two })));
+    control.addReply(answer(calls({ name: 'weather', arguments: one }, { name: 'weather', arguments: two })));
     const made = (await ask({ tools: TOOLS })).filter((event) => event.kind === 'call');
     assert.equal(
       made.map(({ input }) => input),
@@ -141,7 +143,7 @@ describe('the tool calls of a model', (check) => {
 
   check('have no input when their arguments are no JSON, and nobody repairs them', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(calls({ name: 'weather', arguments: '{"city": "Ber', id: 'c1' })));
+    control.addReply(answer(calls({ name: 'weather', arguments: '{"city": "Ber', id: 'c1' })));
     const events = await ask({ tools: TOOLS });
     const made = events.find((event) => event.kind === 'call');
     assert.equal(made, { kind: 'call', id: 'c1', name: 'weather', input: undefined, raw: '{"city": "Ber' });
@@ -150,7 +152,7 @@ describe('the tool calls of a model', (check) => {
 
   check('are passed on as they are when the arguments do not fit, or the tool is unknown', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(calls({ name: 'weather', arguments: [7] }, { name: 'no_such_tool', arguments: { a: 1 } })));
+    control.addReply(answer(calls({ name: 'weather', arguments: [7] }, { name: 'no_such_tool', arguments: { a: 1 } })));
     const made = (await ask({ tools: TOOLS })).filter((event) => event.kind === 'call');
     assert.equal(
       made.map(({ name, input }) => [name, input]),
@@ -163,14 +165,14 @@ describe('the tool calls of a model', (check) => {
 
   check('are passed on even when no tool was offered', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(calls({ name: 'weather', arguments: {} })));
+    control.addReply(answer(calls({ name: 'weather', arguments: {} })));
     assert.is((await ask()).filter(({ kind }) => kind === 'call').length, 1);
   });
 
   for (const nothing of ['', ' \n']) {
     check(`mean an empty object when they say nothing: ${JSON.stringify(nothing)}`, async () => {
       const { ask, control } = createModelWorld();
-      control.say(answer(calls({ name: 'time', arguments: nothing })));
+      control.addReply(answer(calls({ name: 'time', arguments: nothing })));
       const made = (await ask({ tools: TOOLS })).find((event) => event.kind === 'call');
       assert.equal(made?.kind === 'call' && made.input, {});
     });
@@ -182,7 +184,7 @@ describe('the tool calls of a model', (check) => {
       ['{ "city" : "Z\\u00fcrich" }', '{"city":"Zürich"}'],
       ['{ "city" : "", "__proto__": {"a": 1} }', '{"city":"","__proto__":{"a":1}}'],
     ] as const) {
-      control.say(answer(calls({ name: 'weather', arguments: raw })));
+      control.addReply(answer(calls({ name: 'weather', arguments: raw })));
       const made = (await ask({ tools: TOOLS })).find((event) => event.kind === 'call');
       assert.ok(made?.kind === 'call');
       assert.equal([made.raw, JSON.stringify(made.input)], [raw, input]);
@@ -191,7 +193,7 @@ describe('the tool calls of a model', (check) => {
 
   check('make the end one of tool calls, also for a backend that says stop', async () => {
     const { ask, control } = createModelWorld();
-    control.say(answer(calls({ name: 'time', arguments: {} }), { finish: 'stop' }));
+    control.addReply(answer(calls({ name: 'time', arguments: {} }), { finish: 'stop' }));
     const last = (await ask({ tools: TOOLS })).at(-1);
     assert.is(last?.kind === 'finished' && last.finish, 'tool-calls');
   });
@@ -200,7 +202,7 @@ describe('the tool calls of a model', (check) => {
 describe('what a model is asked', (check) => {
   check('is asked for as a stream with its usage, and with the options as they are configured', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     const options = { store: false, reasoningEffort: 'high', textVerbosity: 'low', x: { y: [1, null] } };
     await ask({ target: target({ options, maxOutputTokens: 77, temperature: 0.5, topP: 0.9 }), tools: TOOLS });
     const { messages, tools, ...rest } = control.requests()[0]?.body ?? {};
@@ -230,7 +232,7 @@ describe('what a model is asked', (check) => {
 
   check('names the session and this program, and no other', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     await ask({ target: target({ headers: { 'x-team': 'blue' } }) });
     const { headers = {} } = control.requests()[0] ?? {};
     assert.is(headers['x-session-id'], 'ses_1');
@@ -241,7 +243,7 @@ describe('what a model is asked', (check) => {
 
   check('takes a configured header before any of its own', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     const headers = { 'User-Agent': 'theirs', authorization: 'Basic eA==', 'X-Session-Id': 'fixed' };
     await ask({ target: target({ headers }) });
     const seen = control.requests()[0]?.headers ?? {};
@@ -257,7 +259,7 @@ describe('what a model is asked', (check) => {
         else process.env[name] = value;
       }
       for (const npm of ADAPTERS) {
-        control.say('fine');
+        control.addReply('fine');
         await ask({ target: target({ npm, apiKey: undefined }) });
         const { headers = {} } = control.requests().at(-1) ?? {};
         assert.equal([headers.authorization, headers['x-api-key']], [undefined, undefined]);
@@ -267,7 +269,7 @@ describe('what a model is asked', (check) => {
 
   check('holds the whole conversation: calls, results, files', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     await ask({
       messages: [
         {
@@ -307,7 +309,7 @@ describe('what a model is asked', (check) => {
   check('says in a line what a file was that cannot be sent, and fetches none', async () => {
     for (const npm of ADAPTERS) {
       const { ask, control } = createModelWorld();
-      control.say('fine');
+      control.addReply('fine');
       const content = [
         {
           kind: 'file' as const,
@@ -333,7 +335,7 @@ describe('what a model is asked', (check) => {
 
   check('repeats no arguments that were no object', async () => {
     const { ask, control } = createModelWorld();
-    control.say('fine');
+    control.addReply('fine');
     await ask({
       messages: [
         { role: 'user', content: [{ kind: 'text', text: 'Look' }] },
@@ -347,7 +349,7 @@ describe('what a model is asked', (check) => {
 
   check('is asked over one connection maker for each target, and never mixes keys', async () => {
     const { ask, control } = createModelWorld();
-    control.sayAlways('fine');
+    control.alwaysReply('fine');
     for (const apiKey of ['one', 'two', 'one']) await ask({ target: target({ apiKey }) });
     assert.equal(
       control.requests().map(({ headers }) => headers.authorization),
@@ -362,13 +364,13 @@ describe('what a model is asked', (check) => {
     const note = (...words: unknown[]) => void written.push(words);
     Object.assign(console, { warn: note, error: note, log: note, info: note });
     process.emitWarning = note;
-    const unheard = (reason: unknown) => void written.push(reason);
-    process.on('unhandledRejection', unheard);
+    const unhandled = (reason: unknown) => void written.push(reason);
+    process.on('unhandledRejection', unhandled);
     try {
       const { ask, problem, control } = createModelWorld();
-      control.say(answer([...text('a'), { kind: 'error', code: 'server_error', message: 'no' }]));
+      control.addReply(answer([...text('a'), { kind: 'error', code: 'server_error', message: 'no' }]));
       await problem();
-      control.say('fine');
+      control.addReply('fine');
       // Options that this adapter warns about.
       await ask({ target: target({ npm: '@ai-sdk/anthropic', temperature: 7, topP: 0.5 }) });
       await problem({ target: target({ npm: '@ai-sdk/openai', baseURL: 'http://model.test/nowhere' }) });
@@ -376,7 +378,7 @@ describe('what a model is asked', (check) => {
     } finally {
       Object.assign(console, { warn, error, log, info });
       process.emitWarning = emitWarning;
-      process.off('unhandledRejection', unheard);
+      process.off('unhandledRejection', unhandled);
     }
     assert.equal(written, []);
   });

@@ -173,7 +173,7 @@ describe('a fetch from a backend', (check) => {
 
   check('that talks on is broken off when its time is over, and may be tried again', async () => {
     const clock = createFakeClock();
-    const talking = () => {
+    const sending = () => {
       let hush = () => {};
       return new ReadableStream<Uint8Array>({
         pull: (controller) =>
@@ -188,8 +188,8 @@ describe('a fetch from a backend', (check) => {
     };
     const stages: readonly Fetcher[] = [
       () => new Promise(() => {}),
-      async () => new Response(talking(), EVENTS),
-      async () => new Response(talking(), { headers: { 'content-type': 'application/json' } }),
+      async () => new Response(sending(), EVENTS),
+      async () => new Response(sending(), { headers: { 'content-type': 'application/json' } }),
     ];
     for (const fetcher of stages) {
       const ask = createBackendFetch(

@@ -14,7 +14,7 @@ import {
   outputOf,
   textOf,
 } from '../harness/permission-requests.ts';
-import { calling, createAgentWorld, outcome, saying, toolNamed } from '../harness/world.ts';
+import { calling, createAgentWorld, outcome, replying, toolNamed } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 
 const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
@@ -62,7 +62,7 @@ describe('what lies deep', (check) => {
       const world = await createAgentWorld({
         store: writingStore(),
         tools: [tool],
-        scripts: [calling({ name: 'look', input: JSON.parse(raw), raw }), saying('done')],
+        scripts: [calling({ name: 'look', input: JSON.parse(raw), raw }), replying('done')],
       });
       const id = await world.session();
       assert.is(textOf(await ask(world, id)), 'done', `${levels}`);
@@ -86,9 +86,9 @@ describe('what lies deep', (check) => {
         const body = `{"metadata":{"a":${lists(levels)}}}`;
         const headers = { 'content-type': 'application/json' };
         const response = await world.server.handler(new Request(`http://agent.test${path}`, { method, headers, body }));
-        const told = await response.text();
+        const reported = await response.text();
         assert.is(response.status, status, `${method} ${levels}`);
-        if (status === 400) assert.match(told, 'body: expected at most 64 levels');
+        if (status === 400) assert.match(reported, 'body: expected at most 64 levels');
       }
     }
   });
@@ -99,7 +99,7 @@ describe('a message whose last part cannot be kept', (check) => {
     const world = await createAgentWorld({
       store: writingStore(),
       tools: [toolNamed('look')],
-      scripts: [calling({ name: 'look', input: { a: 'unfit' } }), saying('never')],
+      scripts: [calling({ name: 'look', input: { a: 'unfit' } }), replying('never')],
     });
     const id = await world.session({ title: 'Mine' });
     assert.is((await ask(world, id)).info.error?.name, 'UnknownError');

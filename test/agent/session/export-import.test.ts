@@ -88,7 +88,7 @@ const masked = (lines: readonly string[]): string => {
     text,
   );
 };
-const complaintsAbout = async (lines: readonly string[]): Promise<readonly string[]> => {
+const errorsAbout = async (lines: readonly string[]): Promise<readonly string[]> => {
   try {
     await recordsIn(lines);
   } catch (error) {
@@ -102,9 +102,9 @@ const complaintsAbout = async (lines: readonly string[]): Promise<readonly strin
 const sample = (): readonly KeptSession[] => {
   const ids = idsFrom();
   const [parent, child] = [ids('session'), ids('session')];
-  const [asked, said, other] = [ids('message'), ids('message'), ids('message')];
+  const [asked, outputText, other] = [ids('message'), ids('message'), ids('message')];
   const [first, second, third] = [ids('part'), ids('part'), ids('part')];
-  const task = toolPart({ id: second, messageID: said, sessionID: parent });
+  const task = toolPart({ id: second, messageID: outputText, sessionID: parent });
   return [
     {
       info: sessionOf(parent),
@@ -115,7 +115,7 @@ const sample = (): readonly KeptSession[] => {
           outputs: [],
         },
         {
-          info: { ...answer(said, parent), parentID: asked },
+          info: { ...answer(outputText, parent), parentID: asked },
           parts: [
             { ...task, state: { status: 'running', input: {}, metadata: { sessionId: child }, time: { start: 1 } } },
           ],
@@ -163,8 +163,8 @@ for (const { name, open, runs } of KINDS) {
             assert.equal(await exported(to, idOf(given)), lines);
             for (const { info, messages } of given) {
               assert.is(JSON.stringify(await to.session(info.id)), JSON.stringify(info));
-              const told = messages.map((message) => ({ info: message.info, parts: message.parts }));
-              assert.is(JSON.stringify(await to.messages(info.id)), JSON.stringify(told));
+              const reported = messages.map((message) => ({ info: message.info, parts: message.parts }));
+              assert.is(JSON.stringify(await to.messages(info.id)), JSON.stringify(reported));
             }
           }),
         ),
@@ -359,9 +359,7 @@ for (const { name, open, runs } of KINDS) {
         );
         const lines = await exported(store, left);
         assert.is(parsed(lines).filter(({ kind }) => kind === 'session').length, 2);
-        assert.equal(await complaintsAbout(lines), [
-          'line 2: session.parentID: expected a session outside the document',
-        ]);
+        assert.equal(await errorsAbout(lines), ['line 2: session.parentID: expected a session outside the document']);
       }),
     );
 
@@ -388,7 +386,7 @@ for (const { name, open, runs } of KINDS) {
           }
         })();
         assert.match(String(await rejection(reading)), 'something of it was removed meanwhile');
-        assert.match(String(await complaintsAbout(lines)), 'cut off');
+        assert.match(String(await errorsAbout(lines)), 'cut off');
       }),
     );
   });
@@ -416,7 +414,7 @@ describe('the document of a session', (check) => {
     return lines;
   };
   // Contents, session, message, part, message, part, output, session, message, part, end.
-  const [CONTENTS, PARENT, ASKED, QUESTION, SAID, CALL, OUTPUT, CHILD, OTHER, WORK, END] = Array.from(
+  const [CONTENTS, PARENT, ASKED, QUESTION, RECORDED, CALL, OUTPUT, CHILD, OTHER, WORK, END] = Array.from(
     { length: 11 },
     (_, place) => place,
   ) as [number, number, number, number, number, number, number, number, number, number, number];
@@ -475,27 +473,27 @@ describe('the document of a session', (check) => {
     ],
     [
       'an unknown role',
-      changed(SAID, ['message', 'role'], as('system')),
+      changed(RECORDED, ['message', 'role'], as('system')),
       'line 5: message.role: expected ("user" | "assistant")',
     ],
     [
       'an answer of another session',
-      changed(SAID, ['message', 'sessionID'], as(childID)),
+      changed(RECORDED, ['message', 'sessionID'], as(childID)),
       'line 5: message.sessionID: expected the id of the session that holds it',
     ],
     [
       'a message that the contents do not name',
-      changed(SAID, ['message', 'id'], as(idsFrom(LATER)('message'))),
+      changed(RECORDED, ['message', 'id'], as(idsFrom(LATER)('message'))),
       'line 5: message.id: expected the id of the message that comes next in the contents',
     ],
     [
       'messages in another order',
-      moved(SAID, ASKED),
+      moved(RECORDED, ASKED),
       'line 3: message.id: expected the id of the message that comes next in the contents',
     ],
     [
       'a session too early',
-      moved(CHILD, SAID),
+      moved(CHILD, RECORDED),
       'line 5: kind: expected a message, since the contents name another one',
     ],
     [
@@ -520,7 +518,7 @@ describe('the document of a session', (check) => {
     ],
     [
       'one part twice',
-      linesOf(sample()).toSpliced(SAID, 0, linesOf(sample())[QUESTION] ?? ''),
+      linesOf(sample()).toSpliced(RECORDED, 0, linesOf(sample())[QUESTION] ?? ''),
       'line 5: part.id: expected an id that no other part of the message has',
     ],
     [
@@ -570,13 +568,13 @@ describe('the document of a session', (check) => {
   ];
   check('is refused with a later version for that alone, whatever else is different in it', async () => {
     const later = '{"format":"gatehouse-session","version":2,"talks":[]}';
-    assert.equal(await complaintsAbout([later]), ['line 1: version: expected 1']);
+    assert.equal(await errorsAbout([later]), ['line 1: version: expected 1']);
   });
 
-  for (const [what, given, complaint] of cases) {
+  for (const [what, given, errorText] of cases) {
     check(`is refused with ${what}, and told where`, async () => {
-      const complaints = await complaintsAbout(given);
-      assert.is(complaints.filter((line) => line.startsWith(complaint)).length, 1, complaints.join('\n'));
+      const errorTexts = await errorsAbout(given);
+      assert.is(errorTexts.filter((line) => line.startsWith(errorText)).length, 1, errorTexts.join('\n'));
     });
   }
 
@@ -586,7 +584,7 @@ describe('the document of a session', (check) => {
       (await recordsIn(lines)).map((record) => JSON.stringify(record)),
       lines.slice(1, END),
     );
-    assert.equal(await complaintsAbout(lines.map((line) => ` ${line} \r`)), []);
+    assert.equal(await errorsAbout(lines.map((line) => ` ${line} \r`)), []);
     assert.is(SAME.length, 3);
   });
 
@@ -595,11 +593,11 @@ describe('the document of a session', (check) => {
     async () => {
       const secret = 'canary-5e1f';
       const rules = Array.from({ length: 30 }, () => ({ permission: secret, pattern: 7, action: secret }));
-      const complaints = await complaintsAbout(changed(PARENT, ['session', 'permission'], as(rules)));
-      assert.is(complaints.length, 11);
-      assert.match(complaints.at(-1) ?? '', /and \d+ more$/);
-      assert.not.match(complaints.join('\n'), secret);
-      assert.not.match((await complaintsAbout([`{"format":"${secret}",}`])).join('\n'), secret);
+      const errorTexts = await errorsAbout(changed(PARENT, ['session', 'permission'], as(rules)));
+      assert.is(errorTexts.length, 11);
+      assert.match(errorTexts.at(-1) ?? '', /and \d+ more$/);
+      assert.not.match(errorTexts.join('\n'), secret);
+      assert.not.match((await errorsAbout([`{"format":"${secret}",}`])).join('\n'), secret);
     },
   );
 

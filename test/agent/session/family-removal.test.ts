@@ -51,17 +51,17 @@ const removing = async ({ meanwhile, busy = [], now = NOW }: Given = {}) => {
     clock: createFakeClock(now),
   });
   const isGone = await removal.remove(family);
-  const told = (await held.events({ afterID: '', limit: 9 })).map(({ event }) => event);
+  const reported = (await held.events({ afterID: '', limit: 9 })).map(({ event }) => event);
   const left = (await held.sessions({})).map(({ id }) => id);
-  return { isGone, left, told, calls, isAtWork: await removal.isBusy(family), held };
+  return { isGone, left, reported, calls, isAtWork: await removal.isBusy(family), held };
 };
 
 describe('a family that is removed', (check) => {
   check('goes as one, from the bottom up, and whoever listens is told as of a deleted session', async () => {
-    const { isGone, left, told } = await removing();
+    const { isGone, left, reported } = await removing();
     assert.equal([isGone, left], [true, []]);
     assert.equal(
-      told.map(({ type, properties }) => [type, properties]),
+      reported.map(({ type, properties }) => [type, properties]),
       [GRANDCHILD, CHILD, ROOT].map((info) => ['session.deleted', { sessionID: info.id, info }]),
     );
   });
@@ -79,9 +79,9 @@ describe('a family that is removed', (check) => {
             ],
             [],
           );
-        const { isGone, left, told } = await removing({ meanwhile: { call, act } });
+        const { isGone, left, reported } = await removing({ meanwhile: { call, act } });
         assert.equal(
-          [isGone, [...left].sort(), told],
+          [isGone, [...left].sort(), reported],
           [false, ['ses_a', 'ses_b', 'ses_c'], []],
           `${before.id} ${call}`,
         );
@@ -106,8 +106,8 @@ describe('a family that is removed', (check) => {
       );
     const { calls } = await removing();
     for (let call = 1; call <= calls; call++) {
-      const { isGone, told } = await removing({ meanwhile: { call, act } });
-      assert.equal([isGone, told], [false, []], String(call));
+      const { isGone, reported } = await removing({ meanwhile: { call, act } });
+      assert.equal([isGone, reported], [false, []], String(call));
     }
   });
 

@@ -72,11 +72,11 @@ describe('a file', (check) => {
     const answered = (await world.post(`/session/${id}/message`, { parts, noReply: true })) as {
       parts: readonly Part[];
     };
-    const urlsIn = (told: readonly Part[]) => told.map((part) => (part.type === 'file' ? part.url : part.type));
+    const urlsIn = (reported: readonly Part[]) => reported.map((part) => (part.type === 'file' ? part.url : part.type));
     assert.equal(urlsIn(answered.parts), [small, large]);
     assert.equal(urlsIn((await messagesOf(world, id))[0]?.parts ?? []), [small, large]);
-    const told = (await eventsOf(world, 'message.part.updated')).map(({ properties }) => properties.part);
-    assert.equal(urlsIn(told), [small, 'data:image/png;omitted,']);
-    assert.equal({ ...told[1], url: large }, answered.parts[1]);
+    const reported = (await eventsOf(world, 'message.part.updated')).map(({ properties }) => properties.part);
+    assert.equal(urlsIn(reported), [small, 'data:image/png;omitted,']);
+    assert.equal({ ...reported[1], url: large }, answered.parts[1]);
   });
 });

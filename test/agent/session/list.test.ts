@@ -14,10 +14,10 @@ import { idsFrom, sessionOf, textPart, userMessage } from '../store/samples.ts';
 const UPDATED = Date.UTC(2026, 4, 6, 7, 8, 9);
 const listed = async (sessions: readonly Session[], limit = 50): Promise<readonly ListedSession[]> => {
   const store = createMemoryStore({ ids: idsFrom() });
-  const said = { kind: 'message', message: userMessage('msg_1', 'ses_a') } as const;
+  const outputText = { kind: 'message', message: userMessage('msg_1', 'ses_a') } as const;
   const part = textPart({ id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_a' }, 'x'.repeat(1000));
   await store.commit(
-    [...sessions.map((session) => ({ kind: 'session', session }) as const), said, { kind: 'part', part }],
+    [...sessions.map((session) => ({ kind: 'session', session }) as const), outputText, { kind: 'part', part }],
     [],
   );
   const found: ListedSession[] = [];

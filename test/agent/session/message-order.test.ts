@@ -5,7 +5,7 @@ import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { ask, eventsOf, messagesOf, textOf, until } from '../harness/permission-requests.ts';
-import { calling, createAgentWorld, type Script, saying, toolNamed, type WorldGiven } from '../harness/world.ts';
+import { calling, createAgentWorld, replying, type Script, toolNamed, type WorldGiven } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 
 const HOUR_MS = 3_600_000;
@@ -22,59 +22,66 @@ const using = (total: number, script: Script): Script =>
     for await (const event of script(request, signal))
       yield event.kind === 'finished' ? { ...event, tokens: { ...event.tokens, total } } : event;
   };
-const wordsOf = (messages: readonly ModelMessage[] = []): readonly string[] =>
-  messages.map((said) => {
-    if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
-    return said.role === 'assistant' ? `<${said.text}>` : '[result]';
+const promptTexts = (messages: readonly ModelMessage[] = []): readonly string[] =>
+  messages.map((outputText) => {
+    if (outputText.role === 'user')
+      return outputText.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
+    return outputText.role === 'assistant' ? `<${outputText.text}>` : '[result]';
   });
 const SUMMED = 'What happened before, in short:\nSUMMARY';
 
 describe('messages', (check) => {
   check('stand in the order in which they came when a clock was set back over a restart', async () => {
     const store = freshStore();
-    const first = await serverAt(0, { store, scripts: [saying('one')] });
+    const first = await serverAt(0, { store, scripts: [replying('one')] });
     const id = await first.session();
     await ask(first, id, 'first');
-    await ask(await serverAt(-HOUR_MS, { store, scripts: [saying('two')] }), id, 'second');
-    const third = await serverAt(-HOUR_MS / 2, { store, scripts: [saying('three')] });
+    await ask(await serverAt(-HOUR_MS, { store, scripts: [replying('two')] }), id, 'second');
+    const third = await serverAt(-HOUR_MS / 2, { store, scripts: [replying('three')] });
     await ask(third, id, 'third');
-    assert.equal(wordsOf(third.asked[0]?.messages), ['first', '<one>', 'second', '<two>', 'third']);
+    assert.equal(promptTexts(third.asked[0]?.messages), ['first', '<one>', 'second', '<two>', 'third']);
     const [newest] = (await third.get(`/session/${id}/message?limit=1`)) as Awaited<ReturnType<typeof messagesOf>>;
     assert.is(newest === undefined ? '' : textOf(newest), 'three');
   });
 
   check('are all told when a clock was set back over a restart after a summary', async () => {
     const store = freshStore();
-    const voice = { usableTokens: 500 };
+    const resolvedModel = { usableTokens: 500 };
     const before = await serverAt(0, {
       store,
-      voice,
-      scripts: [using(1000, saying('one')), saying('SUMMARY'), saying('two')],
+      resolvedModel,
+      scripts: [using(1000, replying('one')), replying('SUMMARY'), replying('two')],
     });
     const id = await before.session();
     for (const text of ['first', 'second']) await ask(before, id, text);
     const after = await serverAt(-HOUR_MS, {
       store,
-      voice,
+      resolvedModel,
       tools: [toolNamed('look')],
-      scripts: [calling({ name: 'look', input: {} }), saying('done')],
+      scripts: [calling({ name: 'look', input: {} }), replying('done')],
     });
     await ask(after, id, 'third');
-    assert.equal(wordsOf(after.asked.at(-1)?.messages), [SUMMED, '<two>', 'third', '<>', '[result]']);
+    assert.equal(promptTexts(after.asked.at(-1)?.messages), [SUMMED, '<two>', 'third', '<>', '[result]']);
   });
 
   check('are all told after a summary, also to a session with a client whose clock is ahead', async () => {
     const world = await createAgentWorld({
-      voice: { usableTokens: 500 },
-      scripts: [using(1000, saying('one')), saying('SUMMARY'), saying('two'), saying('three'), saying('four')],
+      resolvedModel: { usableTokens: 500 },
+      scripts: [
+        using(1000, replying('one')),
+        replying('SUMMARY'),
+        replying('two'),
+        replying('three'),
+        replying('four'),
+      ],
     });
     const id = await world.session();
     await ask(world, id, 'first');
     const messageID = idsAt(world.clock.now() + HOUR_MS)('message');
     await ask(world, id, 'second', { messageID });
     for (const text of ['third: remember 42', 'fourth']) await ask(world, id, text);
-    const told = [SUMMED, '<two>', 'third: remember 42', '<three>', 'fourth'];
-    assert.equal(wordsOf(world.asked.at(-1)?.messages), told);
+    const reported = [SUMMED, '<two>', 'third: remember 42', '<three>', 'fourth'];
+    assert.equal(promptTexts(world.asked.at(-1)?.messages), reported);
     const kept = (await messagesOf(world, id)).map(textOf).filter((text) => text !== '');
     assert.equal(kept, ['first', 'one', 'second', 'two', 'SUMMARY', 'third: remember 42', 'three', 'fourth', 'four']);
   });

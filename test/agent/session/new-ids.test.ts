@@ -10,9 +10,9 @@ const SESSION = 'ses_000000000000AAAAAAAAAAAAAA';
 const revertOf = (revert: Revert) => {
   const renamed = createIDReplacement({ sessions: [{ id: SESSION, messages: [MESSAGE] }] }, idsFrom());
   const copy = renamed({ kind: 'session', session: sessionOf(SESSION, { revert }) });
-  const told = renamed({ kind: 'message', message: userMessage(MESSAGE, SESSION) });
-  if (copy.kind !== 'session' || told.kind !== 'message') throw new Error('They are of another kind');
-  return { revert: copy.session.revert, messageID: told.message.id };
+  const reported = renamed({ kind: 'message', message: userMessage(MESSAGE, SESSION) });
+  if (copy.kind !== 'session' || reported.kind !== 'message') throw new Error('They are of another kind');
+  return { revert: copy.session.revert, messageID: reported.message.id };
 };
 
 describe('the copy of a session that was turned back', (check) => {

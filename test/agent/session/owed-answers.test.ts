@@ -22,7 +22,7 @@ import {
   createAgentWorld,
   hanging,
   prompt,
-  saying,
+  replying,
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
@@ -108,7 +108,7 @@ describe('an answer that is owed', (check) => {
 
   check('is given after a kill where it was never begun, in the order of the prompts', async () => {
     const world = await startOn([...promptChanges(1, 'owed'), ...promptChanges(2, 'owed')], {
-      scripts: [saying('first'), saying('second')],
+      scripts: [replying('first'), replying('second')],
     });
     await untilQuiet(world);
     const answers = answersIn(await messagesOf(world, SESSION));
@@ -187,16 +187,16 @@ describe('an answer that is owed', (check) => {
     check(`is an error that says so where the ${what} is not configured any more`, async () => {
       const world = await startOn(promptChanges(1, 'owed', more));
       await untilQuiet(world);
-      const [told, ...others] = await answersOf(world);
-      assert.equal([told?.error?.name, others], ['UnknownError', []]);
-      assert.match(told?.error?.name === 'UnknownError' ? told.error.data.message : '', expected);
+      const [reported, ...others] = await answersOf(world);
+      assert.equal([reported?.error?.name, others], ['UnknownError', []]);
+      assert.match(reported?.error?.name === 'UnknownError' ? reported.error.data.message : '', expected);
       assert.equal(world.asked, []);
       assert.is((await eventsOf(world, 'session.error')).length, 1);
     });
   }
 
   check('is no obstacle to the next prompt, and what it waits for is not asked twice', async () => {
-    const world = await startOn(promptChanges(1, 'owed'), { scripts: [hanging, saying('later')] });
+    const world = await startOn(promptChanges(1, 'owed'), { scripts: [hanging, replying('later')] });
     await until(world, () => world.asked.length === 1);
     const later = ask(world, SESSION, 'later');
     await world.post(`/session/${SESSION}/abort`);
@@ -218,7 +218,7 @@ describe('an answer that is owed', (check) => {
         { kind: 'part', part: { ...part, type: 'compaction', auto: false } },
         { kind: 'answer', sessionID: SESSION, promptID: request.id, state: 'owed' },
       ],
-      { scripts: [saying('What was said')] },
+      { scripts: [replying('What was said')] },
     );
     await untilQuiet(world);
     assert.equal(
@@ -308,7 +308,7 @@ describe('a run that the store fails in the middle', (check) => {
     const world = await createAgentWorld({
       store,
       tools: [tool],
-      scripts: [calling({ name: 'pay', input: {} }), saying('after it')],
+      scripts: [calling({ name: 'pay', input: {} }), replying('after it')],
     });
     const id = await world.session({ title: 'Mine' });
     await world.call('POST', `/session/${id}/prompt_async`, prompt('pay'));

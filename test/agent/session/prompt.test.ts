@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, contentsOf, messagesOf, until } from '../harness/permission-requests.ts';
-import { createAgentWorld, hanging, prompt, saying } from '../harness/world.ts';
+import { createAgentWorld, hanging, prompt, replying } from '../harness/world.ts';
 
 type Refused = { readonly name: string; readonly data: { readonly message: string; readonly path?: string | null } };
 
@@ -20,9 +20,9 @@ const refused = async (
 ): Promise<{ readonly status: number } & Refused> => {
   const before = JSON.stringify(await contentsOf(world.store));
   const response = await world.call(method, path, body);
-  const told = (await response.json()) as Refused;
+  const reported = (await response.json()) as Refused;
   assert.is(JSON.stringify(await contentsOf(world.store)), before, `${method} ${path} left something behind`);
-  return { status: response.status, ...told };
+  return { status: response.status, ...reported };
 };
 
 describe('who answers a prompt', (check) => {
@@ -314,7 +314,7 @@ describe('an id that a client chooses for its message', (check) => {
   });
 
   check('is taken only when it is newer than all that the session has', async () => {
-    const world = await createAgentWorld({ scripts: [saying('a'), hanging] });
+    const world = await createAgentWorld({ scripts: [replying('a'), hanging] });
     const [id, other] = [await world.session({ title: 'Mine' }), await world.session({ title: 'Mine' })];
     const { info } = await ask(world, id, 'first');
     const path = `/session/${id}/message`;

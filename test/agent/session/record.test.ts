@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, eventsOf } from '../harness/permission-requests.ts';
-import { createAgentWorld, saying } from '../harness/world.ts';
+import { createAgentWorld, replying } from '../harness/world.ts';
 
 const made = async (body: unknown = {}, path = '/session') => {
   const world = await createAgentWorld();
@@ -150,7 +150,7 @@ describe('a session as it is changed', (check) => {
 
 describe('the list of sessions', (check) => {
   const three = async () => {
-    const world = await createAgentWorld({ scripts: [saying('hello')] });
+    const world = await createAgentWorld({ scripts: [replying('hello')] });
     const ids: string[] = [];
     for (const title of ['Alpha', 'beta', 'ALPHA two']) {
       ids.push(await world.session({ title }));

@@ -7,7 +7,7 @@ import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { ask, callsOf, eventsOf, isQuiet, messagesOf, outputOf, textOf } from '../harness/permission-requests.ts';
-import { createAgentWorld, saying } from '../harness/world.ts';
+import { createAgentWorld, replying } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 
 const SESSION = 'ses_000000000000aaaaaaaaaaaaaa';
@@ -98,9 +98,9 @@ describe('a server that starts after another was killed', (check) => {
     ]);
     assert.equal(calls[1]?.state.status === 'error' && calls[1].state.time.start, 7);
     assert.ok(world.logged.some((line) => line.includes('unfinished-answers-ended') && line.includes('"count":1')));
-    const told = await world.store.events({ afterID: '', limit: 100 });
+    const reported = await world.store.events({ afterID: '', limit: 100 });
     assert.equal(
-      told.map(({ directory, event }) => [directory, event.type]),
+      reported.map(({ directory, event }) => [directory, event.type]),
       [
         ['/old', 'message.part.updated'],
         ['/old', 'message.part.updated'],
@@ -111,7 +111,7 @@ describe('a server that starts after another was killed', (check) => {
         ['/old', 'session.idle'],
       ],
     );
-    const [failed, status] = told.slice(-3).map(({ event }) => event);
+    const [failed, status] = reported.slice(-3).map(({ event }) => event);
     const error = begun?.info.role === 'assistant' ? begun.info.error : undefined;
     assert.equal(failed?.properties, { sessionID: SESSION, error });
     assert.equal(status?.properties, { sessionID: SESSION, status: { type: 'idle' } });
@@ -161,15 +161,15 @@ describe('a server that starts after another was killed', (check) => {
   });
 
   check('answers the next prompt, with a history in which every call has a result', async () => {
-    const world = await createAgentWorld({ store: await leftBehind(PARTS), scripts: [saying('back')] });
+    const world = await createAgentWorld({ store: await leftBehind(PARTS), scripts: [replying('back')] });
     assert.is(textOf(await ask(world, SESSION, 'asked now')), 'back');
     assert.equal(
       world.asked[0]?.messages.map(({ role }) => role),
       ['user', 'assistant', 'tool', 'user'],
     );
-    const [, said, results] = world.asked[0]?.messages ?? [];
+    const [, outputText, results] = world.asked[0]?.messages ?? [];
     assert.equal(
-      said?.role === 'assistant' && said.calls.map(({ id }) => id),
+      outputText?.role === 'assistant' && outputText.calls.map(({ id }) => id),
       results?.role === 'tool' && results.results.map(({ id }) => id),
     );
   });

@@ -10,7 +10,7 @@ import {
   createAgentWorld,
   hanging,
   outcome,
-  saying,
+  replying,
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
@@ -92,7 +92,7 @@ describe('retention in the server', (check) => {
   check('leaves a session with an answer under way, in it or below it, for the next time', async () => {
     const rules = [{ permission: '*', pattern: '*', action: 'ask' as const }];
     const tools = [toolNamed('pay', async () => outcome('paid'))];
-    const scripts = [calling({ name: 'pay', input: {} }), saying('done')];
+    const scripts = [calling({ name: 'pay', input: {} }), replying('done')];
     const patience = { permissionTimeoutMs: 10 * HOUR_MS, turnTimeoutMs: 10 * HOUR_MS };
     const { world } = await keeping({ ageMs: MINUTE_MS }, { rules, tools, scripts, changes: patience });
     const root = await world.session();

@@ -2,14 +2,14 @@ import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, messagesOf, until } from '../harness/permission-requests.ts';
-import { type AgentWorld, calling, createAgentWorld, hanging, prompt, saying, toolNamed } from '../harness/world.ts';
+import { type AgentWorld, calling, createAgentWorld, hanging, prompt, replying, toolNamed } from '../harness/world.ts';
 
-const talk = async (scripts = [saying('first'), saying('second'), saying('third')]) => {
+const startChat = async (scripts = [replying('first'), replying('second'), replying('third')]) => {
   const world = await createAgentWorld({ titler: null, scripts, tools: [toolNamed('look')] });
   const id = await world.session({ title: 'Plan' });
   await ask(world, id, 'one');
   await ask(world, id, 'two');
-  return { world, id, said: await messagesOf(world, id) };
+  return { world, id, history: await messagesOf(world, id) };
 };
 const sessionOf = async (world: AgentWorld, id: string): Promise<Session> =>
   (await world.get(`/session/${id}`)) as Session;
@@ -17,46 +17,46 @@ const textsOf = (world: AgentWorld): string => JSON.stringify(world.asked.at(-1)
 
 describe('a session that is turned back', (check) => {
   check('still shows everything, and says to where', async () => {
-    const { world, id, said } = await talk();
-    const messageID = said[2]?.info.id;
+    const { world, id, history } = await startChat();
+    const messageID = history[2]?.info.id;
     const session = (await world.post(`/session/${id}/revert`, { messageID })) as Session;
     assert.equal(session.revert, { messageID });
     assert.equal(await sessionOf(world, id), session);
-    assert.equal(await messagesOf(world, id), said);
+    assert.equal(await messagesOf(world, id), history);
     const last = (await world.events()).at(-1);
     assert.equal([last?.type, last?.properties], ['session.updated', { sessionID: id, info: session }]);
   });
 
   check('goes on with the next prompt without what came after, and no model hears of that', async () => {
-    const { world, id, said } = await talk();
-    await world.post(`/session/${id}/revert`, { messageID: said[3]?.info.id });
+    const { world, id, history } = await startChat();
+    await world.post(`/session/${id}/revert`, { messageID: history[3]?.info.id });
     const before = (await world.events()).length;
     await ask(world, id, 'three');
     assert.match(textsOf(world), /one.*first.*three/);
     assert.not.match(textsOf(world), /two|second/);
     assert.is((await sessionOf(world, id)).revert, undefined);
     const now = await messagesOf(world, id);
-    assert.equal(now.slice(0, 2), said.slice(0, 2));
+    assert.equal(now.slice(0, 2), history.slice(0, 2));
     assert.is(now.length, 4);
-    const told = (await world.events()).slice(before);
+    const reported = (await world.events()).slice(before);
     assert.equal(
-      told.filter(({ type }) => type === 'message.removed').map(({ properties }) => properties),
-      said.slice(2).map(({ info }) => ({ sessionID: id, messageID: info.id })),
+      reported.filter(({ type }) => type === 'message.removed').map(({ properties }) => properties),
+      history.slice(2).map(({ info }) => ({ sessionID: id, messageID: info.id })),
     );
     assert.equal(
-      told.slice(0, 4).map(({ type }) => type),
+      reported.slice(0, 4).map(({ type }) => type),
       ['session.updated', 'message.removed', 'message.removed', 'message.updated'],
     );
   });
 
   check('goes on within an answer, without the rest of it', async () => {
-    const { world, id, said } = await talk([
+    const { world, id, history } = await startChat([
       calling({ name: 'look', input: {} }, { name: 'look', input: { far: 1 } }),
-      saying('first'),
-      saying('second'),
-      saying('third'),
+      replying('first'),
+      replying('second'),
+      replying('third'),
     ]);
-    const cut = said[1];
+    const cut = history[1];
     const calls = cut?.parts.filter(({ type }) => type === 'tool') ?? [];
     const partID = calls[1]?.id ?? '';
     const messageID = cut?.info.id ?? '';
@@ -80,8 +80,8 @@ describe('a session that is turned back', (check) => {
   });
 
   check('is as before when that is taken back', async () => {
-    const { world, id, said } = await talk();
-    await world.post(`/session/${id}/revert`, { messageID: said[0]?.info.id });
+    const { world, id, history } = await startChat();
+    await world.post(`/session/${id}/revert`, { messageID: history[0]?.info.id });
     const session = (await world.post(`/session/${id}/unrevert`)) as Session;
     assert.is(session.revert, undefined);
     assert.equal(await world.post(`/session/${id}/unrevert`), session, 'again changes nothing');
@@ -90,16 +90,16 @@ describe('a session that is turned back', (check) => {
   });
 
   check('is forked without what is turned back', async () => {
-    const { world, id, said } = await talk();
-    await world.post(`/session/${id}/revert`, { messageID: said[2]?.info.id });
+    const { world, id, history } = await startChat();
+    await world.post(`/session/${id}/revert`, { messageID: history[2]?.info.id });
     const fork = (await world.post(`/session/${id}/fork`)) as Session;
     assert.is(fork.revert, undefined);
     assert.is((await messagesOf(world, fork.id)).length, 2);
   });
 
   check('is refused while it is busy, and for what there is not', async () => {
-    const { world, id, said } = await talk([saying('first'), saying('second'), hanging]);
-    const messageID = said[2]?.info.id;
+    const { world, id, history } = await startChat([replying('first'), replying('second'), hanging]);
+    const messageID = history[2]?.info.id;
     const missing = await world.call('POST', `/session/${id}/revert`, { messageID: 'msg_000000000000AAAAAAAAAAAAAA' });
     assert.is(missing.status, 404);
     const answer = ask(world, id, 'three');
@@ -120,11 +120,11 @@ describe('a session that is turned back', (check) => {
 
 describe('a message that is removed', (check) => {
   check('is gone with its parts, told so, and no model hears of it', async () => {
-    const { world, id, said } = await talk();
-    const messageID = said[3]?.info.id ?? '';
+    const { world, id, history } = await startChat();
+    const messageID = history[3]?.info.id ?? '';
     const response = await world.call('DELETE', `/session/${id}/message/${messageID}`);
     assert.equal([response.status, await response.json()], [200, true]);
-    assert.equal(await messagesOf(world, id), said.slice(0, 3));
+    assert.equal(await messagesOf(world, id), history.slice(0, 3));
     const last = (await world.events()).at(-1);
     assert.equal([last?.type, last?.properties], ['message.removed', { sessionID: id, messageID }]);
     await ask(world, id, 'three');
@@ -133,9 +133,9 @@ describe('a message that is removed', (check) => {
   });
 
   check('is none of another session', async () => {
-    const { world, id, said } = await talk();
+    const { world, id, history } = await startChat();
     const other = await world.session();
-    assert.is((await world.call('DELETE', `/session/${other}/message/${said[0]?.info.id}`)).status, 404);
-    assert.equal(await messagesOf(world, id), said);
+    assert.is((await world.call('DELETE', `/session/${other}/message/${history[0]?.info.id}`)).status, 404);
+    assert.equal(await messagesOf(world, id), history);
   });
 });

@@ -19,7 +19,7 @@ const answered = (id: string, parentID: string, isOver = true): MessageWithParts
 const idsOf = (messages: readonly MessageWithParts[]): readonly string[] => messages.map(({ info }) => info.id);
 
 /** The second prompt came while the first was being answered: its id stands before the last of the first one's answers. */
-const TALK = [
+const CHAT = [
   asked('msg_a'),
   answered('msg_b', 'msg_a'),
   asked('msg_c'),
@@ -39,46 +39,46 @@ describe('what was said before a message', (check) => {
   };
   for (const [id, before] of Object.entries(cases))
     check(`is ${before.join(', ') || 'nothing'} before ${id}`, () => {
-      assert.equal(idsOf(messagesBefore(TALK, id)), before);
+      assert.equal(idsOf(messagesBefore(CHAT, id)), before);
     });
   check('is everything before one that there is not', () => {
-    assert.equal(messagesBefore(TALK, 'msg_z'), TALK);
+    assert.equal(messagesBefore(CHAT, 'msg_z'), CHAT);
   });
   check('counts an answer to a prompt that is gone by its own place', () => {
-    assert.equal(idsOf(messagesBefore(TALK.slice(1), 'msg_c')), ['msg_b']);
+    assert.equal(idsOf(messagesBefore(CHAT.slice(1), 'msg_c')), ['msg_b']);
   });
 });
 
 describe('where a session is turned back to', (check) => {
   check('is the prompt, whichever of its messages somebody points at', () => {
-    assert.equal(resolveRevert(TALK, { messageID: 'msg_c' }), { messageID: 'msg_c' });
-    assert.equal(resolveRevert(TALK, { messageID: 'msg_d' }), { messageID: 'msg_a' });
+    assert.equal(resolveRevert(CHAT, { messageID: 'msg_c' }), { messageID: 'msg_c' });
+    assert.equal(resolveRevert(CHAT, { messageID: 'msg_d' }), { messageID: 'msg_a' });
   });
   check('is the part, if the answer says something before it', () => {
-    assert.equal(resolveRevert(TALK, { messageID: 'msg_d', partID: 'msg_d_3' }), {
+    assert.equal(resolveRevert(CHAT, { messageID: 'msg_d', partID: 'msg_d_3' }), {
       messageID: 'msg_d',
       partID: 'msg_d_3',
     });
-    assert.equal(resolveRevert(TALK, { messageID: 'msg_d', partID: 'msg_d_2' }), { messageID: 'msg_a' });
+    assert.equal(resolveRevert(CHAT, { messageID: 'msg_d', partID: 'msg_d_2' }), { messageID: 'msg_a' });
   });
   check('is the answer where its prompt is gone', () => {
-    assert.equal(resolveRevert(TALK.slice(1), { messageID: 'msg_d' }), { messageID: 'msg_d' });
+    assert.equal(resolveRevert(CHAT.slice(1), { messageID: 'msg_d' }), { messageID: 'msg_d' });
   });
   check('is nowhere where there is no such message or part', () => {
-    assert.is(resolveRevert(TALK, { messageID: 'msg_z' }), undefined);
-    assert.is(resolveRevert(TALK, { messageID: 'msg_d', partID: 'msg_b_3' }), undefined);
+    assert.is(resolveRevert(CHAT, { messageID: 'msg_z' }), undefined);
+    assert.is(resolveRevert(CHAT, { messageID: 'msg_d', partID: 'msg_b_3' }), undefined);
   });
 });
 
 describe('what goes when a session goes on from there', (check) => {
   check('is the prompt and all that came after it', () => {
-    assert.equal(findRevertedContent(TALK, { messageID: 'msg_c' }), {
+    assert.equal(findRevertedContent(CHAT, { messageID: 'msg_c' }), {
       messageIDs: ['msg_c', 'msg_e', 'msg_f'],
       parts: [],
     });
   });
   check('is the rest of the answer and all that came after it', () => {
-    const { messageIDs, parts } = findRevertedContent(TALK, { messageID: 'msg_b', partID: 'msg_b_3' });
+    const { messageIDs, parts } = findRevertedContent(CHAT, { messageID: 'msg_b', partID: 'msg_b_3' });
     assert.equal(messageIDs, ['msg_c', 'msg_d', 'msg_e', 'msg_f']);
     assert.equal(
       parts.map(({ id }) => id),
@@ -86,25 +86,25 @@ describe('what goes when a session goes on from there', (check) => {
     );
   });
   check('is nothing of a message whose part is gone, and nothing at all where the message is', () => {
-    assert.equal(findRevertedContent(TALK, { messageID: 'msg_e', partID: 'msg_z_1' }), {
+    assert.equal(findRevertedContent(CHAT, { messageID: 'msg_e', partID: 'msg_z_1' }), {
       messageIDs: ['msg_f'],
       parts: [],
     });
-    assert.equal(findRevertedContent(TALK, { messageID: 'msg_z' }), { messageIDs: [], parts: [] });
+    assert.equal(findRevertedContent(CHAT, { messageID: 'msg_z' }), { messageIDs: [], parts: [] });
   });
 });
 
 describe('what a fork has', (check) => {
   check('is everything where nothing is under way', () => {
-    assert.equal(finishedMessages(TALK, false), TALK);
+    assert.equal(finishedMessages(CHAT, false), CHAT);
   });
   check('is neither what is under way, nor what waits behind it', () => {
-    const busy = [...TALK.slice(0, 4), answered('msg_e', 'msg_c', false), asked('msg_f')];
+    const busy = [...CHAT.slice(0, 4), answered('msg_e', 'msg_c', false), asked('msg_f')];
     assert.equal(idsOf(finishedMessages(busy, true)), ['msg_a', 'msg_b', 'msg_d']);
   });
   check('is a prompt that nobody was to answer, of those before the ones that wait', () => {
-    const quiet = [asked('msg_0'), ...TALK];
-    assert.equal(idsOf(finishedMessages(quiet, true)), ['msg_0', ...idsOf(TALK.slice(0, -1))]);
+    const quiet = [asked('msg_0'), ...CHAT];
+    assert.equal(idsOf(finishedMessages(quiet, true)), ['msg_0', ...idsOf(CHAT.slice(0, -1))]);
   });
   check('is named after its session, with a number', () => {
     assert.is(toForkTitle('Plan'), 'Plan (fork #1)');

@@ -49,7 +49,7 @@ const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): Assistant
 /** Runs whose answers the test gives when it wants to. */
 const world = () => {
   const open: { readonly user: UserMessage; readonly finish: () => void; readonly fail: (error: Error) => void }[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const bugs: unknown[] = [];
   const runs = createRunQueue({
     ...ALONE,
@@ -68,15 +68,15 @@ const world = () => {
         if (signal.aborted) end();
         else signal.addEventListener('abort', end);
       }),
-    publishStatus: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+    publishStatus: async ({ id }, { type }) => void reported.push(`${id} ${type}`),
     onBug: (error) => void bugs.push(error),
   });
-  return { runs, open, told, bugs };
+  return { runs, open, reported, bugs };
 };
 
 describe('runs', (check) => {
   check('answer each prompt of a session in its turn, one at a time', async () => {
-    const { runs, open, told } = world();
+    const { runs, open, reported } = world();
     const answers = ['1', '2', '3'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
     for (const id of ['1', '2', '3']) {
       await turn();
@@ -93,7 +93,7 @@ describe('runs', (check) => {
     );
     await turn();
     assert.equal(await runs.statuses(), {});
-    assert.equal(told, ['a idle']);
+    assert.equal(reported, ['a idle']);
   });
 
   check('of different sessions do not wait for each other', async () => {
@@ -135,7 +135,7 @@ describe('runs', (check) => {
   });
 
   check('tell that a session is idle only where no answer has told it with its end', async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const ends: string[] = [];
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const runs = createRunQueue({
@@ -147,7 +147,7 @@ describe('runs', (check) => {
         if (user.id === '1') throw new Error('the store is gone');
         return answerTo(user, false);
       },
-      publishStatus: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      publishStatus: async ({ id }, { type }) => void reported.push(`${id} ${type}`),
       onBug: () => {},
     });
     const run = (id: string) => runs.run(sessionOf('a'), userOf('a', id)).catch(() => {});
@@ -159,27 +159,27 @@ describe('runs', (check) => {
     for (const gate of gates) gate.resolve();
     await Promise.all([first, second]);
     await turn();
-    assert.equal(told, ['a idle']);
+    assert.equal(reported, ['a idle']);
     await run('2');
     await turn();
-    assert.equal(told, ['a idle']);
+    assert.equal(reported, ['a idle']);
     assert.equal(ends.slice(2), ['2 session.status', '2 session.idle']);
   });
 
   check('tell that a session is idle when an answer fails after its end was to be told', async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const runs = createRunQueue({
       ...ALONE,
       answer: async ({ atEnd }) => {
         await atEnd();
         throw new Error('the store is gone');
       },
-      publishStatus: async ({ id }, { type }) => void told.push(`${id} ${type}`),
+      publishStatus: async ({ id }, { type }) => void reported.push(`${id} ${type}`),
       onBug: () => {},
     });
     await rejection(runs.run(sessionOf('a'), userOf('a', '1')));
     await turn();
-    assert.equal(told, ['a idle']);
+    assert.equal(reported, ['a idle']);
   });
 
   check('that come after an abort do not keep it waiting', async () => {
@@ -201,7 +201,7 @@ describe('runs', (check) => {
   });
 
   check('that come to a session which is being closed are aborted, until it is opened again', async () => {
-    const { runs, open, told } = world();
+    const { runs, open, reported } = world();
     const first = runs.run(sessionOf('a'), userOf('a', '1'));
     await turn();
     const closed = runs.close('a');
@@ -214,7 +214,7 @@ describe('runs', (check) => {
     assert.is((await runs.run(sessionOf('a'), userOf('a', 'late'))).error?.name, 'MessageAbortedError');
     open[0]?.finish();
     assert.is((await other).error, undefined);
-    assert.ok(told.includes('a idle'));
+    assert.ok(reported.includes('a idle'));
     runs.open('a');
     assert.not.ok(runs.isClosing('a'));
     const third = runs.run(sessionOf('a'), userOf('a', '3'));
@@ -262,7 +262,7 @@ describe('runs', (check) => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
-        const { runs, open, told } = world();
+        const { runs, open, reported } = world();
         const asked: { readonly id: string; readonly answer: Promise<AssistantMessage> }[] = [];
         const order: string[] = [];
         for (const [index, { kind, at }] of actions.entries()) {
@@ -287,7 +287,7 @@ describe('runs', (check) => {
         for (const at of ['a', 'b', 'c']) {
           const mine = (ids: readonly string[]) => ids.filter((id) => id.startsWith(at));
           assert.equal(mine(order), mine(asked.map(({ id }) => id)), 'in the order in which they came');
-          const last = told.findLast((word) => word.startsWith(at));
+          const last = reported.findLast((word) => word.startsWith(at));
           assert.ok(last === undefined || last === `${at} idle`);
         }
         assert.equal(await runs.statuses(), {});

@@ -19,20 +19,20 @@ import {
   failing,
   hanging,
   prompt,
+  replying,
   type Script,
-  saying,
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
 
 /** The last text that the model was told. */
-const lastTold = (request: Parameters<Script>[0]): string => {
+const lastReported = (request: Parameters<Script>[0]): string => {
   const last = request.messages.at(-1);
   const piece = last?.role === 'user' ? last.content.at(-1) : undefined;
   return piece?.kind === 'text' ? piece.text : '';
 };
 const echoing: Script = async function* (request, signal) {
-  yield* saying(`re: ${lastTold(request)}`)(request, signal);
+  yield* replying(`re: ${lastReported(request)}`)(request, signal);
 };
 /** Says nothing until it is left. */
 const silent: Script = async function* (_request, signal) {
@@ -50,14 +50,14 @@ describe('sessions at work', (check) => {
       answers.map(textOf),
       texts.map((text) => `re: ${text}`),
     );
-    assert.equal(world.asked.map(lastTold), texts);
+    assert.equal(world.asked.map(lastReported), texts);
     assert.equal(
       world.asked.map(({ messages }) => messages.length),
       texts.map((_, index) => 2 * index + 1),
     );
-    const told = answersIn(await messagesOf(world, id));
+    const reported = answersIn(await messagesOf(world, id));
     assert.equal(
-      told.map(({ info }) => info.id),
+      reported.map(({ info }) => info.id),
       answers.map(({ info }) => info.id),
     );
     await world.clock.advance(10);
@@ -98,7 +98,7 @@ describe('sessions at work', (check) => {
     const gate = Promise.withResolvers<void>();
     const slow: Script = async function* (request, signal) {
       await gate.promise;
-      yield* saying('all the same')(request, signal);
+      yield* replying('all the same')(request, signal);
     };
     const world = await createAgentWorld({ scripts: [slow] });
     const id = await world.session();
@@ -189,7 +189,7 @@ describe('an end before the end', (check) => {
 
   check('of a session lets it be prompted again, with a history that is legal', async () => {
     for (const { given, isReached } of STAGES) {
-      const world = await createAgentWorld({ ...given, scripts: [...(given.scripts ?? []), saying('back')] });
+      const world = await createAgentWorld({ ...given, scripts: [...(given.scripts ?? []), replying('back')] });
       const id = await world.session();
       const first = ask(world, id, 'first');
       await until(world, () => isReached(world, id));
@@ -197,15 +197,15 @@ describe('an end before the end', (check) => {
       await first;
       assert.is(textOf(await ask(world, id, 'second')), 'back');
       const messages = world.asked.at(-1)?.messages ?? [];
-      for (const [index, said] of messages.entries()) {
-        if (said.role !== 'assistant' || said.calls.length === 0) continue;
+      for (const [index, outputText] of messages.entries()) {
+        if (outputText.role !== 'assistant' || outputText.calls.length === 0) continue;
         const next = messages[index + 1];
         assert.equal(
           next?.role === 'tool' && next.results.map((result) => result.id),
-          said.calls.map((call) => call.id),
+          outputText.calls.map((call) => call.id),
         );
       }
-      assert.is(lastTold(world.asked.at(-1) ?? ({ messages: [] } as never)), 'second');
+      assert.is(lastReported(world.asked.at(-1) ?? ({ messages: [] } as never)), 'second');
     }
   });
 
@@ -225,7 +225,7 @@ describe('an end before the end', (check) => {
 
   check('also comes to a prompt that still waits for the tool servers', async () => {
     const world = await createAgentWorld({
-      scripts: [saying('never')],
+      scripts: [replying('never')],
       changes: {
         mcp: () => ({
           start: () => {},
@@ -246,8 +246,8 @@ describe('an end before the end', (check) => {
     const id = await world.session();
     const answers = [ask(world, id), ask(world, id)];
     await until(world, async () => Object.keys((await statuses(world)) as object).length === 1);
-    const told = (await eventsOf(world, 'session.status')).map(({ properties }) => properties.status.type);
-    assert.equal(told, ['busy']);
+    const reported = (await eventsOf(world, 'session.status')).map(({ properties }) => properties.status.type);
+    assert.equal(reported, ['busy']);
     await world.post(`/session/${id}/abort`);
     for (const { info } of await Promise.all(answers)) assert.is(info.error?.name, 'MessageAbortedError');
     assert.not.ok(world.logged.some((line) => line.includes('"bug"')));
@@ -360,7 +360,7 @@ describe('a server that is told to stop', (check) => {
     return {
       async *script() {
         await gate.promise;
-        yield* saying('in time')({} as never, new AbortController().signal);
+        yield* replying('in time')({} as never, new AbortController().signal);
       },
       end: gate.resolve,
     };

@@ -8,8 +8,8 @@ import {
   type AgentWorld,
   calling,
   createAgentWorld,
+  replying,
   type Script,
-  saying,
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
@@ -46,7 +46,7 @@ const commitsOf = async (given: WorldGiven): Promise<readonly string[][]> => {
   return commits;
 };
 
-const SPOKEN = ['message.part.updated', 'message.part.delta', 'message.part.updated'];
+const TEXTS = ['message.part.updated', 'message.part.delta', 'message.part.updated'];
 const CLOSED = ['session.updated', 'message.part.updated', 'message.updated', 'session.status', 'session.idle'];
 
 describe('what an answer costs in commits', (check) => {
@@ -58,10 +58,10 @@ describe('what an answer costs in commits', (check) => {
   });
 
   check('is three for a text that comes at once: the prompt, the beginning and the end', async () => {
-    assert.equal(await commitsOf({ scripts: [saying('hello ', 'you')] }), [
+    assert.equal(await commitsOf({ scripts: [replying('hello ', 'you')] }), [
       ['session.updated', 'message.updated', 'message.part.updated'],
       ['session.status', 'message.updated', 'message.part.updated'],
-      [...SPOKEN, ...CLOSED],
+      [...TEXTS, ...CLOSED],
     ]);
   });
 
@@ -72,10 +72,10 @@ describe('what an answer costs in commits', (check) => {
         yield { kind: 'text', delta };
         await new Promise<void>((resolve) => worlds[0]?.clock.after(100, resolve));
       }
-      yield* saying('three')(request, signal);
+      yield* replying('three')(request, signal);
     };
-    const [, , ...said] = await commitsOf({ scripts: [slow], onBuilt: (world) => worlds.push(world) });
-    assert.equal(said, [
+    const [, , ...outputText] = await commitsOf({ scripts: [slow], onBuilt: (world) => worlds.push(world) });
+    assert.equal(outputText, [
       ['message.part.updated', 'message.part.delta'],
       ['message.part.delta'],
       ['message.part.delta', 'message.part.updated', ...CLOSED],
@@ -83,7 +83,7 @@ describe('what an answer costs in commits', (check) => {
   });
 
   check('is four more for a step with a call: asked for, running, done, and the step', async () => {
-    const scripts = [calling({ name: 'look', input: {} }), saying('seen')];
+    const scripts = [calling({ name: 'look', input: {} }), replying('seen')];
     const [, ...commits] = await commitsOf({ scripts, tools: [toolNamed('look')] });
     assert.equal(commits, [
       ['session.status', 'message.updated', 'message.part.updated'],
@@ -92,7 +92,7 @@ describe('what an answer costs in commits', (check) => {
       ['message.part.updated'],
       ['message.part.updated', 'message.updated'],
       ['message.updated', 'message.part.updated'],
-      [...SPOKEN, ...CLOSED],
+      [...TEXTS, ...CLOSED],
     ]);
   });
 
@@ -108,7 +108,7 @@ describe('what an answer costs in commits', (check) => {
       const onBuilt = (built: AgentWorld) => void worlds.push(built);
       const world = await createAgentWorld({
         store,
-        scripts: [slow, saying('seen')],
+        scripts: [slow, replying('seen')],
         tools: [toolNamed('look')],
         onBuilt,
       });

@@ -21,7 +21,7 @@ import {
   sessionsIn,
   unfinishedIn,
 } from './model.ts';
-import { answer, deltaOf, idsFrom, sessionOf, textPart, told, toolPart, userMessage } from './samples.ts';
+import { answer, deltaOf, idsFrom, reported, sessionOf, textPart, toolPart, userMessage } from './samples.ts';
 
 /** A place for one store. Opening it again, after the store was closed, finds what was kept, if the store is a lasting one. */
 type StorePlace = { readonly open: (ids: Ids) => Promise<Store>; readonly clear: () => Promise<void> };
@@ -206,7 +206,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
               orphan,
               { kind: 'session', session: sessionOf('ses_4') },
             ],
-            [told('never')],
+            [reported('never')],
           ),
         );
         assert.ok(error instanceof OrphanError);
@@ -235,12 +235,12 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
   check('takes commits that are asked for at once one after another, and lets one fail alone', () =>
     withStore(async (store) => {
       const outcomes = await Promise.allSettled([
-        store.commit([CONVERSATION[0]], [told('first')]),
+        store.commit([CONVERSATION[0]], [reported('first')]),
         store.commit(
           [{ kind: 'session', session: sessionOf('ses_2') }, orphans['a part of no message']],
-          [told('lost')],
+          [reported('lost')],
         ),
-        store.commit([CONVERSATION[1]], [told('second'), told('third')]),
+        store.commit([CONVERSATION[1]], [reported('second'), reported('third')]),
       ]);
       assert.equal(
         outcomes.map(({ status }) => status),
@@ -467,7 +467,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
         ['msg_9', 'ses_1'],
         ['msg_2', 'ses_3'],
       ] as const) {
-        const refused = await rejection(store.commit([owedFor(id, session)], [told('lost')]));
+        const refused = await rejection(store.commit([owedFor(id, session)], [reported('lost')]));
         assert.instance(refused, OrphanError);
       }
       assert.equal(await store.owed(), [owed('msg_2')]);
@@ -476,8 +476,8 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
 
   check('gives events ids that ascend, and gives them back after any of them', () =>
     withStore(async (store) => {
-      const first = await store.commit([], [told('a'), told('b', '/other'), told('c')]);
-      const second = await store.commit([], [told('d')]);
+      const first = await store.commit([], [reported('a'), reported('b', '/other'), reported('c')]);
+      const second = await store.commit([], [reported('d')]);
       const all = [...first, ...second];
       assert.equal(all[1], { directory: '/other', event: { ...deltaOf('ses_1', 'b'), id: idsOf(all)[1] } });
       assert.ok(idsOf(all).every((id) => isId('event', id)));
@@ -495,7 +495,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const kept: DirectoryEvent[] = [];
       for (let batch = 0; batch < 10; batch += 1) {
         const events = Array.from({ length: 1000 }, (_, index) =>
-          told(`${batch}.${index}`, index % 10 === 0 ? '/x' : '/y'),
+          reported(`${batch}.${index}`, index % 10 === 0 ? '/x' : '/y'),
         );
         kept.push(...(await store.commit([], events)));
       }
@@ -514,7 +514,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       assert.equal(await store.events({ afterID: idsOf(kept)[10] ?? '', limit: 1 }), kept.slice(7500, 7501));
       await store.pruneEvents(0);
       assert.equal(await store.events({ afterID: '', limit: 20_000 }), []);
-      assert.ok(ascend(idsOf([...kept.slice(-1), ...(await store.commit([], [told('on')]))])));
+      assert.ok(ascend(idsOf([...kept.slice(-1), ...(await store.commit([], [reported('on')]))])));
     }),
   );
 
@@ -523,7 +523,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const texts = ['a', 'b'.repeat(2000), 'c', 'd', 'e'.repeat(5000), 'f'];
       const all = await store.commit(
         [],
-        texts.map((text) => told(text)),
+        texts.map((text) => reported(text)),
       );
       const pageAfter = async (afterID: string, limitBytes: number) =>
         idsOf(await store.events({ afterID, limit: 10, limitBytes })).map((id) => idsOf(all).indexOf(id));
@@ -542,7 +542,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const kept = idsOf(
         await store.commit(
           [CONVERSATION[0]],
-          ['a', 'b', 'c', 'd'].map((text) => told(text)),
+          ['a', 'b', 'c', 'd'].map((text) => reported(text)),
         ),
       );
       const [oldest, , third, newest] = kept;
@@ -551,7 +551,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       assert.equal(await store.eventSpan(), { oldest: newest, forgotten: third, newest });
       await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
       assert.equal(await store.eventSpan(), { oldest: '', forgotten: third, newest });
-      const [next] = idsOf(await store.commit([], [told('e', undefined, 'ses_2')]));
+      const [next] = idsOf(await store.commit([], [reported('e', undefined, 'ses_2')]));
       assert.ok(ascend([newest ?? '', next ?? '']));
       await store.pruneEvents(0);
       assert.equal(await store.eventSpan(), { oldest: '', forgotten: next, newest: next });
@@ -563,7 +563,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const session = sessionOf('ses_1');
       const gone = { type: 'session.deleted', properties: { sessionID: 'ses_1', info: session } } as const;
       const changed = { type: 'mcp.tools.changed', properties: { server: 'docs' } } as const;
-      await store.commit(CONVERSATION, [told('a'), told('b', '/other'), told('c', undefined, 'ses_2')]);
+      await store.commit(CONVERSATION, [reported('a'), reported('b', '/other'), reported('c', undefined, 'ses_2')]);
       await store.commit([], [{ directory: '/', draft: changed }]);
       const removed = { kind: 'session-removed', sessionID: 'ses_1' } as const;
       await store.commit([removed], [{ directory: '/', draft: gone }]);
@@ -638,9 +638,9 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const [first, second] = [sessionOf('ses_1'), sessionOf('ses_1', { title: 'second' })];
       const third = sessionOf('ses_1', { title: 'third' });
       await store.commit([{ kind: 'session', session: first }], []);
-      await store.commit([{ kind: 'session', session: second, before: first }], [told('second')]);
+      await store.commit([{ kind: 'session', session: second, before: first }], [reported('second')]);
       const late = { kind: 'session', session: third, before: first } as const;
-      assert.instance(await rejection(store.commit([CONVERSATION[1], late], [told('never')])), StaleSessionError);
+      assert.instance(await rejection(store.commit([CONVERSATION[1], late], [reported('never')])), StaleSessionError);
       assert.equal(await store.session('ses_1'), second);
       assert.equal(await store.messages('ses_1'), []);
       assert.is((await store.events({ afterID: '', limit: 10 })).length, 1);
@@ -657,7 +657,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       await store.commit(CONVERSATION, []);
       const place = { id: 'prt_2', messageID: 'msg_2', sessionID: 'ses_1' };
       for (const text of ['an', 'an answer', 'an answer that grows']) {
-        await store.commit([{ kind: 'part', part: textPart(place, text), isGrowing: true }], [told(text)]);
+        await store.commit([{ kind: 'part', part: textPart(place, text), isGrowing: true }], [reported(text)]);
         for (const message of [
           await store.message('ses_1', 'msg_2'),
           (await store.messages('ses_1'))[1],
@@ -677,7 +677,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
 
   check('forgets messages with their parts and outputs, and nothing that is of another session', () =>
     withStore(async (store) => {
-      await store.commit([...CONVERSATION, { kind: 'session', session: sessionOf('ses_2') }], [told('stays')]);
+      await store.commit([...CONVERSATION, { kind: 'session', session: sessionOf('ses_2') }], [reported('stays')]);
       const before = await store.messages('ses_1');
       const messageIDs = ['msg_2', 'msg_9'];
       await store.commit([{ kind: 'messages-removed', sessionID: 'ses_2', messageIDs }], []);
@@ -716,9 +716,9 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const [later, earlier] = [idsFrom(Date.UTC(2026, 5, 1)), idsFrom(Date.UTC(2026, 4, 1))];
       let isSetBack = false;
       const store = await open((kind) => (isSetBack ? earlier : later)(kind));
-      const before = await store.commit([], [told('a'), told('b')]);
+      const before = await store.commit([], [reported('a'), reported('b')]);
       isSetBack = true;
-      const after = await store.commit([], [told('c'), told('d')]);
+      const after = await store.commit([], [reported('c'), reported('d')]);
       await store.close();
       assert.ok(ascend(idsOf([...before, ...after])));
       assert.ok(idsOf(after).every((id) => isId('event', id)));
@@ -738,7 +738,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
           { kind: 'part', part: textPart(place, text) },
           { kind: 'output', sessionID: 'ses_1', partID: 'prt_1', text },
         ],
-        [told(text, directory)],
+        [reported(text, directory)],
       );
       assert.equal(await store.sessions({ directory }), [session]);
       assert.equal(await store.sessions({ search: text }), [session]);
@@ -756,7 +756,10 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     withStore(async (store) => {
       const text = 'é😀x'.repeat(MEGABYTE / 4);
       const place = { id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_1' };
-      await store.commit([...CONVERSATION.slice(0, 2), { kind: 'part', part: textPart(place, text) }], [told(text)]);
+      await store.commit(
+        [...CONVERSATION.slice(0, 2), { kind: 'part', part: textPart(place, text) }],
+        [reported(text)],
+      );
       await store.commit([{ kind: 'output', sessionID: 'ses_1', partID: 'prt_1', text }], []);
       assert.ok((await store.messages('ses_1'))[0]?.parts.some((part) => part.type === 'text' && part.text === text));
       assert.ok((await store.output('ses_1', 'prt_1')) === text);
@@ -815,7 +818,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
   check('refuses everything once it is closed, and may be closed again', () =>
     withPlace(async ({ open }) => {
       const store = await open(idsFrom());
-      const last = store.commit([CONVERSATION[0]], [told('last')]);
+      const last = store.commit([CONVERSATION[0]], [reported('last')]);
       await store.close();
       assert.is((await last).length, 1);
       const attempts: readonly (() => Promise<unknown>)[] = [
@@ -842,7 +845,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
   check('finds everything again when it is opened again', () =>
     withPlace(async ({ open }) => {
       const first = await open(idsFrom());
-      await first.commit(CONVERSATION, [told('kept')]);
+      await first.commit(CONVERSATION, [reported('kept')]);
       const place = { id: 'prt_2', messageID: 'msg_2', sessionID: 'ses_1' };
       for (const text of ['it', 'it grew'])
         await first.commit([{ kind: 'part', part: textPart(place, text), isGrowing: true }], []);
@@ -891,7 +894,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const all: string[] = [];
       for (const [round, keep] of [undefined, 1, 0, undefined, 0].entries()) {
         const store = await open(idsFrom(now - round * HOUR_MS));
-        all.push(...idsOf(await store.commit([], [told('a'), told('b')])));
+        all.push(...idsOf(await store.commit([], [reported('a'), reported('b')])));
         if (keep !== undefined) await store.pruneEvents(keep);
         await store.close();
       }

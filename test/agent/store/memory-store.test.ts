@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { checkStore } from './contract.ts';
 import { createMemoryStore } from './memory-store.ts';
-import { idsFrom, told } from './samples.ts';
+import { idsFrom, reported } from './samples.ts';
 
 describe('a store in memory', (check) => {
   checkStore(check, {
@@ -13,9 +13,9 @@ describe('a store in memory', (check) => {
   check('holds no more than the newest events, even if nobody prunes them', async () => {
     const store = createMemoryStore({ ids: idsFrom(), eventLimit: 3 });
     const kept = [
-      ...(await store.commit([], [told('a'), told('b')])),
-      ...(await store.commit([], [told('c'), told('d')])),
-      ...(await store.commit([], [told('e')])),
+      ...(await store.commit([], [reported('a'), reported('b')])),
+      ...(await store.commit([], [reported('c'), reported('d')])),
+      ...(await store.commit([], [reported('e')])),
     ];
     assert.equal(await store.events({ afterID: '', limit: 10 }), kept.slice(-3));
   });

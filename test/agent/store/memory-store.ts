@@ -62,7 +62,7 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     );
     return older.slice(limit === undefined ? 0 : Math.max(0, older.length - limit));
   };
-  const toldOf = (infos: readonly Message[]): readonly MessageWithParts[] => {
+  const withPartsOf = (infos: readonly Message[]): readonly MessageWithParts[] => {
     const partsOf = Map.groupBy(parts.values(), ({ messageID }) => messageID);
     return infos.map((info) => ({ info, parts: byID(partsOf.get(info.id) ?? []) }));
   };
@@ -103,19 +103,19 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     },
     async messages(sessionID, asked = {}) {
       refuseWhenClosed();
-      return toldOf(infosOf(sessionID, asked));
+      return withPartsOf(infosOf(sessionID, asked));
     },
     async messageOutlines(sessionID, asked = {}) {
       refuseWhenClosed();
-      return toldOf(infosOf(sessionID, asked)).map((told) => ({
-        id: told.info.id,
-        bytes: told.parts.reduce((sum, part) => sum + sizeOf(part), sizeOf(told.info)),
+      return withPartsOf(infosOf(sessionID, asked)).map((reported) => ({
+        id: reported.info.id,
+        bytes: reported.parts.reduce((sum, part) => sum + sizeOf(part), sizeOf(reported.info)),
       }));
     },
     async message(sessionID, messageID) {
       refuseWhenClosed();
       const message = messages.get(messageID);
-      return message?.sessionID === sessionID ? toldOf([message])[0] : undefined;
+      return message?.sessionID === sessionID ? withPartsOf([message])[0] : undefined;
     },
     async output(sessionID, partID) {
       refuseWhenClosed();
@@ -124,7 +124,7 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     },
     async unfinished() {
       refuseWhenClosed();
-      return toldOf(
+      return withPartsOf(
         byID(messages.values()).filter((message) => isUnfinished(message) && !hidden.has(message.sessionID)),
       );
     },

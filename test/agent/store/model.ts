@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
 
 import type { MessageWithParts, OwedAnswer, SessionQuery, StoreChange } from '../../../src/agent/store/store.ts';
-import { answer, sessionOf, textPart, told, userMessage } from './samples.ts';
+import { answer, reported, sessionOf, textPart, userMessage } from './samples.ts';
 
 /** What a store must hold, in the plainest way there is. */
 export type Model = {
@@ -106,18 +106,18 @@ export const afterAll = (model: Model, changes: readonly StoreChange[]): Model |
 
 const byID = <Row extends { readonly id: string }>(rows: readonly Row[]): Row[] =>
   [...rows].sort((left, right) => (left.id < right.id ? -1 : 1));
-const toldOf = ({ parts }: Model, info: Message): MessageWithParts => ({
+const withPartsOf = ({ parts }: Model, info: Message): MessageWithParts => ({
   info,
   parts: byID(parts.filter(({ messageID }) => messageID === info.id)),
 });
 
 export const messagesIn = (model: Model, sessionID: string): MessageWithParts[] =>
-  byID(model.messages.filter((message) => message.sessionID === sessionID)).map((info) => toldOf(model, info));
+  byID(model.messages.filter((message) => message.sessionID === sessionID)).map((info) => withPartsOf(model, info));
 
 export const unfinishedIn = (model: Model): MessageWithParts[] =>
   byID(model.messages.filter(({ role, time }) => role === 'assistant' && !('completed' in time)))
     .filter(({ sessionID }) => !model.begun.includes(sessionID))
-    .map((info) => toldOf(model, info));
+    .map((info) => withPartsOf(model, info));
 
 /** In any order: the contract has a check of its own for that. */
 export const owedIn = (model: Model, sessionID?: string): readonly OwedAnswer[] =>
@@ -228,7 +228,7 @@ export const anyCommit = fc.record({
   events: fc.array(
     fc
       .record({ text: anyText, directory: fc.constantFrom(...DIRECTORIES), sessionID: fc.constantFrom(...SESSIONS) })
-      .map(({ text, directory, sessionID }) => told(text, directory, sessionID)),
+      .map(({ text, directory, sessionID }) => reported(text, directory, sessionID)),
     { maxLength: 3 },
   ),
 });

@@ -79,7 +79,7 @@ export const deltaOf = (sessionID: string, delta: string): EventDraft => ({
 });
 
 /** Something that happened, told in a directory. */
-export const told = (text: string, directory = DIRECTORY, sessionID = 'ses_1') => ({
+export const reported = (text: string, directory = DIRECTORY, sessionID = 'ses_1') => ({
   directory,
   draft: deltaOf(sessionID, text),
 });

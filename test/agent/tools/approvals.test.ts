@@ -13,7 +13,7 @@ const LIMIT_MS = 60_000;
 const world = (publish?: (fact: Publication) => Promise<unknown>) => {
   const clock = createFakeClock();
   const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
-  const told: string[] = [];
+  const reported: string[] = [];
   const approvals = createApprovals({
     board: createSingleServer().permissionRequests,
     ids,
@@ -22,20 +22,20 @@ const world = (publish?: (fact: Publication) => Promise<unknown>) => {
     publish: async (_directory, fact) => {
       await publish?.(fact);
       for (const { type, properties } of fact.drafts ?? []) {
-        if (type === 'permission.asked') told.push(`${properties.id} asked`);
-        if (type === 'permission.replied') told.push(`${properties.requestID} ${properties.reply}`);
+        if (type === 'permission.asked') reported.push(`${properties.id} asked`);
+        if (type === 'permission.replied') reported.push(`${properties.requestID} ${properties.reply}`);
       }
     },
   });
   const ask = (sessionID: string, permission: string, signal = new AbortController().signal) =>
     approvals.request('/', { sessionID, permission, patterns: ['*'], always: ['*'], metadata: {} }, signal);
-  return { clock, approvals, told, ask };
+  return { clock, approvals, reported, ask };
 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('approvals', (check) => {
   check('ask nothing for a run that is over, and withdraw what it asked', async () => {
-    const { approvals, told, ask, clock } = world();
+    const { approvals, reported, ask, clock } = world();
     const controller = new AbortController();
     const open = ask('a', 'pay', controller.signal);
     await turn();
@@ -45,7 +45,7 @@ describe('approvals', (check) => {
     assert.is(await rejection(ask('a', 'pay', controller.signal)), reason);
     assert.equal(await approvals.open(), []);
     assert.equal(
-      told.map((line) => line.split(' ')[1]),
+      reported.map((line) => line.split(' ')[1]),
       ['asked', 'reject'],
     );
     assert.is(clock.pending(), 0);
@@ -97,7 +97,7 @@ describe('approvals', (check) => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
-        const { clock, approvals, told, ask } = world();
+        const { clock, approvals, reported, ask } = world();
         type Open = {
           id: string;
           session: string;
@@ -167,7 +167,7 @@ describe('approvals', (check) => {
           assert.is(clock.pending(), open.length);
         }
         for (const { id, outcome } of all) {
-          const lines = told.filter((line) => line.startsWith(id)).map((line) => line.split(' ')[1]);
+          const lines = reported.filter((line) => line.startsWith(id)).map((line) => line.split(' ')[1]);
           assert.is(lines.length, outcome === undefined ? 1 : 2, 'told to be open once, and to be over once');
         }
       }),

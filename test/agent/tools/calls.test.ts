@@ -11,7 +11,7 @@ import {
   textOf,
   until,
 } from '../harness/permission-requests.ts';
-import { calling, createAgentWorld, outcome, type Script, saying, toolNamed } from '../harness/world.ts';
+import { calling, createAgentWorld, outcome, replying, type Script, toolNamed } from '../harness/world.ts';
 
 const TOKENS = { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 } };
 
@@ -19,11 +19,11 @@ type Call = { readonly name: string; readonly input: unknown; readonly raw?: str
 
 /** A world in which the model calls once and then says what it has heard. */
 const worldWith = (tools: readonly AgentTool[], ...calls: readonly Call[]) =>
-  createAgentWorld({ tools, scripts: [calling(...calls), saying('done')] });
+  createAgentWorld({ tools, scripts: [calling(...calls), replying('done')] });
 
 /** The results that the model was told of, in the order of its last request. */
-const resultsTold = (world: Awaited<ReturnType<typeof createAgentWorld>>) =>
-  (world.asked.at(-1)?.messages ?? []).flatMap((said) => (said.role === 'tool' ? said.results : []));
+const resultsSent = (world: Awaited<ReturnType<typeof createAgentWorld>>) =>
+  (world.asked.at(-1)?.messages ?? []).flatMap((outputText) => (outputText.role === 'tool' ? outputText.results : []));
 
 /** Keeps a tool running until the test lets it go. */
 const held = (name: string, begun: string[]) => {
@@ -57,7 +57,7 @@ describe('a tool call', (check) => {
       metadata: { sum: 3, truncated: false },
       time: { start: world.clock.now(), end: world.clock.now() },
     });
-    assert.equal(resultsTold(world), [{ id: 'call-1-0', name: 'add', output: '3', isError: false }]);
+    assert.equal(resultsSent(world), [{ id: 'call-1-0', name: 'add', output: '3', isError: false }]);
     const [first, second] = answersIn(await messagesOf(world, id));
     assert.is(first?.info.finish, 'tool-calls');
     assert.is(second?.info.finish, 'stop');
@@ -88,7 +88,7 @@ describe('a tool call', (check) => {
     slow.release();
     await answer;
     assert.equal(
-      resultsTold(world).map(({ output }) => output),
+      resultsSent(world).map(({ output }) => output),
       ['slow is done', 'quick is done'],
     );
   });
@@ -132,7 +132,7 @@ describe('a tool call', (check) => {
     });
     const id = await world.session();
     assert.is(textOf(await ask(world, id)), 'done');
-    assert.equal(resultsTold(world), [{ id: 'call-1-0', name: 'add', output: 'no such number', isError: true }]);
+    assert.equal(resultsSent(world), [{ id: 'call-1-0', name: 'add', output: 'no such number', isError: true }]);
     assert.is((await callsOf(world, id))[0]?.state.status, 'error');
   });
 
@@ -195,7 +195,7 @@ describe('a tool call', (check) => {
       yield { kind: 'call-begun', id: 'x', name: 'add' };
       yield { kind: 'finished', finish: 'tool-calls', tokens: TOKENS };
     };
-    const world = await createAgentWorld({ tools: [toolNamed('add')], scripts: [broken, saying('done')] });
+    const world = await createAgentWorld({ tools: [toolNamed('add')], scripts: [broken, replying('done')] });
     const id = await world.session();
     assert.is(textOf(await ask(world, id)), 'done');
     assert.match(outputOf((await callsOf(world, id))[0]), 'not a JSON object');
@@ -207,7 +207,7 @@ describe('a tool call', (check) => {
       yield { kind: 'call', id: 'x', name: 'add', input: {}, raw: '{}' };
       yield { kind: 'finished', finish: 'tool-calls', tokens: TOKENS };
     };
-    const world = await createAgentWorld({ tools: [toolNamed('add')], scripts: [stuttering, saying('done')] });
+    const world = await createAgentWorld({ tools: [toolNamed('add')], scripts: [stuttering, replying('done')] });
     const id = await world.session();
     await ask(world, id);
     assert.equal((await callsOf(world, id)).map(outputOf), ['done']);
@@ -250,10 +250,10 @@ describe('a tool call', (check) => {
       yield { kind: 'finished', finish: 'tool-calls', tokens: TOKENS };
     };
     const add = toolNamed('add', async ({ a }) => outcome(`got ${a}`));
-    const world = await createAgentWorld({ tools: [add], scripts: [twins, saying('done')] });
+    const world = await createAgentWorld({ tools: [add], scripts: [twins, replying('done')] });
     const id = await world.session();
     await ask(world, id);
-    const results = resultsTold(world);
+    const results = resultsSent(world);
     assert.equal(
       results.map(({ output }) => output),
       ['got 1', 'got 2'],
@@ -274,7 +274,7 @@ describe('a long output', (check) => {
     const shown = outputOf(part);
     assert.ok(shown.startsWith('line 0\n') && shown.includes('line 1999\n[') && !shown.includes('line 2000'));
     assert.is(part?.state.status === 'completed' && part.state.metadata.truncated, true);
-    assert.is(resultsTold(world)[0]?.output, shown);
+    assert.is(resultsSent(world)[0]?.output, shown);
     const path = `/session/${id}/message/${part?.messageID}/part/${part?.id}/output`;
     const response = await world.call('GET', path);
     assert.is(response.headers.get('content-type'), 'text/plain; charset=utf-8');
@@ -357,7 +357,7 @@ describe('a model that goes on and on', (check) => {
   check('does not get round it with many calls at the same time', async () => {
     const { tool, runs } = counting(() => 'the same');
     const calls = Array.from({ length: 8 }, () => ({ name: 'look', input: {} }));
-    const world = await createAgentWorld({ tools: [tool], scripts: [calling(...calls), saying('done')] });
+    const world = await createAgentWorld({ tools: [tool], scripts: [calling(...calls), replying('done')] });
     await ask(world, await world.session());
     assert.is(runs(), 3);
   });
@@ -366,7 +366,7 @@ describe('a model that goes on and on', (check) => {
     const { tool, runs } = counting((count) => `state ${count}`);
     const world = await createAgentWorld({
       tools: [tool],
-      scripts: [...Array.from({ length: 12 }, () => repeating(() => ({}))), saying('done')],
+      scripts: [...Array.from({ length: 12 }, () => repeating(() => ({}))), replying('done')],
     });
     assert.is(textOf(await ask(world, await world.session())), 'done');
     assert.is(runs(), 12);
@@ -397,7 +397,7 @@ describe('a model that goes on and on', (check) => {
     const call = repeating(() => ({}));
     const world = await createAgentWorld({
       tools: [tool],
-      scripts: [call, call, saying('a'), call, call, saying('b')],
+      scripts: [call, call, replying('a'), call, call, replying('b')],
     });
     const id = await world.session();
     await ask(world, id);
@@ -437,7 +437,7 @@ describe('a model that goes on and on', (check) => {
     const world = await createAgentWorld({
       tools: [toolNamed('look')],
       agents: [{ name: 'short', steps: 2 }],
-      scripts: [call, saying('that is all')],
+      scripts: [call, replying('that is all')],
     });
     const { info, parts } = await ask(world, await world.session({ agent: 'short' }));
     assert.is(textOf({ parts }), 'that is all');

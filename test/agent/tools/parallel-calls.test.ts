@@ -14,7 +14,7 @@ import {
   textOf,
   until,
 } from '../harness/permission-requests.ts';
-import { type AgentWorld, calling, createAgentWorld, outcome, saying, toolNamed } from '../harness/world.ts';
+import { type AgentWorld, calling, createAgentWorld, outcome, replying, toolNamed } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 
 const calls = (count: number) => calling(...Array.from({ length: count }, (_, n) => ({ name: 'dig', input: { n } })));
@@ -43,7 +43,7 @@ const outputsOf = async (world: AgentWorld, id: string) => (await callsOf(world,
 describe('many calls of one step', (check) => {
   check('are made eight at a time, and all of them in their order', async () => {
     const { tool, release, running, most, runs } = digging();
-    const world = await createAgentWorld({ tools: [tool], scripts: [calls(30), saying('done')] });
+    const world = await createAgentWorld({ tools: [tool], scripts: [calls(30), replying('done')] });
     const id = await world.session();
     const answer = ask(world, id);
     await until(world, () => running() === 8);
@@ -70,13 +70,13 @@ describe('many calls of one step', (check) => {
         return inner.commit(changes, events);
       },
     };
-    const world = await createAgentWorld({ store, tools: [tool], scripts: [calls(1000), saying('done')] });
+    const world = await createAgentWorld({ store, tools: [tool], scripts: [calls(1000), replying('done')] });
     const id = await world.session();
-    let said = '';
+    let outputText = '';
     void ask(world, id).then((answer) => {
-      said = textOf(answer);
+      outputText = textOf(answer);
     });
-    await until(world, () => said === 'done');
+    await until(world, () => outputText === 'done');
     assert.is(runs(), 64);
     const outputs = await outputsOf(world, id);
     assert.equal(outputs.slice(0, 64), Array(64).fill('dug'));
@@ -101,7 +101,7 @@ describe('many calls of one step', (check) => {
     };
     const { tool, release } = digging();
     release();
-    const world = await createAgentWorld({ store, tools: [tool], scripts: [calls(70), saying('done')] });
+    const world = await createAgentWorld({ store, tools: [tool], scripts: [calls(70), replying('done')] });
     const id = await world.session();
     assert.is(textOf(await ask(world, id)), 'done');
     assert.is(failures, 1);
@@ -114,7 +114,7 @@ describe('many calls of one step', (check) => {
     const world = await createAgentWorld({
       rules: [rule('ask')],
       tools: [tool],
-      scripts: [calls(20), saying('never')],
+      scripts: [calls(20), replying('never')],
     });
     const id = await world.session();
     const answer = ask(world, id);
@@ -137,7 +137,7 @@ describe('many calls of one step', (check) => {
     const world = await createAgentWorld({
       rules: [rule('ask')],
       tools: [tool],
-      scripts: [calls(20), saying('never')],
+      scripts: [calls(20), replying('never')],
     });
     const id = await world.session();
     const answer = ask(world, id);
@@ -149,7 +149,7 @@ describe('many calls of one step', (check) => {
 
   check('all end when the run is aborted, those that were not begun too', async () => {
     const { tool, running, runs } = digging();
-    const world = await createAgentWorld({ tools: [tool], scripts: [calls(100), saying('never')] });
+    const world = await createAgentWorld({ tools: [tool], scripts: [calls(100), replying('never')] });
     const id = await world.session();
     const answer = ask(world, id);
     await until(world, () => running() === 8);

@@ -9,8 +9,8 @@ import {
   calling,
   createAgentWorld,
   outcome,
+  replying,
   type Script,
-  saying,
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
@@ -85,9 +85,9 @@ describe('the question before a recharge', (check) => {
   check('shows no words of a model, as an agent that was handed work says them', async () => {
     const agents = [{ name: 'helper', canTakeTasks: true }];
     const task = call('task', { description: 'd', prompt: 'p', subagent_type: 'helper' });
-    const scripts = [PREVIEW, task, saying(JSON.stringify(FORGED)), charging()];
+    const scripts = [PREVIEW, task, replying(JSON.stringify(FORGED)), charging()];
     assert.equal(await previewFor([previewing(REAL)], scripts, { agents }), SHOWN);
-    const alone = await previewFor([previewing()], [task, saying(JSON.stringify(FORGED)), charging()], { agents });
+    const alone = await previewFor([previewing()], [task, replying(JSON.stringify(FORGED)), charging()], { agents });
     assert.match(alone?.summary ?? '', UNKNOWN);
   });
 

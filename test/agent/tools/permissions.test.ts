@@ -20,8 +20,8 @@ import {
   calling,
   createAgentWorld,
   outcome,
+  replying,
   type Script,
-  saying,
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
@@ -39,7 +39,7 @@ const paying = async (action: Action, given: WorldGiven = {}) => {
   const world = await createAgentWorld({
     tools: [pay, toolNamed('look')],
     rules: [rule(action)],
-    scripts: [calling(PAY), saying('done'), calling(PAY), saying('done'), calling(PAY), saying('done')],
+    scripts: [calling(PAY), replying('done'), calling(PAY), replying('done'), calling(PAY), replying('done')],
     ...given,
   });
   return { world, paid };
@@ -70,7 +70,7 @@ describe('a permission', (check) => {
     const world = await createAgentWorld({
       tools: [open],
       rules: [rule('allow'), rule('deny', 'open', 'secret*')],
-      scripts: [calling({ name: 'open', input: {} }), saying('then not')],
+      scripts: [calling({ name: 'open', input: {} }), replying('then not')],
     });
     const id = await world.session();
     assert.is(textOf(await ask(world, id)), 'then not');
@@ -158,7 +158,7 @@ describe('a question', (check) => {
     const world = await createAgentWorld({
       tools: [toolNamed('pay')],
       rules: [rule('ask')],
-      scripts: [calling(PAY), calling(PAY), saying('done')],
+      scripts: [calling(PAY), calling(PAY), replying('done')],
     });
     const answers = [ask(world, await world.session()), ask(world, await world.session())];
     await reply(world, (await asksWhen(world, 2))[0], { reply: 'always' });
@@ -169,7 +169,7 @@ describe('a question', (check) => {
     const world = await createAgentWorld({
       tools: [toolNamed('pay'), toolNamed('look')],
       rules: [rule('ask')],
-      scripts: [calling(PAY, { ...PAY, input: { amount: '6' } }, { name: 'look', input: {} }), saying('done')],
+      scripts: [calling(PAY, { ...PAY, input: { amount: '6' } }, { name: 'look', input: {} }), replying('done')],
     });
     const answer = ask(world, await world.session());
     const asked = await asksWhen(world, 3);
@@ -194,9 +194,9 @@ describe('a question', (check) => {
       agents: [{ name: 'strict', rules: [rule('allow'), rule('deny', 'open', 'a.*')] }],
       scripts: [
         calling({ name: 'open', input: {} }),
-        saying('done'),
+        replying('done'),
         calling({ name: 'open', input: {} }),
-        saying('no'),
+        replying('no'),
       ],
     });
     const first = ask(world, await world.session());
@@ -211,7 +211,7 @@ describe('a question', (check) => {
     const world = await createAgentWorld({
       tools: [toolNamed('pay'), toolNamed('look')],
       rules: [rule('ask')],
-      scripts: [calling(PAY, { name: 'look', input: {} }), calling(PAY), saying('never')],
+      scripts: [calling(PAY, { name: 'look', input: {} }), calling(PAY), replying('never')],
     });
     const [id, other] = [await world.session(), await world.session()];
     const answer = ask(world, id);
@@ -269,8 +269,8 @@ describe('a question', (check) => {
       if (end === 'stop') await world.server.stop();
       assert.is((await answer).info.error?.name, 'MessageAbortedError', end);
       // What was told of a session goes with it.
-      const told = (await eventsOf(world, 'permission.replied')).map(({ properties }) => properties.reply);
-      assert.equal(told, end === 'delete' ? [] : ['reject']);
+      const reported = (await eventsOf(world, 'permission.replied')).map(({ properties }) => properties.reply);
+      assert.equal(reported, end === 'delete' ? [] : ['reject']);
       assert.equal(paid, []);
       if (end !== 'stop') assert.ok(await isQuiet(world));
       assert.is(world.clock.pending(), end === 'stop' ? 0 : 1, 'no timer is left but the one for pruning');
@@ -339,7 +339,7 @@ describe('a permission that changes while a turn runs', (check) => {
       await happening();
       yield* calling({ ...PAY, input: { amount: '6' } })(request, signal);
     },
-    saying('done'),
+    replying('done'),
   ];
 
   check('holds for the next call', async () => {

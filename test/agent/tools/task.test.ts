@@ -20,8 +20,8 @@ import {
   createAgentWorld,
   failing,
   hanging,
+  replying,
   type Script,
-  saying,
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
@@ -52,7 +52,7 @@ const childOf = async (world: World, id: string): Promise<Session> => {
 
 describe('a task', (check) => {
   check('is worked on in a child session by the other agent, and its last words are the outcome', async () => {
-    const { world, id } = await handing([task(), saying('There are ', '17.'), saying('17, says the helper')]);
+    const { world, id } = await handing([task(), replying('There are ', '17.'), replying('17, says the helper')]);
     assert.is(textOf(await ask(world, id)), '17, says the helper');
     const child = await childOf(world, id);
     assert.is(child.title, 'count the beans (@helper subagent)');
@@ -75,7 +75,7 @@ describe('a task', (check) => {
       description: `${name}s`,
     }));
     const offeredUnder = async (...rules: readonly Rule[]) => {
-      const { world, id } = await handing([saying('hi')], { agents, rules: [rule('allow'), ...rules] });
+      const { world, id } = await handing([replying('hi')], { agents, rules: [rule('allow'), ...rules] });
       await ask(world, id);
       return world.asked[0]?.tools.find(({ name }) => name === 'task');
     };
@@ -93,13 +93,13 @@ describe('a task', (check) => {
   check('for an agent that the rules deny is refused, though a model may guess its name', async () => {
     const agents = ['helper', 'payer'].map((name) => ({ name, canTakeTasks: true }));
     const rules = [rule('allow'), rule('deny', 'task', 'payer')];
-    const { world, id } = await handing([task({ ...TASK, subagent_type: 'payer' }), saying('no')], { agents, rules });
+    const { world, id } = await handing([task({ ...TASK, subagent_type: 'payer' }), replying('no')], { agents, rules });
     await ask(world, id);
     assert.match(outputOf((await callsOf(world, id))[0]), 'permission rule of this server denies');
   });
 
   check('is offered with the agents that take one', async () => {
-    const { world, id } = await handing([saying('hi')]);
+    const { world, id } = await handing([replying('hi')]);
     await ask(world, id);
     const offered = world.asked[0]?.tools.find(({ name }) => name === 'task');
     assert.match(offered?.description ?? '', '- helper: helps');
@@ -114,7 +114,7 @@ describe('a task', (check) => {
       { prompt: 'x' },
       { ...TASK, description: 7 },
     ]) {
-      const { world, id } = await handing([task(input), saying('then not')]);
+      const { world, id } = await handing([task(input), replying('then not')]);
       assert.is(textOf(await ask(world, id)), 'then not');
       assert.is((await callsOf(world, id))[0]?.state.status, 'error');
       assert.equal(await world.get(`/session/${id}/children`), []);
@@ -122,7 +122,7 @@ describe('a task', (check) => {
   });
 
   check('that fails is told to have failed', async () => {
-    const { world, id } = await handing([task(), failing(new ModelError('auth', 'Refused')), saying('it failed')]);
+    const { world, id } = await handing([task(), failing(new ModelError('auth', 'Refused')), replying('it failed')]);
     assert.is(textOf(await ask(world, id)), 'it failed');
     const [part] = await callsOf(world, id);
     assert.is(part?.state.status, 'error');
@@ -130,16 +130,19 @@ describe('a task', (check) => {
   });
 
   check('without an answer says so', async () => {
-    const { world, id } = await handing([task(), saying(), saying('ok')]);
+    const { world, id } = await handing([task(), replying(), replying('ok')]);
     await ask(world, id);
     assert.is(outputOf((await callsOf(world, id))[0]), 'The task ended without an answer.');
   });
 
   check('asks its own questions, under its own session', async () => {
-    const { world, id } = await handing([task(), calling({ name: 'pay', input: {} }), saying('paid'), saying('done')], {
-      tools: [toolNamed('pay')],
-      rules: [rule('allow'), rule('ask', 'pay')],
-    });
+    const { world, id } = await handing(
+      [task(), calling({ name: 'pay', input: {} }), replying('paid'), replying('done')],
+      {
+        tools: [toolNamed('pay')],
+        rules: [rule('allow'), rule('ask', 'pay')],
+      },
+    );
     const answer = ask(world, id);
     const [asked] = await asksWhen(world, 1);
     assert.is(asked?.sessionID, (await childOf(world, id)).id);
@@ -206,7 +209,7 @@ describe('a task', (check) => {
   check('whose session somebody removes is told to be over, and is no bug of anybody', async () => {
     const { store } = await createAgentWorld();
     const removed: Promise<unknown>[] = [];
-    const { world, id }: Awaited<ReturnType<typeof handing>> = await handing([task(), saying('then alone')], {
+    const { world, id }: Awaited<ReturnType<typeof handing>> = await handing([task(), replying('then alone')], {
       store: {
         ...store,
         async commit(changes, events) {
@@ -228,7 +231,7 @@ describe('a task', (check) => {
   });
 
   check('that is aborted by itself is told to have failed, and the other agent goes on', async () => {
-    const { world, id } = await handing([task(), hanging, saying('then alone')]);
+    const { world, id } = await handing([task(), hanging, replying('then alone')]);
     const answer = ask(world, id);
     await until(world, () => world.asked.length === 2);
     await world.post(`/session/${(await childOf(world, id)).id}/abort`);
@@ -239,7 +242,7 @@ describe('a task', (check) => {
   check('may hand on work itself, but not without end', async () => {
     const always: Script = async function* (request, signal) {
       const isFirst = request.messages.length === 1;
-      yield* (isFirst ? task() : saying('done'))(request, signal);
+      yield* (isFirst ? task() : replying('done'))(request, signal);
     };
     const { world, id } = await handing([always], { rules: HANDING_ON });
     assert.is(textOf(await ask(world, id)), 'done');
@@ -250,7 +253,7 @@ describe('a task', (check) => {
   });
 
   check('is deleted with the session that handed it on, and so is what it has handed on itself', async () => {
-    const scripts = [task(), saying('one'), saying('two'), task(), saying('three'), saying('four')];
+    const scripts = [task(), replying('one'), replying('two'), task(), replying('three'), replying('four')];
     const { world, id } = await handing(scripts, { rules: HANDING_ON });
     await ask(world, id);
     const child = await childOf(world, id);
@@ -264,7 +267,7 @@ describe('a task', (check) => {
     'may not do what its session forbids or wants to be asked about, nor what its message switches off',
     async () => {
       const calls = calling({ name: 'pay', input: {} }, { name: 'look', input: {} }, { name: 'dig', input: {} });
-      const { world } = await handing([task(), calls, saying('no'), saying('then not')], {
+      const { world } = await handing([task(), calls, replying('no'), replying('then not')], {
         tools: [toolNamed('pay'), toolNamed('look'), toolNamed('dig')],
       });
       const permission = [rule('deny', 'pay'), rule('ask', 'look')];
@@ -284,7 +287,7 @@ describe('a task', (check) => {
   );
 
   check('lets its session be prompted by people, who talk with the other agent', async () => {
-    const { world, id } = await handing([task(), saying('one'), saying('two'), saying('three')]);
+    const { world, id } = await handing([task(), replying('one'), replying('two'), replying('three')]);
     await ask(world, id);
     const answer = await ask(world, (await childOf(world, id)).id, 'and?');
     assert.is(answer.info.agent, 'helper');
@@ -295,7 +298,7 @@ describe('a task', (check) => {
 describe('handing on what was handed on', (check) => {
   const offeredTo = async (rules: readonly Rule[], agent: readonly Rule[]) => {
     const helper = { name: 'helper', canTakeTasks: true, rules: [...rules, ...agent] };
-    const scripts = [task(), saying('one'), saying('two')];
+    const scripts = [task(), replying('one'), replying('two')];
     const { world, id } = await handing(scripts, { rules, agents: [helper] });
     await ask(world, id);
     return world.asked[1]?.tools.map(({ name }) => name);
@@ -316,15 +319,15 @@ describe('handing on what was handed on', (check) => {
       ...Array.from({ length: 5 }, (_, n) => ({ name: 'task', input: { ...TASK, prompt: `Part ${n}` } })),
     );
     const spreading: Script = async function* (request, signal) {
-      yield* (request.messages.length === 1 ? five : saying('done'))(request, signal);
+      yield* (request.messages.length === 1 ? five : replying('done'))(request, signal);
     };
     const { world, id } = await handing([spreading], { rules: HANDING_ON });
-    let said = '';
+    let outputText = '';
     const answered = (answer: Answer) => {
-      said = textOf(answer);
+      outputText = textOf(answer);
     };
     void ask(world, id).then(answered);
-    await until(world, () => said === 'done');
+    await until(world, () => outputText === 'done');
     // Five, and five for each of them, and five for each of those: 155.
     const all = (await world.get('/session')) as readonly Session[];
     assert.is(all.length, 1 + 100);
@@ -332,16 +335,16 @@ describe('handing on what was handed on', (check) => {
     assert.ok(
       outputs.includes('100 tasks have been handed on for this prompt, and no more may be. Do the work yourself.'),
     );
-    said = '';
+    outputText = '';
     void ask(world, id, 'again').then(answered);
-    await until(world, () => said !== '');
+    await until(world, () => outputText !== '');
     assert.ok(await isQuiet(world));
   });
 
   check('counts for each prompt anew', async () => {
     const again: Script = async function* (request, signal) {
       const isAsked = request.messages.at(-1)?.role === 'user' && request.system !== 'You help.';
-      yield* (isAsked ? task() : saying('done'))(request, signal);
+      yield* (isAsked ? task() : replying('done'))(request, signal);
     };
     const { world, id } = await handing([again]);
     for (let count = 0; count < 101; count++) await ask(world, id);
@@ -353,7 +356,7 @@ describe('the model of a task', (check) => {
   const ELSEWHERE = { providerID: 'onprem', modelID: 'private', variant: 'high' };
   const refsOf = async (model: ModelRef | undefined) => {
     const helper = { name: 'helper', canTakeTasks: true, model };
-    const scripts = [task(), saying('one'), saying('two')];
+    const scripts = [task(), replying('one'), replying('two')];
     const asked: string[] = [];
     const world = await createAgentWorld({ agents: [helper], scripts, models: [ELSEWHERE] });
     const id = await world.session();
@@ -379,7 +382,7 @@ describe('what a task may do', (check) => {
   const banned = [rule('allow'), rule('deny', 'pay')];
 
   check('is not more because its session wants to be asked about everything', async () => {
-    const { world } = await handing([task(), calling({ name: 'pay', input: {} }), saying('no'), saying('done')], {
+    const { world } = await handing([task(), calling({ name: 'pay', input: {} }), replying('no'), replying('done')], {
       tools: [toolNamed('pay')],
       rules: banned,
     });
@@ -411,9 +414,9 @@ describe('what a task may do', (check) => {
         task(),
         calling({ name: 'pay', input: {} }),
         paying,
-        saying('no'),
-        saying('so'),
-        saying('done'),
+        replying('no'),
+        replying('so'),
+        replying('done'),
       ];
       const { world, id } = await handing(scripts, { tools: [pay], rules: HANDING_ON });
       worlds.push(world);
@@ -429,7 +432,7 @@ describe('what a task may do', (check) => {
 
   check('is a matter of its own session again once it has ended', async () => {
     const paying = calling({ name: 'pay', input: {} });
-    const scripts = [task(), saying('one'), saying('two'), paying, saying('paid')];
+    const scripts = [task(), replying('one'), replying('two'), paying, replying('paid')];
     const { world, id } = await handing(scripts, { tools: [toolNamed('pay')] });
     await ask(world, id);
     await world.call('PATCH', `/session/${id}`, { permission: [rule('deny')] });
@@ -443,8 +446,8 @@ describe('what a task may do', (check) => {
       calling({ name: 'pay', input: {} }),
       task(),
       calling({ name: 'pay', input: { n: 2 } }),
-      saying('paid'),
-      saying('done'),
+      replying('paid'),
+      replying('done'),
     ];
     const { world } = await handing(scripts, { tools: [toolNamed('pay')], rules: [rule('allow'), rule('ask', 'pay')] });
     const id = await world.session({ permission: [rule('ask', 'pay')] });

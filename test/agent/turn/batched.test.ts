@@ -70,12 +70,12 @@ describe('what comes in batches', (check) => {
       yield 2;
       throw broken;
     })();
-    const heard: number[] = [];
+    const collected: number[] = [];
     const reading = (async () => {
-      for await (const batch of readBatches(source, needs(clock))) heard.push(...batch);
+      for await (const batch of readBatches(source, needs(clock))) collected.push(...batch);
     })();
     assert.is(await rejection(reading), broken);
-    assert.equal(heard, [1, 2]);
+    assert.equal(collected, [1, 2]);
     assert.is(clock.pending(), 0);
   });
 
@@ -112,14 +112,14 @@ describe('what comes in batches', (check) => {
         await new Promise<void>((resolve) => clock.after(100, resolve));
       }
     })();
-    const heard: (readonly number[])[] = [];
+    const collected: (readonly number[])[] = [];
     const reading = (async () => {
-      for await (const batch of readBatches(source, needs(clock))) heard.push(batch);
+      for await (const batch of readBatches(source, needs(clock))) collected.push(batch);
     })();
     await clock.advance(1);
-    assert.equal(heard, [[1]]);
+    assert.equal(collected, [[1]]);
     await clock.advance(100);
-    assert.equal(heard, [[1], [2]]);
+    assert.equal(collected, [[1], [2]]);
     await clock.advance(100);
     await reading;
   });

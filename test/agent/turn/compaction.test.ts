@@ -22,8 +22,8 @@ import {
   failing,
   hanging,
   outcome,
+  replying,
   type Script,
-  saying,
   toolNamed,
 } from '../harness/world.ts';
 
@@ -32,7 +32,7 @@ const SUMMARY = 'Ann wants 5; ticket 17.';
 const PRICES = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
 
 /** A model beside the one that answers. */
-const createVoice = ({
+const createResolvedModel = ({
   modelID,
   upstreamID,
 }: {
@@ -48,11 +48,13 @@ const createVoice = ({
 });
 
 /** What is said, in words. */
-const wordsOf = (messages: readonly ModelMessage[] = []): readonly string[] =>
-  messages.map((said) => {
-    if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
-    if (said.role === 'assistant') return `<${said.text}${said.calls.map(({ name }) => ` ${name}`).join('')}>`;
-    return said.results.map(({ output }) => `[${output}]`).join('');
+const promptTexts = (messages: readonly ModelMessage[] = []): readonly string[] =>
+  messages.map((outputText) => {
+    if (outputText.role === 'user')
+      return outputText.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
+    if (outputText.role === 'assistant')
+      return `<${outputText.text}${outputText.calls.map(({ name }) => ` ${name}`).join('')}>`;
+    return outputText.results.map(({ output }) => `[${output}]`).join('');
   });
 /** A step that has used so many tokens. */
 const using = (total: number, script: Script): Script =>
@@ -64,15 +66,15 @@ const using = (total: number, script: Script): Script =>
 
 describe('a context that overflows', (check) => {
   check('is summed up once, and the step is tried again with the summary and the message', async () => {
-    const world = await createAgentWorld({ scripts: [saying('one'), TOO_LONG, saying(SUMMARY), saying('two')] });
+    const world = await createAgentWorld({ scripts: [replying('one'), TOO_LONG, replying(SUMMARY), replying('two')] });
     const id = await world.session();
     await ask(world, id, 'first');
     const answer = await ask(world, id, 'second');
     assert.is(textOf(answer), 'two');
-    assert.equal(wordsOf(world.asked[2]?.messages).slice(0, 3), ['first', '<one>', 'second']);
-    assert.match(wordsOf(world.asked[2]?.messages)[3] ?? '', 'Summarise this conversation');
+    assert.equal(promptTexts(world.asked[2]?.messages).slice(0, 3), ['first', '<one>', 'second']);
+    assert.match(promptTexts(world.asked[2]?.messages)[3] ?? '', 'Summarise this conversation');
     assert.equal(world.asked[2]?.tools, []);
-    assert.equal(wordsOf(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
+    assert.equal(promptTexts(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
     assert.is((await eventsOf(world, 'session.compacted')).length, 1);
     const summary = answersIn(await messagesOf(world, id)).find(({ info }) => info.summary === true);
     assert.is(summary === undefined ? '' : textOf(summary), SUMMARY);
@@ -80,10 +82,13 @@ describe('a context that overflows', (check) => {
   });
 
   check('is summed up by the model and in the words that are set for it, at its own price', async () => {
-    const voice = createVoice({ modelID: 'sums', upstreamID: 'sums-1' });
+    const resolvedModel = createResolvedModel({ modelID: 'sums', upstreamID: 'sums-1' });
     const world = await createAgentWorld({
-      summariser: { prompt: 'Sum up.', model: { ...voice, splitsThinking: true, prices: { ...PRICES, input: 7 } } },
-      scripts: [saying('one'), TOO_LONG, saying(`<think>hm</think>${SUMMARY}`), saying('two')],
+      summariser: {
+        prompt: 'Sum up.',
+        model: { ...resolvedModel, splitsThinking: true, prices: { ...PRICES, input: 7 } },
+      },
+      scripts: [replying('one'), TOO_LONG, replying(`<think>hm</think>${SUMMARY}`), replying('two')],
     });
     const id = await world.session();
     await ask(world, id, 'first');
@@ -97,19 +102,19 @@ describe('a context that overflows', (check) => {
         ['main', 'You bui'],
       ],
     );
-    assert.match(wordsOf(world.asked[2]?.messages).at(-1) ?? '', 'Summarise this conversation');
-    assert.equal(wordsOf(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
+    assert.match(promptTexts(world.asked[2]?.messages).at(-1) ?? '', 'Summarise this conversation');
+    assert.equal(promptTexts(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
     const summary = answersIn(await messagesOf(world, id)).find(({ info }) => info.summary === true);
     assert.equal([summary?.info.modelID, summary?.info.agent], ['sums', 'build']);
     assert.is(summary?.info.cost, (10 * 7 + 5 * PRICES.output) / 1_000_000);
   });
 
   check('stays summed up for the prompts that follow', async () => {
-    const scripts = [saying('one'), TOO_LONG, saying(SUMMARY), saying('two'), saying('three')];
+    const scripts = [replying('one'), TOO_LONG, replying(SUMMARY), replying('two'), replying('three')];
     const world = await createAgentWorld({ scripts });
     const id = await world.session();
     for (const text of ['first', 'second', 'third']) await ask(world, id, text);
-    assert.equal(wordsOf(world.asked.at(-1)?.messages), [
+    assert.equal(promptTexts(world.asked.at(-1)?.messages), [
       `What happened before, in short:\n${SUMMARY}`,
       '<two>',
       'third',
@@ -117,12 +122,19 @@ describe('a context that overflows', (check) => {
   });
 
   check('loses no prompt that was waiting when it was summed up', async () => {
-    const scripts = [saying('one'), TOO_LONG, saying(SUMMARY), saying('two'), saying('three'), saying('four')];
+    const scripts = [
+      replying('one'),
+      TOO_LONG,
+      replying(SUMMARY),
+      replying('two'),
+      replying('three'),
+      replying('four'),
+    ];
     const world = await createAgentWorld({ scripts });
     const id = await world.session();
     await ask(world, id, 'first');
     await Promise.all(['second', 'third', 'fourth'].map((text) => ask(world, id, text)));
-    assert.equal(wordsOf(world.asked.at(-1)?.messages), [
+    assert.equal(promptTexts(world.asked.at(-1)?.messages), [
       `What happened before, in short:\n${SUMMARY}`,
       '<two>',
       'third',
@@ -132,7 +144,7 @@ describe('a context that overflows', (check) => {
   });
 
   check('that is still too long fails in the words of the wire', async () => {
-    const world = await createAgentWorld({ scripts: [TOO_LONG, saying(SUMMARY), TOO_LONG] });
+    const world = await createAgentWorld({ scripts: [TOO_LONG, replying(SUMMARY), TOO_LONG] });
     const { info } = await ask(world, await world.session());
     assert.equal(info.error, { name: 'ContextOverflowError', data: { message: 'The context is full' } });
     assert.is(world.asked.length, 3);
@@ -149,10 +161,10 @@ describe('a context that overflows', (check) => {
       tools: [toolNamed('read', async () => outcome(long))],
       scripts: [
         calling({ name: 'read', input: { long } }),
-        fits(5000, saying('never')),
-        fits(5000, saying('never')),
-        fits(5000, saying(SUMMARY)),
-        saying('done'),
+        fits(5000, replying('never')),
+        fits(5000, replying('never')),
+        fits(5000, replying(SUMMARY)),
+        replying('done'),
       ],
     });
     const answer = await ask(world, await world.session(), 'read it');
@@ -162,7 +174,7 @@ describe('a context that overflows', (check) => {
   });
 
   check('costs what its messages cost, also when the summary was empty', async () => {
-    const world = await createAgentWorld({ scripts: [saying('one'), TOO_LONG, saying(' ')] });
+    const world = await createAgentWorld({ scripts: [replying('one'), TOO_LONG, replying(' ')] });
     const id = await world.session();
     await ask(world, id, 'first');
     await ask(world, id, 'second');
@@ -173,15 +185,15 @@ describe('a context that overflows', (check) => {
   });
 
   check('is left as it was when there is no summary, or an empty one', async () => {
-    for (const bad of [failing(new ModelError('auth', 'Refused')), saying(' '), TOO_LONG]) {
-      const world = await createAgentWorld({ scripts: [saying('one'), TOO_LONG, bad, saying('three')] });
+    for (const bad of [failing(new ModelError('auth', 'Refused')), replying(' '), TOO_LONG]) {
+      const world = await createAgentWorld({ scripts: [replying('one'), TOO_LONG, bad, replying('three')] });
       const id = await world.session();
       await ask(world, id, 'first');
       const failed = await ask(world, id, 'second');
       if (bad === TOO_LONG) continue;
       assert.ok(failed.info.error !== undefined);
       await ask(world, id, 'third');
-      assert.equal(wordsOf(world.asked.at(-1)?.messages), ['first', '<one>', 'second', 'third']);
+      assert.equal(promptTexts(world.asked.at(-1)?.messages), ['first', '<one>', 'second', 'third']);
       assert.is((await eventsOf(world, 'session.compacted')).length, 0);
     }
   });
@@ -193,33 +205,33 @@ describe('a context that is nearly full', (check) => {
   check('is summed up between two steps of a turn', async () => {
     const world = await createAgentWorld({
       tools: [look],
-      voice: { usableTokens: 1000 },
-      scripts: [using(1000, calling({ name: 'look', input: {} })), using(1500, saying(SUMMARY)), saying('done')],
+      resolvedModel: { usableTokens: 1000 },
+      scripts: [using(1000, calling({ name: 'look', input: {} })), using(1500, replying(SUMMARY)), replying('done')],
     });
     const answer = await ask(world, await world.session(), 'look there');
     assert.is(textOf(answer), 'done');
-    assert.equal(wordsOf(world.asked[1]?.messages).slice(0, 3), ['look there', '< look>', '[seen]']);
-    assert.equal(wordsOf(world.asked[2]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'look there']);
+    assert.equal(promptTexts(world.asked[1]?.messages).slice(0, 3), ['look there', '< look>', '[seen]']);
+    assert.equal(promptTexts(world.asked[2]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'look there']);
   });
 
   check('is summed up before the next prompt is answered', async () => {
     const world = await createAgentWorld({
-      voice: { usableTokens: 1000 },
-      scripts: [using(1000, saying('one')), saying(SUMMARY), saying('two'), saying('three')],
+      resolvedModel: { usableTokens: 1000 },
+      scripts: [using(1000, replying('one')), replying(SUMMARY), replying('two'), replying('three')],
     });
     const id = await world.session();
     await ask(world, id, 'first');
     assert.is(world.asked.length, 1);
     assert.is(textOf(await ask(world, id, 'second')), 'two');
-    assert.equal(wordsOf(world.asked[2]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
+    assert.equal(promptTexts(world.asked[2]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'second']);
     await ask(world, id, 'third');
     assert.is(world.asked.length, 4);
   });
 
   check('is summed up once for a step, and not again when that was not enough', async () => {
     const world = await createAgentWorld({
-      voice: { usableTokens: 1000 },
-      scripts: [using(1000, saying('one')), saying(SUMMARY), TOO_LONG],
+      resolvedModel: { usableTokens: 1000 },
+      scripts: [using(1000, replying('one')), replying(SUMMARY), TOO_LONG],
     });
     const id = await world.session();
     await ask(world, id, 'first');
@@ -229,35 +241,35 @@ describe('a context that is nearly full', (check) => {
 
   check('is not summed up again when the answer after the summary failed', async () => {
     const world = await createAgentWorld({
-      voice: { usableTokens: 1000 },
+      resolvedModel: { usableTokens: 1000 },
       scripts: [
-        using(1000, saying('one')),
-        using(5000, saying(SUMMARY)),
+        using(1000, replying('one')),
+        using(5000, replying(SUMMARY)),
         failing(new ModelError('auth', 'Refused')),
-        saying('three'),
+        replying('three'),
       ],
     });
     const id = await world.session();
     for (const text of ['first', 'second', 'third']) await ask(world, id, text);
     assert.is(world.asked.length, 4);
-    assert.equal(wordsOf(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'third']);
+    assert.equal(promptTexts(world.asked[3]?.messages), [`What happened before, in short:\n${SUMMARY}`, 'third']);
   });
 
   check('that overflows after a summary that failed is summed up after all', async () => {
     const world = await createAgentWorld({
-      voice: { usableTokens: 1000 },
+      resolvedModel: { usableTokens: 1000 },
       scripts: [
-        using(1000, saying('one')),
+        using(1000, replying('one')),
         failing(new ModelError('auth', 'Refused')),
         TOO_LONG,
-        saying(SUMMARY),
-        saying('two'),
-        saying('three'),
+        replying(SUMMARY),
+        replying('two'),
+        replying('three'),
       ],
     });
     const id = await world.session();
     for (const text of ['first', 'second', 'third']) await ask(world, id, text);
-    assert.equal(wordsOf(world.asked.at(-1)?.messages), [
+    assert.equal(promptTexts(world.asked.at(-1)?.messages), [
       `What happened before, in short:\n${SUMMARY}`,
       '<two>',
       'third',
@@ -269,8 +281,8 @@ describe('a context that is nearly full', (check) => {
       const script = using(usableTokens === undefined ? 1_000_000 : 999, calling({ name: 'look', input: {} }));
       const world = await createAgentWorld({
         tools: [look],
-        voice: { usableTokens },
-        scripts: [script, saying('done')],
+        resolvedModel: { usableTokens },
+        scripts: [script, replying('done')],
       });
       await ask(world, await world.session());
       assert.is(world.asked.length, 2);
@@ -280,11 +292,11 @@ describe('a context that is nearly full', (check) => {
   check('is used as it is when no summary can be had: the calls that were made stay made', async () => {
     const world = await createAgentWorld({
       tools: [look],
-      voice: { usableTokens: 1000 },
+      resolvedModel: { usableTokens: 1000 },
       scripts: [
         using(1000, calling({ name: 'look', input: {} })),
         failing(new ModelError('auth', 'Refused')),
-        saying('done'),
+        replying('done'),
       ],
     });
     const id = await world.session();
@@ -294,16 +306,16 @@ describe('a context that is nearly full', (check) => {
 
   check('is summed up in vain once in a turn, and tried again in the next one', async () => {
     const script: Script = async function* (request, signal) {
-      const last = wordsOf(request.messages).at(-1) ?? '';
+      const last = promptTexts(request.messages).at(-1) ?? '';
       const results = request.messages.filter(({ role }) => role === 'tool').length;
-      if (last.startsWith('Summarise')) yield* saying(' ')(request, signal);
+      if (last.startsWith('Summarise')) yield* replying(' ')(request, signal);
       else if (results < 5) yield* using(1000, calling({ name: 'look', input: { results } }))(request, signal);
-      else yield* using(1000, saying('done'))(request, signal);
+      else yield* using(1000, replying('done'))(request, signal);
     };
-    const world = await createAgentWorld({ tools: [look], voice: { usableTokens: 1000 }, scripts: [script] });
+    const world = await createAgentWorld({ tools: [look], resolvedModel: { usableTokens: 1000 }, scripts: [script] });
     const id = await world.session();
     const summaries = () =>
-      world.asked.filter(({ messages }) => wordsOf(messages).at(-1)?.startsWith('Summarise')).length;
+      world.asked.filter(({ messages }) => promptTexts(messages).at(-1)?.startsWith('Summarise')).length;
     assert.is(textOf(await ask(world, id)), 'done');
     assert.equal([summaries(), world.asked.length], [1, 7]);
     await ask(world, id, 'again');
@@ -328,11 +340,11 @@ describe('a context that is nearly full', (check) => {
         },
       },
       tools: [look],
-      voice: { usableTokens: 1000 },
+      resolvedModel: { usableTokens: 1000 },
       scripts: [
         using(1000, calling({ name: 'look', input: {} })),
         failing(new ModelError('auth', 'Refused')),
-        saying('done'),
+        replying('done'),
       ],
     });
     assert.is(textOf(await ask(world, await world.session())), 'done');
@@ -343,7 +355,7 @@ describe('a context that is nearly full', (check) => {
   check('may be aborted while it is summed up: the calls that were made stay made', async () => {
     const world = await createAgentWorld({
       tools: [look],
-      voice: { usableTokens: 1000 },
+      resolvedModel: { usableTokens: 1000 },
       scripts: [using(1000, calling({ name: 'look', input: {} })), hanging],
     });
     const id = await world.session();

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { ModelError } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
 import { type Answer, ask, asksOf, callsOf, isQuiet, outputOf, textOf, until } from '../harness/permission-requests.ts';
-import { calling, createAgentWorld, failing, hanging, saying, toolNamed, type WorldGiven } from '../harness/world.ts';
+import { calling, createAgentWorld, failing, hanging, replying, toolNamed, type WorldGiven } from '../harness/world.ts';
 
 const LIMIT_MS = 60_000;
 const TOO_LONG = { name: 'UnknownError', data: { message: 'The turn was not done after 60000 ms' } };
@@ -59,7 +59,7 @@ describe('a turn that takes too long', (check) => {
     const slow = (text: string) =>
       async function* () {
         await new Promise<void>((resolve) => world.clock.after(40_000, resolve));
-        yield* saying(text)({} as never, new AbortController().signal);
+        yield* replying(text)({} as never, new AbortController().signal);
       };
     const world = await limited({ scripts: [slow('one'), slow('two')] });
     const id = await world.session();

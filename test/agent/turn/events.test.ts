@@ -5,8 +5,8 @@ import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
-import { ask, askHeard, asksWhen, eventsOf, reply, textOf } from '../harness/permission-requests.ts';
-import { calling, createAgentWorld, type Script, saying, toolNamed } from '../harness/world.ts';
+import { ask, askAndRead, asksWhen, eventsOf, reply, textOf } from '../harness/permission-requests.ts';
+import { calling, createAgentWorld, replying, type Script, toolNamed } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 
 /** An event in one word. */
@@ -29,7 +29,7 @@ const freshStore = (): Store => {
 describe('the events of a turn', (check) => {
   check('come in the order that clients know, for a turn with a tool and a question', async () => {
     const rules = [{ permission: '*', pattern: '*', action: 'ask' as const }];
-    const scripts = [calling({ name: 'look', input: {} }), saying('seen')];
+    const scripts = [calling({ name: 'look', input: {} }), replying('seen')];
     const world = await createAgentWorld({ scripts, rules, tools: [toolNamed('look')] });
     const answer = ask(world, await world.session({ title: 'Mine' }));
     const [asked] = await asksWhen(world, 1);
@@ -63,7 +63,7 @@ describe('the events of a turn', (check) => {
   check('have ids that ascend, and the deltas of a text make up the text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ maxLength: 5 }), { maxLength: 30 }), async (pieces) => {
-        const world = await createAgentWorld({ scripts: [saying(...pieces)] });
+        const world = await createAgentWorld({ scripts: [replying(...pieces)] });
         const answer = await ask(world, await world.session({ title: 'Mine' }));
         const ids = (await world.events()).map(({ id }) => id);
         assert.equal(ids, [...new Set(ids)].sort());
@@ -76,7 +76,7 @@ describe('the events of a turn', (check) => {
   });
 
   check('are few for a text in ten thousand pieces', async () => {
-    const world = await createAgentWorld({ scripts: [saying(...Array.from({ length: 10_000 }, () => 'ab '))] });
+    const world = await createAgentWorld({ scripts: [replying(...Array.from({ length: 10_000 }, () => 'ab '))] });
     const answer = ask(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(1000);
     assert.is(textOf(await answer), 'ab '.repeat(10_000));
@@ -120,23 +120,23 @@ describe('the events of a turn', (check) => {
         return placed;
       },
     };
-    const world = await createAgentWorld({ store, scripts: [calling({ name: 'look', input: {} }), saying('seen')] });
+    const world = await createAgentWorld({ store, scripts: [calling({ name: 'look', input: {} }), replying('seen')] });
     const stream = (await world.call('GET', '/event')).body?.pipeThrough(new TextDecoderStream()).getReader();
-    const heard: string[] = [];
+    const collected: string[] = [];
     const listening = (async () => {
       for (let text = ''; text !== undefined; ) {
         text = (await stream?.read())?.value ?? '';
         if (text === '') return;
         for (const [, id = ''] of text.matchAll(/^id: (.*)$/gm)) {
-          heard.push(id);
+          collected.push(id);
           assert.ok(stored.has(id), `heard of ${id} before it was stored`);
         }
       }
     })();
-    await askHeard(world, await world.session({ title: 'Mine' }));
+    await askAndRead(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(100);
     await world.server.stop();
     await listening;
-    assert.equal(heard, [...stored]);
+    assert.equal(collected, [...stored]);
   });
 });

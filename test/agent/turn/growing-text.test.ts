@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import { describe } from '../../check.ts';
 import { answersIn, ask, eventsOf, messagesOf, textOf, until } from '../harness/permission-requests.ts';
-import { type AgentWorld, createAgentWorld, type Script, saying } from '../harness/world.ts';
+import { type AgentWorld, createAgentWorld, replying, type Script } from '../harness/world.ts';
 import { idsFrom } from '../store/samples.ts';
 
 const PIECES = Array.from({ length: 30 }, (_, index) => `piece ${index} `);
@@ -23,7 +23,7 @@ describe('a text that a model is writing', (check) => {
           yield { kind: 'text', delta };
           await new Promise<void>((resolve) => worlds[0]?.clock.after(100, resolve));
         }
-        yield* saying('the end')(request, signal);
+        yield* replying('the end')(request, signal);
       };
       const world = await createAgentWorld({ store, scripts: [script], onBuilt: (built) => worlds.push(built) });
       const id = await world.session({ title: 'Mine' });

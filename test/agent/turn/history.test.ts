@@ -41,18 +41,19 @@ const answer = (id: string, parentID: string, ...parts: readonly Part[]): Messag
 const span = { start: 1, end: 2 };
 const byID = (messages: readonly MessageWithParts[]) =>
   [...messages].sort((left, right) => (left.info.id < right.info.id ? -1 : 1));
-const wordsOf = (messages: readonly ModelMessage[]): readonly string[] =>
-  messages.map((said) => {
-    if (said.role === 'user') return said.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
-    return said.role === 'assistant' ? said.text : said.results.map(({ output }) => output).join();
+const promptTexts = (messages: readonly ModelMessage[]): readonly string[] =>
+  messages.map((outputText) => {
+    if (outputText.role === 'user')
+      return outputText.content.map((piece) => (piece.kind === 'text' ? piece.text : 'file')).join();
+    return outputText.role === 'assistant' ? outputText.text : outputText.results.map(({ output }) => output).join();
   });
 
 describe('the history of a session', (check) => {
   check('puts each answer behind its prompt, and leaves out the prompts that wait', () => {
     const messages = [user('1'), user('2'), user('3'), answer('4', '1'), answer('5', '2')];
-    assert.equal(wordsOf(toModelHistory(messages, '2')), ['1', '4', '2', '5']);
-    assert.equal(wordsOf(toModelHistory(messages, '1')), ['2', '5', '1', '4']);
-    assert.equal(wordsOf(toModelHistory(messages, '3')), ['1', '4', '2', '5', '3']);
+    assert.equal(promptTexts(toModelHistory(messages, '2')), ['1', '4', '2', '5']);
+    assert.equal(promptTexts(toModelHistory(messages, '1')), ['2', '5', '1', '4']);
+    assert.equal(promptTexts(toModelHistory(messages, '3')), ['1', '4', '2', '5', '3']);
   });
 
   check('ends with the prompt that is answered, whatever clocks the ids come from', () => {
@@ -62,7 +63,7 @@ describe('the history of a session', (check) => {
         let messages: readonly MessageWithParts[] = [];
         for (const [index, id] of chosen.entries()) {
           messages = byID([...messages, user(id)]);
-          const words = wordsOf(toModelHistory(messages, id));
+          const words = promptTexts(toModelHistory(messages, id));
           assert.is(words.at(-1), id);
           assert.equal(
             [...words].sort(),
@@ -82,8 +83,8 @@ describe('the history of a session', (check) => {
       { status: 'pending', input: {}, raw: '' },
     ];
     const parts = states.map((state, index) => tool('2', `c${index}`, state));
-    const [, said, results] = toModelHistory([user('1'), answer('2', '1', text('2', 'wait'), ...parts)], '1');
-    assert.equal(said?.role === 'assistant' && said.calls.map(({ id }) => id), ['c0', 'c1', 'c2', 'c3']);
+    const [, outputText, results] = toModelHistory([user('1'), answer('2', '1', text('2', 'wait'), ...parts)], '1');
+    assert.equal(outputText?.role === 'assistant' && outputText.calls.map(({ id }) => id), ['c0', 'c1', 'c2', 'c3']);
     assert.equal(results?.role === 'tool' && results.results, [
       { id: 'c0', name: 'look', output: 'out', isError: false },
       { id: 'c1', name: 'look', output: 'bad', isError: true },
@@ -104,6 +105,6 @@ describe('the history of a session', (check) => {
     const empty = text('2', '');
     assert.equal(toModelHistory([user('1', text('1', '')), answer('2', '1', withdrawn, thought, empty)], '1'), []);
     const messages = [user('1'), answer('2', '1', empty, text('2', 'a'), empty, text('2', 'b'))];
-    assert.equal(wordsOf(toModelHistory(messages, '1')), ['1', 'a\nb']);
+    assert.equal(promptTexts(toModelHistory(messages, '1')), ['1', 'a\nb']);
   });
 });

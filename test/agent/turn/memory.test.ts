@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { type AgentWorld, createAgentWorld, prompt, type Script, saying } from '../harness/world.ts';
+import { type AgentWorld, createAgentWorld, prompt, replying, type Script } from '../harness/world.ts';
 
 const LIMIT_BYTES = 100_000;
 const memory = { limitBytes: LIMIT_BYTES, budgetBytes: LIMIT_BYTES, memoryBytes: LIMIT_BYTES };
@@ -13,7 +13,7 @@ const createGate = () => {
     waiting.push(gate.resolve);
     signal.addEventListener('abort', () => gate.reject(signal.reason), { once: true });
     await gate.promise;
-    yield* saying('done')(request, signal);
+    yield* replying('done')(request, signal);
   };
   return { script, calls: () => waiting.length, open: () => waiting.shift()?.() };
 };

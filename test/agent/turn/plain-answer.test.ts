@@ -3,7 +3,7 @@ import { ModelError, type ModelEvent } from '../../../src/agent/model/types.ts';
 
 import { describe } from '../../check.ts';
 import { ask, eventsOf, messagesOf, textOf } from '../harness/permission-requests.ts';
-import { createAgentWorld, failing, type Script, saying } from '../harness/world.ts';
+import { createAgentWorld, failing, replying, type Script } from '../harness/world.ts';
 
 const ending = (finish: Extract<ModelEvent, { kind: 'finished' }>['finish'], text = 'half'): Script =>
   async function* () {
@@ -14,7 +14,7 @@ const ending = (finish: Extract<ModelEvent, { kind: 'finished' }>['finish'], tex
 
 describe('a plain answer', (check) => {
   check('has every field of the specification', async () => {
-    const world = await createAgentWorld({ scripts: [saying('hello ', 'you')] });
+    const world = await createAgentWorld({ scripts: [replying('hello ', 'you')] });
     const id = await world.session({ model: 'demo/main' });
     const { info, parts } = await ask(world, id);
     const [user] = await messagesOf(world, id);
@@ -60,7 +60,7 @@ describe('a plain answer', (check) => {
   });
 
   check('keeps a think section in the text as it came', async () => {
-    const world = await createAgentWorld({ scripts: [saying('<think>hm</think>', 'yes')] });
+    const world = await createAgentWorld({ scripts: [replying('<think>hm</think>', 'yes')] });
     assert.is(textOf(await ask(world, await world.session())), '<think>hm</think>yes');
   });
 
@@ -68,7 +68,7 @@ describe('a plain answer', (check) => {
     const script: Script = async function* (request, signal) {
       yield { kind: 'reasoning', delta: 'let me ' };
       yield { kind: 'reasoning', delta: 'see' };
-      yield* saying('done')(request, signal);
+      yield* replying('done')(request, signal);
     };
     const world = await createAgentWorld({ scripts: [script] });
     const { parts } = await ask(world, await world.session());
@@ -143,15 +143,15 @@ describe('a plain answer', (check) => {
   check('is not waited for when none is wanted', async () => {
     const world = await createAgentWorld();
     const id = await world.session();
-    const told = (await world.post(`/session/${id}/message`, {
+    const reported = (await world.post(`/session/${id}/message`, {
       parts: [{ type: 'text', text: 'note this' }],
       noReply: true,
     })) as { info: { role: string } };
-    assert.is(told.info.role, 'user');
+    assert.is(reported.info.role, 'user');
     assert.is(world.asked.length, 0);
     await ask(world, id, 'and now?');
     assert.equal(
-      world.asked[0]?.messages.map((said) => said.role === 'user' && said.content[0]),
+      world.asked[0]?.messages.map((outputText) => outputText.role === 'user' && outputText.content[0]),
       [
         { kind: 'text', text: 'note this' },
         { kind: 'text', text: 'and now?' },

@@ -8,8 +8,8 @@ import {
   createAgentWorld,
   failing,
   hanging,
+  replying,
   type Script,
-  saying,
   toolNamed,
 } from '../harness/world.ts';
 
@@ -38,7 +38,7 @@ const failuresIn = ({ logged }: AgentWorld) =>
 
 describe('a backend that fails for a while', (check) => {
   check('is asked again after the pause, and what is going on can be seen', async () => {
-    const world = await createAgentWorld({ scripts: [busy(), busy(), saying('here')] });
+    const world = await createAgentWorld({ scripts: [busy(), busy(), replying('here')] });
     const id = await world.session();
     const startedAt = world.clock.now();
     const answer = ask(world, id);
@@ -58,7 +58,7 @@ describe('a backend that fails for a while', (check) => {
   });
 
   check("is told of in the log once, with what was asked how often and nobody's words", async () => {
-    const world = await createAgentWorld({ scripts: [saying('fine'), busy()] });
+    const world = await createAgentWorld({ scripts: [replying('fine'), busy()] });
     const id = await world.session();
     await ask(world, id, 'secret words');
     assert.equal(failuresIn(world), []);
@@ -85,7 +85,7 @@ describe('a backend that fails for a while', (check) => {
   });
 
   check('is told of as news and not as trouble when somebody aborted it', async () => {
-    const world = await createAgentWorld({ scripts: [hanging], voice: { splitsThinking: true } });
+    const world = await createAgentWorld({ scripts: [hanging], resolvedModel: { splitsThinking: true } });
     const id = await world.session();
     const answer = ask(world, id);
     await until(world, () => world.asked.length === 1);
@@ -97,7 +97,7 @@ describe('a backend that fails for a while', (check) => {
   });
 
   check('is left alone for as long as it asks', async () => {
-    const world = await createAgentWorld({ scripts: [busy(20_000), saying('here')] });
+    const world = await createAgentWorld({ scripts: [busy(20_000), replying('here')] });
     const answer = ask(world, await world.session());
     await world.clock.advance(19_990);
     assert.is(world.asked.length, 1);
@@ -142,7 +142,7 @@ describe('a backend that fails for a while', (check) => {
     const unended: Script = async function* () {
       yield { kind: 'text', delta: 'to be contin' };
     };
-    const world = await createAgentWorld({ scripts: [unended, saying('continued')] });
+    const world = await createAgentWorld({ scripts: [unended, replying('continued')] });
     const answer = ask(world, await world.session());
     await world.clock.advance(3000);
     assert.is(textOf(await answer), 'continued');
@@ -151,7 +151,7 @@ describe('a backend that fails for a while', (check) => {
 
 describe('what was said before a failure', (check) => {
   check('counts for nothing once the step is begun anew, in the answer and in the history', async () => {
-    const world = await createAgentWorld({ scripts: [cut('half an ans', 'wer'), saying('whole'), saying('next')] });
+    const world = await createAgentWorld({ scripts: [cut('half an ans', 'wer'), replying('whole'), replying('next')] });
     const id = await world.session();
     const answer = ask(world, id);
     await world.clock.advance(3000);
@@ -192,14 +192,14 @@ describe('what was said before a failure', (check) => {
       paid.push(input);
       return { output: 'paid', title: '', metadata: {}, isError: false };
     });
-    const world = await createAgentWorld({ tools: [pay], scripts: [half, again, saying('done')] });
+    const world = await createAgentWorld({ tools: [pay], scripts: [half, again, replying('done')] });
     const id = await world.session();
     const answer = ask(world, id);
     await world.clock.advance(3000);
     assert.is(textOf(await answer), 'done');
     assert.equal(paid, [{ amount: 2 }]);
-    const told = world.asked.at(-1)?.messages ?? [];
-    assert.equal(told.slice(1), [
+    const reported = world.asked.at(-1)?.messages ?? [];
+    assert.equal(reported.slice(1), [
       { role: 'assistant', text: '', calls: [{ id: 'call-1', name: 'pay', input: { amount: 2 } }] },
       { role: 'tool', results: [{ id: 'call-1', name: 'pay', output: 'paid', isError: false }] },
     ]);

@@ -3,12 +3,12 @@ import { ModelError } from '../../../src/agent/model/types.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 import { ask, messagesOf, until } from '../harness/permission-requests.ts';
-import { createAgentWorld, failing, hanging, type Script, saying } from '../harness/world.ts';
+import { createAgentWorld, failing, hanging, replying, type Script } from '../harness/world.ts';
 
 const MODEL = { providerID: 'demo', modelID: 'main' };
 
-const talk = async (...scripts: readonly Script[]) => {
-  const world = await createAgentWorld({ titler: null, scripts: [saying('first'), saying('second'), ...scripts] });
+const startChat = async (...scripts: readonly Script[]) => {
+  const world = await createAgentWorld({ titler: null, scripts: [replying('first'), replying('second'), ...scripts] });
   const id = await world.session({ title: 'Plan' });
   await ask(world, id, 'one');
   await ask(world, id, 'two');
@@ -17,7 +17,7 @@ const talk = async (...scripts: readonly Script[]) => {
 
 describe('a summary that somebody asks for', (check) => {
   check('stands in the place of all that was said, and is told', async () => {
-    const { world, id, path } = await talk(saying('in short'), saying('third'));
+    const { world, id, path } = await startChat(replying('in short'), replying('third'));
     const before = (await world.events()).length;
     assert.is(await world.post(path, { ...MODEL, auto: false }), true);
     assert.match(JSON.stringify(world.asked.at(-1)?.messages), /one.*first.*two.*second.*Summarise/);
@@ -34,13 +34,13 @@ describe('a summary that somebody asks for', (check) => {
       ['session.updated', 'session.status', 'session.updated', 'session.compacted', 'session.status', 'session.idle'],
     );
     await ask(world, id, 'three');
-    const told = world.asked.at(-1)?.messages ?? [];
+    const reported = world.asked.at(-1)?.messages ?? [];
     assert.equal(
-      told.map(({ role }) => role),
+      reported.map(({ role }) => role),
       ['user', 'user'],
     );
-    assert.match(JSON.stringify(told[0]), /in short/);
-    assert.match(JSON.stringify(told[1]), /three/);
+    assert.match(JSON.stringify(reported[0]), /in short/);
+    assert.match(JSON.stringify(reported[1]), /three/);
     assert.is((await messagesOf(world, id)).length, 8, 'clients still see it all');
   });
 
@@ -48,9 +48,9 @@ describe('a summary that somebody asks for', (check) => {
     let go = (): void => {};
     const slow: Script = async function* (request, signal) {
       await new Promise<void>((resolve) => (go = resolve));
-      yield* saying('third')(request, signal);
+      yield* replying('third')(request, signal);
     };
-    const { world, id, path } = await talk(slow, saying('in short'), saying('fourth'), saying('fifth'));
+    const { world, id, path } = await startChat(slow, replying('in short'), replying('fourth'), replying('fifth'));
     const third = ask(world, id, 'three');
     await until(world, () => world.asked.length === 3);
     const summed = world.post(path, MODEL);
@@ -72,7 +72,7 @@ describe('a summary that somebody asks for', (check) => {
 
   check('that is not to be had leaves everything as it was, and says why', async () => {
     const problem = new ModelError('auth', 'The provider refused the key');
-    const { world, id, path } = await talk(failing(problem), saying('third'));
+    const { world, id, path } = await startChat(failing(problem), replying('third'));
     assert.is(await world.post(path, MODEL), false);
     const last = (await messagesOf(world, id)).at(-1)?.info;
     assert.is(last?.role === 'assistant' && last.error?.name, 'ProviderAuthError');
@@ -83,7 +83,7 @@ describe('a summary that somebody asks for', (check) => {
   });
 
   check('is aborted like any other turn', async () => {
-    const { world, id, path } = await talk(hanging);
+    const { world, id, path } = await startChat(hanging);
     const summed = world.post(path, MODEL);
     await until(world, () => world.asked.length === 3);
     await world.post(`/session/${id}/abort`);
@@ -93,7 +93,7 @@ describe('a summary that somebody asks for', (check) => {
   });
 
   check('begins where the session was turned back to', async () => {
-    const { world, id, path } = await talk(saying('in short'));
+    const { world, id, path } = await startChat(replying('in short'));
     const [, , second] = await messagesOf(world, id);
     await world.post(`/session/${id}/revert`, { messageID: second?.info.id });
     assert.is(await world.post(path, MODEL), true);
@@ -103,7 +103,7 @@ describe('a summary that somebody asks for', (check) => {
   });
 
   check('asks nobody where nothing was said, and is refused with a model that there is not', async () => {
-    const { world, path } = await talk();
+    const { world, path } = await startChat();
     const empty = await world.session();
     assert.is(await world.post(`/session/${empty}/summarize`, MODEL), true);
     assert.is(world.asked.length, 2);

@@ -5,7 +5,7 @@ import { isDefaultTitle } from '../../../src/agent/session/sessions.ts';
 import { parseTitle } from '../../../src/agent/turn/title.ts';
 import { describe } from '../../check.ts';
 import { ask, until } from '../harness/permission-requests.ts';
-import { createAgentWorld, failing, hanging, type Script, saying } from '../harness/world.ts';
+import { createAgentWorld, failing, hanging, replying, type Script } from '../harness/world.ts';
 
 const titleOf = async (world: Awaited<ReturnType<typeof createAgentWorld>>, id: string): Promise<string> => {
   await world.clock.advance(100);
@@ -15,7 +15,7 @@ const titleOf = async (world: Awaited<ReturnType<typeof createAgentWorld>>, id: 
 const naming =
   (script: Script): ChatModel =>
   (request, signal) =>
-    (request.system.includes('title') ? script : saying('hello'))(request, signal);
+    (request.system.includes('title') ? script : replying('hello'))(request, signal);
 
 describe('the title of a session', (check) => {
   check('is made once, after the first answer, from what was asked', async () => {
@@ -82,7 +82,7 @@ describe('the title of a session', (check) => {
     const gate = Promise.withResolvers<void>();
     const slow: Script = async function* (request, signal) {
       await gate.promise;
-      yield* saying('Too late')(request, signal);
+      yield* replying('Too late')(request, signal);
     };
     const world = await createAgentWorld({ changes: { model: naming(slow) } });
     const id = await world.session();
@@ -93,7 +93,7 @@ describe('the title of a session', (check) => {
   });
 
   check('is not made for a child, nor after a failure', async () => {
-    const world = await createAgentWorld({ scripts: [saying('hi'), failing(new ModelError('auth', 'no'))] });
+    const world = await createAgentWorld({ scripts: [replying('hi'), failing(new ModelError('auth', 'no'))] });
     const child = await world.session({ parentID: await world.session() });
     await ask(world, child);
     assert.ok(isDefaultTitle(await titleOf(world, child)));

@@ -46,16 +46,16 @@ const MAIN = {
 
 describe('the models of an agent', (check) => {
   check('are read out of what OpenCode shows', () => {
-    const told = modelsOf(
+    const reported = modelsOf(
       { providers: [BENCH], default: { bench: 'deep/er' } },
       { model: 'bench/main', small_model: 'bench/deep/er', provider: { bench: {} }, username: 'x' },
     );
-    assert.equal(told, {
+    assert.equal(reported, {
       models: [MAIN, { providerID: 'bench', modelID: 'deep/er', name: 'Deep', variants: [], contextTokens: 0 }],
       defaultModel: 'bench/main',
       smallModel: 'bench/deep/er',
     });
-    assert.not.match(JSON.stringify(told), 'canary');
+    assert.not.match(JSON.stringify(reported), 'canary');
   });
 
   check('are read out of what our server shows', () => {
@@ -98,9 +98,9 @@ describe('the models of an agent', (check) => {
       { id: 'a/b', models: { c: {} } },
       { id: '', models: { c: {} } },
     ];
-    const told = modelsOf({ providers: [...providers, { id: 'p', models: strange }] });
+    const reported = modelsOf({ providers: [...providers, { id: 'p', models: strange }] });
     assert.equal(
-      told.models.filter(({ modelID }) => modelID !== 'list'),
+      reported.models.filter(({ modelID }) => modelID !== 'list'),
       ['bare', 'odd'].map((modelID) => ({ providerID: 'p', modelID, name: modelID, variants: [], contextTokens: 0 })),
     );
     assert.equal(modelsOf({ providers: [] }), { models: [], defaultModel: undefined, smallModel: undefined });

@@ -171,8 +171,8 @@ describe('an agent over HTTP', (check) => {
     const given = { parts, model, variant: 'high', agent: 'maintainer', system: 'Be brief', hasTools: false };
     const { info } = await agent.prompt(SES, given, never);
     assert.is(info.id, 'msg_2');
-    const { hasTools: _, ...told } = given;
-    assert.equal(JSON.parse(sent[0]?.body ?? ''), { ...told, tools: { '*': false } });
+    const { hasTools: _, ...reported } = given;
+    assert.equal(JSON.parse(sent[0]?.body ?? ''), { ...reported, tools: { '*': false } });
     assert.is(sent[0]?.limitBytes, 64 * 1024 * 1024);
   });
 

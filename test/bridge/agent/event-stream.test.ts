@@ -15,7 +15,7 @@ const sse = (type: string, properties: unknown = {}, id?: string): string =>
   encodeSse({ ...(id === undefined ? {} : { id }), data: JSON.stringify({ id: 'evt_x', type, properties }) });
 const CONNECTED = sse('server.connected');
 const idle = (sessionID: string, id?: string): string => sse('session.idle', { sessionID }, id);
-const toldIdle = (sessionID: string): AgentEventUpdate => ({
+const idleEvent = (sessionID: string): AgentEventUpdate => ({
   kind: 'event',
   event: { type: 'session.idle', properties: { sessionID } },
 });
@@ -39,8 +39,8 @@ const feedOver = (changes: Partial<AgentEventStreamOptions> = {}) => {
     baseUrl: 'http://agent.test',
     ...changes,
   });
-  const heard: AgentEventUpdate[] = [];
-  feed.subscribe((news) => void heard.push(news));
+  const collected: AgentEventUpdate[] = [];
+  feed.subscribe((news) => void collected.push(news));
   const line = (at = -1): Line => {
     const found = lines.at(at);
     if (found === undefined) throw new Error('Nobody connected');
@@ -51,7 +51,7 @@ const feedOver = (changes: Partial<AgentEventStreamOptions> = {}) => {
     feed,
     lines,
     line,
-    heard,
+    collected,
     logged,
     /** The newest connection is accepted and says so. */
     async connect(more = '') {
@@ -168,7 +168,7 @@ describe('the feed of an agent', (check) => {
 
   check(
     'goes on when a listener throws',
-    withFeed(async ({ feed, connect, send, heard, logged }) => {
+    withFeed(async ({ feed, connect, send, collected, logged }) => {
       feed.subscribe(() => {
         throw new TypeError('canary');
       });
@@ -176,28 +176,28 @@ describe('the feed of an agent', (check) => {
       feed.subscribe((news) => void later.push(news));
       await connect();
       await send(idle('1'));
-      assert.equal([heard, later], [[toldIdle('1')], [toldIdle('1')]]);
+      assert.equal([collected, later], [[idleEvent('1')], [idleEvent('1')]]);
       assert.equal(logged.at(-1), { level: 'error', event: 'bug', reason: 'TypeError' });
     }),
   );
 
   check(
     'passes over what it does not know, without a word',
-    withFeed(async ({ connect, send, heard, logged }) => {
+    withFeed(async ({ connect, send, collected, logged }) => {
       await connect();
       await send(sse('plugin.added', { id: 'x' }) + sse('server.heartbeat') + sse('session.diff', 'odd') + idle('1'));
-      assert.equal(heard, [toldIdle('1')]);
+      assert.equal(collected, [idleEvent('1')]);
       assert.is(logged.length, 1);
     }),
   );
 
   check(
     'counts what does not fit, and logs it once a minute at most',
-    withFeed(async ({ connect, send, heard, logged, clock }) => {
+    withFeed(async ({ connect, send, collected, logged, clock }) => {
       await connect();
       const unfit = [sse('session.idle', {}), 'data: canary\n\n', 'data: "canary"\n\n', 'data: {"type":5}\n\n'];
       await send(unfit.join('') + idle('1'));
-      assert.equal(heard, [toldIdle('1')]);
+      assert.equal(collected, [idleEvent('1')]);
       const skipped = () => logged.filter(({ event }) => event === 'agent-events-skipped').map(({ count }) => count);
       assert.equal(skipped(), [1]);
       for (const ms of [30_000, 29_999]) {
@@ -219,14 +219,14 @@ describe('the feed of an agent', (check) => {
 
   check(
     'reads events however they are cut',
-    withFeed(async ({ connect, line, heard }) => {
+    withFeed(async ({ connect, line, collected }) => {
       await connect();
       const part = { id: 'prt_1', sessionID: 'ses_1', messageID: 'msg_1', type: 'text', text: 'Grüße 世界 😀' };
-      const told = sse('message.part.updated', { part, time: 1 }).replaceAll('\n', '\r\n');
-      for (const byte of new TextEncoder().encode(told)) line().send(Uint8Array.of(byte));
+      const reported = sse('message.part.updated', { part, time: 1 }).replaceAll('\n', '\r\n');
+      for (const byte of new TextEncoder().encode(reported)) line().send(Uint8Array.of(byte));
       for (let count = 0; count < 5; count++) await turn();
-      const [news] = heard;
-      assert.is(heard.length, 1);
+      const [news] = collected;
+      assert.is(collected.length, 1);
       assert.is(
         news?.kind === 'event' &&
           news.event.type === 'message.part.updated' &&
@@ -239,7 +239,7 @@ describe('the feed of an agent', (check) => {
 
   check(
     'has a gap where an event was too long to be kept',
-    withFeed(async ({ connect, line, heard, logged, feed }) => {
+    withFeed(async ({ connect, line, collected, logged, feed }) => {
       await connect();
       line().send(idle('1'));
       line().send('data: {"type":"message.part.updated","properties":{"part":"');
@@ -247,7 +247,7 @@ describe('the feed of an agent', (check) => {
       for (let count = 0; count < 16; count++) line().send(megabyte);
       line().send(`"}}\n\n${idle('2')}`);
       for (let count = 0; count < 5; count++) await turn();
-      assert.equal(heard, [toldIdle('1'), GAP, toldIdle('2')]);
+      assert.equal(collected, [idleEvent('1'), GAP, idleEvent('2')]);
       assert.ok(feed.isOpen());
       assert.equal(logged.at(-1), { level: 'warn', event: 'agent-events-skipped', count: 1 });
     }),
@@ -257,33 +257,33 @@ describe('the feed of an agent', (check) => {
 describe('a feed whose connection is lost', (check) => {
   check(
     'has a gap after it where events have no ids: told when it is open again, before anything else',
-    withFeed(async ({ connect, lose, feed, heard, line, send }) => {
+    withFeed(async ({ connect, lose, feed, collected, line, send }) => {
       await connect();
       await send(idle('1'));
       await lose();
       assert.not.ok(feed.isOpen());
       assert.is(line().headers['last-event-id'], undefined);
-      assert.equal(heard, [toldIdle('1')]);
-      let heardWhenOpened: readonly AgentEventUpdate[] = [];
+      assert.equal(collected, [idleEvent('1')]);
+      let receivedWhenOpened: readonly AgentEventUpdate[] = [];
       const opened = feed.untilOpen(never).then(() => {
-        heardWhenOpened = [...heard];
+        receivedWhenOpened = [...collected];
       });
       await connect(idle('2'));
       await opened;
-      assert.equal(heard, [toldIdle('1'), GAP, toldIdle('2')]);
-      assert.equal(heardWhenOpened.slice(0, 2), [toldIdle('1'), GAP]);
+      assert.equal(collected, [idleEvent('1'), GAP, idleEvent('2')]);
+      assert.equal(receivedWhenOpened.slice(0, 2), [idleEvent('1'), GAP]);
     }),
   );
 
   check(
     'misses nothing where they have',
-    withFeed(async ({ connect, lose, heard, line, send }) => {
+    withFeed(async ({ connect, lose, collected, line, send }) => {
       await connect();
       await send(idle('1', 'evt_1') + sse('plugin.added', {}, 'evt_2') + sse('server.heartbeat'));
       await lose();
       assert.is(line().headers['last-event-id'], 'evt_2');
       await connect(idle('2', 'evt_3'));
-      assert.equal(heard, [toldIdle('1'), toldIdle('2')]);
+      assert.equal(collected, [idleEvent('1'), idleEvent('2')]);
       await lose(500);
       assert.is(line().headers['last-event-id'], 'evt_3');
     }),
@@ -291,39 +291,39 @@ describe('a feed whose connection is lost', (check) => {
 
   check(
     'asks anew for an event that was cut',
-    withFeed(async ({ connect, lose, heard, line, send }) => {
+    withFeed(async ({ connect, lose, collected, line, send }) => {
       await connect(idle('1', 'evt_1'));
       await send(idle('2', 'evt_2').slice(0, -1));
       await lose();
       assert.is(line().headers['last-event-id'], 'evt_1');
       await connect(idle('2', 'evt_2'));
-      assert.equal(heard, [toldIdle('1'), toldIdle('2')]);
+      assert.equal(collected, [idleEvent('1'), idleEvent('2')]);
     }),
   );
 
   check(
     'has a gap as well when no id had come before it was lost',
-    withFeed(async ({ connect, lose, heard }) => {
+    withFeed(async ({ connect, lose, collected }) => {
       await connect();
       await lose();
       await connect(idle('1', 'evt_1'));
-      assert.equal(heard, [GAP, toldIdle('1')]);
+      assert.equal(collected, [GAP, idleEvent('1')]);
     }),
   );
 
   check(
     'has a gap when the agent says that it has forgotten some',
-    withFeed(async ({ connect, lose, heard }) => {
+    withFeed(async ({ connect, lose, collected }) => {
       await connect(idle('1', 'evt_1'));
       await lose();
       await connect(sse('server.events.lost', { after: 'evt_1', from: 'evt_5' }) + idle('2', 'evt_5'));
-      assert.equal(heard, [toldIdle('1'), GAP, toldIdle('2')]);
+      assert.equal(collected, [idleEvent('1'), GAP, idleEvent('2')]);
     }),
   );
 
   check(
     'begins anew when the agent does not take its id',
-    withFeed(async ({ connect, lose, heard, line, lines, clock }) => {
+    withFeed(async ({ connect, lose, collected, line, lines, clock }) => {
       await connect(idle('1', 'evt_1'));
       await lose();
       line().accept(400, 'application/json');
@@ -331,21 +331,21 @@ describe('a feed whose connection is lost', (check) => {
       assert.is(lines.length, 3);
       assert.is(line().headers['last-event-id'], undefined);
       await connect();
-      assert.equal(heard, [toldIdle('1'), GAP]);
+      assert.equal(collected, [idleEvent('1'), GAP]);
     }),
   );
 
   check(
     'has a gap when the id is none that could be sent',
-    withFeed(async ({ connect, lose, heard, line }) => {
+    withFeed(async ({ connect, lose, collected, line }) => {
       for (const [time, id] of ['世', 'a b', 'x'.repeat(201)].entries()) {
         await connect(idle('1', id));
         await lose(250 * 2 ** time);
         assert.is(line().headers['last-event-id'], undefined);
-        heard.length = 0;
+        collected.length = 0;
       }
       await connect();
-      assert.equal(heard, [GAP]);
+      assert.equal(collected, [GAP]);
     }),
   );
 
@@ -364,11 +364,11 @@ describe('a feed whose connection is lost', (check) => {
 
   check(
     'has no gap before it was ever open',
-    withFeed(async ({ connect, line, clock, heard }) => {
+    withFeed(async ({ connect, line, clock, collected }) => {
       line().fail('ECONNREFUSED');
       await clock.advance(250);
       await connect(idle('1'));
-      assert.equal(heard, [toldIdle('1')]);
+      assert.equal(collected, [idleEvent('1')]);
     }),
   );
 
@@ -501,7 +501,7 @@ describe('a feed whose connection is lost', (check) => {
 
   check(
     'goes when the agent says goodbye, and comes back',
-    withFeed(async ({ connect, send, line, lines, clock, feed, heard, logged }) => {
+    withFeed(async ({ connect, send, line, lines, clock, feed, collected, logged }) => {
       await connect(idle('1', 'evt_1'));
       const { signal } = line();
       await send(sse('server.instance.disposed', { directory: '/srv' }));
@@ -510,7 +510,7 @@ describe('a feed whose connection is lost', (check) => {
       await clock.advance(250);
       assert.is(lines.length, 2);
       await connect();
-      assert.equal(heard, [toldIdle('1')]);
+      assert.equal(collected, [idleEvent('1')]);
       assert.equal(
         logged.map(({ event, reason }) => [event, reason]),
         [
@@ -634,7 +634,7 @@ describe('whoever waits for the feed', (check) => {
 
   check('waits for nothing once the feed has been stopped', async () => {
     for (const isConnected of [true, false]) {
-      const { feed, connect, heard, line, clock, lines } = feedOver();
+      const { feed, connect, collected, line, clock, lines } = feedOver();
       if (isConnected) await connect();
       const outcome = isConnected ? undefined : rejection(feed.untilOpen(never));
       feed.stop();
@@ -646,16 +646,16 @@ describe('whoever waits for the feed', (check) => {
       }
       line().send(idle('1'));
       await clock.advance(100_000);
-      assert.equal([heard, lines.length, clock.pending()], [[], 1, 0]);
+      assert.equal([collected, lines.length, clock.pending()], [[], 1, 0]);
       assert.ok(line().signal.aborted);
     }
   });
 
   check('hears nothing more from the moment on in which it stops the feed', async () => {
-    const { feed, connect, heard, clock } = feedOver();
+    const { feed, connect, collected, clock } = feedOver();
     feed.subscribe(() => feed.stop());
     await connect(`${idle('1')}${idle('2')}data: no event\n\n`);
-    assert.equal(heard, [toldIdle('1')]);
+    assert.equal(collected, [idleEvent('1')]);
     assert.is(clock.pending(), 0);
   });
 

@@ -14,8 +14,8 @@ import {
   calling,
   createAgentWorld,
   hanging,
+  replying,
   type Script,
-  saying,
   toolNamed,
   type WorldGiven,
 } from '../../agent/harness/world.ts';
@@ -43,7 +43,7 @@ type Reach = {
   /** Settles like the promise, and lets time go by meanwhile. */
   readonly settled: <T>(promise: Promise<T>) => Promise<T>;
   /** A feed that is open, and what it has told. */
-  readonly follow: () => Promise<{ readonly feed: AgentEventStream; readonly heard: AgentEventUpdate[] }>;
+  readonly follow: () => Promise<{ readonly feed: AgentEventStream; readonly collected: AgentEventUpdate[] }>;
 };
 
 /** The agent server of this process over real connections. One clock is everybody's. */
@@ -76,10 +76,10 @@ const withAgent = async (
         chance: () => 0,
       });
       feeds.push(feed);
-      const heard: AgentEventUpdate[] = [];
-      feed.subscribe((news) => void heard.push(news));
+      const collected: AgentEventUpdate[] = [];
+      feed.subscribe((news) => void collected.push(news));
       await settled(feed.untilOpen(never));
-      return { feed, heard };
+      return { feed, collected };
     };
     const agent = createAgentClient({ ...place, httpClient, clock });
     try {
@@ -100,18 +100,18 @@ const newSession = async ({ agent, settled }: Reach): Promise<string> =>
   (await settled(agent.createSession({ title: 'a chat', metadata: { gatehouse: { a: 1 } } }, never))).id;
 const textIn = (parts: readonly { readonly type: string; readonly text?: string }[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-const typesIn = (heard: readonly AgentEventUpdate[]): readonly string[] =>
-  heard.map((news) => (news.kind === 'event' ? news.event.type : news.kind));
+const typesIn = (collected: readonly AgentEventUpdate[]): readonly string[] =>
+  collected.map((news) => (news.kind === 'event' ? news.event.type : news.kind));
 type EventOf<Type, One = AgentEventRecord> = One extends AgentEventRecord
   ? Type extends One['type']
     ? One
     : never
   : never;
-const toldOf = <Type extends AgentEventRecord['type']>(
-  heard: readonly AgentEventUpdate[],
+const withPartsOf = <Type extends AgentEventRecord['type']>(
+  collected: readonly AgentEventUpdate[],
   type: Type,
 ): readonly EventOf<Type>[] =>
-  heard.flatMap((news) => (news.kind === 'event' && news.event.type === type ? [news.event as EventOf<Type>] : []));
+  collected.flatMap((news) => (news.kind === 'event' && news.event.type === type ? [news.event as EventOf<Type>] : []));
 
 describe('the agent server, over HTTP', (check) => {
   check('keeps the metadata of a session, and lists the latest first', () =>
@@ -159,7 +159,7 @@ describe('the agent server, over HTTP', (check) => {
       assert.is(answer.info.role === 'assistant' && answer.info.finish, 'stop');
       assert.match(world.asked[0]?.system ?? '', 'Speak like a pirate');
       assert.match(JSON.stringify(world.asked[0]?.messages), 'what was said before');
-      const [question, said, ...others] = await settled(agent.messages(id, never));
+      const [question, outputText, ...others] = await settled(agent.messages(id, never));
       assert.equal(others, []);
       assert.equal(
         question?.parts.map((part) => [part.type, part.type === 'text' && part.synthetic]),
@@ -169,7 +169,7 @@ describe('the agent server, over HTTP', (check) => {
           ['other', false],
         ],
       );
-      assert.equal(said, answer);
+      assert.equal(outputText, answer);
     }),
   );
 
@@ -189,7 +189,7 @@ describe('the agent server, over HTTP', (check) => {
     const ready = Promise.withResolvers<void>();
     const late: Script = async function* (request, signal) {
       await ready.promise;
-      yield* saying('at last')(request, signal);
+      yield* replying('at last')(request, signal);
     };
     await withAgent({ scripts: [late] }, async (reach) => {
       const { agent, settled, world } = reach;
@@ -220,7 +220,7 @@ describe('the agent server, over HTTP', (check) => {
     const ready = Promise.withResolvers<void>();
     const late: Script = async function* (request, signal) {
       await ready.promise;
-      yield* saying('all the same')(request, signal);
+      yield* replying('all the same')(request, signal);
     };
     await withAgent({ scripts: [late] }, async (reach) => {
       const { agent, settled, world } = reach;
@@ -242,14 +242,14 @@ describe('the agent server, over HTTP', (check) => {
         scripts: [
           calling({ name: 'pay', input: { amount: '5' } }),
           calling({ name: 'pay', input: { amount: '6' } }),
-          saying('done'),
+          replying('done'),
         ],
         tools: [toolNamed('pay')],
         rules: RULES,
       },
       async (reach) => {
         const { agent, settled, world, follow } = reach;
-        const { heard } = await follow();
+        const { collected } = await follow();
         const id = await newSession(reach);
         const asked = agent.prompt(id, promptOf('pay them'), never);
         const openAsk = async () => {
@@ -269,9 +269,9 @@ describe('the agent server, over HTTP', (check) => {
         assert.equal(await settled(agent.permissionRequests(never)), []);
         const again = agent.answerPermission(first.id, { reply: 'once' }, never);
         assert.is((await settled(faultOf(again))).kind, 'not-found');
-        await until(world, () => toldOf(heard, 'permission.replied').length === 2);
+        await until(world, () => withPartsOf(collected, 'permission.replied').length === 2);
         assert.equal(
-          toldOf(heard, 'permission.asked').map(({ properties }) => properties),
+          withPartsOf(collected, 'permission.asked').map(({ properties }) => properties),
           [first, second],
         );
       },
@@ -337,60 +337,62 @@ describe('the agent server, over HTTP', (check) => {
 
 describe("the agent server's events, over HTTP", (check) => {
   check('tell the whole turn', () =>
-    withAgent({ scripts: [saying('Hello ', 'wörld ', '😀')] }, async (reach) => {
+    withAgent({ scripts: [replying('Hello ', 'wörld ', '😀')] }, async (reach) => {
       const { agent, settled, world, follow } = reach;
-      const { heard } = await follow();
+      const { collected } = await follow();
       const id = await newSession(reach);
       const answer = await settled(agent.prompt(id, promptOf('hello'), never));
-      await until(world, () => toldOf(heard, 'session.idle').length === 1);
-      assert.is(toldOf(heard, 'session.created')[0]?.properties.info.id, id);
+      await until(world, () => withPartsOf(collected, 'session.idle').length === 1);
+      assert.is(withPartsOf(collected, 'session.created')[0]?.properties.info.id, id);
       assert.equal(
-        toldOf(heard, 'session.status').map(({ properties }) => properties.status.type),
+        withPartsOf(collected, 'session.status').map(({ properties }) => properties.status.type),
         ['busy', 'idle'],
       );
-      const deltas = toldOf(heard, 'message.part.delta').map(({ properties }) => properties.delta);
+      const deltas = withPartsOf(collected, 'message.part.delta').map(({ properties }) => properties.delta);
       assert.ok('Hello wörld 😀'.endsWith(deltas.join('')));
-      const last = toldOf(heard, 'message.part.updated').findLast(({ properties }) => properties.part.type === 'text');
+      const last = withPartsOf(collected, 'message.part.updated').findLast(
+        ({ properties }) => properties.part.type === 'text',
+      );
       assert.is(last?.properties.part.type === 'text' && last.properties.part.text, 'Hello wörld 😀');
-      assert.equal(toldOf(heard, 'message.updated').at(-1)?.properties.info, answer.info);
-      assert.not.ok(typesIn(heard).includes('gap'));
+      assert.equal(withPartsOf(collected, 'message.updated').at(-1)?.properties.info, answer.info);
+      assert.not.ok(typesIn(collected).includes('gap'));
     }),
   );
 
   check('are all there after the connection was cut, none twice', () =>
     withAgent({}, async (reach) => {
       const { agent, settled, world, follow, local } = reach;
-      const { feed, heard } = await follow();
+      const { feed, collected } = await follow();
       const ids = [await newSession(reach)];
-      await until(world, () => toldOf(heard, 'session.created').length === 1);
+      await until(world, () => withPartsOf(collected, 'session.created').length === 1);
       for (const socket of local.sockets) socket.destroy();
       await until(world, () => !feed.isOpen());
       ids.push(await newSession(reach));
       await settled(agent.prompt(ids[0] ?? '', promptOf('hello'), never));
       await settled(feed.untilOpen(never));
       ids.push(await newSession(reach));
-      await until(world, () => toldOf(heard, 'session.created').length === 3);
+      await until(world, () => withPartsOf(collected, 'session.created').length === 3);
       assert.equal(
-        toldOf(heard, 'session.created').map(({ properties }) => properties.info.id),
+        withPartsOf(collected, 'session.created').map(({ properties }) => properties.info.id),
         ids,
       );
-      assert.is(toldOf(heard, 'session.idle').length, 1);
-      assert.not.ok(typesIn(heard).includes('gap'));
+      assert.is(withPartsOf(collected, 'session.idle').length, 1);
+      assert.not.ok(typesIn(collected).includes('gap'));
     }),
   );
 
   check('have a gap when some were forgotten meanwhile', () =>
     withAgent({}, async (reach) => {
       const { world, follow, local } = reach;
-      const { feed, heard } = await follow();
+      const { feed, collected } = await follow();
       await newSession(reach);
-      await until(world, () => toldOf(heard, 'session.created').length === 1);
+      await until(world, () => withPartsOf(collected, 'session.created').length === 1);
       for (const socket of local.sockets) socket.destroy();
       await until(world, () => !feed.isOpen());
       for (let count = 0; count < 5; count++) await newSession(reach);
       await world.store.pruneEvents(2);
-      await until(world, () => toldOf(heard, 'session.created').length === 3);
-      assert.equal(typesIn(heard), ['session.created', 'gap', 'session.created', 'session.created']);
+      await until(world, () => withPartsOf(collected, 'session.created').length === 3);
+      assert.equal(typesIn(collected), ['session.created', 'gap', 'session.created', 'session.created']);
     }),
   );
 });

@@ -24,7 +24,7 @@ export type Ways = {
     readonly sent: Pick<HttpRequest, 'headers' | 'signal'>;
   }[];
   /** Of the log, without time. */
-  readonly told: string[];
+  readonly reported: string[];
   /** A call to the agent, and the places that were asked meanwhile. */
   readonly call: (kind?: Kind, signal?: AbortSignal) => Promise<{ readonly result: string; readonly places: string }>;
   /** Opens the event stream, and tells where. */
@@ -42,7 +42,7 @@ export const waysTo = (...given: readonly Manner[]): Ways => {
   const clock = createFakeClock();
   const manners = [...given];
   const asked: Ways['asked'] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const retryAfter: Ways['retryAfter'] = { value: '1' };
   const baseUrls = manners.map((_, place) => `http://agent-${place}.test/base`);
   const meet = async (sent: Pick<HttpRequest, 'url' | 'headers' | 'signal'>): Promise<HttpResponse> => {
@@ -68,7 +68,7 @@ export const waysTo = (...given: readonly Manner[]): Ways => {
   };
   const write = (line: string): void => {
     const { event, backend, reason, restMs } = JSON.parse(line);
-    told.push([event, backend, reason, restMs].filter((word) => word !== undefined).join(' '));
+    reported.push([event, backend, reason, restMs].filter((word) => word !== undefined).join(' '));
   };
   const log = createLog({ level: 'debug', service: 'bridge', clock, write });
   const credentials = { username: 'opencode', password: 'secret' };
@@ -83,7 +83,7 @@ export const waysTo = (...given: readonly Manner[]): Ways => {
     clock,
     manners,
     asked,
-    told,
+    reported,
     retryAfter,
     async call(kind = 'get', signal = never) {
       const first = asked.length;

@@ -11,12 +11,12 @@ const KINDS: readonly Kind[] = ['get', 'post', 'prompt'];
 
 /** Calls of one kind, one after the other: what came of them and who was asked. */
 const calls = async (ways: Ways, count: number, kind: Kind = 'get'): Promise<readonly string[]> => {
-  const told: string[] = [];
+  const reported: string[] = [];
   for (let call = 0; call < count; call++) {
     const { result, places } = await ways.call(kind);
-    told.push(`${result} by ${places}`);
+    reported.push(`${result} by ${places}`);
   }
-  return told;
+  return reported;
 };
 
 describe('one agent server', (check) => {
@@ -41,21 +41,21 @@ describe('several agent servers', (check) => {
     assert.equal(await calls(ways, 2, 'prompt'), ['200 by 0', '200 by 1']);
     assert.equal(await calls(ways, 2, 'post'), ['200 by 1', '200 by 2']);
     assert.is(ways.asked[0]?.path, '/base/session');
-    assert.equal(ways.told, []);
+    assert.equal(ways.reported, []);
   });
 
   for (const kind of KINDS) {
     check(`hand on a ${kind} that one of them refused to connect for, and leave that one out`, async () => {
       const ways = waysTo('ECONNREFUSED', 200);
       assert.equal(await calls(ways, 4, kind), ['200 by 0 1', '200 by 1', '200 by 1', '200 by 1']);
-      assert.equal(ways.told, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
+      assert.equal(ways.reported, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
       assert.equal(ways.reach.servers?.count(), { total: 2, healthy: 1 });
     });
 
     check(`hand on a ${kind} that one of them cannot take now`, async () => {
       const ways = waysTo(200, 503, 200);
       assert.equal(await calls(ways, 4, kind), ['200 by 0', '200 by 1 2', '200 by 0', '200 by 2']);
-      assert.equal(ways.told, ['agent-left-out 2 of 3 status 503 1000']);
+      assert.equal(ways.reported, ['agent-left-out 2 of 3 status 503 1000']);
     });
 
     check(`tell of a ${kind} what one server would tell when all are away`, async () => {
@@ -84,13 +84,13 @@ describe('several agent servers', (check) => {
     const ways = waysTo(503, 200);
     ways.retryAfter.value = null;
     assert.equal(await ways.call('prompt'), { result: '503', places: '0' });
-    assert.equal(ways.told, []);
+    assert.equal(ways.reported, []);
   });
 
   check('hand on what broke off if twice is no different, and hold it against nobody', async () => {
     const ways = waysTo('ECONNRESET', 200);
     assert.equal(await calls(ways, 3), ['200 by 0 1', '200 by 0 1', '200 by 0 1']);
-    assert.equal(ways.told, []);
+    assert.equal(ways.reported, []);
     assert.equal(await waysTo('ANSWER_TOO_LARGE', 200).call(), { result: 'ANSWER_TOO_LARGE', places: '0' });
   });
 
@@ -100,7 +100,7 @@ describe('several agent servers', (check) => {
     const called = ways.call('get', leaving.signal);
     leaving.abort(new Fault({ kind: 'client-left' }));
     assert.is((await called).places, '0');
-    assert.equal(ways.told, []);
+    assert.equal(ways.reported, []);
   });
 
   check('leave out one that does not answer in time', async () => {
@@ -108,7 +108,7 @@ describe('several agent servers', (check) => {
     const called = ways.call('get', createDeadline(ways.clock, 10_000).signal);
     await ways.clock.advance(10_000);
     await called;
-    assert.equal(ways.told, ['agent-left-out 1 of 2 no answer in time 500']);
+    assert.equal(ways.reported, ['agent-left-out 1 of 2 no answer in time 500']);
     assert.equal(await calls(ways, 2), ['200 by 1', '200 by 1']);
   });
 
@@ -122,7 +122,7 @@ describe('several agent servers', (check) => {
       await ways.clock.advance(100);
     }
     assert.equal(tries, [0, 500, 1500, 3500, 7500, 15_500, 25_500, 35_500]);
-    assert.equal(ways.told, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
+    assert.equal(ways.reported, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
   });
 
   check('leave one out for half a second, however many requests it refuses at once', async () => {
@@ -140,7 +140,7 @@ describe('several agent servers', (check) => {
     ways.manners[0] = 200;
     await ways.clock.advance(500);
     assert.equal(await calls(ways, 3), ['200 by 0', '200 by 1', '200 by 0']);
-    assert.equal(ways.told, ['agent-left-out 1 of 2 ECONNREFUSED 500', 'agent-back 1 of 2']);
+    assert.equal(ways.reported, ['agent-left-out 1 of 2 ECONNREFUSED 500', 'agent-back 1 of 2']);
     assert.equal(ways.reach.servers?.count(), { total: 2, healthy: 2 });
   });
 
@@ -152,7 +152,7 @@ describe('several agent servers', (check) => {
     assert.is(ways.reach.servers?.count().healthy, 1);
     await ways.clock.advance(60_000);
     assert.is((await slow).result, '200');
-    assert.equal(ways.told, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
+    assert.equal(ways.reported, ['agent-left-out 1 of 2 ECONNREFUSED 500']);
   });
 
   check('are all asked while all are left out, so the first that is back serves', async () => {
@@ -160,7 +160,7 @@ describe('several agent servers', (check) => {
     await calls(ways, 5);
     ways.manners[1] = 200;
     assert.match((await calls(ways, 1))[0] ?? '', /^200 by (?:0 )?1$/);
-    assert.equal(ways.told.at(-1), 'agent-back 2 of 2');
+    assert.equal(ways.reported.at(-1), 'agent-back 2 of 2');
   });
 
   check('tell their events at one of them, and at the next one after a loss', async () => {
@@ -193,7 +193,7 @@ describe('several agent servers', (check) => {
       [0, 1, 2, 3].map((place) => `${place} /base/session/status`),
     );
     assert.ok(ways.asked.every(({ sent }) => sent.headers.authorization?.startsWith('Basic ')));
-    assert.equal([...ways.told].sort(), [
+    assert.equal([...ways.reported].sort(), [
       'agent-left-out 2 of 4 no answer in time 500',
       'agent-left-out 3 of 4 status 503 1000',
       'agent-left-out 4 of 4 ECONNREFUSED 500',
@@ -208,6 +208,6 @@ describe('several agent servers', (check) => {
   check('say nothing of where they are', async () => {
     const ways = waysTo('ECONNREFUSED', 503, 200);
     await calls(ways, 3);
-    assert.not.match(ways.told.join('\n'), /agent-\d|test|secret/);
+    assert.not.match(ways.reported.join('\n'), /agent-\d|test|secret/);
   });
 });

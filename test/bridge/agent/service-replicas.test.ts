@@ -4,7 +4,7 @@ import { startPostgres } from '../../adapter/postgres/world.ts';
 import type { WorldGiven } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, byWords, dictated } from '../harness/model-scripts.ts';
+import { answering, byPrompt, dictated } from '../harness/model-scripts.ts';
 import { prompts, SHOWN, until, user } from '../harness/world.ts';
 import { type ServersWorld, withAgents } from './servers-world.ts';
 
@@ -32,18 +32,18 @@ const promptCounts = ({ servers }: ServersWorld): readonly number[] => servers.m
 describe('a bridge before two agent servers on one database', (check) => {
   check('streams a turn of one while it hears the events at the other, also when the stream moves', async () => {
     const model = dictated();
-    await withReplicas({ scripts: [byWords({ go: model.script }, polite)] }, async (all) => {
+    await withReplicas({ scripts: [byPrompt({ go: model.script }, polite)] }, async (all) => {
       const { world, servers } = all;
       await world.chat({ messages: [user('hello')] });
       const stream = await openStream(world, { messages: [user('go')] });
       await model.begun;
       assert.equal(promptCounts(all), [1, 1]);
-      model.say('One ');
+      model.addReply('One ');
       await stream.until('One ');
       servers[0].goAway();
-      model.say('two ');
+      model.addReply('two ');
       await stream.until('two ');
-      model.say('three');
+      model.addReply('three');
       model.end();
       assert.is(await stream.rest(), 'One two three');
     });
@@ -56,11 +56,11 @@ describe('a bridge before two agent servers on one database', (check) => {
       await withReplicas({ scripts: [model.script] }, async (all) => {
         const stream = await openStream(all.world, { messages: [user('go')] });
         await model.begun;
-        model.say('One ');
+        model.addReply('One ');
         await stream.until('One ');
         all.servers[0].goAway();
         await until(() => all.world.logged.some((line) => line.includes('turn-followed')));
-        model.say('two ');
+        model.addReply('two ');
         await stream.until('two ');
         model.end();
         assert.is(await stream.rest(), 'One two ');
@@ -75,10 +75,10 @@ describe('a bridge before two agent servers on one database', (check) => {
 
   check('says that a turn was interrupted when its server is gone for good, and serves the next', async () => {
     const model = dictated();
-    await withReplicas({ scripts: [byWords({ go: model.script }, polite)] }, async (all, [first]) => {
+    await withReplicas({ scripts: [byPrompt({ go: model.script }, polite)] }, async (all, [first]) => {
       const stream = await openStream(all.world, { messages: [user('go')] });
       await model.begun;
-      model.say('One ');
+      model.addReply('One ');
       await stream.until('One ');
       all.servers[0].goAway();
       await first.vanish();

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, byWords, dictated, toldTo } from '../harness/model-scripts.ts';
+import { answering, byPrompt, dictated, messagesTo } from '../harness/model-scripts.ts';
 import { assistant, prompts, until, user } from '../harness/world.ts';
 import { type Server, type ServersWorld, withServers } from './servers-world.ts';
 
@@ -46,7 +46,7 @@ describe('a bridge before two agent servers', (check) => {
       const second = await all.world.chat({ messages });
       assert.is(second.name, first.name);
       assert.equal(promptsAt(all.servers), [1, 1]);
-      assert.match(toldTo(all.servers[1].agent.asked[0]), 're one');
+      assert.match(messagesTo(all.servers[1].agent.asked[0]), 're one');
     }),
   );
 
@@ -103,18 +103,18 @@ describe('a bridge before two agent servers', (check) => {
 
   check('hears the events at another one when the stream ends, none lost and none twice', async () => {
     const model = dictated();
-    await withServers({ scripts: [byWords({ go: model.script }, polite)] }, async (all) => {
+    await withServers({ scripts: [byPrompt({ go: model.script }, polite)] }, async (all) => {
       const { world, servers } = all;
       // The stream is the first one's, and the second turn runs at the second one.
       await chat(all, 'hello');
       const stream = await openStream(world, { messages: [user('go')] });
       await model.begun;
-      model.say('One ');
-      model.say('two ');
+      model.addReply('One ');
+      model.addReply('two ');
       assert.equal(promptsAt(servers), [1, 1]);
       servers[0].goAway();
       await stream.until('One two ');
-      model.say('three ');
+      model.addReply('three ');
       await stream.until('three ');
       model.end();
       assert.is(await stream.rest(), 'One two three ');
@@ -133,7 +133,7 @@ describe('a bridge before two agent servers', (check) => {
         // The second one takes the turn for over as soon as it is asked, so it is not, until that is true.
         const release = servers[1].link.hold(({ path }) => path === '/session/status');
         servers[0].goAway();
-        model.say('All of it.');
+        model.addReply('All of it.');
         model.end();
         await until(() => isAnsweredAt(servers[1]));
         release();

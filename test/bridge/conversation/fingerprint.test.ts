@@ -10,9 +10,9 @@ import type { HistoryMessage } from '../../../src/bridge/request.ts';
 import { describe } from '../../check.ts';
 import { assistant, user } from './world.ts';
 
-const standing = (...said: readonly HistoryMessage[]) =>
-  extendFingerprint(EMPTY_FINGERPRINT, normalizeMessages(said), nodeDigest);
-const textOf = (said: HistoryMessage) => normalizeMessages([said])[0]?.text;
+const fingerprintFor = (...messages: readonly HistoryMessage[]) =>
+  extendFingerprint(EMPTY_FINGERPRINT, normalizeMessages(messages), nodeDigest);
+const textOf = (messages: HistoryMessage) => normalizeMessages([messages])[0]?.text;
 
 describe('what counts as the same words', (check) => {
   check('leaves white space and the way accents are written out of account', () => {
@@ -56,23 +56,23 @@ describe('what counts as the same words', (check) => {
 
 describe('where a conversation stands', (check) => {
   check('is the same whether it is counted from the start or from where it stood', () => {
-    const whole = standing(user('a'), assistant('b'), user('c'), assistant('d'));
-    const half = standing(user('a'), assistant('b'));
+    const whole = fingerprintFor(user('a'), assistant('b'), user('c'), assistant('d'));
+    const half = fingerprintFor(user('a'), assistant('b'));
     assert.equal(extendFingerprint(half, normalizeMessages([user('c'), assistant('d')]), nodeDigest), whole);
     assert.is(whole.entries, 4);
-    assert.is(whole.opening, standing(user('a')).head);
+    assert.is(whole.opening, fingerprintFor(user('a')).head);
   });
 
   check('differs with every word, role and order', () => {
     const heads = [
-      standing(user('a'), assistant('b')),
-      standing(user('a'), assistant('c')),
-      standing(user('c'), assistant('b')),
-      standing(user('b'), assistant('a')),
-      standing(assistant('a'), user('b')),
-      standing(user('a')),
-      standing(user('a'), assistant('b'), user('')),
-      standing(),
+      fingerprintFor(user('a'), assistant('b')),
+      fingerprintFor(user('a'), assistant('c')),
+      fingerprintFor(user('c'), assistant('b')),
+      fingerprintFor(user('b'), assistant('a')),
+      fingerprintFor(assistant('a'), user('b')),
+      fingerprintFor(user('a')),
+      fingerprintFor(user('a'), assistant('b'), user('')),
+      fingerprintFor(),
     ].map(({ head }) => head);
     assert.is(new Set(heads).size, heads.length);
   });

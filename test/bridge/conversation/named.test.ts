@@ -13,7 +13,7 @@ const chatOf = async (exchanges: number) => {
   let sessionID = '';
   for (let number = 1; number <= exchanges; number += 1) {
     const asked = asking({ words: `q${number}`, history: [...history], conversation: place });
-    ({ sessionID } = await world.tell(asked, { told: `a${number}` }));
+    ({ sessionID } = await world.report(asked, { reported: `a${number}` }));
     history.push(user(`q${number}`), assistant(`a${number}`));
   }
   return { ...world, history, sessionID };
@@ -21,8 +21,8 @@ const chatOf = async (exchanges: number) => {
 
 describe('a conversation that its client names', (check) => {
   check('goes on in one session while the client repeats what was said', async () => {
-    const { tell, history, sessionID, fake } = await chatOf(3);
-    const next = await tell(asking({ words: 'q4', history, conversation: place }));
+    const { report, history, sessionID, fake } = await chatOf(3);
+    const next = await report(asking({ words: 'q4', history, conversation: place }));
     assert.is(next.sessionID, sessionID);
     assert.is(next.name, 'chat 1');
     assert.equal(next.replay, []);
@@ -30,40 +30,40 @@ describe('a conversation that its client names', (check) => {
   });
 
   check('is recognised when the client shows answers otherwise', async () => {
-    const { tell, sessionID } = await chatOf(1);
+    const { report, sessionID } = await chatOf(1);
     const history = [user(' q1 '), assistant('<think>hm</think>\n\na1\n')];
-    assert.is((await tell(asking({ history, conversation: place }))).sessionID, sessionID);
+    assert.is((await report(asking({ history, conversation: place }))).sessionID, sessionID);
   });
 
   check('begins with what was said before it came here', async () => {
-    const { tell } = createWorld();
+    const { report } = createWorld();
     const history = [user('q'), assistant('a')];
-    assert.equal((await tell(asking({ history, conversation: place }))).replay, history);
+    assert.equal((await report(asking({ history, conversation: place }))).replay, history);
   });
 
   check('is another one under another owner', async () => {
-    const { tell, history, sessionID } = await chatOf(2);
-    const other = await tell(asking({ history, conversation: place }), { owner: 'other' });
+    const { report, history, sessionID } = await chatOf(2);
+    const other = await report(asking({ history, conversation: place }), { owner: 'other' });
     assert.is.not(other.sessionID, sessionID);
     assert.equal(other.replay, history);
-    const reliant = await tell(asking({ conversation: remembered('chat 1') }), { owner: 'third' });
+    const reliant = await report(asking({ conversation: remembered('chat 1') }), { owner: 'third' });
     assert.is.not(reliant.sessionID, sessionID);
-    assert.is((await tell(asking({ words: 'q3', history, conversation: place }))).sessionID, sessionID);
+    assert.is((await report(asking({ words: 'q3', history, conversation: place }))).sessionID, sessionID);
   });
 
   check('goes on for a client that relies on us for what was said', async () => {
-    const { tell } = createWorld();
-    const first = await tell(asking({ conversation: remembered('s') }));
-    const again = await tell(asking({ conversation: remembered('s') }));
+    const { report } = createWorld();
+    const first = await report(asking({ conversation: remembered('s') }));
+    const again = await report(asking({ conversation: remembered('s') }));
     assert.is(again.sessionID, first.sessionID);
     assert.equal(again.replay, []);
   });
 
   check('is begun anew by a client that tells everything and tells nothing', async () => {
-    const { tell, sessionID } = await chatOf(1);
-    const anew = await tell(asking({ words: 'q1', conversation: place }), { told: 'b1' });
+    const { report, sessionID } = await chatOf(1);
+    const anew = await report(asking({ words: 'q1', conversation: place }), { reported: 'b1' });
     assert.is.not(anew.sessionID, sessionID);
-    const next = await tell(asking({ words: 'q2', history: [user('q1'), assistant('b1')], conversation: place }));
+    const next = await report(asking({ words: 'q2', history: [user('q1'), assistant('b1')], conversation: place }));
     assert.is(next.sessionID, anew.sessionID);
   });
 
@@ -77,44 +77,44 @@ describe('a conversation that its client names', (check) => {
     ],
   ] as const) {
     check(`goes on in a new session, which is told everything, when ${what}`, async () => {
-      const { tell, sessionID } = await chatOf(2);
-      const next = await tell(asking({ words: 'next', history, conversation: place }), { told: 'answer' });
+      const { report, sessionID } = await chatOf(2);
+      const next = await report(asking({ words: 'next', history, conversation: place }), { reported: 'answer' });
       assert.is.not(next.sessionID, sessionID);
       assert.is(next.name, 'chat 1');
       assert.equal(next.replay, history);
       const longer = [...history, user('next'), assistant('answer')];
-      assert.is((await tell(asking({ history: longer, conversation: place }))).sessionID, next.sessionID);
+      assert.is((await report(asking({ history: longer, conversation: place }))).sessionID, next.sessionID);
     });
   }
 
   check('keeps its session when a new one for an edit came to nothing, and that is deleted', async () => {
-    const { tell, hold, history, sessionID, fake } = await chatOf(2);
+    const { report, hold, history, sessionID, fake } = await chatOf(2);
     const held = await hold(asking({ history: history.slice(0, 2), conversation: place }));
     held.release();
     await turn();
     assert.equal([...fake.sessions.keys()], [sessionID]);
-    assert.is((await tell(asking({ history, conversation: place }))).sessionID, sessionID);
+    assert.is((await report(asking({ history, conversation: place }))).sessionID, sessionID);
   });
 
   check('has a title of its first words, so that the agent asks no model for one', async () => {
-    const { tell, fake } = createWorld();
-    await tell(
+    const { report, fake } = createWorld();
+    await report(
       asking({
         words: 'What\u200b is\n the matter with the very long question that nobody wants to read?',
         conversation: place,
       }),
     );
-    await tell(asking({ prompt: [{ type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' }] }));
+    await report(asking({ prompt: [{ type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' }] }));
     const titles = [...fake.sessions.values()].map(({ title }) => title);
     assert.equal(titles, ['What is the matter with the very long question that nobody…', 'Conversation']);
   });
 });
 
 describe('a named conversation whose last answer was stopped', (check) => {
-  const stopped = async (told: string) => {
+  const stopped = async (reported: string) => {
     const world = await chatOf(1);
-    const { sessionID } = await world.tell(asking({ words: 'q2', history: world.history, conversation: place }), {
-      told,
+    const { sessionID } = await world.report(asking({ words: 'q2', history: world.history, conversation: place }), {
+      reported,
       isStopped: true,
     });
     return { ...world, sessionID, before: [...world.history, user('q2')] };
@@ -122,32 +122,32 @@ describe('a named conversation whose last answer was stopped', (check) => {
 
   for (const kept of ['One two thr', 'One  two', '', 'One two three.']) {
     check(`goes on when its client kept "${kept}" of the answer`, async () => {
-      const { tell, sessionID, before } = await stopped('One two three.');
+      const { report, sessionID, before } = await stopped('One two three.');
       const history = [...before, assistant(kept)];
-      const next = await tell(asking({ words: 'q3', history, conversation: place }), { told: 'a3' });
+      const next = await report(asking({ words: 'q3', history, conversation: place }), { reported: 'a3' });
       assert.is(next.sessionID, sessionID);
       const longer = [...history, user('q3'), assistant('a3')];
-      assert.is((await tell(asking({ words: 'q4', history: longer, conversation: place }))).sessionID, sessionID);
+      assert.is((await report(asking({ words: 'q4', history: longer, conversation: place }))).sessionID, sessionID);
     });
   }
 
   check('goes on in a new session when its client kept other words, or another question', async () => {
-    const { tell, sessionID, before, history } = await stopped('One two three.');
-    const other = await tell(asking({ history: [...before, assistant('Two')], conversation: place }));
+    const { report, sessionID, before, history } = await stopped('One two three.');
+    const other = await report(asking({ history: [...before, assistant('Two')], conversation: place }));
     assert.is.not(other.sessionID, sessionID);
     const question = await stopped('One two three.');
     const edited = [...history, user('q'), assistant('One')];
     assert.is.not(
-      (await question.tell(asking({ history: edited, conversation: place }))).sessionID,
+      (await question.report(asking({ history: edited, conversation: place }))).sessionID,
       question.sessionID,
     );
   });
 
   check('does not take a beginning for the whole once an answer was not stopped', async () => {
     for (const kept of ['a', '']) {
-      const { tell, sessionID } = await chatOf(1);
+      const { report, sessionID } = await chatOf(1);
       assert.is.not(
-        (await tell(asking({ history: [user('q1'), assistant(kept)], conversation: place }))).sessionID,
+        (await report(asking({ history: [user('q1'), assistant(kept)], conversation: place }))).sessionID,
         sessionID,
       );
     }
@@ -161,19 +161,19 @@ describe('a named conversation that its client shortens', (check) => {
     );
 
   check('goes on when the last two questions are still there with their answers', async () => {
-    const { tell, sessionID } = await chatOf(4);
+    const { report, sessionID } = await chatOf(4);
     const history = shortened(4);
-    const next = await tell(asking({ words: 'q5', history, conversation: place }), { told: 'a5' });
+    const next = await report(asking({ words: 'q5', history, conversation: place }), { reported: 'a5' });
     assert.is(next.sessionID, sessionID);
     const longer = [...history, user('q5'), assistant('a5')];
-    assert.is((await tell(asking({ words: 'q6', history: longer, conversation: place }))).sessionID, sessionID);
+    assert.is((await report(asking({ words: 'q6', history: longer, conversation: place }))).sessionID, sessionID);
   });
 
   check('goes on when only the latest exchanges are sent each time', async () => {
-    const { tell, history, sessionID } = await chatOf(4);
+    const { report, history, sessionID } = await chatOf(4);
     for (let number = 5; number < 9; number += 1) {
-      const next = await tell(asking({ words: `q${number}`, history: history.slice(-4), conversation: place }), {
-        told: `a${number}`,
+      const next = await report(asking({ words: `q${number}`, history: history.slice(-4), conversation: place }), {
+        reported: `a${number}`,
       });
       assert.is(next.sessionID, sessionID);
       history.push(user(`q${number}`), assistant(`a${number}`));
@@ -181,23 +181,23 @@ describe('a named conversation that its client shortens', (check) => {
   });
 
   check('goes on in a new session when one exchange is left, which may be the same by chance', async () => {
-    const { tell, sessionID } = await chatOf(4);
-    assert.is.not((await tell(asking({ history: shortened(2), conversation: place }))).sessionID, sessionID);
+    const { report, sessionID } = await chatOf(4);
+    assert.is.not((await report(asking({ history: shortened(2), conversation: place }))).sessionID, sessionID);
   });
 
   check('goes on in a new session when something was taken out of the middle, or the beginning edited', async () => {
     for (const edit of [
-      (said: ReturnType<typeof user>[]) => said.toSpliced(2, 2),
-      (said: ReturnType<typeof user>[]) => said.with(0, user('edited')),
+      (outputText: ReturnType<typeof user>[]) => outputText.toSpliced(2, 2),
+      (outputText: ReturnType<typeof user>[]) => outputText.with(0, user('edited')),
     ]) {
-      const { tell, history, sessionID } = await chatOf(5);
-      assert.is.not((await tell(asking({ history: edit(history), conversation: place }))).sessionID, sessionID);
+      const { report, history, sessionID } = await chatOf(5);
+      assert.is.not((await report(asking({ history: edit(history), conversation: place }))).sessionID, sessionID);
     }
   });
 
   check('is begun anew, and not shortened, when nothing is left of it', async () => {
-    const { tell, sessionID } = await chatOf(5);
-    assert.is.not((await tell(asking({ conversation: place }))).sessionID, sessionID);
+    const { report, sessionID } = await chatOf(5);
+    assert.is.not((await report(asking({ conversation: place }))).sessionID, sessionID);
   });
 });
 
@@ -222,7 +222,7 @@ describe('requests for one named conversation at a time', (check) => {
   });
 
   check('that go on differently from the same words neither wait nor mix', async () => {
-    const { hold, tell, exchange, history, sessionID } = await chatOf(1);
+    const { hold, report, exchange, history, sessionID } = await chatOf(1);
     const first = await hold(asking({ words: 'one way', history, conversation: place }));
     const second = await hold(asking({ words: 'another', history, conversation: place }));
     assert.is(first.session.sessionID, sessionID);
@@ -230,11 +230,11 @@ describe('requests for one named conversation at a time', (check) => {
     assert.is.not(second.name, 'chat 1');
     assert.equal(second.replay, history);
     await exchange(second, asking({ words: 'another' }));
-    await exchange(first, asking({ words: 'one way' }), { told: 'yes' });
+    await exchange(first, asking({ words: 'one way' }), { reported: 'yes' });
     first.release();
     second.release();
     const longer = [...history, user('one way'), assistant('yes')];
-    assert.is((await tell(asking({ history: longer, conversation: place }))).sessionID, sessionID);
+    assert.is((await report(asking({ history: longer, conversation: place }))).sessionID, sessionID);
   });
 
   check('begin one each when both are the first, unless they rely on us', async () => {
@@ -249,7 +249,7 @@ describe('requests for one named conversation at a time', (check) => {
   check('wait for the rest of an answer that the client has heard already', async () => {
     const { hold, exchange, history, conversations, sessionID } = await chatOf(1);
     const first = await hold(asking({ words: 'q2', history, conversation: place }));
-    await exchange(first, asking({ words: 'q2' }), { told: 'a2' });
+    await exchange(first, asking({ words: 'q2' }), { reported: 'a2' });
     const longer = [...history, user('q2'), assistant('a2')];
     const next = await conversations().resolve(asking({ history: longer, conversation: place }), 'owner', never);
     const other = await conversations().resolve(asking({ history: longer, conversation: place }), 'owner', never);

@@ -5,9 +5,9 @@ import { after, asking, assistant, createWorld, never, remembered, user, type Wo
 
 /** Three exchanges of one conversation, each after the response before. */
 const threeResponses = async (world: World = createWorld()) => {
-  const first = await world.tell(asking({ words: 'q1' }), { told: 'a1' });
-  const second = await world.tell(asking({ words: 'q2', conversation: after(first.responseID) }), { told: 'a2' });
-  const third = await world.tell(asking({ words: 'q3', conversation: after(second.responseID) }), { told: 'a3' });
+  const first = await world.report(asking({ words: 'q1' }), { reported: 'a1' });
+  const second = await world.report(asking({ words: 'q2', conversation: after(first.responseID) }), { reported: 'a2' });
+  const third = await world.report(asking({ words: 'q3', conversation: after(second.responseID) }), { reported: 'a3' });
   return { ...world, first, second, third };
 };
 const notFound = (fault: unknown): boolean =>
@@ -26,35 +26,35 @@ describe('a request after a response', (check) => {
   });
 
   check('goes on in a new session, which is told everything until then, when it was an earlier one', async () => {
-    const { tell, first, second, third } = await threeResponses();
-    const fork = await tell(asking({ words: 'q', conversation: after(second.responseID) }), { told: 'a' });
+    const { report, first, second, third } = await threeResponses();
+    const fork = await report(asking({ words: 'q', conversation: after(second.responseID) }), { reported: 'a' });
     assert.is.not(fork.sessionID, first.sessionID);
     assert.is.not(fork.name, first.name);
     assert.equal(fork.replay, [user('q1'), assistant('a1'), user('q2'), assistant('a2')]);
-    assert.is((await tell(asking({ conversation: after(third.responseID) }))).sessionID, first.sessionID);
-    assert.is((await tell(asking({ conversation: after(fork.responseID) }))).sessionID, fork.sessionID);
+    assert.is((await report(asking({ conversation: after(third.responseID) }))).sessionID, first.sessionID);
+    assert.is((await report(asking({ conversation: after(fork.responseID) }))).sessionID, fork.sessionID);
   });
 
   check('loses nothing when what it forks was a fork itself', async () => {
-    const { tell, second } = await threeResponses();
-    const fork = await tell(asking({ words: 'f1', conversation: after(second.responseID) }), { told: 'b1' });
-    await tell(asking({ words: 'f2', conversation: after(fork.responseID) }), { told: 'b2' });
-    const next = await tell(asking({ conversation: after(fork.responseID) }));
+    const { report, second } = await threeResponses();
+    const fork = await report(asking({ words: 'f1', conversation: after(second.responseID) }), { reported: 'b1' });
+    await report(asking({ words: 'f2', conversation: after(fork.responseID) }), { reported: 'b2' });
+    const next = await report(asking({ conversation: after(fork.responseID) }));
     const [earlier, ...rest] = next.replay;
     for (const words of ['q1', 'a1', 'q2', 'a2', 'f1']) assert.match(earlier?.text ?? '', words);
     assert.equal(rest, [assistant('b1')]);
   });
 
   check('adds what it tells of before to a new session only', async () => {
-    const { tell, first, third } = await threeResponses();
+    const { report, first, third } = await threeResponses();
     const more = [user('said elsewhere'), assistant('yes')];
-    assert.equal((await tell(asking({ history: more, conversation: after(third.responseID) }))).replay, []);
-    const fork = await tell(asking({ history: more, conversation: after(first.responseID) }));
+    assert.equal((await report(asking({ history: more, conversation: after(third.responseID) }))).replay, []);
+    const fork = await report(asking({ history: more, conversation: after(first.responseID) }));
     assert.equal(fork.replay, [user('q1'), assistant('a1'), ...more]);
   });
 
   check('leaves out what the agent has said to itself, and not what it said to the user after that', async () => {
-    const { tell, first, fake } = await threeResponses();
+    const { report, first, fake } = await threeResponses();
     const messages = fake.sessions.get(first.sessionID)?.messages ?? [];
     const { sessionID } = first;
     let parts = 0;
@@ -80,16 +80,16 @@ describe('a request after a response', (check) => {
         parts: [text('More')],
       },
     );
-    const fork = await tell(asking({ conversation: after(first.responseID) }));
+    const fork = await report(asking({ conversation: after(first.responseID) }));
     assert.equal(fork.replay, [user('q1'), assistant('a1'), assistant('More')]);
   });
 
   check('loses nothing when the first prompt of what it forks was only a file', async () => {
-    const { tell, second } = await threeResponses();
+    const { report, second } = await threeResponses();
     const prompt = [{ type: 'file' as const, mime: 'image/png', url: 'data:image/png;base64,AA==' }];
-    const fork = await tell(asking({ prompt, conversation: after(second.responseID) }), { told: 'b1' });
-    await tell(asking({ words: 'f2', conversation: after(fork.responseID) }), { told: 'b2' });
-    const next = await tell(asking({ conversation: after(fork.responseID) }));
+    const fork = await report(asking({ prompt, conversation: after(second.responseID) }), { reported: 'b1' });
+    await report(asking({ words: 'f2', conversation: after(fork.responseID) }), { reported: 'b2' });
+    const next = await report(asking({ conversation: after(fork.responseID) }));
     assert.match(next.replay[0]?.text ?? '', 'q1');
     assert.equal(next.replay.slice(1), [assistant('b1')]);
   });
@@ -169,9 +169,9 @@ describe('a request after a response', (check) => {
   });
 
   check('that was the last one but is forgotten leaves the one before to go on from', async () => {
-    const { conversations, tell, second, third } = await threeResponses();
+    const { conversations, report, second, third } = await threeResponses();
     await conversations().deleteResponse(third.responseID, 'owner', never);
-    const next = await tell(asking({ conversation: after(second.responseID) }));
+    const next = await report(asking({ conversation: after(second.responseID) }));
     assert.is.not(next.sessionID, third.sessionID, 'the session has heard what is forgotten');
     assert.is(next.replay.length, 4);
   });
@@ -192,11 +192,11 @@ describe('a response that is remembered', (check) => {
 
   check('is found at the agent when there were too many to keep it in mind', async () => {
     const world = createWorld({ limit: 2 });
-    const { conversations, tell, first, second, third } = await threeResponses(world);
-    for (const id of ['a', 'b', 'c']) await tell(asking({ conversation: remembered(id) }));
+    const { conversations, report, first, second, third } = await threeResponses(world);
+    for (const id of ['a', 'b', 'c']) await report(asking({ conversation: remembered(id) }));
     assert.is(conversations().count(), 2);
-    assert.is((await tell(asking({ conversation: after(third.responseID) }))).sessionID, first.sessionID);
-    for (const id of ['a', 'b', 'c']) await tell(asking({ conversation: remembered(id) }));
+    assert.is((await report(asking({ conversation: after(third.responseID) }))).sessionID, first.sessionID);
+    for (const id of ['a', 'b', 'c']) await report(asking({ conversation: remembered(id) }));
     assert.is((await conversations().findResponse(second.responseID, 'owner', never))?.sessionID, first.sessionID);
   });
 
@@ -212,11 +212,12 @@ describe('a response that is remembered', (check) => {
   });
 
   check('is one of the last twenty', async () => {
-    const { tell, conversations } = createWorld();
-    const told = [];
-    for (let number = 0; number < 22; number += 1) told.push(await tell(asking({ conversation: remembered('s') })));
+    const { report, conversations } = createWorld();
+    const reported = [];
+    for (let number = 0; number < 22; number += 1)
+      reported.push(await report(asking({ conversation: remembered('s') })));
     const known = await Promise.all(
-      told.map(({ responseID }) => conversations().findResponse(responseID, 'owner', never)),
+      reported.map(({ responseID }) => conversations().findResponse(responseID, 'owner', never)),
     );
     assert.equal(known.map((found) => found !== undefined).lastIndexOf(false), 1);
   });

@@ -47,11 +47,11 @@ type Client = {
   /** What it calls its conversation. */
   name: string;
   /** What it was told that its conversation is called. */
-  toldName: string | undefined;
+  reportedName: string | undefined;
   transcript: HistoryMessage[];
   readonly responses: {
     readonly id: string;
-    readonly said: readonly HistoryMessage[];
+    readonly earlierMessages: readonly HistoryMessage[];
     readonly transcript: readonly HistoryMessage[];
   }[];
 };
@@ -70,8 +70,8 @@ type Flight = {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Takes reports of what was said before, which may hold others, for what they report. */
-const spelledOut = (said: readonly HistoryMessage[]): HistoryMessage[] =>
-  said.flatMap(({ role, text }) => {
+const spelledOut = (earlierMessages: readonly HistoryMessage[]): HistoryMessage[] =>
+  earlierMessages.flatMap(({ role, text }) => {
     const [report, ...rest] = text.startsWith('[{') ? text.split('\n\n') : [];
     if (report === undefined) return [{ role, text }];
     return [...spelledOut(JSON.parse(report)), { role, text: rest.join('\n\n') }];
@@ -89,13 +89,14 @@ const isSame = (
   });
 
 /** A fork is not told of answers that were none. */
-const spoken = (said: readonly HistoryMessage[]): HistoryMessage[] => said.filter(({ text }) => text !== '');
+const withText = (earlierMessages: readonly HistoryMessage[]): HistoryMessage[] =>
+  earlierMessages.filter(({ text }) => text !== '');
 
 /** What a client may leave out by the rule for named conversations. */
-const isShortenedOf = (history: readonly HistoryMessage[], heard: readonly HistoryMessage[]): boolean =>
-  heard.length >= 6 &&
-  history[0]?.text !== heard[0]?.text &&
-  isSame(history.slice(-4), heard.slice(-4), (text, whole) => whole.startsWith(text));
+const isShortenedOf = (history: readonly HistoryMessage[], collected: readonly HistoryMessage[]): boolean =>
+  collected.length >= 6 &&
+  history[0]?.text !== collected[0]?.text &&
+  isSame(history.slice(-4), collected.slice(-4), (text, whole) => whole.startsWith(text));
 
 /** Plays a script and throws at the first broken promise. Returns what has happened in it. */
 export const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> => {
@@ -108,7 +109,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
       owner,
       manner,
       name: manner === 'named' ? 'shared' : `own ${place}`,
-      toldName: undefined,
+      reportedName: undefined,
       transcript: [],
       responses: [],
     })),
@@ -121,7 +122,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
   const failures: unknown[] = [];
   let flights: Flight[] = [];
 
-  const heardIn = (sessionID: string): HistoryMessage[] =>
+  const receivedIn = (sessionID: string): HistoryMessage[] =>
     spelledOut(
       (fake.sessions.get(sessionID)?.messages ?? []).map(({ info, parts }) => ({
         role: info.role,
@@ -136,7 +137,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     assert.equal(others, [], 'two hold one session');
     assert.is(owners.get(sessionID) ?? client.owner, client.owner, 'a session of another owner');
     owners.set(sessionID, client.owner);
-    const heard = [...heardIn(sessionID), ...spelledOut(held.replay)];
+    const collected = [...receivedIn(sessionID), ...spelledOut(held.replay)];
     const key = `${client.owner} ${client.name}`;
     if (client.manner === 'reliant') {
       assert.is(name, client.name);
@@ -148,10 +149,10 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
       const isCutFine = (text: string, whole: string) => client.manner === 'named' && whole.startsWith(text);
       const isFine =
         (client.manner === 'response'
-          ? isSame(spoken(expected), spoken(heard), isCutFine)
-          : isSame(expected, heard, isCutFine)) ||
-        (client.manner === 'named' && isShortenedOf(expected, heard));
-      assert.ok(isFine, `${client.manner}: told ${JSON.stringify(expected)}, but heard ${JSON.stringify(heard)}`);
+          ? isSame(withText(expected), withText(collected), isCutFine)
+          : isSame(expected, collected, isCutFine)) ||
+        (client.manner === 'named' && isShortenedOf(expected, collected));
+      assert.ok(isFine, `${client.manner}: told ${JSON.stringify(expected)}, but heard ${JSON.stringify(collected)}`);
     }
     if (!isNew && asked.history.length > 0) seen.add(`${client.manner} goes on`);
     if (!isNew && client.manner === 'response') seen.add('response goes on');
@@ -192,7 +193,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
       const goesOn = response !== undefined && change !== 'anew';
       client.transcript = goesOn ? [...response.transcript] : [];
       where = goesOn ? after(response.id) : { kind: 'unnamed' };
-      expected = goesOn ? response.said : [];
+      expected = goesOn ? response.earlierMessages : [];
       history = [];
     }
     const asked = asking({ words, history, conversation: where });
@@ -224,20 +225,20 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
       () => undefined,
     );
   };
-  const finish = async (flight: Flight, held: LockedConversation, told: string, kept: number): Promise<void> => {
+  const finish = async (flight: Flight, held: LockedConversation, reported: string, kept: number): Promise<void> => {
     const { client, words, asked } = flight;
-    flight.answering?.resolve(told);
+    flight.answering?.resolve(reported);
     const promptID = await flight.prompting;
     const { sessionID } = held.session;
     if (promptID === undefined) return leave(flight);
     const responseID = world.conversations().newResponseID(held.session);
-    const isStopped = kept < told.length;
-    await held.record({ promptText: words, files: [], answerText: told, responseID, promptID, isStopped });
+    const isStopped = kept < reported.length;
+    await held.record({ promptText: words, files: [], answerText: reported, responseID, promptID, isStopped });
     flight.isNoted = true;
     const known = client.manner === 'reliant' || client.manner === 'response' ? client.transcript : asked.history;
-    client.transcript = [...known, user(words), assistant(told.slice(0, kept))];
-    client.toldName = flight.name;
-    client.responses.push({ id: responseID, said: heardIn(sessionID), transcript: client.transcript });
+    client.transcript = [...known, user(words), assistant(reported.slice(0, kept))];
+    client.reportedName = flight.name;
+    client.responses.push({ id: responseID, earlierMessages: receivedIn(sessionID), transcript: client.transcript });
     if (asked.conversation.kind === 'named' && asked.conversation.isIncremental)
       reliedOn.set(`${client.owner} ${flight.name}`, sessionID);
     if (isStopped) seen.add('stopped');
@@ -277,8 +278,8 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
         return world.restart();
       case 'use name': {
         const client = clients[command.client];
-        if (client?.toldName === undefined || client.manner !== 'unnamed') return;
-        Object.assign(client, { manner: 'reliant', name: client.toldName });
+        if (client?.reportedName === undefined || client.manner !== 'unnamed') return;
+        Object.assign(client, { manner: 'reliant', name: client.reportedName });
         seen.add('name used');
         return;
       }

@@ -10,84 +10,84 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 describe('a bridge that is started anew', (check) => {
   check('knows every conversation by its name, its words and its responses', async () => {
-    const { tell, restart, conversations, fake } = createWorld();
-    const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
-    const reliant = await tell(asking({ conversation: remembered('s') }), { told: 'Hi!' });
-    const unnamed = await tell(asking(), { told: 'Hi!' });
-    const response = await tell(asking({ words: 'Hm' }), { told: 'Hi!' });
+    const { report, restart, conversations, fake } = createWorld();
+    const chat = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
+    const reliant = await report(asking({ conversation: remembered('s') }), { reported: 'Hi!' });
+    const unnamed = await report(asking(), { reported: 'Hi!' });
+    const response = await report(asking({ words: 'Hm' }), { reported: 'Hi!' });
     restart();
     const asked = asking({ words: 'And?', history: HISTORY });
-    assert.is((await tell({ ...asked, conversation: named('chat 1') })).sessionID, chat.sessionID);
-    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, reliant.sessionID);
-    const found = await tell(asked);
+    assert.is((await report({ ...asked, conversation: named('chat 1') })).sessionID, chat.sessionID);
+    assert.is((await report(asking({ conversation: remembered('s') }))).sessionID, reliant.sessionID);
+    const found = await report(asked);
     assert.equal([found.sessionID, found.name], [unnamed.sessionID, unnamed.name]);
-    assert.is((await tell(asking({ conversation: after(response.responseID) }))).sessionID, response.sessionID);
+    assert.is((await report(asking({ conversation: after(response.responseID) }))).sessionID, response.sessionID);
     assert.is(fake.sessions.size, 4);
     assert.is(conversations().count(), 4);
     assert.is(fake.calls('sessions'), 2, 'once for each start');
   });
 
   check('keeps owners apart', async () => {
-    const { tell, restart } = createWorld();
-    const chat = await tell(asking({ conversation: remembered('s') }), { told: 'Hi!' });
-    const unnamed = await tell(asking(), { told: 'Hi!' });
+    const { report, restart } = createWorld();
+    const chat = await report(asking({ conversation: remembered('s') }), { reported: 'Hi!' });
+    const unnamed = await report(asking(), { reported: 'Hi!' });
     restart();
     const other = { owner: 'other' };
-    assert.is.not((await tell(asking({ conversation: remembered('s') }), other)).sessionID, chat.sessionID);
-    assert.is.not((await tell(asking({ history: HISTORY }), other)).sessionID, unnamed.sessionID);
+    assert.is.not((await report(asking({ conversation: remembered('s') }), other)).sessionID, chat.sessionID);
+    assert.is.not((await report(asking({ history: HISTORY }), other)).sessionID, unnamed.sessionID);
   });
 
   check('takes the newer of two sessions for the one that has the name, whichever was used last', async () => {
-    const { tell, restart, fake } = createWorld();
-    const old = await tell(asking({ words: 'old', conversation: named('chat 1') }), { told: 'Hi!' });
-    const fresh = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
+    const { report, restart, fake } = createWorld();
+    const old = await report(asking({ words: 'old', conversation: named('chat 1') }), { reported: 'Hi!' });
+    const fresh = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
     const there = fake.sessions.get(old.sessionID);
     if (there !== undefined) there.time.updated += DAY_MS;
     restart();
-    const next = await tell(asking({ history: HISTORY, conversation: named('chat 1') }));
+    const next = await report(asking({ history: HISTORY, conversation: named('chat 1') }));
     assert.is(next.sessionID, fresh.sessionID);
   });
 
   check('does not go on with a session in which something was begun that no client has heard of', async () => {
-    const { tell, hold, restart, fake } = createWorld();
-    const unnamed = await tell(asking(), { told: 'Hi!' });
-    const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
-    const other = await tell(asking({ words: 'Hm', conversation: named('chat 2') }), { told: 'Hi!' });
+    const { report, hold, restart, fake } = createWorld();
+    const unnamed = await report(asking(), { reported: 'Hi!' });
+    const chat = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
+    const other = await report(asking({ words: 'Hm', conversation: named('chat 2') }), { reported: 'Hi!' });
     for (const { sessionID } of [unnamed, chat]) fake.addPrompt(sessionID, [{ type: 'text', text: 'And?' }]);
     restart();
     const asked = asking({ history: HISTORY });
-    assert.is.not((await tell(asked)).sessionID, unnamed.sessionID);
-    assert.is.not((await tell({ ...asked, conversation: named('chat 1') })).sessionID, chat.sessionID);
+    assert.is.not((await report(asked)).sessionID, unnamed.sessionID);
+    assert.is.not((await report({ ...asked, conversation: named('chat 1') })).sessionID, chat.sessionID);
     const history = [user('Hm'), assistant('Hi!')];
     assert.is((await hold(asking({ history, conversation: named('chat 2') }))).session.sessionID, other.sessionID);
     const looks = fake.calls('messages');
-    await tell(asking({ history: LONGER }));
+    await report(asking({ history: LONGER }));
     assert.is(fake.calls('messages'), looks, 'what is sure is not looked at again');
   });
 
   check('goes on from the response before what no client has heard of', async () => {
-    const { tell, restart, fake } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
+    const { report, restart, fake } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
     fake.addPrompt(first.sessionID, [{ type: 'text', text: 'And?' }]);
     restart();
-    const fork = await tell(asking({ conversation: after(first.responseID) }));
+    const fork = await report(asking({ conversation: after(first.responseID) }));
     assert.is.not(fork.sessionID, first.sessionID);
     assert.equal(fork.replay, HISTORY);
   });
 
   check('keeps what is said while another request still looks whether all is known', async () => {
-    const { tell, restart, fake, conversations } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
+    const { report, restart, fake, conversations } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
     restart();
     const letThrough = fake.hold('messages');
     const looking = conversations().resolve(asking({ history: HISTORY }), 'owner', never);
     await turn();
     const letOther = fake.hold('messages');
     letOther();
-    await tell(asking({ words: 'And?', conversation: remembered(first.name) }), { told: 'Well.' });
+    await report(asking({ words: 'And?', conversation: remembered(first.name) }), { reported: 'Well.' });
     letThrough();
     assert.is.not((await looking).name, first.name);
-    const next = await tell(asking({ history: LONGER, conversation: named(first.name) }));
+    const next = await report(asking({ history: LONGER, conversation: named(first.name) }));
     assert.is(next.sessionID, first.sessionID);
   });
 
@@ -104,8 +104,8 @@ describe('a bridge that is started anew', (check) => {
   });
 
   check('lets a client that relies on it go on even so, and knows the prompts of others', async () => {
-    const { tell, hold, restart, fake } = createWorld();
-    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
+    const { report, hold, restart, fake } = createWorld();
+    const { sessionID } = await report(asking({ conversation: remembered('s') }));
     const promptID = fake.addPrompt(sessionID, [
       { type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' },
     ]);
@@ -117,22 +117,25 @@ describe('a bridge that is started anew', (check) => {
   });
 
   check('lets a client that left before the first word of an answer go on', async () => {
-    const { tell, restart } = createWorld();
-    const first = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi there', isStopped: true });
+    const { report, restart } = createWorld();
+    const first = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi there', isStopped: true });
     restart();
     const history = [user('Hello'), assistant('')];
-    assert.is((await tell(asking({ history, conversation: named('chat 1') }))).sessionID, first.sessionID);
+    assert.is((await report(asking({ history, conversation: named('chat 1') }))).sessionID, first.sessionID);
     const second = createWorld();
-    const told = await second.tell(asking({ conversation: named('chat 1') }), { told: 'Hi there', isStopped: true });
+    const reported = await second.report(asking({ conversation: named('chat 1') }), {
+      reported: 'Hi there',
+      isStopped: true,
+    });
     second.restart();
     const cut = [user('Hello'), assistant('Hi')];
-    const next = await second.tell(asking({ history: cut, conversation: named('chat 1') }));
-    assert.is.not(next.sessionID, told.sessionID, 'what was told is not known any more');
+    const next = await second.report(asking({ history: cut, conversation: named('chat 1') }));
+    assert.is.not(next.sessionID, reported.sessionID, 'what was told is not known any more');
   });
 
   check('leaves alone what it did not write, and sessions that are none of its own', async () => {
-    const { tell, restart, fake, conversations } = createWorld();
-    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
+    const { report, restart, fake, conversations } = createWorld();
+    const { sessionID } = await report(asking({ conversation: remembered('s') }));
     const session = fake.sessions.get(sessionID);
     if (session !== undefined) session.metadata = { ...session.metadata, theirs: { a: 1 } };
     const signal = never;
@@ -146,19 +149,19 @@ describe('a bridge that is started anew', (check) => {
     ])
       await fake.agent.createSession({ title: 'x', metadata: { gatehouse } }, signal);
     restart();
-    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, sessionID);
+    assert.is((await report(asking({ conversation: remembered('s') }))).sessionID, sessionID);
     assert.is(conversations().count(), 1);
     assert.equal(session?.metadata.theirs, { a: 1 });
   });
 
   check('says so when it cannot ask the agent, and asks again for the next request', async () => {
-    const { tell, restart, fake } = createWorld();
-    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
+    const { report, restart, fake } = createWorld();
+    const { sessionID } = await report(asking({ conversation: remembered('s') }));
     restart();
     fake.failNext('sessions', { kind: 'backend-error', reason: 'gone' });
-    const fault = await rejection(tell(asking({ conversation: remembered('s') })));
+    const fault = await rejection(report(asking({ conversation: remembered('s') })));
     assert.is(fault instanceof Fault && fault.detail.kind, 'backend-error');
-    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, sessionID);
+    assert.is((await report(asking({ conversation: remembered('s') }))).sessionID, sessionID);
   });
 
   const TOO_LARGE = { kind: 'agent-failed', status: 502, code: 'agent_answer_too_large', message: '' } as const;
@@ -169,40 +172,40 @@ describe('a bridge that is started anew', (check) => {
       [{ ...TOO_LARGE, isRetryable: true }, 7],
       [TOO_SLOW, 2],
     ] as const) {
-      const { tell, restart, fake, conversations, lines } = createWorld();
-      const told: string[] = [];
+      const { report, restart, fake, conversations, lines } = createWorld();
+      const reported: string[] = [];
       for (let number = 0; number < 103; number += 1)
-        told.push((await tell(asking({ conversation: remembered(`s${number}`) }))).sessionID);
+        reported.push((await report(asking({ conversation: remembered(`s${number}`) }))).sessionID);
       restart();
       fake.failNext('sessions', detail, tries);
       const before = fake.calls('sessions');
-      assert.is((await tell(asking({ conversation: remembered('s102') }))).sessionID, told[102]);
+      assert.is((await report(asking({ conversation: remembered('s102') }))).sessionID, reported[102]);
       assert.is(fake.calls('sessions') - before, tries + 1);
       assert.is(conversations().count(), 100);
       assert.equal(lines.at(-1), { event: 'conversations-known', fields: { count: 100 } });
-      assert.is.not((await tell(asking({ conversation: remembered('s0') }))).sessionID, told[0]);
+      assert.is.not((await report(asking({ conversation: remembered('s0') }))).sessionID, reported[0]);
     }
   });
 
   check('asks for fewer no more than that, and at no other failure', async () => {
-    const { tell, fake } = createWorld();
+    const { report, fake } = createWorld();
     fake.failNext('sessions', TOO_SLOW, 3);
-    const slow = await rejection(tell(asking()));
+    const slow = await rejection(report(asking()));
     assert.is(slow instanceof Fault && slow.detail.kind, 'backend-timeout');
     assert.is(fake.calls('sessions'), 3);
     fake.failNext('sessions', { ...TOO_LARGE, code: 'agent_refused', isRetryable: true });
-    const refused = await rejection(tell(asking()));
+    const refused = await rejection(report(asking()));
     assert.is(refused instanceof Fault && refused.detail.kind, 'agent-failed');
     assert.is(fake.calls('sessions'), 4);
   });
 
   check('does not stop asking because the first who wanted to know has left', async () => {
-    const { restart, fake, conversations, tell } = createWorld();
+    const { restart, fake, conversations, report } = createWorld();
     restart();
     const letThrough = fake.hold('sessions');
     const left = new AbortController();
     const gone = conversations().resolve(asking(), 'owner', left.signal);
-    const next = tell(asking());
+    const next = report(asking());
     left.abort(new Fault({ kind: 'client-left' }));
     await rejection(gone);
     letThrough();
@@ -213,9 +216,9 @@ describe('a bridge that is started anew', (check) => {
 
 describe('what is remembered of conversations', (check) => {
   check('holds no words of theirs', async () => {
-    const { tell, fake } = createWorld();
-    const { sessionID } = await tell(asking({ words: 'wordasked', conversation: named('s') }), {
-      told: 'wordtold',
+    const { report, fake } = createWorld();
+    const { sessionID } = await report(asking({ words: 'wordasked', conversation: named('s') }), {
+      reported: 'wordtold',
       isStopped: true,
     });
     const kept = JSON.stringify(fake.sessions.get(sessionID)?.metadata);
@@ -231,39 +234,42 @@ describe('what is remembered of conversations', (check) => {
   });
 
   check('is bounded: the one that was used longest ago is forgotten first', async () => {
-    const { tell, conversations } = createWorld({ limit: 2 });
+    const { report, conversations } = createWorld({ limit: 2 });
     const [a, b] = [
-      await tell(asking({ conversation: remembered('a') })),
-      await tell(asking({ conversation: remembered('b') })),
+      await report(asking({ conversation: remembered('a') })),
+      await report(asking({ conversation: remembered('b') })),
     ];
-    await tell(asking({ conversation: remembered('a') }));
-    await tell(asking({ conversation: remembered('c') }));
+    await report(asking({ conversation: remembered('a') }));
+    await report(asking({ conversation: remembered('c') }));
     assert.is(conversations().count(), 2);
-    assert.is((await tell(asking({ conversation: remembered('a') }))).sessionID, a.sessionID);
-    assert.is.not((await tell(asking({ conversation: remembered('b') }))).sessionID, b.sessionID);
+    assert.is((await report(asking({ conversation: remembered('a') }))).sessionID, a.sessionID);
+    assert.is.not((await report(asking({ conversation: remembered('b') }))).sessionID, b.sessionID);
   });
 
   check('is in the order of its last use also after a restart', async () => {
-    const { tell, restart } = createWorld({ limit: 2 });
+    const { report, restart } = createWorld({ limit: 2 });
     const [a, b] = [
-      await tell(asking({ conversation: remembered('a') })),
-      await tell(asking({ conversation: remembered('b') })),
+      await report(asking({ conversation: remembered('a') })),
+      await report(asking({ conversation: remembered('b') })),
     ];
-    await tell(asking({ conversation: remembered('a') }));
+    await report(asking({ conversation: remembered('a') }));
     restart();
-    await tell(asking({ conversation: remembered('c') }));
-    assert.is((await tell(asking({ conversation: remembered('a') }))).sessionID, a.sessionID);
-    assert.is.not((await tell(asking({ conversation: remembered('b') }))).sessionID, b.sessionID);
+    await report(asking({ conversation: remembered('c') }));
+    assert.is((await report(asking({ conversation: remembered('a') }))).sessionID, a.sessionID);
+    assert.is.not((await report(asking({ conversation: remembered('b') }))).sessionID, b.sessionID);
   });
 
   check('is forgotten after a lifetime in which nobody used it, and stays at the agent', async () => {
-    const { tell, clock, fake, restart, conversations } = createWorld();
-    const old = await tell(asking({ conversation: remembered('s') }), { told: 'Hi!' });
+    const { report, clock, fake, restart, conversations } = createWorld();
+    const old = await report(asking({ conversation: remembered('s') }), { reported: 'Hi!' });
     await clock.advance(6 * DAY_MS);
-    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, old.sessionID);
+    assert.is((await report(asking({ conversation: remembered('s') }))).sessionID, old.sessionID);
     await clock.advance(8 * DAY_MS);
     for (const _ of ['at once', 'restarted']) {
-      assert.is.not((await tell(asking({ conversation: remembered('s') }), { told: 'x' })).sessionID, old.sessionID);
+      assert.is.not(
+        (await report(asking({ conversation: remembered('s') }), { reported: 'x' })).sessionID,
+        old.sessionID,
+      );
       restart();
     }
     assert.is(fake.sessions.size, 2);
@@ -271,14 +277,14 @@ describe('what is remembered of conversations', (check) => {
   });
 
   check('is a line in the log when the agent does not take it, and holds as long as the bridge runs', async () => {
-    const { tell, fake, lines } = createWorld();
+    const { report, fake, lines } = createWorld();
     fake.failNext('setMetadata', { kind: 'backend-error', reason: 'gone' });
-    const { sessionID } = await tell(asking({ conversation: remembered('s') }));
+    const { sessionID } = await report(asking({ conversation: remembered('s') }));
     assert.equal(
       lines.filter(({ event }) => event === 'conversation-not-kept').map(({ fields }) => fields),
       [{ session: sessionID, reason: 'backend-error' }],
     );
-    assert.is((await tell(asking({ conversation: remembered('s') }))).sessionID, sessionID);
+    assert.is((await report(asking({ conversation: remembered('s') }))).sessionID, sessionID);
   });
 
   check('is given up when the agent does not answer in time', async () => {
@@ -294,19 +300,19 @@ describe('what is remembered of conversations', (check) => {
 
 describe('a session that the agent does not know any more', (check) => {
   check('is forgotten when that shows', async () => {
-    const { hold, exchange, fake, tell, conversations } = createWorld();
+    const { hold, exchange, fake, report, conversations } = createWorld();
     const held = await hold(asking({ conversation: named('chat 1') }));
     fake.failNext('setMetadata', { kind: 'not-found', hint: '' });
-    await exchange(held, asking(), { told: 'Hi!' });
+    await exchange(held, asking(), { reported: 'Hi!' });
     held.release();
     assert.is(conversations().count(), 0);
-    const next = await tell(asking({ history: HISTORY, conversation: named('chat 1') }));
+    const next = await report(asking({ history: HISTORY, conversation: named('chat 1') }));
     assert.equal(next.replay, HISTORY);
   });
 
   check('is replaced when the prompt is refused: the same name, and all that the client has told', async () => {
-    const { hold, exchange, fake, tell, conversations } = createWorld();
-    const old = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
+    const { hold, exchange, fake, report, conversations } = createWorld();
+    const old = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
     fake.forget(old.sessionID);
     const held = await hold(asking({ words: 'And?', history: HISTORY, conversation: named('chat 1') }));
     assert.is(held.session.sessionID, old.sessionID);
@@ -314,19 +320,19 @@ describe('a session that the agent does not know any more', (check) => {
     const renewed = await held.renew(never);
     assert.is.not(renewed.session.sessionID, old.sessionID);
     assert.equal(renewed.replay, HISTORY);
-    await exchange(renewed, asking({ words: 'And?' }), { told: 'Well.' });
+    await exchange(renewed, asking({ words: 'And?' }), { reported: 'Well.' });
     renewed.release();
     held.release();
-    const next = await tell(asking({ history: LONGER, conversation: named('chat 1') }));
+    const next = await report(asking({ history: LONGER, conversation: named('chat 1') }));
     assert.is(next.sessionID, renewed.session.sessionID);
     assert.is(conversations().count(), 1);
   });
 
   check('is found out before an unnamed conversation goes on after a restart', async () => {
-    const { tell, restart, fake, hold } = createWorld();
-    const old = await tell(asking(), { told: 'Hi!' });
+    const { report, restart, fake, hold } = createWorld();
+    const old = await report(asking(), { reported: 'Hi!' });
     restart();
-    await tell(asking({ conversation: remembered('other') }));
+    await report(asking({ conversation: remembered('other') }));
     fake.forget(old.sessionID);
     const held = await hold(asking({ history: HISTORY }));
     assert.is.not(held.name, old.name);
@@ -336,8 +342,8 @@ describe('a session that the agent does not know any more', (check) => {
 
 describe('an exchange of which nothing is noted', (check) => {
   check('has the session looked at before a history is taken for all that was said in it', async () => {
-    const { tell, hold, fake } = createWorld();
-    const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
+    const { report, hold, fake } = createWorld();
+    const chat = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
     const again = asking({ history: HISTORY, conversation: named('chat 1') });
     const refused = await hold(again);
     refused.release();
@@ -345,7 +351,7 @@ describe('an exchange of which nothing is noted', (check) => {
     assert.is(held.session.sessionID, chat.sessionID, 'the agent was told nothing');
     fake.addPrompt(chat.sessionID, [{ type: 'text', text: 'And?' }]);
     held.release();
-    assert.is.not((await tell(again)).sessionID, chat.sessionID);
+    assert.is.not((await report(again)).sessionID, chat.sessionID);
   });
 
   check('leaves what was said to be told again when the agent was not asked', async () => {

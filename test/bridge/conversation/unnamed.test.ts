@@ -9,10 +9,10 @@ const LONGER = [...HISTORY, user('And?'), assistant('Well.')];
 
 describe('a conversation without a name', (check) => {
   check('goes on in its session when everything that was said in it is told again', async () => {
-    const { tell, fake } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
-    const second = await tell(asking({ words: 'And?', history: HISTORY }), { told: 'Well.' });
-    const third = await tell(asking({ words: 'So?', history: LONGER }));
+    const { report, fake } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
+    const second = await report(asking({ words: 'And?', history: HISTORY }), { reported: 'Well.' });
+    const third = await report(asking({ words: 'So?', history: LONGER }));
     assert.equal([second.sessionID, third.sessionID], [first.sessionID, first.sessionID]);
     assert.equal([second.name, third.name], [first.name, first.name]);
     assert.match(first.name, /^chat_[A-Za-z0-9]{20}$/);
@@ -21,76 +21,76 @@ describe('a conversation without a name', (check) => {
   });
 
   check('begins a new one each time when nothing was said', async () => {
-    const { tell } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
-    const second = await tell(asking(), { told: 'Hi!' });
+    const { report } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
+    const second = await report(asking(), { reported: 'Hi!' });
     assert.is.not(second.sessionID, first.sessionID);
     assert.is.not(second.name, first.name);
   });
 
   check('is not guessed between two in which the same was said', async () => {
-    const { tell } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
-    const second = await tell(asking(), { told: 'Hi!' });
-    const next = await tell(asking({ history: HISTORY }));
+    const { report } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
+    const second = await report(asking(), { reported: 'Hi!' });
+    const next = await report(asking({ history: HISTORY }));
     assert.not.ok([first.sessionID, second.sessionID].includes(next.sessionID));
     assert.not.ok([first.name, second.name].includes(next.name));
     assert.equal(next.replay, HISTORY);
   });
 
   check('is never found by another owner', async () => {
-    const { tell } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
-    const other = await tell(asking({ history: HISTORY }), { owner: 'other' });
+    const { report } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
+    const other = await report(asking({ history: HISTORY }), { owner: 'other' });
     assert.is.not(other.sessionID, first.sessionID);
     assert.equal(other.replay, HISTORY);
   });
 
   check('goes on in a new session after an edit and for another answer, and the old one can still go on', async () => {
-    const { tell } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
-    await tell(asking({ words: 'And?', history: HISTORY }), { told: 'Well.' });
-    const again = await tell(asking({ words: 'And?', history: HISTORY }), { told: 'Hm.' });
+    const { report } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
+    await report(asking({ words: 'And?', history: HISTORY }), { reported: 'Well.' });
+    const again = await report(asking({ words: 'And?', history: HISTORY }), { reported: 'Hm.' });
     assert.is.not(again.sessionID, first.sessionID);
     assert.is.not(again.name, first.name);
-    const edited = await tell(asking({ history: [user('Hello!'), assistant('Hi!')] }));
+    const edited = await report(asking({ history: [user('Hello!'), assistant('Hi!')] }));
     assert.is.not(edited.sessionID, first.sessionID);
-    assert.is((await tell(asking({ history: LONGER }))).sessionID, first.sessionID);
+    assert.is((await report(asking({ history: LONGER }))).sessionID, first.sessionID);
     const other = [...HISTORY, user('And?'), assistant('Hm.')];
-    assert.is((await tell(asking({ history: other }))).sessionID, again.sessionID);
+    assert.is((await report(asking({ history: other }))).sessionID, again.sessionID);
   });
 
   check('goes on in a new session while it is busy', async () => {
-    const { tell, hold, exchange } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
+    const { report, hold, exchange } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
     const held = await hold(asking({ words: 'And?', history: HISTORY }));
     const other = await hold(asking({ words: 'But?', history: HISTORY }));
     assert.is(held.session.sessionID, first.sessionID);
     assert.is.not(other.session.sessionID, first.sessionID);
     assert.is.not(other.name, first.name);
-    await exchange(held, asking({ words: 'And?' }), { told: 'Well.' });
+    await exchange(held, asking({ words: 'And?' }), { reported: 'Well.' });
     assert.is.not((await hold(asking({ history: LONGER }))).name, first.name, 'it is not given back yet');
   });
 
   check('can be named by the name that its answers carry', async () => {
-    const { tell } = createWorld();
-    const first = await tell(asking(), { told: 'Hi!' });
-    assert.is((await tell(asking({ conversation: remembered(first.name) }))).sessionID, first.sessionID);
+    const { report } = createWorld();
+    const first = await report(asking(), { reported: 'Hi!' });
+    assert.is((await report(asking({ conversation: remembered(first.name) }))).sessionID, first.sessionID);
   });
 
   check('does not lead into one that its client has named', async () => {
-    const { tell } = createWorld();
-    const first = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
-    assert.is.not((await tell(asking({ history: HISTORY }))).sessionID, first.sessionID);
+    const { report } = createWorld();
+    const first = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
+    assert.is.not((await report(asking({ history: HISTORY }))).sessionID, first.sessionID);
   });
 
   check('is always a new session where only names count', async () => {
-    const { tell } = createWorld({ matching: 'named' });
-    const first = await tell(asking(), { told: 'Hi!' });
-    const next = await tell(asking({ words: 'And?', history: HISTORY }));
+    const { report } = createWorld({ matching: 'named' });
+    const first = await report(asking(), { reported: 'Hi!' });
+    const next = await report(asking({ words: 'And?', history: HISTORY }));
     assert.is.not(next.sessionID, first.sessionID);
     assert.equal(next.replay, HISTORY);
-    assert.is((await tell(asking({ conversation: remembered(first.name) }))).sessionID, first.sessionID);
+    assert.is((await report(asking({ conversation: remembered(first.name) }))).sessionID, first.sessionID);
   });
 });
 
@@ -101,22 +101,22 @@ describe('what is not to be kept', (check) => {
     ['a request that is not to be stored', { isStored: false }],
   ] as const) {
     check(`${what} has a session of its own, which is deleted`, async () => {
-      const { tell, fake, conversations } = createWorld();
-      const chat = await tell(asking({ conversation: named('chat 1') }), { told: 'Hi!' });
-      const task = await tell(asking({ ...given, words: 'Title?', history: HISTORY }), { told: 'T' });
+      const { report, fake, conversations } = createWorld();
+      const chat = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
+      const task = await report(asking({ ...given, words: 'Title?', history: HISTORY }), { reported: 'T' });
       await turn();
       assert.equal([...fake.sessions.keys()], [chat.sessionID]);
       assert.equal(task.replay, HISTORY);
       assert.is(conversations().count(), 1);
       assert.is(await conversations().deleteResponse(task.responseID, 'owner', new AbortController().signal), false);
-      const next = await tell(asking({ history: HISTORY, conversation: named('chat 1') }));
+      const next = await report(asking({ history: HISTORY, conversation: named('chat 1') }));
       assert.is(next.sessionID, chat.sessionID);
     });
   }
 
   check('a named conversation is kept even so', async () => {
-    const { tell, fake } = createWorld();
-    await tell(asking({ isStored: false, conversation: remembered('s') }));
+    const { report, fake } = createWorld();
+    await report(asking({ isStored: false, conversation: remembered('s') }));
     await turn();
     assert.is(fake.sessions.size, 1);
   });
@@ -130,9 +130,9 @@ describe('what is not to be kept', (check) => {
   });
 
   check('a session that could not be deleted is a line in the log, and no more', async () => {
-    const { tell, fake, lines } = createWorld();
+    const { report, fake, lines } = createWorld();
     fake.failNext('deleteSession', { kind: 'backend-error', reason: 'gone' });
-    await tell(asking({ isBackgroundTask: true }));
+    await report(asking({ isBackgroundTask: true }));
     await turn();
     assert.equal(
       lines.filter(({ event }) => event === 'session-not-deleted').map(({ fields }) => fields?.reason),
@@ -154,36 +154,36 @@ describe('files in what was said', (check) => {
   ];
 
   check('are the same in a conversation that goes on, also after a restart', async () => {
-    const { tell, restart } = createWorld();
+    const { report, restart } = createWorld();
     const prompt = [{ type: 'text' as const, text: 'What is it?' }, cat, dog];
-    const first = await tell(asking({ prompt }), { told: 'A picture.' });
+    const first = await report(asking({ prompt }), { reported: 'A picture.' });
     const again = asking({ words: 'And?', history: withFiles(cat, dog) });
-    assert.is((await tell(again, { told: 'Well.' })).sessionID, first.sessionID);
+    assert.is((await report(again, { reported: 'Well.' })).sessionID, first.sessionID);
     restart();
     const more = [...withFiles(cat, dog), user('And?'), assistant('Well.')];
-    assert.is((await tell(asking({ words: 'So?', history: more }))).sessionID, first.sessionID);
+    assert.is((await report(asking({ words: 'So?', history: more }))).sessionID, first.sessionID);
   });
 
   check('make another conversation when they are others, fewer, more or in another order', async () => {
     const others = [[], [dog], [cat, dog], [dog, cat], [cat, cat]];
     for (const place of [undefined, named('n')])
       for (const files of others) {
-        const { tell } = createWorld();
+        const { report } = createWorld();
         const where = place === undefined ? {} : { place };
         const prompt = [{ type: 'text' as const, text: 'What is it?' }, cat];
-        const first = await tell(asking({ ...where, prompt }), { told: 'A picture.' });
-        const next = await tell(asking({ ...where, words: 'And?', history: withFiles(...files) }));
+        const first = await report(asking({ ...where, prompt }), { reported: 'A picture.' });
+        const next = await report(asking({ ...where, words: 'And?', history: withFiles(...files) }));
         assert.is.not(next.sessionID, first.sessionID);
         assert.equal(next.replay, withFiles(...files));
       }
   });
 
   check('of a question without an answer count with those of the next one', async () => {
-    const { tell } = createWorld();
+    const { report } = createWorld();
     const unanswered = [{ ...user('What is it?'), files: [cat] }];
     const prompt = [{ type: 'text' as const, text: 'Well?' }, dog];
-    const first = await tell(asking({ prompt, history: unanswered }), { told: 'A picture.' });
+    const first = await report(asking({ prompt, history: unanswered }), { reported: 'A picture.' });
     const history = [...unanswered, { ...user('Well?'), files: [dog] }, assistant('A picture.')];
-    assert.is((await tell(asking({ history }))).sessionID, first.sessionID);
+    assert.is((await report(asking({ history }))).sessionID, first.sessionID);
   });
 });

@@ -40,14 +40,14 @@ export const asking = ({ words = 'Hello', ...given }: Given = {}): BridgeRequest
 });
 
 /** What an exchange came to: what was asked and told, and where. */
-type Told = {
+type Reported = {
   readonly sessionID: string;
   readonly name: string;
   readonly replay: readonly HistoryMessage[];
   readonly responseID: string;
 };
 
-type Telling = { readonly told?: string; readonly isStopped?: boolean };
+type ReportOptions = { readonly reported?: string; readonly isStopped?: boolean };
 
 export const never = new AbortController().signal;
 
@@ -87,22 +87,22 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
   const exchange = async (
     held: LockedConversation,
     asked: BridgeRequest,
-    { told, isStopped = false }: Telling = {},
+    { reported, isStopped = false }: ReportOptions = {},
   ): Promise<string> => {
     const { sessionID } = held.session;
     const text = asked.prompt.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n');
-    if (told !== undefined) fake.answer = () => told;
+    if (reported !== undefined) fake.answer = () => reported;
     const replay = JSON.stringify(held.replay);
     const parts = [...(held.replay.length === 0 ? [] : [{ type: 'text' as const, text: replay, synthetic: true }])];
     const rest = { model: undefined, variant: undefined, agent: undefined, system: '', hasTools: true };
     const answer = await fake.agent.prompt(sessionID, { ...rest, parts: [...parts, ...asked.prompt] }, never);
     const promptID = answer.info.role === 'assistant' ? answer.info.parentID : undefined;
     const responseID = conversations.newResponseID(held.session);
-    const said = answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+    const outputText = answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
     await held.record({
       promptText: text,
       files: filesOfParts(asked.prompt),
-      answerText: said,
+      answerText: outputText,
       responseID,
       promptID,
       isStopped,
@@ -110,9 +110,12 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     return responseID;
   };
   /** Asks, is answered, and gives the conversation back. */
-  const tell = async (asked: BridgeRequest, telling: Telling & { readonly owner?: string } = {}): Promise<Told> => {
-    const held = await hold(asked, telling.owner);
-    const responseID = await exchange(held, asked, telling);
+  const report = async (
+    asked: BridgeRequest,
+    reporting: ReportOptions & { readonly owner?: string } = {},
+  ): Promise<Reported> => {
+    const held = await hold(asked, reporting.owner);
+    const responseID = await exchange(held, asked, reporting);
     held.release();
     return { sessionID: held.session.sessionID, name: held.name, replay: held.replay, responseID };
   };
@@ -122,7 +125,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     lines,
     hold,
     exchange,
-    tell,
+    report,
     conversations: () => conversations,
     restart() {
       conversations = start();

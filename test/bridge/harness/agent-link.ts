@@ -32,7 +32,7 @@ export type AgentLink = {
   /** Keeps the events of the stream back until the returned function is called. */
   readonly holdFeed: () => () => void;
   /** Puts an event into the stream that is not the agent's. */
-  readonly tell: (event: unknown) => void;
+  readonly report: (event: unknown) => void;
   /** Keeps calls from reaching the agent until the returned function is called. */
   readonly hold: (isHeld: (call: Call) => boolean) => () => void;
 };
@@ -168,7 +168,7 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
         holding.resolve();
       };
     },
-    tell(event) {
+    report(event) {
       const text = typeof event === 'string' ? event : JSON.stringify(event);
       for (const controller of feeds) controller.enqueue(new TextEncoder().encode(`data: ${text}\n\n`));
     },

@@ -7,7 +7,12 @@ export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(
 export const NEVER = new AbortController().signal;
 
 /** Says more of a text, or begins it. */
-export const say = (writer: TurnLogWriter, id: string, more: string, kind: 'text' | 'reasoning' = 'text'): void => {
+export const appendText = (
+  writer: TurnLogWriter,
+  id: string,
+  more: string,
+  kind: 'text' | 'reasoning' = 'text',
+): void => {
   if (writer.log.items().some((item) => item.id === id)) writer.addText(id, more);
   else writer.setText({ id, messageID: 'm', kind, text: more, isOver: false });
 };
@@ -24,50 +29,53 @@ export const askNamed = (id: string): ApprovalRequest => ({
 });
 
 /** A saying in short. */
-const wordFor = (saying: OutputEvent): string => {
-  switch (saying.kind) {
+const wordFor = (outputEvent: OutputEvent): string => {
+  switch (outputEvent.kind) {
     case 'text':
     case 'reasoning':
-      return `${saying.id}: ${saying.text}`;
+      return `${outputEvent.id}: ${outputEvent.text}`;
     case 'text-end':
     case 'reasoning-end':
-      return `${saying.id}.`;
+      return `${outputEvent.id}.`;
     case 'call':
-      return `(${saying.call.id}`;
+      return `(${outputEvent.call.id}`;
     case 'call-end':
-      return `${saying.call.id}) ${saying.isError ? 'failed ' : ''}${saying.output}`.trim();
+      return `${outputEvent.call.id}) ${outputEvent.isError ? 'failed ' : ''}${outputEvent.output}`.trim();
     case 'end':
-      return `end ${saying.end.finish} ${saying.end.approvalRequests.map(({ id }) => id).join(' ')}`.trim();
+      return `end ${outputEvent.end.finish} ${outputEvent.end.approvalRequests.map(({ id }) => id).join(' ')}`.trim();
     default:
-      return `failure ${saying.failure.code}`;
+      return `failure ${outputEvent.failure.code}`;
   }
 };
 
 export type Reader = {
   /** What it was told, each saying in short. */
-  readonly heard: string[];
+  readonly collected: string[];
   /** Settles with its end. */
   readonly over: Promise<void>;
 };
 
 /** Reads as fast as it can, or only when `step` allows. */
-export const readerOf = (sayings: AsyncIterable<OutputEvent>, step: () => Promise<void> = async () => {}): Reader => {
-  const heard: string[] = [];
+export const readerOf = (
+  outputEvents: AsyncIterable<OutputEvent>,
+  step: () => Promise<void> = async () => {},
+): Reader => {
+  const collected: string[] = [];
   const read = async (): Promise<void> => {
-    for await (const saying of sayings) {
-      heard.push(wordFor(saying));
+    for await (const outputEvent of outputEvents) {
+      collected.push(wordFor(outputEvent));
       await step();
     }
   };
   const over = read();
   over.catch(() => {});
-  return { heard, over };
+  return { collected, over };
 };
 
 /** The same with the pieces of a text put together. */
-export const joinedWords = (heard: readonly string[]): readonly string[] => {
+export const joinedTexts = (collected: readonly string[]): readonly string[] => {
   const found: string[] = [];
-  for (const word of heard) {
+  for (const word of collected) {
     const [, id = '', text = ''] = /^(\S+): ([\s\S]*)$/.exec(word) ?? [];
     if (id !== '' && found.at(-1)?.startsWith(`${id}: `)) found[found.length - 1] += text;
     else found.push(word);
@@ -76,5 +84,5 @@ export const joinedWords = (heard: readonly string[]): readonly string[] => {
 };
 
 /** What each text and call came to, where the pieces of a text may come in several answers. */
-export const wholeIn = (heard: readonly string[]): string =>
-  heard.flatMap((word) => /^[^:]+: ([\s\S]*)$/.exec(word)?.[1] ?? []).join('');
+export const wholeIn = (collected: readonly string[]): string =>
+  collected.flatMap((word) => /^[^:]+: ([\s\S]*)$/.exec(word)?.[1] ?? []).join('');

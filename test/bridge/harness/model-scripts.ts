@@ -9,15 +9,15 @@ const textsOf = (message: ModelRequest['messages'][number] | undefined): readonl
   message?.role === 'user' ? message.content.flatMap((part) => (part.kind === 'text' ? [part.text] : [])) : [];
 
 /** The user's newest words, without what was told of earlier ones. */
-export const lastWordsTo = ({ messages }: ModelRequest): string => textsOf(messages.at(-1)).at(-1) ?? '';
+export const lastTextTo = ({ messages }: ModelRequest): string => textsOf(messages.at(-1)).at(-1) ?? '';
 
 /** Everything that a model was told but its instructions, as one text. */
-export const toldTo = (request: ModelRequest | undefined): string => JSON.stringify(request?.messages);
+export const messagesTo = (request: ModelRequest | undefined): string => JSON.stringify(request?.messages);
 
 /** Answers what it is asked, request by request. */
 export const answering = (textFor: (words: string, request: ModelRequest) => string): Script =>
   async function* (request) {
-    yield { kind: 'text', delta: textFor(lastWordsTo(request), request) };
+    yield { kind: 'text', delta: textFor(lastTextTo(request), request) };
     yield FINISHED;
   };
 
@@ -25,7 +25,7 @@ export type Dictated = {
   readonly script: Script;
   /** Resolves once the model is asked. */
   readonly begun: Promise<void>;
-  readonly say: (delta: string) => void;
+  readonly addReply: (delta: string) => void;
   readonly think: (delta: string) => void;
   /** Resolves once the model has been told to end. */
   readonly end: () => void;
@@ -57,7 +57,7 @@ export const dictated = (): Dictated => {
       }
     },
     begun: begun.promise,
-    say: (delta) => add({ kind: 'text', delta }),
+    addReply: (delta) => add({ kind: 'text', delta }),
     think: (delta) => add({ kind: 'reasoning', delta }),
     end: () => add(FINISHED),
     left: left.promise,
@@ -65,9 +65,9 @@ export const dictated = (): Dictated => {
 };
 
 /** A script for each request by its newest words; `otherwise` for all others. */
-export const byWords = (scripts: Readonly<Record<string, Script>>, otherwise?: Script): Script =>
+export const byPrompt = (scripts: Readonly<Record<string, Script>>, otherwise?: Script): Script =>
   async function* (request, signal) {
-    const words = lastWordsTo(request);
+    const words = lastTextTo(request);
     const script = scripts[words] ?? otherwise;
     if (script === undefined) throw new Error(`Nothing to say to ${words}`);
     yield* script(request, signal);

@@ -12,7 +12,7 @@ export const ASK: ApprovalRequest = {
   notes: [],
 };
 
-export const saidText = (id: string, ...pieces: readonly string[]): readonly OutputEvent[] => [
+export const textEvents = (id: string, ...pieces: readonly string[]): readonly OutputEvent[] => [
   ...pieces.map((text) => ({ kind: 'text' as const, id, text })),
   { kind: 'text-end', id },
 ];
@@ -39,11 +39,11 @@ export const FAILURE: AnswerFailure = { status: 502, code: 'model_error', messag
 
 export const failed = (failure: AnswerFailure = FAILURE): OutputEvent => ({ kind: 'failure', failure });
 
-export type Told = OutputEvent | readonly OutputEvent[];
+export type Reported = OutputEvent | readonly OutputEvent[];
 
 /** Sayings as an answer on its way tells them, one after the other. */
-export async function* telling(...sayings: readonly Told[]): AsyncGenerator<OutputEvent> {
-  for (const saying of sayings.flat()) yield saying;
+export async function* reporting(...outputEvents: readonly Reported[]): AsyncGenerator<OutputEvent> {
+  for (const outputEvent of outputEvents.flat()) yield outputEvent;
 }
 
 /** The detail of the fault that `run` throws, as plain text to compare: code, and place. */

@@ -7,12 +7,12 @@ import {
   more,
   otherPart,
   PENDING,
+  reported,
   running,
   shown,
   textPart,
   thoughtPart,
   tokensOf,
-  told,
   toolPart,
   userInfo,
 } from './turn-events.ts';
@@ -32,19 +32,19 @@ const aStep = fc.record({
 export const aTurn = fc.array(aStep, { minLength: 1, maxLength: 4 });
 type Step = typeof aTurn extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
 
-type SpokenTurn = {
+type TurnWithTexts = {
   readonly events: readonly AgentEventRecord[];
   /** How each text and thought of the answer reads at the end, in order. */
-  readonly said: readonly string[];
+  readonly outputText: readonly string[];
   readonly calls: number;
   readonly promptTokens: number;
   readonly lastID: string;
 };
 
 /** The events of a whole turn, after those of one before it. */
-export const spokenTurn = (steps: readonly Step[]): SpokenTurn => {
+export const turnWithTexts = (steps: readonly Step[]): TurnWithTexts => {
   const events: AgentEventRecord[] = [];
-  const said: string[] = [];
+  const outputText: string[] = [];
   let made = 0;
   let calls = 0;
   let parentID = 'u1';
@@ -53,26 +53,26 @@ export const spokenTurn = (steps: readonly Step[]): SpokenTurn => {
     made += 1;
     return `${kind}${made}`;
   };
-  const say = (make: typeof thoughtPart, messageID: string, spoken: readonly string[]): string => {
+  const appendText = (make: typeof thoughtPart, messageID: string, withText: readonly string[]): string => {
     const id = next('part');
     events.push(shown(make(id, messageID, '')));
-    for (const word of spoken) events.push(more(id, messageID, word));
-    events.push(shown(make(id, messageID, spoken.join(''), { isOver: true })));
+    for (const word of withText) events.push(more(id, messageID, word));
+    events.push(shown(make(id, messageID, withText.join(''), { isOver: true })));
     return id;
   };
-  const hear = (make: typeof thoughtPart, messageID: string, spoken: readonly string[]): void => {
-    say(make, messageID, spoken);
-    if (spoken.length > 0) said.push(`${make === textPart ? 'text' : 'reasoning'}: ${spoken.join('')}`);
+  const receive = (make: typeof thoughtPart, messageID: string, withText: readonly string[]): void => {
+    appendText(make, messageID, withText);
+    if (withText.length > 0) outputText.push(`${make === textPart ? 'text' : 'reasoning'}: ${withText.join('')}`);
   };
   const sumUp = (): void => {
     const request = next('user');
     const summary = next('answer');
-    events.push(told(userInfo(request)), shown(otherPart(next('part'), request)));
-    events.push(told(assistantInfo(summary, request, { summary: true })));
-    say(textPart, summary, ['the', ' summary']);
-    events.push(told(completed(summary, request, { summary: true, tokens: tokensOf(999, 9) })));
+    events.push(reported(userInfo(request)), shown(otherPart(next('part'), request)));
+    events.push(reported(assistantInfo(summary, request, { summary: true })));
+    appendText(textPart, summary, ['the', ' summary']);
+    events.push(reported(completed(summary, request, { summary: true, tokens: tokensOf(999, 9) })));
     parentID = next('user');
-    events.push(told(userInfo(parentID)), shown(textPart(next('part'), parentID, 'Go on', { synthetic: true })));
+    events.push(reported(userInfo(parentID)), shown(textPart(next('part'), parentID, 'Go on', { synthetic: true })));
   };
   const step = (
     { thoughts, brokenOff, texts, calls: asked, hidden, rewritesPrompt, sumsUp }: Step,
@@ -81,16 +81,16 @@ export const spokenTurn = (steps: readonly Step[]): SpokenTurn => {
     if (sumsUp) sumUp();
     const messageID = next('answer');
     lastID = messageID;
-    events.push(told(assistantInfo(messageID, parentID)), shown(otherPart(next('part'), messageID)));
-    if (rewritesPrompt) events.push(told(userInfo('u1')), shown(textPart('p1', 'u1', `Pay five ${made}`)));
+    events.push(reported(assistantInfo(messageID, parentID)), shown(otherPart(next('part'), messageID)));
+    if (rewritesPrompt) events.push(reported(userInfo('u1')), shown(textPart('p1', 'u1', `Pay five ${made}`)));
     if (hidden) events.push(shown(textPart(next('part'), messageID, 'hidden', { synthetic: true })));
     if (brokenOff !== undefined) {
       const [first = []] = texts;
-      const id = say(textPart, messageID, first.slice(0, brokenOff));
+      const id = appendText(textPart, messageID, first.slice(0, brokenOff));
       events.push(shown(textPart(id, messageID, '', { isOver: true })));
     }
-    hear(thoughtPart, messageID, thoughts);
-    for (const spoken of texts) hear(textPart, messageID, spoken);
+    receive(thoughtPart, messageID, thoughts);
+    for (const withText of texts) receive(textPart, messageID, withText);
     for (let count = 0; count < asked; count++) {
       const id = next('call');
       calls += 1;
@@ -99,12 +99,12 @@ export const spokenTurn = (steps: readonly Step[]): SpokenTurn => {
     }
     const tokens = tokensOf(10, 1);
     const finish = isLast ? 'stop' : 'tool-calls';
-    events.push(told(assistantInfo(messageID, parentID, { tokens, finish })));
-    events.push(told(completed(messageID, parentID, { tokens, finish })));
+    events.push(reported(assistantInfo(messageID, parentID, { tokens, finish })));
+    events.push(reported(completed(messageID, parentID, { tokens, finish })));
   };
-  events.push(told(userInfo('u1')), shown(textPart('p1', 'u1', 'Pay five')));
+  events.push(reported(userInfo('u1')), shown(textPart('p1', 'u1', 'Pay five')));
   for (const [place, one] of steps.entries()) step(one, place === steps.length - 1);
-  return { events, said, calls, promptTokens: 10 * steps.length, lastID };
+  return { events, outputText, calls, promptTokens: 10 * steps.length, lastID };
 };
 
 /** What an agent lists to whom these events were told. */

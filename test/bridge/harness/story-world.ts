@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { answering, byWords, type Dictated, dictated } from './model-scripts.ts';
+import { answering, byPrompt, type Dictated, dictated } from './model-scripts.ts';
 import { aborts, type BridgeGiven, type BridgeWorld, quietTime, until, user, withBridge } from './world.ts';
 
 /** Answers whatever it is asked with its words. */
@@ -12,7 +12,7 @@ export const withStory = (
   body: (world: BridgeWorld, model: Dictated) => Promise<void>,
 ): Promise<void> => {
   const model = dictated();
-  const scripts = given.scripts ?? [byWords({ story: model.script }, polite)];
+  const scripts = given.scripts ?? [byPrompt({ story: model.script }, polite)];
   return withBridge({ ...given, scripts }, (world) => body(world, model));
 };
 

@@ -56,7 +56,7 @@ export const otherPart = (id: string, messageID: string): PartRecord => ({
   ...{ id, messageID, sessionID: SESSION, type: 'other' },
 });
 
-export const told = (info: AssistantInfo | ReturnType<typeof userInfo>): AgentEventRecord => ({
+export const reported = (info: AssistantInfo | ReturnType<typeof userInfo>): AgentEventRecord => ({
   type: 'message.updated',
   properties: { info },
 });
@@ -85,7 +85,7 @@ export const questioned = (id: string, sessionID = SESSION): AgentEventRecord =>
 });
 
 /** What a text comes to at an agent that tells it word by word. */
-export const spokenIn = (id: string, messageID: string, ...words: readonly string[]): AgentEventRecord[] => [
+export const textEventsIn = (id: string, messageID: string, ...words: readonly string[]): AgentEventRecord[] => [
   shown(textPart(id, messageID, '')),
   ...words.map((word) => more(id, messageID, word)),
   shown(textPart(id, messageID, words.join(''), { isOver: true })),

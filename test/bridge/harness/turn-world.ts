@@ -37,7 +37,7 @@ export const REFUSED: BridgeFault = {
 /** An event stream that a test tells everything. */
 export const createTestFeed = () => {
   const listeners = new Set<(news: AgentEventUpdate) => void>();
-  const hear = (news: AgentEventUpdate): void => {
+  const receive = (news: AgentEventUpdate): void => {
     for (const listener of [...listeners]) listener(news);
   };
   const feed: AgentEventStream = {
@@ -51,10 +51,10 @@ export const createTestFeed = () => {
   };
   return {
     feed,
-    tell: (...events: readonly (AgentEventRecord | readonly AgentEventRecord[])[]): void => {
-      for (const event of events.flat()) hear({ kind: 'event', event });
+    report: (...events: readonly (AgentEventRecord | readonly AgentEventRecord[])[]): void => {
+      for (const event of events.flat()) receive({ kind: 'event', event });
     },
-    lose: () => hear({ kind: 'gap' }),
+    lose: () => receive({ kind: 'gap' }),
     listening: () => listeners.size,
   };
 };
@@ -69,7 +69,7 @@ type Asked = {
 /** An agent of which a test says everything: what it lists, what it answers and when it fails. */
 export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejection'>> = {}) => {
   const clock = createFakeClock();
-  const { feed, tell, lose, listening } = createTestFeed();
+  const { feed, report, lose, listening } = createTestFeed();
   const calls: string[] = [];
   const faults = new Map<string, BridgeFault[]>();
   const gates = new Map<string, Promise<void>>();
@@ -148,7 +148,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
     agent,
     clock,
     needs,
-    tell,
+    report,
     lose,
     listening,
     calls,

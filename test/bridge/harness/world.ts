@@ -19,7 +19,7 @@ export const OTHER_KEY = 'key-of-another-client';
 
 type Headers_ = Readonly<Record<string, string>>;
 
-export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutFeed' | 'holdFeed' | 'hold' | 'breakOff' | 'tell'> & {
+export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutFeed' | 'holdFeed' | 'hold' | 'breakOff' | 'report'> & {
   readonly agent: AgentWorld;
   readonly bridge: Bridge;
   readonly logged: string[];

@@ -6,7 +6,7 @@ import { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { NO_BRIDGE_METRICS } from '../harness/metrics.ts';
-import { ASK, ended, failed, saidText, type Told, telling, thought } from '../harness/recorded-outputs.ts';
+import { ASK, ended, failed, type Reported, reporting, textEvents, thought } from '../harness/recorded-outputs.ts';
 
 const countingOf = () => {
   const clock = createFakeClock();
@@ -22,9 +22,9 @@ const countingOf = () => {
   };
   return { clock, facts, ends, counting };
 };
-const outcomeOf = async (...sayings: readonly Told[]): Promise<string> => {
+const outcomeOf = async (...outputEvents: readonly Reported[]): Promise<string> => {
   const { facts, counting } = countingOf();
-  for await (const _ of measureOutput(telling(...sayings), counting));
+  for await (const _ of measureOutput(reporting(...outputEvents), counting));
   assert.is(facts.length, 1);
   return facts[0]?.outcome ?? '';
 };
@@ -32,12 +32,15 @@ const outcomeOf = async (...sayings: readonly Told[]): Promise<string> => {
 describe('an answer that is counted', (check) => {
   check('is told as it is, with the time until its first word and its end', async () => {
     const { clock, facts, ends, counting } = countingOf();
-    const told: OutputEvent[] = [];
-    for await (const saying of measureOutput(telling(thought('r', 'Hm'), saidText('t', 'a', 'b'), ended()), counting)) {
-      told.push(saying);
+    const reported: OutputEvent[] = [];
+    for await (const outputEvent of measureOutput(
+      reporting(thought('r', 'Hm'), textEvents('t', 'a', 'b'), ended()),
+      counting,
+    )) {
+      reported.push(outputEvent);
       await clock.advance(10);
     }
-    assert.is(told.length, 6);
+    assert.is(reported.length, 6);
     assert.equal(facts, [
       { endpoint: 'chat', isStreamed: true, outcome: 'answered', firstWordMs: 120, durationMs: 160 },
     ]);
@@ -45,14 +48,14 @@ describe('an answer that is counted', (check) => {
   });
 
   check('has ended well, with a question, or badly', async () => {
-    assert.is(await outcomeOf(saidText('t', 'a'), ended()), 'answered');
-    assert.is(await outcomeOf(saidText('t', 'a'), ended({ approvalRequests: [ASK] })), 'asked');
-    assert.is(await outcomeOf(saidText('t', 'a'), failed()), 'failed');
+    assert.is(await outcomeOf(textEvents('t', 'a'), ended()), 'answered');
+    assert.is(await outcomeOf(textEvents('t', 'a'), ended({ approvalRequests: [ASK] })), 'asked');
+    assert.is(await outcomeOf(textEvents('t', 'a'), failed()), 'failed');
   });
 
   check('may hold no word', async () => {
     const { facts, counting } = countingOf();
-    for await (const _ of measureOutput(telling(thought('r', 'Hm'), ended()), counting));
+    for await (const _ of measureOutput(reporting(thought('r', 'Hm'), ended()), counting));
     assert.is(facts[0]?.firstWordMs, undefined);
   });
 
@@ -61,7 +64,7 @@ describe('an answer that is counted', (check) => {
     let isEnded = false;
     async function* source(): AsyncGenerator<OutputEvent> {
       try {
-        yield* telling(saidText('t', 'a', 'b'), ended());
+        yield* reporting(textEvents('t', 'a', 'b'), ended());
       } finally {
         isEnded = true;
       }
@@ -72,7 +75,7 @@ describe('an answer that is counted', (check) => {
 
   check('is no answer that was left when its reader stops after the last word', async () => {
     const { facts, counting } = countingOf();
-    for await (const saying of measureOutput(telling(ended()), counting)) if (saying.kind === 'end') break;
+    for await (const outputEvent of measureOutput(reporting(ended()), counting)) if (outputEvent.kind === 'end') break;
     assert.is(facts[0]?.outcome, 'answered');
   });
 
@@ -84,7 +87,7 @@ describe('an answer that is counted', (check) => {
     ] as const) {
       const { facts, counting } = countingOf();
       async function* source(): AsyncGenerator<OutputEvent> {
-        yield* telling(saidText('t', 'a'));
+        yield* reporting(textEvents('t', 'a'));
         throw error;
       }
       const reading = async () => {

@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
-import { calling, outcome, saying, toolNamed } from '../../agent/harness/world.ts';
+import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { assistant, joinedIn, user, withBridge } from '../harness/world.ts';
 
 describe('an answer over bridge and agent', (check) => {
   check('is what the agent says, whole and streamed', () =>
-    withBridge({ scripts: [saying('Good ', 'morning')] }, async (world) => {
+    withBridge({ scripts: [replying('Good ', 'morning')] }, async (world) => {
       const reply = await world.chat({ messages: [user('hello')] });
       assert.is(reply.text, 'Good morning');
       assert.is(reply.json.usage.total_tokens, 15);
@@ -16,7 +16,7 @@ describe('an answer over bridge and agent', (check) => {
   );
 
   check('goes on in the same session when its words are sent back', () =>
-    withBridge({ scripts: [saying('one'), saying('two'), saying('three')] }, async (world) => {
+    withBridge({ scripts: [replying('one'), replying('two'), replying('three')] }, async (world) => {
       const first = await world.chat({ messages: [user('a')] });
       const second = await world.chat({ messages: [user('a'), assistant('one'), user('b')] });
       assert.is(second.text, 'two');
@@ -29,7 +29,7 @@ describe('an answer over bridge and agent', (check) => {
   check('ends with a question where a person has to decide, and goes on when that is answered', () =>
     withBridge(
       {
-        scripts: [calling({ name: 'pay', input: { amount: 5 } }), saying('paid')],
+        scripts: [calling({ name: 'pay', input: { amount: 5 } }), replying('paid')],
         tools: [toolNamed('pay', async () => outcome('done'))],
         rules: [
           { permission: '*', pattern: '*', action: 'allow' },

@@ -10,14 +10,14 @@ const OTHERS = { authorization: `Bearer ${OTHER_KEY}` };
 const withPolite = (body: (world: BridgeWorld) => Promise<void>, given: BridgeGiven = {}): Promise<void> =>
   withBridge({ scripts: [polite], ...given }, body);
 
-type Complaint = {
+type ErrorRow = {
   readonly message: string;
   readonly type: string;
   readonly param: string | null;
   readonly code: string;
 };
-const complaintOf = async (response: Response): Promise<Complaint & { readonly status: number }> => {
-  const { error } = (await response.json()) as { error: Complaint };
+const errorOf = async (response: Response): Promise<ErrorRow & { readonly status: number }> => {
+  const { error } = (await response.json()) as { error: ErrorRow };
   return { status: response.status, ...error };
 };
 
@@ -39,7 +39,7 @@ describe('a key', (check) => {
         ];
         for (const response of await Promise.all(answers)) {
           assert.is(response.headers.get('www-authenticate'), 'Bearer');
-          const { status, code } = await complaintOf(response);
+          const { status, code } = await errorOf(response);
           assert.equal([status, code], [401, 'invalid_api_key'], authorization);
         }
       }
@@ -71,9 +71,9 @@ describe('a key', (check) => {
           new Request(`http://bridge.test/v1/responses/${id}`, { method: 'DELETE', headers: OTHERS }),
         ),
       ];
-      for (const response of await Promise.all(looks)) assert.is((await complaintOf(response)).code, 'not_found');
+      for (const response of await Promise.all(looks)) assert.is((await errorOf(response)).code, 'not_found');
       const after = await world.send('/v1/responses', { input: 'so?', previous_response_id: id }, OTHERS);
-      assert.equal((await complaintOf(after)).code, 'previous_response_not_found');
+      assert.equal((await errorOf(after)).code, 'previous_response_not_found');
       const key = { 'idempotency-key': 'same' };
       const mine = await world.chat(CHAT, key);
       const theirs = await world.chat(CHAT, { ...key, ...OTHERS });
@@ -99,7 +99,7 @@ describe('a bridge without keys', (check) => {
         { host: 'localhost:4100', origin: 'null' },
         {},
       ])
-        assert.equal((await complaintOf(await ask(world, headers))).code, 'invalid_host', JSON.stringify(headers));
+        assert.equal((await errorOf(await ask(world, headers))).code, 'invalid_host', JSON.stringify(headers));
     }, open),
   );
 
@@ -176,7 +176,7 @@ describe('a path', (check) => {
         ['/chat/completions', 'lacks /v1'],
         ['/v1/embeddings', 'No such path'],
       ] as const) {
-        const { status, code, message } = await complaintOf(await plain(world, 'GET', path));
+        const { status, code, message } = await errorOf(await plain(world, 'GET', path));
         assert.equal([status, code], [404, 'not_found']);
         assert.match(message, hint);
       }

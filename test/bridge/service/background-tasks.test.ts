@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, dictated, toldTo } from '../harness/model-scripts.ts';
+import { answering, dictated, messagesTo } from '../harness/model-scripts.ts';
 import {
   assistant,
   type BridgeGiven,
@@ -64,7 +64,7 @@ describe('a job of a chat front end', (check) => {
       );
       assert.is(await next.rest(), 're more');
       assert.is(prompts(world)[2]?.path.split('/')[2], kept);
-      assert.not.match(toldTo(world.agent.asked[2]), 'Task');
+      assert.not.match(messagesTo(world.agent.asked[2]), 'Task');
       assert.is(sessionsMade(world).length, 2);
     }),
   );
@@ -75,7 +75,7 @@ describe('a job of a chat front end', (check) => {
       const stream = await openStream(world, { messages: [user('story')] }, { headers: CHAT_IDS });
       await model.begun;
       assert.is((await world.chat({ messages: [user(TASK)] }, CHAT_IDS)).text, 'A title');
-      model.say('The end');
+      model.addReply('The end');
       model.end();
       assert.is(await stream.rest(), 'The end');
     });
@@ -146,7 +146,7 @@ describe('a conversation that is not to be kept', (check) => {
       assert.is(after.status, 400);
       const on = await world.chat({ messages: [user('hi'), assistant('re hi'), user('more')], store: false });
       assert.is(on.text, 're more');
-      assert.match(toldTo(world.agent.asked.at(-1)), 're hi');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 're hi');
       await isGone(world, 3);
       assert.equal(callsTo(world, 'PATCH', /./), []);
       assert.is(world.readings().conversations, 0);
@@ -158,7 +158,7 @@ describe('a conversation that is not to be kept', (check) => {
       const headers = { 'x-session-id': 'desk' };
       await world.chat({ messages: [user('hi')], store: false }, headers);
       await world.chat({ messages: [user('more')], store: false }, headers);
-      assert.match(toldTo(world.agent.asked.at(-1)), 're hi');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 're hi');
       assert.is(sessionsDeleted(world).length, 0);
     }),
   );

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { ModelRequest } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, byWords, dictated, lastWordsTo, toldTo } from '../harness/model-scripts.ts';
+import { answering, byPrompt, dictated, lastTextTo, messagesTo } from '../harness/model-scripts.ts';
 import {
   assistant,
   type BridgeWorld,
@@ -22,9 +22,9 @@ const HI = [user('hi'), assistant('hello')];
 
 /** What the model was told when it was asked this. */
 const askedFor = ({ agent }: BridgeWorld, words: string): ModelRequest | undefined =>
-  agent.asked.findLast((request) => lastWordsTo(request) === words);
-const onTop = (told: string, ...words: readonly string[]): void => {
-  for (const word of words) assert.match(told, word);
+  agent.asked.findLast((request) => lastTextTo(request) === words);
+const onTop = (reported: string, ...words: readonly string[]): void => {
+  for (const word of words) assert.match(reported, word);
 };
 
 describe('chats with equal words', (check) => {
@@ -37,11 +37,11 @@ describe('chats with equal words', (check) => {
       assert.is.not(second.name, first.name);
       const other = await world.chat({ messages: [...HI, user('what did I say?')] });
       assert.is(other.name, second.name);
-      assert.not.match(toldTo(askedFor(world, 'what did I say?')), 'my secret');
+      assert.not.match(messagesTo(askedFor(world, 'what did I say?')), 'my secret');
       const on = await world.chat({ messages: [...HI, user('my secret'), assistant(gone.text), user('and?')] });
       assert.is(on.name, first.name);
-      assert.match(toldTo(askedFor(world, 'and?')), 'my secret');
-      assert.not.match(toldTo(askedFor(world, 'and?')), 'what did I say');
+      assert.match(messagesTo(askedFor(world, 'and?')), 'my secret');
+      assert.not.match(messagesTo(askedFor(world, 'and?')), 'what did I say');
     }),
   );
 
@@ -52,13 +52,13 @@ describe('chats with equal words', (check) => {
       assert.is(names.size, 3);
       const next = await world.chat({ messages: [...HI, user('mine')] });
       assert.not.ok(names.has(next.name));
-      assert.match(toldTo(askedFor(world, 'mine')), 'hello');
+      assert.match(messagesTo(askedFor(world, 'mine')), 'hello');
       const last = await world.chat({ messages: [...HI, user('mine'), assistant(next.text), user('more')] });
       assert.is(last.name, next.name);
       // Three are still alike, so a second one that goes on gets a session of its own, too.
       const other = await world.chat({ messages: [...HI, user('yours')] });
       assert.not.ok(names.has(other.name) || other.name === next.name);
-      assert.not.match(toldTo(askedFor(world, 'yours')), 'mine');
+      assert.not.match(messagesTo(askedFor(world, 'yours')), 'mine');
     }),
   );
 
@@ -72,16 +72,16 @@ describe('chats with equal words', (check) => {
 
   check('stay apart by their names, however alike they are', () =>
     withBridge({ scripts: [polite] }, async (world) => {
-      const say = (id: string, messages: Parameters<BridgeWorld['chat']>[0]['messages']) =>
+      const send = (id: string, messages: Parameters<BridgeWorld['chat']>[0]['messages']) =>
         world.chat({ messages }, { 'x-session-id': id });
-      await say('one', [user('hi')]);
-      await say('two', [user('hi')]);
-      await say('one', [...HI, user('my secret')]);
-      const two = await say('two', [...HI, user('what did I say?')]);
+      await send('one', [user('hi')]);
+      await send('two', [user('hi')]);
+      await send('one', [...HI, user('my secret')]);
+      const two = await send('two', [...HI, user('what did I say?')]);
       assert.is(two.name, 'two');
-      assert.not.match(toldTo(askedFor(world, 'what did I say?')), 'my secret');
-      await say('one', [user('only this')]);
-      onTop(toldTo(askedFor(world, 'only this')), 'my secret', 'hello');
+      assert.not.match(messagesTo(askedFor(world, 'what did I say?')), 'my secret');
+      await send('one', [user('only this')]);
+      onTop(messagesTo(askedFor(world, 'only this')), 'my secret', 'hello');
       assert.is(sessionsMade(world).length, 2);
     }),
   );
@@ -94,7 +94,7 @@ describe('chats with equal words', (check) => {
       assert.is.not(theirs.name, mine.name);
       await world.chat({ messages: [user('my secret')] }, { 'x-session-id': 'desk' });
       await world.chat({ messages: [user('what was it?')] }, { 'x-session-id': 'desk', ...other });
-      assert.not.match(toldTo(askedFor(world, 'what was it?')), 'my secret');
+      assert.not.match(messagesTo(askedFor(world, 'what was it?')), 'my secret');
     }),
   );
 });
@@ -106,9 +106,9 @@ describe('a history', (check) => {
       await world.chat({ messages: [...HI, user('taken out')] });
       const edited = await world.chat({ messages: [...HI, user('put in')] });
       assert.is.not(edited.name, first.name);
-      const told = toldTo(askedFor(world, 'put in'));
-      assert.match(told, 'hello');
-      assert.not.match(told, 'taken out');
+      const reported = messagesTo(askedFor(world, 'put in'));
+      assert.match(reported, 'hello');
+      assert.not.match(reported, 'taken out');
       const on = await world.chat({ messages: [...HI, user('put in'), assistant('re put in'), user('on')] });
       assert.is(on.name, edited.name);
       assert.is(sessionsMade(world).length, 2);
@@ -123,7 +123,7 @@ describe('a history', (check) => {
       const again = await world.chat({ messages });
       assert.is(once.name, first.name);
       assert.is.not(again.name, first.name);
-      assert.not.match(toldTo(world.agent.asked.at(-1)), once.text);
+      assert.not.match(messagesTo(world.agent.asked.at(-1)), once.text);
       const kept = [...messages, assistant(again.text), user('c')];
       assert.is((await world.chat({ messages: kept })).name, again.name);
     }),
@@ -136,10 +136,10 @@ describe('a history', (check) => {
       await world.chat({ messages: [...HI, user('taken out')] }, id);
       const edited = await world.chat({ messages: [...HI, user('put in')] }, id);
       assert.is(edited.name, 'desk');
-      assert.not.match(toldTo(askedFor(world, 'put in')), 'taken out');
+      assert.not.match(messagesTo(askedFor(world, 'put in')), 'taken out');
       await world.chat({ messages: [user('and now')] }, id);
-      onTop(toldTo(askedFor(world, 'and now')), 'put in', 'hello');
-      assert.not.match(toldTo(askedFor(world, 'and now')), 'taken out');
+      onTop(messagesTo(askedFor(world, 'and now')), 'put in', 'hello');
+      assert.not.match(messagesTo(askedFor(world, 'and now')), 'taken out');
     }),
   );
 
@@ -150,9 +150,9 @@ describe('a history', (check) => {
     check(what, async () => {
       const model = dictated();
       const headers = { 'x-session-id': 'desk' };
-      await withBridge({ scripts: [byWords({ story: model.script }, polite)] }, async (world) => {
+      await withBridge({ scripts: [byPrompt({ story: model.script }, polite)] }, async (world) => {
         const stream = await openStream(world, { messages: [user('story')] }, { headers });
-        model.say('Once upon a time ');
+        model.addReply('Once upon a time ');
         await stream.until('Once');
         await stream.leave();
         await model.left;
@@ -160,7 +160,7 @@ describe('a history', (check) => {
         const messages = [user('story'), assistant(known), user('go on')];
         assert.is((await world.chat({ messages }, headers)).text, 're go on');
         assert.is(sessionsMade(world).length, sessions);
-        assert.match(toldTo(askedFor(world, 'go on')), known);
+        assert.match(messagesTo(askedFor(world, 'go on')), known);
       });
     });
 
@@ -183,7 +183,7 @@ describe('a history', (check) => {
     withBridge({ scripts: [polite] }, async (world) => {
       const messages = [user('from elsewhere'), assistant('I see'), user('one')];
       const first = await world.chat({ messages });
-      onTop(toldTo(askedFor(world, 'one')), 'from elsewhere', 'I see');
+      onTop(messagesTo(askedFor(world, 'one')), 'from elsewhere', 'I see');
       const second = await world.chat({ messages: [...messages, assistant(first.text), user('two')] });
       assert.is(second.name, first.name);
       const [, body] = prompts(world).map((call) => JSON.stringify(call.body));

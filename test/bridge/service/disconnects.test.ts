@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { calling, outcome, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { toldTo } from '../harness/model-scripts.ts';
+import { messagesTo } from '../harness/model-scripts.ts';
 import { CHAT, calls, DESK, endsWith, polite, withStory } from '../harness/story-world.ts';
 import { assistant, prompts, quietTime, sessionsDeleted, sessionsMade, until, user } from '../harness/world.ts';
 
@@ -14,7 +14,7 @@ describe('a client that leaves', (check) => {
     check(`in the middle of a stream of ${path} ends the run, once`, () =>
       withStory({}, async (world, model) => {
         const stream = await openStream(world, BODY, { path });
-        model.say('Once upon ');
+        model.addReply('Once upon ');
         await stream.until('Once');
         await stream.leave();
         await model.left;
@@ -92,13 +92,13 @@ describe('a client that leaves', (check) => {
       whole.leave();
       await stream.leave();
       assert.is((await whole.answered).status, 499);
-      model.say('The end');
+      model.addReply('The end');
       model.end();
       assert.is(await first.rest(), 'The end');
       assert.is((await last).text, 're last');
       await endsWith(world, 0);
       assert.is(prompts(world).length, 2);
-      assert.not.match(toldTo(world.agent.asked.at(-1)), /second|third/);
+      assert.not.match(messagesTo(world.agent.asked.at(-1)), /second|third/);
     }),
   );
 
@@ -140,12 +140,12 @@ describe('a client that leaves', (check) => {
   check('and comes back at once with other words is answered these, and remembered what it saw', () =>
     withStory({}, async (world, model) => {
       const stream = await openStream(world, CHAT, { headers: DESK });
-      model.say('Once upon a time there ');
+      model.addReply('Once upon a time there ');
       await stream.until('Once');
       await stream.leave();
       const messages = [...CHAT.messages, assistant('Once upon'), user('stop that')];
       assert.is((await world.chat({ messages }, DESK)).text, 're stop that');
-      assert.match(toldTo(world.agent.asked.at(-1)), 'Once upon');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 'Once upon');
       assert.is(sessionsDeleted(world).length, 0);
       await endsWith(world, 1);
     }),
@@ -154,11 +154,11 @@ describe('a client that leaves', (check) => {
   check('and comes back with nothing but new words goes on in the same session', () =>
     withStory({}, async (world, model) => {
       const stream = await openStream(world, CHAT, { headers: DESK });
-      model.say('Once upon a time there ');
+      model.addReply('Once upon a time there ');
       await stream.until('Once');
       await stream.leave();
       assert.is((await world.chat({ messages: [user('stop that')] }, DESK)).text, 're stop that');
-      assert.match(toldTo(world.agent.asked.at(-1)), 'Once upon a time');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 'Once upon a time');
       assert.is(sessionsMade(world).length, 1);
       await endsWith(world, 1);
     }),

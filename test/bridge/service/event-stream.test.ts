@@ -3,7 +3,7 @@ import { calling, outcome, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import type { FeedFaults } from '../harness/agent-link.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, dictated, toldTo } from '../harness/model-scripts.ts';
+import { answering, dictated, messagesTo } from '../harness/model-scripts.ts';
 import { assistant, callsTo, prompts, quietTime, until, user, withBridge } from '../harness/world.ts';
 
 const polite = answering((words) => `re ${words}`);
@@ -22,18 +22,18 @@ describe('an answer', (check) => {
       const model = dictated();
       await withBridge({ feed, scripts: [model.script] }, async (world) => {
         const stream = await openStream(world, { messages: [user('go')] });
-        model.say(`1 ${WORDS}`);
+        model.addReply(`1 ${WORDS}`);
         await stream.until('ten');
         const mend = world.cutFeed();
-        model.say(`2 ${WORDS}`);
+        model.addReply(`2 ${WORDS}`);
         await quietTime(50);
         mend();
         await until(() => world.readings().isAgentConnected);
-        model.say(`3 ${WORDS}`);
+        model.addReply(`3 ${WORDS}`);
         // Without ids nobody knows what is missing before it, so it is told with the end of its text.
         if (feed.hasNoIDs !== true) await stream.until('3 One');
         world.cutFeed()();
-        model.say(`4 ${WORDS}`);
+        model.addReply(`4 ${WORDS}`);
         model.end();
         assert.is(await stream.rest(), [1, 2, 3, 4].map((number) => `${number} ${WORDS}`).join(''));
         assert.is(stream.data.at(-1), '[DONE]');
@@ -53,7 +53,7 @@ describe('an answer', (check) => {
         await until(() => world.readings().isAgentConnected);
         const cutting = setInterval(() => world.cutFeed()(), 130);
         for (let count = 0; count < 8; count++) {
-          model.say(`${count} ${WORDS}`);
+          model.addReply(`${count} ${WORDS}`);
           await quietTime(60);
         }
         model.end();
@@ -76,7 +76,7 @@ describe('an answer', (check) => {
         await until(() => prompts(world).length === 2);
         release();
         assert.is(await (await second).rest(), 're two');
-        assert.match(toldTo(world.agent.asked.at(-1)), 're one');
+        assert.match(messagesTo(world.agent.asked.at(-1)), 're one');
       }),
     );
   }
@@ -85,18 +85,18 @@ describe('an answer', (check) => {
     const model = dictated();
     await withBridge({ feed: { hasNoIDs: true }, scripts: [model.script] }, async (world) => {
       const stream = await openStream(world, { messages: [user('go')] });
-      model.say('One ');
+      model.addReply('One ');
       await stream.until('One ');
       const mend = world.cutFeed();
-      model.say('two ');
+      model.addReply('two ');
       await quietTime(50);
       const release = world.hold(({ method, path }) => method === 'GET' && path.endsWith('/message'));
       mend();
       await until(() => world.readings().isAgentConnected);
-      model.say('three ');
+      model.addReply('three ');
       await quietTime(60);
       release();
-      model.say('four');
+      model.addReply('four');
       model.end();
       assert.is(await stream.rest(), 'One two three four');
     });
@@ -109,7 +109,7 @@ describe('an answer', (check) => {
       await model.begun;
       world.cutFeed();
       model.think('I wonder');
-      model.say(WORDS);
+      model.addReply(WORDS);
       model.end();
       const stream = await answered;
       assert.is(await stream.rest(), WORDS);

@@ -5,7 +5,7 @@ import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { type LiveStream, openStream } from '../harness/live-stream.ts';
-import { lastWordsTo } from '../harness/model-scripts.ts';
+import { lastTextTo } from '../harness/model-scripts.ts';
 import { aborts, type BridgeWorld, quietTime, until, user, withBridge } from '../harness/world.ts';
 
 setFlagsFromString('--expose-gc');
@@ -31,7 +31,7 @@ const textFor = (words: string): string =>
 
 /** Says it in small parts, for a bit more than a second. */
 const slowly: Script = async function* (request) {
-  const text = textFor(lastWordsTo(request));
+  const text = textFor(lastTextTo(request));
   for (let at = 0; at < text.length; at += 160) {
     yield { kind: 'text', delta: text.slice(at, at + 160) };
     await quietTime(50);
@@ -85,7 +85,7 @@ describe('a reader that stops reading', (check) => {
   check('stalls nobody, costs its answer once, and can leave', () => {
     const LONG = 4 * MIB;
     const script: Script = async function* (request, signal) {
-      if (lastWordsTo(request) !== 'long') return yield* slowly(request, signal);
+      if (lastTextTo(request) !== 'long') return yield* slowly(request, signal);
       for (let at = 0; at < LONG; at += 64 * 1024) {
         yield { kind: 'text', delta: 'y'.repeat(64 * 1024) };
         await quietTime(1);

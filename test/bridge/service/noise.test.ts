@@ -4,7 +4,7 @@ import { type LiveStream, openStream } from '../harness/live-stream.ts';
 import { type Dictated, dictated } from '../harness/model-scripts.ts';
 import { aborts, type BridgeWorld, callsTo, prompts, quietTime, until, user, withBridge } from '../harness/world.ts';
 
-type Said = {
+type Output = {
   readonly info: { readonly id: string; readonly role: string; readonly sessionID: string };
   readonly parts: readonly { readonly id: string; readonly type: string }[];
 };
@@ -13,8 +13,8 @@ type Scene = {
   readonly model: Dictated;
   readonly stream: LiveStream;
   readonly sessionID: string;
-  readonly asked: Said;
-  readonly answer: Said;
+  readonly asked: Output;
+  readonly answer: Output;
 };
 
 /** An answer of which one word has come, and what the agent keeps of it. */
@@ -22,30 +22,37 @@ const inTheMiddle = (body: (scene: Scene) => Promise<void>): Promise<void> => {
   const model = dictated();
   return withBridge({ scripts: [model.script] }, async (world) => {
     const stream = await openStream(world, { messages: [user('tell me')] });
-    model.say('One ');
+    model.addReply('One ');
     await stream.until('One ');
     const sessionID = prompts(world)[0]?.path.split('/')[2] ?? '';
-    const [asked, answer] = (await world.agent.get(`/session/${sessionID}/message`)) as readonly [Said, Said];
+    const [asked, answer] = (await world.agent.get(`/session/${sessionID}/message`)) as readonly [Output, Output];
     await body({ world, model, stream, sessionID, asked, answer });
-    model.say('two');
+    model.addReply('two');
     model.end();
     assert.is(await stream.rest(), 'One two');
     assert.is(stream.data.at(-1), '[DONE]');
   });
 };
 
-const textPart = (said: Said, text: string, more = {}) => ({
+const textPart = (outputText: Output, text: string, more = {}) => ({
   type: 'message.part.updated',
   properties: {
-    part: { id: 'prt_x', type: 'text', text, sessionID: said.info.sessionID, messageID: said.info.id, ...more },
+    part: {
+      id: 'prt_x',
+      type: 'text',
+      text,
+      sessionID: outputText.info.sessionID,
+      messageID: outputText.info.id,
+      ...more,
+    },
   },
 });
 
 describe('what the event stream tells beside an answer', (check) => {
   check("is no part of it when it is the user's own words, however late they come", () =>
     inTheMiddle(async ({ world, asked, sessionID }) => {
-      world.tell(textPart(asked, 'tell me, written anew'));
-      world.tell({
+      world.report(textPart(asked, 'tell me, written anew'));
+      world.report({
         type: 'message.part.delta',
         properties: { sessionID, messageID: asked.info.id, partID: 'prt_x', field: 'text', delta: ' and more' },
       });
@@ -55,19 +62,19 @@ describe('what the event stream tells beside an answer', (check) => {
 
   check('is no part of it when it belongs to another session or to a message that nobody knows', () =>
     inTheMiddle(async ({ world, answer, sessionID }) => {
-      world.tell(textPart({ ...answer, info: { ...answer.info, sessionID: 'ses_other' } }, 'of others'));
-      world.tell(textPart({ ...answer, info: { ...answer.info, id: 'msg_unknown' } }, 'of nobody'));
-      world.tell({ type: 'session.idle', properties: { sessionID } });
-      world.tell({ type: 'session.idle', properties: { sessionID: 'ses_other' } });
-      world.tell({ type: 'session.status', properties: { sessionID, status: { type: 'idle' } } });
+      world.report(textPart({ ...answer, info: { ...answer.info, sessionID: 'ses_other' } }, 'of others'));
+      world.report(textPart({ ...answer, info: { ...answer.info, id: 'msg_unknown' } }, 'of nobody'));
+      world.report({ type: 'session.idle', properties: { sessionID } });
+      world.report({ type: 'session.idle', properties: { sessionID: 'ses_other' } });
+      world.report({ type: 'session.status', properties: { sessionID, status: { type: 'idle' } } });
       await quietTime(10);
     }),
   );
 
   check('is no part of it when it was put in by the agent, and not said', () =>
     inTheMiddle(async ({ world, answer }) => {
-      world.tell(textPart(answer, 'a hint of the agent', { synthetic: true }));
-      world.tell(textPart(answer, 'left out', { ignored: true, id: 'prt_y' }));
+      world.report(textPart(answer, 'a hint of the agent', { synthetic: true }));
+      world.report(textPart(answer, 'left out', { ignored: true, id: 'prt_y' }));
       await quietTime(10);
     }),
   );
@@ -87,7 +94,7 @@ describe('what the event stream tells beside an answer', (check) => {
         { type: 'constructor', properties: null },
         { type: 'x'.repeat(10_000) },
       ])
-        world.tell(event);
+        world.report(event);
       await quietTime(10);
       assert.ok(world.readings().isAgentConnected);
       assert.equal(aborts(world), []);
@@ -97,7 +104,7 @@ describe('what the event stream tells beside an answer', (check) => {
   check('is no question of ours when another session asks', () =>
     inTheMiddle(async ({ world }) => {
       const other = { id: 'per_other', sessionID: 'ses_other', permission: 'pay', metadata: {} };
-      world.tell({ type: 'permission.asked', properties: other });
+      world.report({ type: 'permission.asked', properties: other });
       await quietTime(150);
       assert.equal(callsTo(world, 'POST', /^\/permission/), []);
     }),
@@ -105,8 +112,8 @@ describe('what the event stream tells beside an answer', (check) => {
 
   check('is turned down when it is a question that nobody here can answer', () =>
     inTheMiddle(async ({ world, sessionID }) => {
-      world.tell({ type: 'question.asked', properties: { id: 'que_1', sessionID } });
-      world.tell({ type: 'question.asked', properties: { id: 'que_2', sessionID: 'ses_other' } });
+      world.report({ type: 'question.asked', properties: { id: 'que_1', sessionID } });
+      world.report({ type: 'question.asked', properties: { id: 'que_2', sessionID: 'ses_other' } });
       await until(() => callsTo(world, 'POST', /^\/question/).length > 0);
       await quietTime(10);
       assert.equal(

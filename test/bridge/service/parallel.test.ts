@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, byWords, dictated, lastWordsTo, toldTo } from '../harness/model-scripts.ts';
+import { answering, byPrompt, dictated, lastTextTo, messagesTo } from '../harness/model-scripts.ts';
 import { aborts, assistant, prompts, sessionsMade, until, user, withBridge } from '../harness/world.ts';
 
 const polite = answering((words) => `re ${words}`);
@@ -17,8 +17,8 @@ describe('requests for one conversation that come at once', (check) => {
         replies.map(({ text, name }) => [text, name]),
         WORDS.map((words) => [`re ${words}`, 'desk']),
       );
-      assert.equal(world.agent.asked.map(lastWordsTo), ['zero', ...WORDS]);
-      assert.match(toldTo(world.agent.asked.at(-1)), 're four');
+      assert.equal(world.agent.asked.map(lastTextTo), ['zero', ...WORDS]);
+      assert.match(messagesTo(world.agent.asked.at(-1)), 're four');
       assert.is(sessionsMade(world).length, 1);
     }),
   );
@@ -34,14 +34,14 @@ describe('requests for one conversation that come at once', (check) => {
         await Promise.all(streams),
         WORDS.map((words) => `re ${words}`),
       );
-      assert.equal(world.agent.asked.map(lastWordsTo), WORDS);
+      assert.equal(world.agent.asked.map(lastTextTo), WORDS);
       assert.is(sessionsMade(world).length, 1);
     }),
   );
 
   check('never run at the same time', async () => {
     const model = dictated();
-    await withBridge({ scripts: [byWords({ slow: model.script }, polite)] }, async (world) => {
+    await withBridge({ scripts: [byPrompt({ slow: model.script }, polite)] }, async (world) => {
       const slow = await openStream(world, { messages: [user('slow')] }, { headers: DESK });
       await model.begun;
       const next = openStream(world, { messages: [user('next')] }, { headers: DESK });
@@ -49,29 +49,29 @@ describe('requests for one conversation that come at once', (check) => {
       const stream = await next;
       assert.is(stream.response.headers.get('x-session-id'), 'desk');
       assert.is(prompts(world).length, 1);
-      model.say('done');
+      model.addReply('done');
       model.end();
       assert.is(await slow.rest(), 'done');
       assert.is(await stream.rest(), 're next');
-      assert.match(toldTo(world.agent.asked.at(-1)), 'done');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 'done');
     });
   });
 
   check('do not wait for each other where one brings a history of its own', async () => {
     const model = dictated();
-    await withBridge({ scripts: [byWords({ slow: model.script }, polite)] }, async (world) => {
+    await withBridge({ scripts: [byPrompt({ slow: model.script }, polite)] }, async (world) => {
       const slow = world.chat({ messages: [user('slow')] }, DESK);
       await model.begun;
       const elsewhere = [user('from elsewhere'), assistant('I see'), user('next')];
       const other = await world.chat({ messages: elsewhere }, DESK);
       assert.is(other.text, 're next');
       assert.is.not(other.name, 'desk');
-      model.say('done');
+      model.addReply('done');
       model.end();
       assert.is((await slow).name, 'desk');
       const on = await world.chat({ messages: [user('slow'), assistant('done'), user('more')] }, DESK);
       assert.is(on.name, 'desk');
-      assert.not.match(toldTo(world.agent.asked.at(-1)), 'from elsewhere');
+      assert.not.match(messagesTo(world.agent.asked.at(-1)), 'from elsewhere');
     });
   });
 
@@ -87,9 +87,9 @@ describe('requests for one conversation that come at once', (check) => {
       assert.is(new Set(replies.map(({ name }) => name)).size, 5);
       assert.is(replies.filter(({ name }) => name === first.name).length, 1);
       for (const request of world.agent.asked.slice(1)) {
-        const told = toldTo(request);
-        assert.match(told, 're zero');
-        assert.is(WORDS.filter((words) => told.includes(`"${words}"`)).length, 1, told);
+        const reported = messagesTo(request);
+        assert.match(reported, 're zero');
+        assert.is(WORDS.filter((words) => reported.includes(`"${words}"`)).length, 1, reported);
       }
     }),
   );
@@ -108,19 +108,19 @@ describe('requests for one conversation that come at once', (check) => {
         WORDS.map((words) => `re ${words}`),
       );
       for (const request of world.agent.asked.slice(1)) {
-        assert.match(toldTo(request), 're zero');
-        assert.is(WORDS.filter((words) => toldTo(request).includes(`"${words}"`)).length, 1);
+        assert.match(messagesTo(request), 're zero');
+        assert.is(WORDS.filter((words) => messagesTo(request).includes(`"${words}"`)).length, 1);
       }
       const [third] = replies.slice(2);
       await respond({ input: 'on', previous_response_id: third?.id });
-      assert.match(toldTo(world.agent.asked.at(-1)), 're three');
-      assert.not.match(toldTo(world.agent.asked.at(-1)), 're four');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 're three');
+      assert.not.match(messagesTo(world.agent.asked.at(-1)), 're four');
     }),
   );
 
   check('wait in a line that is not endless', async () => {
     const model = dictated();
-    await withBridge({ scripts: [byWords({ slow: model.script }, polite)] }, async (world) => {
+    await withBridge({ scripts: [byPrompt({ slow: model.script }, polite)] }, async (world) => {
       const slow = world.chat({ messages: [user('slow')] }, DESK);
       await model.begun;
       const waiting = Array.from({ length: 16 }, (_, index) => world.chat({ messages: [user(`w${index}`)] }, DESK));

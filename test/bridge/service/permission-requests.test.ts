@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { calling, saying } from '../../agent/harness/world.ts';
+import { calling, replying } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
-import { toldTo } from '../harness/model-scripts.ts';
+import { messagesTo } from '../harness/model-scripts.ts';
 import { answerWith, idIn, idsIn, pay, paying, repliesTo, reporting } from '../harness/recharge-world.ts';
 import { aborts, assistant, type BridgeWorld, OTHER_KEY, prompts, until, user, withBridge } from '../harness/world.ts';
 
@@ -28,8 +28,8 @@ describe('a question', (check) => {
         const { text } = await world.chat({ messages: [user(words)] }, headers);
         if (words.includes('per_') || 'x-approval' in headers) assert.match(text, NO_SUCH);
       }
-      const told = [...CHAT.messages, assistant(first.text), user(`approve ${whole}`)];
-      assert.match((await world.chat({ messages: told }, OTHERS)).text, NO_SUCH);
+      const reported = [...CHAT.messages, assistant(first.text), user(`approve ${whole}`)];
+      assert.match((await world.chat({ messages: reported }, OTHERS)).text, NO_SUCH);
       assert.equal([paid, repliesTo(world), aborts(world)], [[], [], []]);
       const rightful = await world.chat({ messages: [user(`approve ${idIn(first.text)}`)] }, DESK);
       assert.match(rightful.text, 'So: paid');
@@ -122,7 +122,7 @@ describe('a question', (check) => {
       assert.is(second.text, 'So: paid {"amount":5}');
       const third = await respond({ input: 'thanks', previous_response_id: second.id });
       assert.is(third.text, 'What now?');
-      assert.match(toldTo(world.agent.asked.at(-1)), 'So: paid');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 'So: paid');
     });
   });
 });
@@ -133,14 +133,14 @@ describe('several questions at once', (check) => {
     const [one = '', two = ''] = idsIn(first.text);
     assert.is.not(one, two);
     assert.match(first.text, /"amount":5[\s\S]*"amount":6/);
-    return { one, two, say: (words: string) => world.chat({ messages: [user(words)] }, DESK) };
+    return { one, two, sendText: (words: string) => world.chat({ messages: [user(words)] }, DESK) };
   };
 
   check('are asked together and approved together', () => {
     const { given, paid } = paying([pay(5, 6), reporting]);
     return withBridge(given, async (world) => {
-      const { one, two, say } = await both(world);
-      const reply = await say(`approve ${one} ${two}`);
+      const { one, two, sendText } = await both(world);
+      const reply = await sendText(`approve ${one} ${two}`);
       assert.equal(paid, [{ amount: 5 }, { amount: 6 }]);
       assert.match(reply.text, /So: paid.*paid/);
     });
@@ -149,21 +149,21 @@ describe('several questions at once', (check) => {
   check('are answered one by one, and the answer ends with what is left', () => {
     const { given, paid } = paying([pay(5, 6), reporting]);
     return withBridge(given, async (world) => {
-      const { one, two, say } = await both(world);
-      const second = await say(`approve ${two}`);
+      const { one, two, sendText } = await both(world);
+      const second = await sendText(`approve ${two}`);
       assert.equal(idsIn(second.text), [one]);
-      const third = await say(`reject ${one} too much`);
+      const third = await sendText(`reject ${one} too much`);
       assert.equal(paid, [{ amount: 6 }]);
       assert.match(third.text, 'too much');
-      assert.is((await say('and now?')).text, 'What now?');
+      assert.is((await sendText('and now?')).text, 'What now?');
     });
   });
 
   check('are all asked again when an id is wrong', () => {
     const { given, paid } = paying([pay(5, 6), reporting]);
     return withBridge(given, async (world) => {
-      const { one, two, say } = await both(world);
-      await say(`approve ${one} ${two}x`);
+      const { one, two, sendText } = await both(world);
+      await sendText(`approve ${one} ${two}x`);
       assert.equal([paid, repliesTo(world)], [[], []]);
     });
   });
@@ -179,8 +179,8 @@ describe('a question of an agent to whom work was handed on', (check) => {
     const { given, paid } = paying([
       calling({ name: 'task', input: TASK }),
       pay(5),
-      saying('I paid'),
-      saying('It is paid'),
+      replying('I paid'),
+      replying('It is paid'),
     ]);
     return withBridge({ ...given, agents }, async (world) => {
       const first = await world.chat(CHAT);
@@ -208,8 +208,8 @@ describe('a question of an agent to whom work was handed on', (check) => {
     const { given, paid } = paying([
       calling({ name: 'task', input: TASK }),
       pay(5),
-      saying('I paid'),
-      saying('It is paid'),
+      replying('I paid'),
+      replying('It is paid'),
     ]);
     return withBridge({ ...given, agents }, async (before) => {
       const first = await before.chat(CHAT);

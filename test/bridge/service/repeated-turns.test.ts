@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { DisconnectPolicy } from '../../../src/bridge/turn/shared-answers.ts';
 import { calling, outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
-import { answering, byWords, lastWordsTo } from '../harness/model-scripts.ts';
+import { answering, byPrompt, lastTextTo } from '../harness/model-scripts.ts';
 import { calls, endsWith } from '../harness/story-world.ts';
 import {
   assistant,
@@ -47,11 +47,10 @@ const withPayment = (onDisconnect: DisconnectPolicy, body: (payment: Payment) =>
   });
   const polite = answering((words) => `re ${words}`);
   const script: Script = async function* (request, signal) {
-    const isPaid = lastWordsTo(request) === '';
-    yield* (isPaid ? answering(() => 'It is paid') : byWords({ [WORDS]: calling({ name: 'pay', input: {} }) }, polite))(
-      request,
-      signal,
-    );
+    const isPaid = lastTextTo(request) === '';
+    yield* (
+      isPaid ? answering(() => 'It is paid') : byPrompt({ [WORDS]: calling({ name: 'pay', input: {} }) }, polite)
+    )(request, signal);
   };
   return withBridge({ tools: [tool], scripts: [script], settings: { onDisconnect } }, (world) =>
     body({ world, begun: begun.promise, pay: paid.resolve, count: () => count }),
@@ -154,9 +153,9 @@ describe('a turn that was aborted', (check) => {
         for (const _ of [1, 2]) {
           const refused = await world.send('/v1/chat/completions', BODY, again);
           assert.equal([refused.status, refused.headers.get('x-should-retry')], [409, 'false']);
-          const told = await refused.text();
-          assert.match(told, '"code":"turn_aborted"');
-          assert.match(told, 'Tools were called before: pay');
+          const reported = await refused.text();
+          assert.match(reported, '"code":"turn_aborted"');
+          assert.match(reported, 'Tools were called before: pay');
         }
         await endsWith(world, 1);
         assert.equal([count(), prompts(world).length], [1, 1]);

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { answering, lastWordsTo, toldTo } from '../harness/model-scripts.ts';
+import { answering, lastTextTo, messagesTo } from '../harness/model-scripts.ts';
 import {
   assistant,
   type BridgeWorld,
@@ -19,10 +19,10 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const withPolite = (body: (world: BridgeWorld) => Promise<void>, settings = {}): Promise<void> =>
   withBridge({ scripts: [polite], settings }, body);
 
-type Complaint = { readonly message: string; readonly param: string | null; readonly code: string };
+type ErrorRow = { readonly message: string; readonly param: string | null; readonly code: string };
 const refused = async (world: BridgeWorld, path: string, body: unknown, headers = {}) => {
   const response = await world.send(path, body, headers);
-  const { error } = JSON.parse(await response.text()) as { error: Complaint };
+  const { error } = JSON.parse(await response.text()) as { error: ErrorRow };
   return { status: response.status, ...error };
 };
 const CHAT_PATH = '/v1/chat/completions';
@@ -84,9 +84,9 @@ describe('a request', (check) => {
     check(`to ${path} that is wrong is told where, and reaches no session`, () =>
       withPolite(async (world) => {
         for (const [body, status, code, param] of bad) {
-          const complaint = await refused(world, path, body);
+          const errorText = await refused(world, path, body);
           assert.equal(
-            [complaint.status, complaint.code, complaint.param],
+            [errorText.status, errorText.code, errorText.param],
             [status, code, param],
             JSON.stringify(body),
           );
@@ -215,12 +215,12 @@ describe('what is said', (check) => {
       const asked = user([words, { type: 'image_url', image_url: { url: PNG } }]);
       const first = await world.chat({ messages: [asked] });
       assert.is(first.text, 're what is this?');
-      assert.match(toldTo(world.agent.asked[0]), PNG);
+      assert.match(messagesTo(world.agent.asked[0]), PNG);
       const on = [asked, assistant(first.text), user('are you sure?')];
       assert.is((await world.chat({ messages: on })).name, first.name);
       const elsewhere = await world.chat({ messages: [asked, assistant('a cat'), user('a dog?')] });
       assert.is.not(elsewhere.name, first.name);
-      assert.match(toldTo(world.agent.asked.at(-1)), PNG);
+      assert.match(messagesTo(world.agent.asked.at(-1)), PNG);
       await (
         await world.send(RESPONSES_PATH, {
           input: [
@@ -234,7 +234,7 @@ describe('what is said', (check) => {
           ],
         })
       ).text();
-      assert.match(toldTo(world.agent.asked.at(-1)), PNG);
+      assert.match(messagesTo(world.agent.asked.at(-1)), PNG);
     }),
   );
 
@@ -242,7 +242,7 @@ describe('what is said', (check) => {
     withPolite(async (world) => {
       await world.chat({ messages: [system('be kind'), user('one'), system('and short'), user('two')] });
       const [request] = world.agent.asked;
-      assert.match(request === undefined ? '' : lastWordsTo(request), /one[\s\S]*two/);
+      assert.match(request === undefined ? '' : lastTextTo(request), /one[\s\S]*two/);
       assert.match(request?.system ?? '', /be kind[\s\S]*and short/);
     }),
   );
@@ -257,7 +257,7 @@ describe('what is said', (check) => {
         user('and in words?'),
       ];
       await world.chat({ messages });
-      assert.match(toldTo(world.agent.asked[0]), /clock[\s\S]*UTC[\s\S]*noon/);
+      assert.match(messagesTo(world.agent.asked[0]), /clock[\s\S]*UTC[\s\S]*noon/);
     }),
   );
 });

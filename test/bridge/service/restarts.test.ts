@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { type LiveStream, openStream } from '../harness/live-stream.ts';
-import { answering, type Dictated, dictated, toldTo } from '../harness/model-scripts.ts';
+import { answering, type Dictated, dictated, messagesTo } from '../harness/model-scripts.ts';
 import { aborts, assistant, type BridgeWorld, sessionsMade, until, user, withBridge } from '../harness/world.ts';
 
 const polite = answering((words) => `re ${words}`);
@@ -23,7 +23,7 @@ describe('a bridge that is started anew', (check) => {
       const world = await before.restart();
       const reply = await world.chat({ messages: [user('two')] }, DESK);
       assert.is(reply.name, 'desk');
-      assert.match(toldTo(world.agent.asked.at(-1)), 're one');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 're one');
       assert.is(sessionsMade(world).length, 0);
     }),
   );
@@ -58,11 +58,11 @@ describe('a bridge that is started anew', (check) => {
       assert.match(await shown.text(), 're one');
       const second = await respond(world, { input: 'two', previous_response_id: first.id });
       assert.is(second.status, 200);
-      assert.match(toldTo(world.agent.asked.at(-1)), 're one');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 're one');
       const again = await world.restart();
       const fork = await respond(again, { input: 'else', previous_response_id: first.id });
       assert.is(fork.status, 200);
-      assert.not.match(toldTo(world.agent.asked.at(-1)), 'two');
+      assert.not.match(messagesTo(world.agent.asked.at(-1)), 'two');
     }),
   );
 
@@ -72,7 +72,7 @@ describe('a bridge that is started anew', (check) => {
     await withBridge({ scripts: [model.script], clock }, async (world) => {
       const stream = await openStream(world, { messages: [user('hi')] });
       const waiting = world.send('/v1/chat/completions', { messages: [user('hi')] }, DESK);
-      model.say('so far ');
+      model.addReply('so far ');
       await stream.until('so far');
       const stopped = world.bridge.stop();
       await clock.advance(7500);
@@ -89,13 +89,13 @@ describe('a bridge that is started anew', (check) => {
 });
 
 /** An answer that is under way, of which the beginning has come. */
-const withHalfSaid = (
+const withPartialAnswer = (
   body: (half: { readonly model: Dictated; readonly world: BridgeWorld; readonly stream: LiveStream }) => Promise<void>,
 ): Promise<void> => {
   const model = dictated();
   return withBridge({ scripts: [model.script] }, async (world) => {
     const stream = await openStream(world, { messages: [user('tell me')] }, { headers: DESK });
-    model.say('The beginning ');
+    model.addReply('The beginning ');
     await stream.until('The beginning ');
     await body({ model, world, stream });
   });
@@ -103,19 +103,19 @@ const withHalfSaid = (
 
 describe('an agent that goes away in the middle of an answer', (check) => {
   check('and comes back ends it with an error that says so, and answers the next request', () =>
-    withHalfSaid(async ({ world, stream }) => {
+    withPartialAnswer(async ({ world, stream }) => {
       world.killAgent();
       const agent = await world.startAgent({ scripts: [polite] });
       assert.is(await stream.rest(), 'The beginning ');
       assert.match(stream.data.at(-1) ?? '', '"code":"agent_interrupted"');
       const reply = await world.chat({ messages: [user('and now')] }, DESK);
       assert.is(reply.text, 're and now');
-      assert.match(toldTo(agent.asked.at(-1)), 'tell me');
+      assert.match(messagesTo(agent.asked.at(-1)), 'tell me');
     }),
   );
 
   check('refuses further requests until it is back', () =>
-    withHalfSaid(async ({ world, stream }) => {
+    withPartialAnswer(async ({ world, stream }) => {
       world.killAgent();
       const body = { messages: [user('hello?')] };
       const refused = await world.send('/v1/chat/completions', body, { 'x-session-id': 'other' });
@@ -143,9 +143,9 @@ describe('an agent that goes away in the middle of an answer', (check) => {
   });
 
   check('and only breaks off the connection is followed to its end', () =>
-    withHalfSaid(async ({ model, world, stream }) => {
+    withPartialAnswer(async ({ model, world, stream }) => {
       world.breakOff();
-      model.say('and the end');
+      model.addReply('and the end');
       model.end();
       assert.is(await stream.rest(), 'The beginning and the end');
       assert.is(stream.data.at(-1), '[DONE]');
@@ -160,7 +160,7 @@ describe('an agent that goes away in the middle of an answer', (check) => {
       await world.agent.call('DELETE', `/session/${id}`);
       const reply = await world.chat({ messages: [user('one'), assistant(first.text), user('two')] });
       assert.is(reply.text, 're two');
-      assert.match(toldTo(world.agent.asked.at(-1)), 're one');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 're one');
     }),
   );
 });

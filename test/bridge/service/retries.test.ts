@@ -4,7 +4,7 @@ import { ModelError } from '../../../src/agent/model/types.ts';
 import { failing } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { toldTo } from '../harness/model-scripts.ts';
+import { messagesTo } from '../harness/model-scripts.ts';
 import { CHAT, calls, DESK, endsWith, polite, withStory } from '../harness/story-world.ts';
 import {
   aborts,
@@ -26,14 +26,14 @@ describe('a run that waits for its client to come back', (check) => {
   check('is heard from its start by who does, and goes on', () =>
     withStory(grace, async (world, model) => {
       const first = await openStream(world, CHAT, { headers: RETRY });
-      model.say('Once upon ');
+      model.addReply('Once upon ');
       await first.until('Once');
       await first.leave();
       await quietTime(50);
       const again = await openStream(world, CHAT, { headers: RETRY });
       await again.until('Once upon');
       await quietTime(450);
-      model.say('a time');
+      model.addReply('a time');
       model.end();
       assert.is(await again.rest(), 'Once upon a time');
       assert.is(again.response.headers.get('x-session-id'), first.response.headers.get('x-session-id'));
@@ -59,7 +59,7 @@ describe('a run that waits for its client to come back', (check) => {
       const stream = await openStream(world, CHAT);
       await model.begun;
       await stream.leave();
-      model.say('done');
+      model.addReply('done');
       model.end();
       await quietTime(450);
       await endsWith(world, 0);
@@ -71,15 +71,15 @@ describe('a run that does not need its client', (check) => {
   check('ends by itself, and its conversation goes on', () =>
     withStory({ settings: { onDisconnect: { kind: 'detach' } } }, async (world, model) => {
       const stream = await openStream(world, CHAT, { headers: DESK });
-      model.say('Once ');
+      model.addReply('Once ');
       await stream.until('Once');
       await stream.leave();
       const next = world.chat({ messages: [user('how did it end?')] }, DESK);
       await quietTime(50);
-      model.say('upon a time');
+      model.addReply('upon a time');
       model.end();
       assert.is((await next).text, 're how did it end?');
-      assert.match(toldTo(world.agent.asked.at(-1)), 'Once upon a time');
+      assert.match(messagesTo(world.agent.asked.at(-1)), 'Once upon a time');
       await endsWith(world, 0);
       assert.is(sessionsMade(world).length, 1);
     }),
@@ -161,11 +161,11 @@ describe('a request that is sent again', (check) => {
     withStory({}, async (world, model) => {
       const one = await openStream(world, CHAT, { headers: RETRY });
       const two = await openStream(world, CHAT, { headers: RETRY });
-      model.say('Once upon ');
+      model.addReply('Once upon ');
       await one.until('Once');
       await two.until('Once');
       await one.leave();
-      model.say('a time ');
+      model.addReply('a time ');
       await two.until('a time');
       assert.equal(aborts(world), []);
       await two.leave();
@@ -201,15 +201,15 @@ describe('a request that is sent again', (check) => {
   check('after its sender has left and ended it is run anew, and not told the half of it', () =>
     withStory({}, async (world, model) => {
       const first = await openStream(world, CHAT);
-      model.say('Once upon ');
+      model.addReply('Once upon ');
       await first.until('Once');
       await first.leave();
       await model.left;
       await endsWith(world, 1);
       const again = world.chat(CHAT, { 'x-stainless-retry-count': '1' });
       await until(() => prompts(world).length === 2);
-      model.say('Another ');
-      model.say('time');
+      model.addReply('Another ');
+      model.addReply('time');
       model.end();
       assert.is((await again).text, 'Another time');
     }),
@@ -243,7 +243,7 @@ describe('a request that is sent again', (check) => {
       await quietTime(50);
       first.leave();
       await (await first.answered).body?.cancel();
-      model.say('Once');
+      model.addReply('Once');
       model.end();
       await busy.rest();
       assert.is(joinedIn(dataIn(await (await second).text())), 're and then?');

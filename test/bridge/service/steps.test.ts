@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
 import { ModelError, type ModelErrorKind } from '../../../src/agent/model/types.ts';
-import { calling, failing, outcome, type Script, saying, toolNamed } from '../../agent/harness/world.ts';
+import { calling, failing, outcome, replying, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, byWords, dictated } from '../harness/model-scripts.ts';
+import { answering, byPrompt, dictated } from '../harness/model-scripts.ts';
 import { type BridgeGiven, prompts, quietTime, user, withBridge } from '../harness/world.ts';
 
 const CHAT = { messages: [user('look twice')] };
@@ -17,7 +17,7 @@ const SCRIPTS: readonly Script[] = [
     yield* calling({ name: 'look', input: { at: 'one' } })(request, signal);
   },
   calling({ name: 'look', input: { at: 'two' } }, { name: 'fail', input: {} }),
-  saying('Then I ', 'know.'),
+  replying('Then I ', 'know.'),
 ];
 const STEPS: BridgeGiven = {
   scripts: SCRIPTS,
@@ -47,10 +47,10 @@ describe('a turn of several steps', (check) => {
       const stream = await openStream(world, { ...CHAT, stream_options: { include_usage: true } });
       assert.is(await stream.rest(), 'First I look.\n\nThen I know.');
       assert.match(stream.data[0] ?? '', '"delta":{"role":"assistant","content":""}');
-      const told = stream.data.join('\n');
-      assert.not.match(told, 'tool_calls');
+      const reported = stream.data.join('\n');
+      assert.not.match(reported, 'tool_calls');
       for (const line of ['[tool look] started', '[tool look] finished', '[tool fail] failed'])
-        assert.match(told, line);
+        assert.match(reported, line);
       assert.match(stream.data.at(-2) ?? '', '"total_tokens":45');
       assert.is(stream.data.at(-1), '[DONE]');
       assert.is(stream.data.filter((line) => line.includes('"finish_reason":"stop"')).length, 1);
@@ -95,7 +95,7 @@ describe('a turn that fails', (check) => {
       withBridge(
         {
           scripts: [
-            byWords(
+            byPrompt(
               { bad: script },
               answering(() => 'fine'),
             ),
@@ -160,7 +160,7 @@ describe('a stream with nothing to say', (check) => {
         await clock.advance(20_000);
         await quietTime(5);
         assert.is(stream.raw().slice(before).split('\n\n').length - 1, heartbeat === 'off' ? 0 : 3);
-        model.say('At last');
+        model.addReply('At last');
         model.end();
         await quietTime(50);
         await clock.advance(1000);

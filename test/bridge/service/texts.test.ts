@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
-import { answering, dictated, lastWordsTo } from '../harness/model-scripts.ts';
+import { answering, dictated, lastTextTo } from '../harness/model-scripts.ts';
 import { contentIn, dataIn, prompts, quietTime, user, withBridge } from '../harness/world.ts';
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ const DONE: ModelEvent = {
 /** Says each text in deltas of three units, which cut characters and graphemes alike. */
 const inCrumbsEvery = (pauseMs: number): Script =>
   async function* (request) {
-    const text = TEXTS[lastWordsTo(request)] ?? '';
+    const text = TEXTS[lastTextTo(request)] ?? '';
     for (let at = 0; at < text.length; at += 3) {
       yield { kind: 'text', delta: text.slice(at, at + 3) };
       if (pauseMs > 0) await quietTime(pauseMs);
@@ -49,7 +49,7 @@ describe('the pieces of a streamed answer', (check) => {
     const pace = `${settings.chunkSize} graphemes every ${settings.chunkDelayMs} ms`;
     check(`add up to what the agent says, with ${pace}`, () =>
       withBridge({ settings, scripts: [inCrumbs] }, async (world) => {
-        const told = async (name: string) => {
+        const reported = async (name: string) => {
           const data = await world.chunks({ messages: [user(name)] });
           assert.is(data.at(-1), '[DONE]');
           const pieces = data.map(contentIn).filter((piece) => piece !== '');
@@ -64,24 +64,24 @@ describe('the pieces of a streamed answer', (check) => {
             at += piece.length;
           }
         };
-        await Promise.all(NAMES.map(told));
+        await Promise.all(NAMES.map(reported));
       }),
     );
   }
 
   check('add up when a text comes crumb by crumb, each long after the other', () =>
     withBridge({ settings: { chunkSize: 1, chunkDelayMs: 10 }, scripts: [inCrumbsEvery(30)] }, async (world) => {
-      const told = async (name: string) => {
+      const reported = async (name: string) => {
         const data = await world.chunks({ messages: [user(name)] });
         assert.is(data.map(contentIn).join(''), TEXTS[name], name);
       };
-      await Promise.all(NAMES.filter((name) => name !== 'zalgo').map(told));
+      await Promise.all(NAMES.filter((name) => name !== 'zalgo').map(reported));
     }),
   );
 
   check('add up in a response too, to the text that its end repeats', () =>
     withBridge({ settings: { chunkSize: 1, chunkDelayMs: 0 }, scripts: [inCrumbs] }, async (world) => {
-      const told = async (name: string) => {
+      const reported = async (name: string) => {
         const response = await world.send('/v1/responses', { input: name, stream: true });
         const data = dataIn(await response.text());
         assert.is(data.map(contentIn).join(''), TEXTS[name], name);
@@ -92,16 +92,16 @@ describe('the pieces of a streamed answer', (check) => {
         assert.is(last.type, 'response.completed');
         assert.is(last.response.output[0]?.content[0]?.text, TEXTS[name]);
       };
-      await Promise.all(NAMES.map(told));
+      await Promise.all(NAMES.map(reported));
     }),
   );
 
   check('are the whole answer that is not streamed', () =>
     withBridge({ scripts: [inCrumbs] }, async (world) => {
-      const told = async (name: string) => {
+      const reported = async (name: string) => {
         assert.is((await world.chat({ messages: [user(name)] })).text, TEXTS[name]);
       };
-      await Promise.all(NAMES.map(told));
+      await Promise.all(NAMES.map(reported));
     }),
   );
 });
@@ -119,7 +119,7 @@ describe('a long answer', (check) => {
       return withBridge({ settings, scripts: [model.script] }, async (world) => {
         const answered = world.chunks({ messages: [user('go')] });
         await model.begun;
-        for (let at = 0; at < LETTERS.length; at += chars) model.say(LETTERS.slice(at, at + chars));
+        for (let at = 0; at < LETTERS.length; at += chars) model.addReply(LETTERS.slice(at, at + chars));
         model.end();
         const data = await answered;
         const lateMs = performance.now() - (prompts(world)[0]?.endedAt ?? 0);

@@ -9,28 +9,32 @@ import { anyParts, anyText } from '../harness/any-text.ts';
 import {
   called,
   done,
-  heardFrom,
   joined,
+  outputText,
+  receivedFrom,
   type Step,
-  said,
-  saidAll,
   silentAfter,
-  spoken,
+  textEnd,
   thought,
+  withText,
 } from '../harness/scripted-log.ts';
 
 const PROMPT = 'What is the height of Mount Rainier?';
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const filtered = async (prompt: string, steps: readonly Step[]) => {
   const clock = createFakeClock();
-  const heard = await heardFrom(filterLeadingEcho(spoken(clock, steps), prompt, clock), clock);
+  const collected = await receivedFrom(filterLeadingEcho(withText(clock, steps), prompt, clock), clock);
   assert.is(clock.pending(), 0);
-  return heard;
+  return collected;
 };
-const textOf = (sayings: readonly OutputEvent[]): string =>
-  sayings.map((saying) => (saying.kind === 'text' ? saying.text : '')).join('');
+const textOf = (outputEvents: readonly OutputEvent[]): string =>
+  outputEvents.map((outputEvent) => (outputEvent.kind === 'text' ? outputEvent.text : '')).join('');
 const answered = async (prompt: string, ...parts: readonly string[]): Promise<string> =>
-  textOf((await filtered(prompt, [...parts.map((part) => said(part)), saidAll(), done])).map(({ saying }) => saying));
+  textOf(
+    (await filtered(prompt, [...parts.map((part) => outputText(part)), textEnd(), done])).map(
+      ({ outputEvent }) => outputEvent,
+    ),
+  );
 const inPieces = (text: string, units: number): readonly string[] =>
   Array.from({ length: Math.ceil(text.length / units) }, (_, index) => text.slice(index * units, (index + 1) * units));
 
@@ -122,55 +126,76 @@ describe('an echo of the prompt', (check) => {
     const steps = [
       thought(PROMPT),
       called('c1'),
-      said(PROMPT),
-      said('\nHigh.'),
-      saidAll(),
+      outputText(PROMPT),
+      outputText('\nHigh.'),
+      textEnd(),
       called('c2'),
-      said(`${PROMPT}\nVery.`, 'b'),
-      saidAll('b'),
+      outputText(`${PROMPT}\nVery.`, 'b'),
+      textEnd('b'),
       done,
     ];
-    const heard = (await filtered(PROMPT, steps)).map(({ saying }) => saying);
-    const expected = [thought(PROMPT), called('c1'), said('High.'), ...steps.slice(4)];
-    assert.equal(joined(heard), expected);
+    const collected = (await filtered(PROMPT, steps)).map(({ outputEvent }) => outputEvent);
+    const expected = [thought(PROMPT), called('c1'), outputText('High.'), ...steps.slice(4)];
+    assert.equal(joined(collected), expected);
   });
 
   check('stays when only another text follows', async () => {
-    for (const between of [[saidAll()], []]) {
-      const steps = [said(PROMPT), ...between, said('\nHigh.', 'b'), saidAll('b'), done];
+    for (const between of [[textEnd()], []]) {
+      const steps = [outputText(PROMPT), ...between, outputText('\nHigh.', 'b'), textEnd('b'), done];
       assert.equal(
-        (await filtered(PROMPT, steps)).map(({ saying }) => saying),
+        (await filtered(PROMPT, steps)).map(({ outputEvent }) => outputEvent),
         steps,
       );
     }
   });
 
   check('holds nothing that begins otherwise, not for a moment', async () => {
-    const heard = await filtered(PROMPT, [said('What'), 30, said(' a mountain!'), 5000, said(' It'), done]);
+    const collected = await filtered(PROMPT, [
+      outputText('What'),
+      30,
+      outputText(' a mountain!'),
+      5000,
+      outputText(' It'),
+      done,
+    ]);
     assert.equal(
-      heard.map(({ atMs }) => atMs),
+      collected.map(({ atMs }) => atMs),
       [30, 30, 5030, 5030],
     );
   });
 
   check('holds nothing that follows it, were it long', async () => {
     const prompt = PROMPT.repeat(100);
-    const heard = await filtered(prompt, [said(prompt), 10, said('\nHigh.'), 5000, done]);
-    assert.equal(heard[0], { saying: said('High.'), atMs: 10 });
+    const collected = await filtered(prompt, [outputText(prompt), 10, outputText('\nHigh.'), 5000, done]);
+    assert.equal(collected[0], { outputEvent: outputText('High.'), atMs: 10 });
   });
 
   check('is waited for no longer than a second', async () => {
-    const heard = await filtered(PROMPT, [said('What is'), 900, said(' the height'), 900, said(' of'), done]);
+    const collected = await filtered(PROMPT, [
+      outputText('What is'),
+      900,
+      outputText(' the height'),
+      900,
+      outputText(' of'),
+      done,
+    ]);
     assert.equal(
-      heard.map(({ atMs }) => atMs),
+      collected.map(({ atMs }) => atMs),
       [1000, 1000, 1800, 1800],
     );
   });
 
   check('holds no more than the prompt and a little', async () => {
-    const heard = await filtered(PROMPT, [said(`${PROMPT}${' '.repeat(63)}`), 10, said('  '), 10, said('High.'), done]);
+    const collected = await filtered(PROMPT, [
+      outputText(`${PROMPT}${' '.repeat(63)}`),
+      10,
+      outputText('  '),
+      10,
+      outputText('High.'),
+      done,
+    ]);
     assert.equal(
-      heard.map(({ atMs }) => atMs),
+      collected.map(({ atMs }) => atMs),
       [10, 10, 20, 20],
     );
   });
@@ -186,13 +211,13 @@ describe('an echo of the prompt', (check) => {
   check('ends its source, and every timer, when the reader leaves', async () => {
     for (const opening of ['What is', 'Well.', PROMPT]) {
       const clock = createFakeClock();
-      const { source, ended } = silentAfter(said(opening));
-      const sayings = filterLeadingEcho(source, PROMPT, clock);
-      const reading = sayings.next();
+      const { source, ended } = silentAfter(outputText(opening));
+      const outputEvents = filterLeadingEcho(source, PROMPT, clock);
+      const reading = outputEvents.next();
       await turn();
-      const next = opening === 'Well.' ? sayings.next() : reading;
+      const next = opening === 'Well.' ? outputEvents.next() : reading;
       await turn();
-      await sayings.return();
+      await outputEvents.return();
       assert.is((await next).done, true);
       assert.is(ended.count, 1);
       assert.is(clock.pending(), 0);
@@ -201,10 +226,10 @@ describe('an echo of the prompt', (check) => {
 
   check('ends its source when the reader fails', async () => {
     const clock = createFakeClock();
-    const { source, ended } = silentAfter(said('Well.'));
-    const sayings = filterLeadingEcho(source, PROMPT, clock);
-    await sayings.next();
-    await rejection(sayings.throw(new Error('full')));
+    const { source, ended } = silentAfter(outputText('Well.'));
+    const outputEvents = filterLeadingEcho(source, PROMPT, clock);
+    await outputEvents.next();
+    await rejection(outputEvents.throw(new Error('full')));
     assert.is(ended.count, 1);
   });
 
@@ -212,27 +237,27 @@ describe('an echo of the prompt', (check) => {
     const clock = createFakeClock();
     const broken = new Error('cut');
     const source = (async function* () {
-      yield said('What is');
+      yield outputText('What is');
       throw broken;
     })();
-    const heard: OutputEvent[] = [];
+    const collected: OutputEvent[] = [];
     const reading = (async () => {
-      for await (const saying of filterLeadingEcho(source, PROMPT, clock)) heard.push(saying);
+      for await (const outputEvent of filterLeadingEcho(source, PROMPT, clock)) collected.push(outputEvent);
     })();
     assert.is(await rejection(reading), broken);
-    assert.equal(heard, [said('What is')]);
+    assert.equal(collected, [outputText('What is')]);
   });
 
   check('is left out before a pace is given, and leaving reaches the source through both', async () => {
     const clock = createFakeClock();
     const leaving = new AbortController();
-    const { source, ended } = silentAfter(said(`${PROMPT}\nHigh.`));
+    const { source, ended } = silentAfter(outputText(`${PROMPT}\nHigh.`));
     const pieces = paceOutput(
       filterLeadingEcho(source, PROMPT, clock),
       { clock, chunkSize: 4, delayMs: 10 },
       leaving.signal,
     );
-    assert.equal((await pieces.next()).value, said('High'));
+    assert.equal((await pieces.next()).value, outputText('High'));
     const next = pieces.next();
     await turn();
     leaving.abort();

@@ -9,27 +9,29 @@ import { anyParts, graphemesOf } from '../harness/any-text.ts';
 import {
   called,
   done,
-  type Heard,
-  heardFrom,
   joined,
+  outputText,
+  type Received,
+  receivedFrom,
   type Step,
-  said,
-  saidAll,
   silentAfter,
-  spoken,
+  textEnd,
   thought,
+  withText,
 } from '../harness/scripted-log.ts';
 
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const textOf = (saying: OutputEvent | undefined): string => (saying?.kind === 'text' ? saying.text : '');
-const texts = (heard: readonly Heard[]) =>
-  heard.filter(({ saying }) => saying.kind === 'text').map(({ saying, atMs }) => ({ text: textOf(saying), atMs }));
+const textOf = (outputEvent: OutputEvent | undefined): string => (outputEvent?.kind === 'text' ? outputEvent.text : '');
+const texts = (collected: readonly Received[]) =>
+  collected
+    .filter(({ outputEvent }) => outputEvent.kind === 'text')
+    .map(({ outputEvent, atMs }) => ({ text: textOf(outputEvent), atMs }));
 const paceOf = async (steps: readonly Step[], chunkSize: number, delayMs: number) => {
   const clock = createFakeClock();
-  const heard = await heardFrom(paceOutput(spoken(clock, steps), { clock, chunkSize, delayMs }, never), clock);
+  const collected = await receivedFrom(paceOutput(withText(clock, steps), { clock, chunkSize, delayMs }, never), clock);
   assert.is(clock.pending(), 0);
-  return heard;
+  return collected;
 };
 const repeated = (count: number, ...steps: readonly Step[]): readonly Step[] =>
   Array.from({ length: count }, () => steps).flat();
@@ -50,14 +52,14 @@ describe('what is said at a pace', (check) => {
     answer: readonly { readonly kind: string; readonly parts?: readonly string[] }[],
     gaps: readonly number[],
   ) => {
-    const sayings = answer.flatMap(({ kind, parts }, index): readonly OutputEvent[] => {
+    const outputEvents = answer.flatMap(({ kind, parts }, index): readonly OutputEvent[] => {
       if (kind === 'reasoning') return [thought('hm'), thought('m'), { kind: 'reasoning-end', id: 'r' }];
       if (kind === 'call') return [called(`c${index}`)];
-      return [...(parts ?? []).map((part) => said(part, `t${index}`)), saidAll(`t${index}`)];
+      return [...(parts ?? []).map((part) => outputText(part, `t${index}`)), textEnd(`t${index}`)];
     });
-    const steps: readonly Step[] = [...sayings, done].flatMap((saying, index) => [
+    const steps: readonly Step[] = [...outputEvents, done].flatMap((outputEvent, index) => [
       gaps[index % gaps.length] ?? 0,
-      saying,
+      outputEvent,
     ]);
     return steps;
   };
@@ -68,15 +70,15 @@ describe('what is said at a pace', (check) => {
         await fc.assert(
           fc.asyncProperty(anyAnswer, fc.array(fc.nat(39), { minLength: 1, maxLength: 6 }), async (answer, gaps) => {
             const steps = stepsOf(answer, gaps);
-            const heard = (await paceOf(steps, chunkSize, delayMs)).map(({ saying }) => saying);
-            const told = steps.filter((step) => typeof step !== 'number');
-            assert.equal(joined(heard), joined(told));
-            const known = joined(told).flatMap((saying) => graphemesOf(textOf(saying)));
+            const collected = (await paceOf(steps, chunkSize, delayMs)).map(({ outputEvent }) => outputEvent);
+            const reported = steps.filter((step) => typeof step !== 'number');
+            assert.equal(joined(collected), joined(reported));
+            const known = joined(reported).flatMap((outputEvent) => graphemesOf(textOf(outputEvent)));
             assert.equal(
-              heard.flatMap((saying) => graphemesOf(textOf(saying))),
+              collected.flatMap((outputEvent) => graphemesOf(textOf(outputEvent))),
               known,
             );
-            assert.ok(heard.every((saying) => saying.kind !== 'text' || saying.text !== ''));
+            assert.ok(collected.every((outputEvent) => outputEvent.kind !== 'text' || outputEvent.text !== ''));
           }),
           { numRuns: 60 },
         );
@@ -85,14 +87,14 @@ describe('what is said at a pace', (check) => {
   }
 
   check('comes in pieces of that many graphemes, one at each turn, the first at once', async () => {
-    const heard = await paceOf([said('👍🏽bc👨‍👩‍👧‍👦ef'), saidAll(), done], 2, 10);
-    assert.equal(texts(heard), [
+    const collected = await paceOf([outputText('👍🏽bc👨‍👩‍👧‍👦ef'), textEnd(), done], 2, 10);
+    assert.equal(texts(collected), [
       { text: '👍🏽b', atMs: 0 },
       { text: 'c👨‍👩‍👧‍👦', atMs: 10 },
       { text: 'ef', atMs: 20 },
     ]);
     assert.equal(
-      heard.slice(-2).map(({ saying, atMs }) => [saying.kind, atMs]),
+      collected.slice(-2).map(({ outputEvent, atMs }) => [outputEvent.kind, atMs]),
       [
         ['text-end', 20],
         ['end', 20],
@@ -102,20 +104,20 @@ describe('what is said at a pace', (check) => {
 
   check('needs no timer for its first piece', async () => {
     const clock = createFakeClock();
-    const pieces = paceOutput(silentAfter(said('Hello')).source, { clock, chunkSize: 4, delayMs: 10 }, never);
-    assert.equal(await pieces.next(), { done: false, value: said('Hell') });
+    const pieces = paceOutput(silentAfter(outputText('Hello')).source, { clock, chunkSize: 4, delayMs: 10 }, never);
+    assert.equal(await pieces.next(), { done: false, value: outputText('Hell') });
     assert.is(clock.pending(), 0);
     await pieces.return();
   });
 
   check('lets all but texts through at once, after the text before them', async () => {
-    const heard = await paceOf(
-      [thought('a long thought'), said('abcd'), called('c1'), called('c2'), said('ef', 'b'), done],
+    const collected = await paceOf(
+      [thought('a long thought'), outputText('abcd'), called('c1'), called('c2'), outputText('ef', 'b'), done],
       2,
       10,
     );
     assert.equal(
-      heard.map(({ saying, atMs }) => [textOf(saying) || saying.kind, atMs]),
+      collected.map(({ outputEvent, atMs }) => [textOf(outputEvent) || outputEvent.kind, atMs]),
       [
         ['reasoning', 0],
         ['ab', 0],
@@ -129,13 +131,17 @@ describe('what is said at a pace', (check) => {
   });
 
   check('is not mixed with another text, even if that comes unannounced', async () => {
-    const heard = await paceOf([said('abc'), said('def', 'b'), done], 2, 0);
-    assert.equal(joined(heard.map(({ saying }) => saying)), [said('abc'), said('def', 'b'), done]);
+    const collected = await paceOf([outputText('abc'), outputText('def', 'b'), done], 2, 0);
+    assert.equal(joined(collected.map(({ outputEvent }) => outputEvent)), [
+      outputText('abc'),
+      outputText('def', 'b'),
+      done,
+    ]);
   });
 
   check('ends when its source does, were that long after its last words', async () => {
-    const heard = await paceOf([said('abc'), done, 500], 4, 10);
-    assert.is(heard.at(-1)?.saying.kind, 'end');
+    const collected = await paceOf([outputText('abc'), done, 500], 4, 10);
+    assert.is(collected.at(-1)?.outputEvent.kind, 'end');
   });
 
   check('takes one timer a piece, however much comes meanwhile', async () => {
@@ -148,52 +154,60 @@ describe('what is said at a pace', (check) => {
         return clock.after(ms, task);
       },
     };
-    const steps = repeated(100, said('ab'), 1);
-    const heard = await heardFrom(
-      paceOutput(spoken(clock, steps), { clock: counted, chunkSize: 20, delayMs: 10 }, never),
+    const steps = repeated(100, outputText('ab'), 1);
+    const collected = await receivedFrom(
+      paceOutput(withText(clock, steps), { clock: counted, chunkSize: 20, delayMs: 10 }, never),
       clock,
     );
-    assert.ok(timers <= heard.length + 1, `${timers} timers for ${heard.length} pieces`);
+    assert.ok(timers <= collected.length + 1, `${timers} timers for ${collected.length} pieces`);
   });
 
   check('keeps its turns although each timer is late', async () => {
     const clock = createFakeClock();
     const late: FakeClock = { ...clock, after: (ms, task) => clock.after(ms + 3, task) };
-    const heard = await heardFrom(
-      paceOutput(spoken(clock, repeated(50, said(letters(4)), 10)), { clock: late, chunkSize: 4, delayMs: 10 }, never),
+    const collected = await receivedFrom(
+      paceOutput(
+        withText(clock, repeated(50, outputText(letters(4)), 10)),
+        { clock: late, chunkSize: 4, delayMs: 10 },
+        never,
+      ),
       clock,
     );
-    assert.ok(texts(heard).every(({ text }) => text.length <= 4));
-    assert.ok((heard.at(-1)?.atMs ?? 0) <= 510, `${heard.at(-1)?.atMs} ms`);
+    assert.ok(texts(collected).every(({ text }) => text.length <= 4));
+    assert.ok((collected.at(-1)?.atMs ?? 0) <= 510, `${collected.at(-1)?.atMs} ms`);
   });
 
   check('goes at its pace through bursts that it can smooth', async () => {
-    const heard = await paceOf([...repeated(5, said(letters(100)), 300), saidAll(), done], 4, 10);
-    const pieces = texts(heard);
+    const collected = await paceOf([...repeated(5, outputText(letters(100)), 300), textEnd(), done], 4, 10);
+    const pieces = texts(collected);
     assert.ok(pieces.every(({ text }) => text.length <= 4));
     assert.ok(pieces.every(({ atMs }, index) => index === 0 || atMs - (pieces[index - 1]?.atMs ?? 0) >= 10));
     assert.ok(pieces.length <= 5 * 26);
   });
 
   check('makes up for no turns that it had nothing to say in', async () => {
-    const heard = await paceOf(
-      [said(letters(4)), 500, said(letters(40)), saidAll(), 200, said(letters(40), 'b'), done],
+    const collected = await paceOf(
+      [outputText(letters(4)), 500, outputText(letters(40)), textEnd(), 200, outputText(letters(40), 'b'), done],
       4,
       10,
     );
-    assert.ok(texts(heard).every(({ text }) => text.length <= 4));
+    assert.ok(texts(collected).every(({ text }) => text.length <= 4));
   });
 
   check('never lags a second behind a source that is faster, and grows little by little', async () => {
     const clock = createFakeClock();
     const startedAt = clock.now();
-    const heard = await heardFrom(
-      paceOutput(spoken(clock, repeated(600, said(letters(10)), 5)), { clock, chunkSize: 4, delayMs: 10 }, never),
+    const collected = await receivedFrom(
+      paceOutput(
+        withText(clock, repeated(600, outputText(letters(10)), 5)),
+        { clock, chunkSize: 4, delayMs: 10 },
+        never,
+      ),
       clock,
     );
     let units = 0;
     let longest = 0;
-    for (const { text, atMs } of texts(heard)) {
+    for (const { text, atMs } of texts(collected)) {
       // The unit after those that are out came at its own step, ten to one.
       assert.ok(atMs - Math.floor(units / 10) * 5 <= 700, `${atMs} ms for unit ${units}`);
       assert.ok(text.length <= Math.max(5, longest * 1.5), `${text.length} after ${longest}`);
@@ -209,15 +223,15 @@ describe('what is said at a pace', (check) => {
   for (const chunkSize of SIZES) {
     for (const delayMs of [...DELAYS, 1, 250, 2000]) {
       check(`is out soon after its end, were it 100 kB: ${chunkSize} every ${delayMs} ms`, async () => {
-        const heard = await paceOf([said(long), saidAll(), done], chunkSize, delayMs);
+        const collected = await paceOf([outputText(long), textEnd(), done], chunkSize, delayMs);
         assert.is(
-          texts(heard)
+          texts(collected)
             .map(({ text }) => text)
             .join(''),
           long,
         );
-        assert.ok((heard.at(-1)?.atMs ?? 0) <= 800, `${heard.at(-1)?.atMs} ms`);
-        const lengths = texts(heard).map(({ text }) => text.length);
+        assert.ok((collected.at(-1)?.atMs ?? 0) <= 800, `${collected.at(-1)?.atMs} ms`);
+        const lengths = texts(collected).map(({ text }) => text.length);
         // The last grapheme may come alone.
         const even = Math.ceil(long.length / Math.max(1, lengths.length - 1));
         if (chunkSize > 0) assert.ok(Math.max(...lengths) <= even * 1.1, `${Math.max(...lengths)}, not ${even}`);
@@ -227,22 +241,26 @@ describe('what is said at a pace', (check) => {
   }
 
   check('is out soon after its end, were it said in 25,000 parts', async () => {
-    const heard = await paceOf([...repeated(25_000, said('four')), saidAll(), done], 4, 10);
-    assert.ok((heard.at(-1)?.atMs ?? 0) <= 800);
-    assert.ok(Math.max(...texts(heard).map(({ text }) => text.length)) <= 1700);
+    const collected = await paceOf([...repeated(25_000, outputText('four')), textEnd(), done], 4, 10);
+    assert.ok((collected.at(-1)?.atMs ?? 0) <= 800);
+    assert.ok(Math.max(...texts(collected).map(({ text }) => text.length)) <= 1700);
   });
 
   check('keeps each of several deadlines', async () => {
-    const steps = [said(long), saidAll(), called('c'), 300, said(long, 'b'), saidAll('b'), done];
-    const heard = await paceOf(steps, 4, 10);
-    const at = (kind: string) => heard.find(({ saying }) => saying.kind === kind)?.atMs ?? Number.NaN;
+    const steps = [outputText(long), textEnd(), called('c'), 300, outputText(long, 'b'), textEnd('b'), done];
+    const collected = await paceOf(steps, 4, 10);
+    const at = (kind: string) => collected.find(({ outputEvent }) => outputEvent.kind === kind)?.atMs ?? Number.NaN;
     assert.ok(at('call') <= 800, `${at('call')} ms`);
     assert.ok(at('end') <= 1100, `${at('end')} ms`);
   });
 
   check('holds its last grapheme back for 40 ms, and no longer than the text lasts', async () => {
-    const heard = await paceOf([said('ab'), 100, said('cd'), 15, said('\u0301'), 15, saidAll(), done], 4, 10);
-    assert.equal(texts(heard), [
+    const collected = await paceOf(
+      [outputText('ab'), 100, outputText('cd'), 15, outputText('\u0301'), 15, textEnd(), done],
+      4,
+      10,
+    );
+    assert.equal(texts(collected), [
       { text: 'a', atMs: 0 },
       { text: 'b', atMs: 40 },
       { text: 'c', atMs: 100 },
@@ -251,8 +269,8 @@ describe('what is said at a pace', (check) => {
   });
 
   check('waits for the other half of a character as long as that takes', async () => {
-    const heard = await paceOf([said('ab\ud83d'), 400, said('\ude00'), saidAll(), done], 4, 10);
-    assert.equal(texts(heard), [
+    const collected = await paceOf([outputText('ab\ud83d'), 400, outputText('\ude00'), textEnd(), done], 4, 10);
+    assert.equal(texts(collected), [
       { text: 'a', atMs: 0 },
       { text: 'b', atMs: 40 },
       { text: '😀', atMs: 400 },
@@ -260,12 +278,23 @@ describe('what is said at a pace', (check) => {
   });
 
   check('comes as it was said when it is not to be cut', async () => {
-    const heard = await paceOf(
-      [said('Hello '), said('wor'), said('ld!'), 100, said('More 👨'), 10, said('\u200d👩 here'), 5, saidAll(), done],
+    const collected = await paceOf(
+      [
+        outputText('Hello '),
+        outputText('wor'),
+        outputText('ld!'),
+        100,
+        outputText('More 👨'),
+        10,
+        outputText('\u200d👩 here'),
+        5,
+        textEnd(),
+        done,
+      ],
       0,
       10,
     );
-    assert.equal(texts(heard), [
+    assert.equal(texts(collected), [
       { text: 'Hello', atMs: 0 },
       { text: ' wo', atMs: 0 },
       { text: 'rld', atMs: 0 },
@@ -281,7 +310,7 @@ describe('what is said at a pace', (check) => {
     let backMs = 0;
     const moved: FakeClock = { ...clock, now: () => clock.now() - backMs };
     const pieces = paceOutput(
-      silentAfter(said(letters(40))).source,
+      silentAfter(outputText(letters(40))).source,
       { clock: moved, chunkSize: 4, delayMs: 10 },
       never,
     );
@@ -289,7 +318,7 @@ describe('what is said at a pace', (check) => {
     backMs = 3_600_000;
     const second = pieces.next();
     await clock.advance(20);
-    assert.equal(await second, { done: false, value: said('efgh') });
+    assert.equal(await second, { done: false, value: outputText('efgh') });
     await pieces.return();
   });
 });
@@ -298,7 +327,7 @@ describe('a reader of what is said at a pace', (check) => {
   check('who comes late finds larger pieces, not more of them', async () => {
     const clock = createFakeClock();
     const pieces = paceOutput(
-      spoken(clock, [said(letters(400)), saidAll(), done]),
+      withText(clock, [outputText(letters(400)), textEnd(), done]),
       { clock, chunkSize: 4, delayMs: 10 },
       never,
     );
@@ -318,7 +347,7 @@ describe('a reader of what is said at a pace', (check) => {
 
   check('who comes late to a text without pauses finds it in 2000 pieces at most', async () => {
     const clock = createFakeClock();
-    const { source } = silentAfter(...Array.from({ length: 10 }, () => said(letters(10_000))), saidAll(), done);
+    const { source } = silentAfter(...Array.from({ length: 10 }, () => outputText(letters(10_000))), textEnd(), done);
     const pieces = paceOutput(source, { clock, chunkSize: 1, delayMs: 0 }, never);
     await pieces.next();
     await turn();
@@ -330,19 +359,19 @@ describe('a reader of what is said at a pace', (check) => {
 
   check('who has caught up finds small pieces again', async () => {
     const clock = createFakeClock();
-    const source = silentAfter(said(letters(100_000)), saidAll());
+    const source = silentAfter(outputText(letters(100_000)), textEnd());
     const pieces = paceOutput(source.source, { clock, chunkSize: 1, delayMs: 0 }, never);
     for (let next = await pieces.next(); next.value?.kind === 'text'; ) next = await pieces.next();
     const reading = pieces.next();
     await turn();
-    source.say(said('abc', 'b'));
-    assert.equal((await reading).value, said('a', 'b'));
+    source.appendText(outputText('abc', 'b'));
+    assert.equal((await reading).value, outputText('a', 'b'));
     await pieces.return();
   });
 
   check('does not slow the reading of the source', async () => {
     const clock = createFakeClock();
-    const source = silentAfter(...Array.from({ length: 50 }, () => said('four')));
+    const source = silentAfter(...Array.from({ length: 50 }, () => outputText('four')));
     const pieces = paceOutput(source.source, { clock, chunkSize: 4, delayMs: 10 }, never);
     await pieces.next();
     await turn();
@@ -378,7 +407,7 @@ describe('a reader of what is said at a pace', (check) => {
       check(`who ${how} ${when} ends the source once, and every timer`, async () => {
         const clock = createFakeClock();
         const leaving = new AbortController();
-        const { source, ended, asked, say } = silentAfter(said('Hello you'));
+        const { source, ended, asked, appendText } = silentAfter(outputText('Hello you'));
         const pieces = paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
         const reading = read(pieces);
         await clock.advance(
@@ -387,7 +416,7 @@ describe('a reader of what is said at a pace', (check) => {
         leave(pieces, leaving);
         await reading;
         assert.equal(await pieces.next(), { done: true, value: undefined });
-        say(said('more'));
+        appendText(outputText('more'));
         await turn();
         assert.is(asked(), when === 'before the first piece' ? 0 : 2);
         assert.is(ended.count, 1);
@@ -401,17 +430,18 @@ describe('a reader of what is said at a pace', (check) => {
     const clock = createFakeClock();
     const broken = new Error('cut');
     const source = (async function* () {
-      yield said('Hello');
+      yield outputText('Hello');
       throw broken;
     })();
-    const heard: OutputEvent[] = [];
+    const collected: OutputEvent[] = [];
     const reading = (async () => {
-      for await (const saying of paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, never)) heard.push(saying);
+      for await (const outputEvent of paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, never))
+        collected.push(outputEvent);
     })();
     const failed = rejection(reading);
     await clock.advance(100);
     assert.is(await failed, broken);
-    assert.equal(heard, [said('Hell'), said('o')]);
+    assert.equal(collected, [outputText('Hell'), outputText('o')]);
     assert.is(clock.pending(), 0);
   });
 
@@ -419,7 +449,7 @@ describe('a reader of what is said at a pace', (check) => {
     const clock = createFakeClock();
     const leaving = new AbortController();
     const source = (async function* () {
-      yield said('Hello you');
+      yield outputText('Hello you');
       await new Promise((_, reject) => leaving.signal.addEventListener('abort', () => reject(new Error('left'))));
     })();
     const pieces = paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);

@@ -105,8 +105,8 @@ describe('a question in words', (check) => {
   check('says so when it cannot show everything, and then asks for its whole id', () => {
     const ask = asked({ input: { ['k'.repeat(7000)]: 1, amount: 1_000_000 } });
     assert.is(ask.isCut, true);
-    const [said, reply] = toApprovalText([ask]).split('\n').slice(-2);
-    assert.match(said ?? '', 'The input is cut');
+    const [outputText, reply] = toApprovalText([ask]).split('\n').slice(-2);
+    assert.match(outputText ?? '', 'The input is cut');
     assert.is(reply, 'Reply "approve per_0001k3F9xQ" or "reject k3F9xQ".');
   });
 

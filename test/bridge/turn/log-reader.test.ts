@@ -6,7 +6,7 @@ import { readOutput } from '../../../src/bridge/turn/log-reader.ts';
 import { LOG_START, type TurnOutcome, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
-import { askNamed, callItem, joinedWords, NEVER, quiet, readerOf, say } from '../harness/log-readers.ts';
+import { appendText, askNamed, callItem, joinedTexts, NEVER, quiet, readerOf } from '../harness/log-readers.ts';
 import { FAILURE } from '../harness/recorded-outputs.ts';
 
 const STOP = { kind: 'answered', finish: 'stop' } as const;
@@ -26,18 +26,18 @@ describe('a view of a turn', (check) => {
   check('tells what is said as it is said, and ends each thing that it has begun', async () => {
     const { writer, view } = worldOf();
     const reader = readerOf(view());
-    say(writer, 'r', 'Hm', 'reasoning');
+    appendText(writer, 'r', 'Hm', 'reasoning');
     await quiet();
-    assert.equal(reader.heard, ['r: Hm']);
-    say(writer, 't', 'Let');
+    assert.equal(reader.collected, ['r: Hm']);
+    appendText(writer, 't', 'Let');
     await quiet();
-    say(writer, 't', ' me');
-    say(writer, 't', ' see');
+    appendText(writer, 't', ' me');
+    appendText(writer, 't', ' see');
     await quiet();
     writer.setCall(callItem('c'));
     writer.finish(STOP);
     await reader.over;
-    assert.equal(reader.heard, [
+    assert.equal(reader.collected, [
       'r: Hm',
       'r.',
       't: Let',
@@ -52,41 +52,51 @@ describe('a view of a turn', (check) => {
   check('tells every reader the same, also who comes in the middle or after the end', async () => {
     const { writer, view } = worldOf();
     const early = readerOf(view());
-    say(writer, 't', 'Let');
+    appendText(writer, 't', 'Let');
     await quiet();
     const midway = readerOf(view());
-    say(writer, 't', ' me');
+    appendText(writer, 't', ' me');
     await quiet();
     writer.finish({ kind: 'answered', finish: 'length' });
     await early.over;
     const late = readerOf(view());
     await Promise.all([midway.over, late.over]);
-    for (const { heard } of [early, midway, late]) {
-      assert.equal(joinedWords(heard), ['t: Let me', 't.', 'end length']);
+    for (const { collected } of [early, midway, late]) {
+      assert.equal(joinedTexts(collected), ['t: Let me', 't.', 'end length']);
     }
-    assert.equal(late.heard.length, 3);
+    assert.equal(late.collected.length, 3);
   });
 
   check('waits for a slow reader, and loses nothing meanwhile', async () => {
     const { writer, view } = worldOf();
     let go = Promise.withResolvers<void>();
     const slow = readerOf(view(), () => go.promise);
-    for (const id of ['a', 'b', 'c']) for (const word of ['1', '2', '3']) say(writer, id, word);
+    for (const id of ['a', 'b', 'c']) for (const word of ['1', '2', '3']) appendText(writer, id, word);
     writer.setCall(callItem('x', 'seen'));
     await quiet();
-    assert.equal(slow.heard, ['a: 123']);
+    assert.equal(slow.collected, ['a: 123']);
     writer.finish(STOP);
     const open = go;
     go = Promise.withResolvers<void>();
     go.resolve();
     open.resolve();
     await slow.over;
-    assert.equal(slow.heard, ['a: 123', 'a.', 'b: 123', 'b.', 'c: 123', 'c.', '(call_x', 'call_x) seen', 'end stop']);
+    assert.equal(slow.collected, [
+      'a: 123',
+      'a.',
+      'b: 123',
+      'b.',
+      'c: 123',
+      'c.',
+      '(call_x',
+      'call_x) seen',
+      'end stop',
+    ]);
   });
 
   check('tells what a slow reader missed of a text that was begun anew', async () => {
     const { writer, view } = worldOf();
-    say(writer, 'a', 'One');
+    appendText(writer, 'a', 'One');
     const reader = readerOf(view());
     await quiet();
     writer.setText({ id: 'a', messageID: 'm', kind: 'text', text: 'Two', isOver: true });
@@ -94,7 +104,8 @@ describe('a view of a turn', (check) => {
     await reader.over;
     const late = readerOf(view());
     await late.over;
-    for (const { heard } of [reader, late]) assert.equal(joinedWords(heard), ['a: One\n\nTwo', 'a.', 'end stop']);
+    for (const { collected } of [reader, late])
+      assert.equal(joinedTexts(collected), ['a: One\n\nTwo', 'a.', 'end stop']);
   });
 
   check('tells of calls that run beside each other, each once and with its own outcome', async () => {
@@ -104,37 +115,37 @@ describe('a view of a turn', (check) => {
     await quiet();
     writer.setCall(callItem('d', 'two'));
     await quiet();
-    say(writer, 't', 'So');
+    appendText(writer, 't', 'So');
     await quiet();
     writer.setCall(callItem('c', 'one'));
     writer.setCall(callItem('d', 'two'));
     await quiet();
-    assert.equal(reader.heard, ['(call_c', '(call_d', 'call_d) two', 't: So', 'call_c) one']);
+    assert.equal(reader.collected, ['(call_c', '(call_d', 'call_d) two', 't: So', 'call_c) one']);
     writer.finish(STOP);
     await reader.over;
-    assert.equal(reader.heard.slice(5), ['t.', 'end stop']);
+    assert.equal(reader.collected.slice(5), ['t.', 'end stop']);
   });
 
   check('says nothing of a text in which there is nothing', async () => {
     const { writer, view } = worldOf();
     const reader = readerOf(view());
-    say(writer, 'a', '');
+    appendText(writer, 'a', '');
     await quiet();
-    say(writer, 'b', 'One');
+    appendText(writer, 'b', 'One');
     writer.finish(STOP);
     await reader.over;
-    assert.equal(reader.heard, ['b: One', 'b.', 'end stop']);
+    assert.equal(reader.collected, ['b: One', 'b.', 'end stop']);
   });
 
   check('ends with the failure of its turn, and tells no call as done that was not', async () => {
     const { writer, view } = worldOf();
-    say(writer, 't', 'One');
+    appendText(writer, 't', 'One');
     writer.setCall(callItem('c'));
     writer.setCall(callItem('d', 'two'));
     writer.finish({ kind: 'failed', failure: FAILURE });
     const reader = readerOf(view());
     await reader.over;
-    assert.equal(reader.heard, [
+    assert.equal(reader.collected, [
       't: One',
       't.',
       '(call_c',
@@ -149,13 +160,13 @@ describe('a view of a turn', (check) => {
     const writer = createTurnLog();
     const kept = Promise.withResolvers<TurnOutcome>();
     const reader = readerOf(readOutput(writer.log, { from: LOG_START, outcome: kept.promise, signal: NEVER }));
-    say(writer, 't', 'One');
+    appendText(writer, 't', 'One');
     writer.finish(STOP);
     await quiet();
-    assert.equal(reader.heard, ['t: One', 't.']);
+    assert.equal(reader.collected, ['t: One', 't.']);
     kept.resolve({ items: 1, usage: NO_USAGE, last: { kind: 'failure', failure: FAILURE }, closing: '' });
     await reader.over;
-    assert.equal(reader.heard.at(-1), 'failure model_error');
+    assert.equal(reader.collected.at(-1), 'failure model_error');
   });
 
   check('fails with its outcome, also while nothing happens', async () => {
@@ -173,24 +184,24 @@ describe('a view that is left', (check) => {
     const { writer, view } = worldOf();
     const leaving = new AbortController();
     const reader = readerOf(view(leaving.signal));
-    say(writer, 't', 'One');
+    appendText(writer, 't', 'One');
     await quiet();
     assert.is(getEventListeners(leaving.signal, 'abort').length, 1);
     leaving.abort('gone');
     assert.is(await rejection(reader.over), 'gone');
     assert.is(getEventListeners(leaving.signal, 'abort').length, 0);
-    assert.equal(reader.heard, ['t: One']);
+    assert.equal(reader.collected, ['t: One']);
   });
 
   check('tells nothing of what it still had to tell', async () => {
     const { writer, view } = worldOf();
-    for (const id of ['a', 'b']) say(writer, id, 'One');
+    for (const id of ['a', 'b']) appendText(writer, id, 'One');
     writer.finish(STOP);
     const leaving = new AbortController();
-    const sayings = view(leaving.signal);
-    await sayings.next();
+    const outputEvents = view(leaving.signal);
+    await outputEvents.next();
     leaving.abort('gone');
-    assert.is(await rejection(sayings.next()), 'gone');
+    assert.is(await rejection(outputEvents.next()), 'gone');
   });
 
   check('listens to nothing any more after its end', async () => {
@@ -198,7 +209,7 @@ describe('a view that is left', (check) => {
     const { signal } = new AbortController();
     const reader = readerOf(view(signal));
     for (let count = 0; count < 50; count++) {
-      say(writer, 't', 'One');
+      appendText(writer, 't', 'One');
       await quiet();
     }
     assert.is(getEventListeners(signal, 'abort').length, 1);
@@ -209,11 +220,11 @@ describe('a view that is left', (check) => {
 
   check('needs no reason to be told of', async () => {
     const { writer, view } = worldOf();
-    say(writer, 't', 'One');
-    const sayings = view();
-    await sayings.next();
-    await sayings.return(undefined);
-    assert.equal(await sayings.next(), { done: true, value: undefined });
+    appendText(writer, 't', 'One');
+    const outputEvents = view();
+    await outputEvents.next();
+    await outputEvents.return(undefined);
+    assert.equal(await outputEvents.next(), { done: true, value: undefined });
   });
 });
 
@@ -221,85 +232,88 @@ describe('a question in the middle of a turn', (check) => {
   check('ends the answer, and the next one goes on after it', async () => {
     const { writer, clock, outcome, view, next } = worldOf();
     const first = readerOf(view());
-    say(writer, 't', 'I pay.');
+    appendText(writer, 't', 'I pay.');
     writer.setCall(callItem('c'));
     await quiet();
     writer.addApprovalRequest(ASK);
     await clock.advance(200);
     await first.over;
-    assert.equal(first.heard.slice(0, 3), ['t: I pay.', 't.', '(call_c']);
+    assert.equal(first.collected.slice(0, 3), ['t: I pay.', 't.', '(call_c']);
     assert.match(
-      first.heard[4] ?? '',
+      first.collected[4] ?? '',
       /^closing: The agent asks for approval: pay\n```text\n\{\}\n```\nReply "approve abc123"/,
     );
     assert.equal(
-      [first.heard[3], ...first.heard.slice(5)],
+      [first.collected[3], ...first.collected.slice(5)],
       ['call_c) failed It was not done when this answer ended', `${QUESTION}.`, `end stop ${ASK.id}`],
     );
     writer.removeApprovalRequest(ASK.id);
     const second = readerOf(next(await outcome));
     writer.setCall(callItem('c', 'paid'));
-    say(writer, 'u', 'Paid.');
+    appendText(writer, 'u', 'Paid.');
     writer.finish(STOP);
     await second.over;
-    assert.equal(second.heard, ['u: Paid.', 'u.', 'end stop']);
+    assert.equal(second.collected, ['u: Paid.', 'u.', 'end stop']);
     const again = readerOf(view());
     await again.over;
-    assert.equal(joinedWords(again.heard).length, first.heard.length);
-    assert.equal(again.heard.at(-1), first.heard.at(-1));
+    assert.equal(joinedTexts(again.collected).length, first.collected.length);
+    assert.equal(again.collected.at(-1), first.collected.at(-1));
   });
 
   check('cuts a text that is still said, and the next answer has the rest', async () => {
     const { writer, clock, outcome, view, next } = worldOf();
     const first = readerOf(view());
-    say(writer, 't', 'I pay');
+    appendText(writer, 't', 'I pay');
     await quiet();
     writer.addApprovalRequest(ASK);
-    say(writer, 't', ' five');
+    appendText(writer, 't', ' five');
     await clock.advance(99);
-    say(writer, 't', ' to');
+    appendText(writer, 't', ' to');
     await clock.advance(1);
-    say(writer, 't', ' user 2');
+    appendText(writer, 't', ' user 2');
     await first.over;
-    assert.equal(joinedWords(first.heard).slice(0, 2), ['t: I pay five to', 't.']);
+    assert.equal(joinedTexts(first.collected).slice(0, 2), ['t: I pay five to', 't.']);
     writer.removeApprovalRequest(ASK.id);
     const second = readerOf(next(await outcome));
-    say(writer, 't', '.');
+    appendText(writer, 't', '.');
     writer.finish(STOP);
     await second.over;
-    assert.equal(joinedWords(second.heard), ['t+2:  user 2.', 't+2.', 'end stop']);
+    assert.equal(joinedTexts(second.collected), ['t+2:  user 2.', 't+2.', 'end stop']);
   });
 
   check('is told by a slow reader where the answer has ended, however far its turn has gone since', async () => {
     const { writer, clock, outcome, view } = worldOf();
     const go = Promise.withResolvers<void>();
     const slow = readerOf(view(), () => go.promise);
-    for (const id of ['a', 'b']) say(writer, id, 'One');
+    for (const id of ['a', 'b']) appendText(writer, id, 'One');
     writer.addApprovalRequest(ASK);
     await clock.advance(100);
     await outcome;
     writer.removeApprovalRequest(ASK.id);
-    say(writer, 'b', ' two');
-    say(writer, 'c', 'Three');
+    appendText(writer, 'b', ' two');
+    appendText(writer, 'c', 'Three');
     writer.finish(STOP);
     go.resolve();
     await slow.over;
-    assert.equal([slow.heard.slice(0, 4), slow.heard.at(-1)], [['a: One', 'a.', 'b: One', 'b.'], `end stop ${ASK.id}`]);
-    assert.is(slow.heard.length, 7);
+    assert.equal(
+      [slow.collected.slice(0, 4), slow.collected.at(-1)],
+      [['a: One', 'a.', 'b: One', 'b.'], `end stop ${ASK.id}`],
+    );
+    assert.is(slow.collected.length, 7);
   });
 
   check('that is answered by somebody else is not told', async () => {
     const { writer, clock, view } = worldOf();
     const reader = readerOf(view());
-    say(writer, 't', 'I pay');
+    appendText(writer, 't', 'I pay');
     writer.addApprovalRequest(ASK);
     await clock.advance(50);
-    assert.equal(reader.heard, []);
+    assert.equal(reader.collected, []);
     writer.removeApprovalRequest(ASK.id);
     await clock.advance(100);
-    say(writer, 't', ' five');
+    appendText(writer, 't', ' five');
     writer.finish(STOP);
     await reader.over;
-    assert.equal(joinedWords(reader.heard), ['t: I pay five', 't.', 'end stop']);
+    assert.equal(joinedTexts(reader.collected), ['t: I pay five', 't.', 'end stop']);
   });
 });

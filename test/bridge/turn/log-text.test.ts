@@ -4,41 +4,48 @@ import { createAppendOnlyText } from '../../../src/bridge/turn/log-text.ts';
 import { describe } from '../../check.ts';
 
 /** What is told because of each: a text to add, or one that it reads now. */
-const toldOf = (...steps: readonly (string | { readonly now: string })[]): readonly string[] => {
-  const teller = createAppendOnlyText();
-  return steps.map((step) => (typeof step === 'string' ? teller.add(step) : teller.replace(step.now)));
+const withPartsOf = (...steps: readonly (string | { readonly now: string })[]): readonly string[] => {
+  const appendOnly = createAppendOnlyText();
+  return steps.map((step) => (typeof step === 'string' ? appendOnly.add(step) : appendOnly.replace(step.now)));
 };
 
 describe('a text that is told', (check) => {
   check('is told piece by piece', () => {
-    assert.equal(toldOf({ now: '' }, 'Hel', '', 'lo', { now: 'Hello' }), ['', 'Hel', '', 'lo', '']);
-    assert.equal(toldOf({ now: 'Hel' }, { now: 'Hello' }, ' you'), ['Hel', 'lo', ' you']);
+    assert.equal(withPartsOf({ now: '' }, 'Hel', '', 'lo', { now: 'Hello' }), ['', 'Hel', '', 'lo', '']);
+    assert.equal(withPartsOf({ now: 'Hel' }, { now: 'Hello' }, ' you'), ['Hel', 'lo', ' you']);
   });
 
   check('goes on where it was when it begins anew with the same words', () => {
-    assert.equal(toldOf('Hello wor', { now: '' }, 'Hel', 'lo', ' world', '!'), ['Hello wor', '', '', '', 'ld', '!']);
-    assert.equal(toldOf('Hello', { now: 'He' }, 'llo', ' you'), ['Hello', '', '', ' you']);
-    assert.equal(toldOf('Hel', { now: '' }, { now: 'Hello' }), ['Hel', '', 'lo']);
+    assert.equal(withPartsOf('Hello wor', { now: '' }, 'Hel', 'lo', ' world', '!'), [
+      'Hello wor',
+      '',
+      '',
+      '',
+      'ld',
+      '!',
+    ]);
+    assert.equal(withPartsOf('Hello', { now: 'He' }, 'llo', ' you'), ['Hello', '', '', ' you']);
+    assert.equal(withPartsOf('Hel', { now: '' }, { now: 'Hello' }), ['Hel', '', 'lo']);
   });
 
   check('is told in a paragraph of its own as soon as it says something else', () => {
-    assert.equal(toldOf('Hello wor', { now: '' }, 'Hel', 'p is', ' near'), [
+    assert.equal(withPartsOf('Hello wor', { now: '' }, 'Hel', 'p is', ' near'), [
       'Hello wor',
       '',
       '',
       '\n\nHelp is',
       ' near',
     ]);
-    assert.equal(toldOf('Hello', { now: 'Bye' }), ['Hello', '\n\nBye']);
+    assert.equal(withPartsOf('Hello', { now: 'Bye' }), ['Hello', '\n\nBye']);
   });
 
   check('is not told again when only its end was taken off, or all of it', () => {
-    assert.equal(toldOf('Hello \n', { now: 'Hello' }), ['Hello \n', '']);
-    assert.equal(toldOf('Hello', { now: '' }), ['Hello', '']);
+    assert.equal(withPartsOf('Hello \n', { now: 'Hello' }), ['Hello \n', '']);
+    assert.equal(withPartsOf('Hello', { now: '' }), ['Hello', '']);
   });
 
   check('can begin anew more than once', () => {
-    assert.equal(toldOf('abc', { now: 'x' }, { now: '' }, 'abc', '\n\n', 'x', 'y'), [
+    assert.equal(withPartsOf('abc', { now: 'x' }, { now: '' }, 'abc', '\n\n', 'x', 'y'), [
       'abc',
       '\n\nx',
       '',
@@ -47,22 +54,22 @@ describe('a text that is told', (check) => {
       '',
       'y',
     ]);
-    assert.equal(toldOf('abc', { now: '' }, 'a', { now: '' }, 'ab', 'cd'), ['abc', '', '', '', '', 'd']);
+    assert.equal(withPartsOf('abc', { now: '' }, 'a', { now: '' }, 'ab', 'cd'), ['abc', '', '', '', '', 'd']);
   });
 
   check('that has caught up can begin anew like any other', () => {
-    const told = toldOf('Hello', { now: '' }, 'Hello', ' you', { now: 'Hello' }, ' you', '!', { now: 'Bye' });
-    assert.equal(told, ['Hello', '', '', ' you', '', '', '!', '\n\nBye']);
+    const reported = withPartsOf('Hello', { now: '' }, 'Hello', ' you', { now: 'Hello' }, ' you', '!', { now: 'Bye' });
+    assert.equal(reported, ['Hello', '', '', ' you', '', '', '!', '\n\nBye']);
   });
 
   check('knows whether anything was told of it', () => {
-    const teller = createAppendOnlyText();
-    teller.replace('');
-    assert.not.ok(teller.hasSent());
-    teller.add('Hello');
-    assert.ok(teller.hasSent());
-    teller.replace('');
-    assert.ok(teller.hasSent());
+    const appendOnly = createAppendOnlyText();
+    appendOnly.replace('');
+    assert.not.ok(appendOnly.hasSent());
+    appendOnly.add('Hello');
+    assert.ok(appendOnly.hasSent());
+    appendOnly.replace('');
+    assert.ok(appendOnly.hasSent());
   });
 
   check('ends as it reads now, whatever it was before', () => {
@@ -70,17 +77,17 @@ describe('a text that is told', (check) => {
     const steps = fc.array(fc.tuple(step, fc.boolean()), { maxLength: 12 });
     fc.assert(
       fc.property(steps, (given) => {
-        const teller = createAppendOnlyText();
+        const appendOnly = createAppendOnlyText();
         let now = '';
-        let told = '';
+        let reported = '';
         let hasBegunAnew = false;
         for (const [{ text }, isWhole] of given) {
           hasBegunAnew ||= isWhole && !text.startsWith(now);
           now = isWhole ? text : now + text;
-          told += isWhole ? teller.replace(text) : teller.add(text);
+          reported += isWhole ? appendOnly.replace(text) : appendOnly.add(text);
           // Either its last words are what it says now, or it has said nothing yet that was not told before.
-          assert.ok(told.endsWith(now) || told.includes(now));
-          if (!hasBegunAnew) assert.is(told, now);
+          assert.ok(reported.endsWith(now) || reported.includes(now));
+          if (!hasBegunAnew) assert.is(reported, now);
         }
       }),
     );

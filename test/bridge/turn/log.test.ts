@@ -10,7 +10,7 @@ const CALL = { kind: 'call' as const, id: 'c', call: { id: 'call_c', name: 'look
 const STOP = { kind: 'answered', finish: 'stop' } as const;
 
 /** Says a text in one piece. */
-const say = (writer: TurnLogWriter, id: string, text: string, more: object = {}): void =>
+const appendText = (writer: TurnLogWriter, id: string, text: string, more: object = {}): void =>
   writer.setText({ ...NOW, id, text, ...more });
 const doneIn = ({ log }: TurnLogWriter): readonly string[] =>
   log.items().flatMap((item) => (item.kind !== 'call' && item.isDone ? [item.id] : []));
@@ -20,8 +20,8 @@ const openIn = ({ log }: TurnLogWriter): readonly string[] =>
 describe('the log of a turn', (check) => {
   check('holds texts and calls in the order in which they began', () => {
     const writer = createTurnLog();
-    say(writer, 'r', 'Hm', { kind: 'reasoning', isOver: true });
-    say(writer, 't', 'I look');
+    appendText(writer, 'r', 'Hm', { kind: 'reasoning', isOver: true });
+    appendText(writer, 't', 'I look');
     writer.addText('t', '.');
     writer.setCall(CALL);
     writer.setCall({ ...CALL, id: 'd' });
@@ -33,7 +33,7 @@ describe('the log of a turn', (check) => {
 
   check('holds no empty piece, and nothing of a text that it does not know', () => {
     const writer = createTurnLog();
-    say(writer, 't', '');
+    appendText(writer, 't', '');
     writer.addText('t', '');
     writer.addText('other', 'words');
     assert.equal(writer.log.items(), [{ kind: 'text', id: 't', pieces: [], isDone: false }]);
@@ -41,31 +41,31 @@ describe('the log of a turn', (check) => {
 
   check('knows of which texts its agent has said all', () => {
     const writer = createTurnLog();
-    say(writer, 't', 'Hel');
+    appendText(writer, 't', 'Hel');
     assert.not.ok(writer.isTextOver('t') || writer.isTextOver('nothing'));
-    say(writer, 't', 'Hello', { isOver: true });
+    appendText(writer, 't', 'Hello', { isOver: true });
     assert.ok(writer.isTextOver('t'));
   });
 
   check('ends a text when another begins, also one that its agent has left open', () => {
     const writer = createTurnLog();
-    say(writer, 'r', 'Hm', { kind: 'reasoning' });
-    say(writer, 't', 'One');
+    appendText(writer, 'r', 'Hm', { kind: 'reasoning' });
+    appendText(writer, 't', 'One');
     assert.equal(doneIn(writer), ['r']);
-    say(writer, 's', 'Two');
+    appendText(writer, 's', 'Two');
     assert.equal(doneIn(writer), ['r', 't']);
   });
 
   check('does not end a text that is still spoken for a thought or a call, but one that is over', () => {
     const writer = createTurnLog();
-    say(writer, 't', 'One');
-    say(writer, 'r', 'Hm', { kind: 'reasoning' });
+    appendText(writer, 't', 'One');
+    appendText(writer, 'r', 'Hm', { kind: 'reasoning' });
     writer.setCall(CALL);
     assert.equal(openIn(writer), ['t', 'r']);
-    say(writer, 't', 'One.', { isOver: true });
-    say(writer, 'q', 'Hm again', { kind: 'reasoning' });
+    appendText(writer, 't', 'One.', { isOver: true });
+    appendText(writer, 'q', 'Hm again', { kind: 'reasoning' });
     assert.equal(openIn(writer), ['q']);
-    say(writer, 'q', 'Hm again', { kind: 'reasoning', isOver: true });
+    appendText(writer, 'q', 'Hm again', { kind: 'reasoning', isOver: true });
     writer.setCall({ ...CALL, result: { output: '', isError: false } });
     assert.equal(openIn(writer), ['q']);
     writer.setCall({ ...CALL, id: 'd' });
@@ -74,10 +74,10 @@ describe('the log of a turn', (check) => {
 
   check('loses nothing of a text that goes on after it was ended', () => {
     const writer = createTurnLog();
-    say(writer, 'a', 'One');
-    say(writer, 'b', 'Two');
+    appendText(writer, 'a', 'One');
+    appendText(writer, 'b', 'Two');
     writer.addText('a', ' more');
-    say(writer, 'b', 'Two more');
+    appendText(writer, 'b', 'Two more');
     assert.equal(itemsIn(writer.log), ['text: One', 'text: Two', 'text:  more', 'text:  more']);
     assert.equal(
       writer.log.items().map(({ id }) => id),
@@ -87,15 +87,15 @@ describe('the log of a turn', (check) => {
 
   check('ends the texts of a message with the message', () => {
     const writer = createTurnLog();
-    say(writer, 't', 'One', { isOver: true });
-    say(writer, 'r', 'Hm', { kind: 'reasoning', messageID: 'n' });
+    appendText(writer, 't', 'One', { isOver: true });
+    appendText(writer, 'r', 'Hm', { kind: 'reasoning', messageID: 'n' });
     writer.endMessage('m');
     assert.equal(openIn(writer), ['r']);
   });
 
   check('can be cut, and holds what comes then in items of its own', () => {
     const writer = createTurnLog();
-    say(writer, 't', 'One');
+    appendText(writer, 't', 'One');
     assert.is(writer.log.closeTexts(), 1);
     assert.equal(doneIn(writer), ['t']);
     writer.addText('t', ' two');
@@ -105,16 +105,16 @@ describe('the log of a turn', (check) => {
 
   check('tells everybody of the next change, and only of one', async () => {
     const writer = createTurnLog();
-    const heard: string[] = [];
-    const listen = (name: string): void => void writer.log.nextChange().then(() => heard.push(name));
+    const collected: string[] = [];
+    const listen = (name: string): void => void writer.log.nextChange().then(() => collected.push(name));
     listen('a');
     listen('b');
     await Promise.resolve();
-    assert.equal(heard, []);
-    say(writer, 't', 'One');
+    assert.equal(collected, []);
+    appendText(writer, 't', 'One');
     writer.addText('t', ' two');
     await Promise.resolve();
-    assert.equal(heard, ['a', 'b']);
+    assert.equal(collected, ['a', 'b']);
     const next = writer.log.nextChange();
     writer.endMessage('m');
     await next;
@@ -139,14 +139,14 @@ describe('the log of a turn', (check) => {
 
   check('ends once, and nothing changes after that', () => {
     const writer = createTurnLog();
-    say(writer, 't', 'One');
+    appendText(writer, 't', 'One');
     writer.addApprovalRequest(ASK);
     writer.setUsage({ prompt: 1, cached: 0, completion: 2, reasoning: 0 });
     writer.finish(STOP);
     assert.equal([doneIn(writer), writer.log.approvalRequests(), writer.log.end()], [['t'], [], STOP]);
     writer.finish({ kind: 'answered', finish: 'length' });
     writer.addText('t', ' two');
-    say(writer, 's', 'Two');
+    appendText(writer, 's', 'Two');
     writer.setCall(CALL);
     writer.addApprovalRequest(ASK);
     writer.setUsage({ prompt: 5, cached: 0, completion: 2, reasoning: 0 });
@@ -157,18 +157,18 @@ describe('the log of a turn', (check) => {
 
 /** What an agent tells when a backend breaks off: all is emptied, and said in other texts. */
 const emptied = (writer: TurnLogWriter, id: string, more: object = {}): void =>
-  say(writer, id, '', { isOver: true, ...more });
+  appendText(writer, id, '', { isOver: true, ...more });
 
 describe('a text whose backend is asked again', (check) => {
   check('goes on in the same item when it says the same', () => {
     const writer = createTurnLog();
-    say(writer, 'a', 'Hello wor');
-    say(writer, 'a', 'Hello wor', { isOver: true });
+    appendText(writer, 'a', 'Hello wor');
+    appendText(writer, 'a', 'Hello wor', { isOver: true });
     emptied(writer, 'a');
     assert.equal(openIn(writer), ['a']);
-    say(writer, 'b', '');
+    appendText(writer, 'b', '');
     for (const word of ['Hello', ' world', '!']) writer.addText('b', word);
-    say(writer, 'b', 'Hello world!', { isOver: true });
+    appendText(writer, 'b', 'Hello world!', { isOver: true });
     assert.equal(itemsIn(writer.log), ['text: Hello world!']);
     emptied(writer, 'a');
     writer.addText('a', '?');
@@ -177,46 +177,46 @@ describe('a text whose backend is asked again', (check) => {
 
   check('is told in a paragraph of its own when it does not', () => {
     const writer = createTurnLog();
-    say(writer, 'a', 'Hello wor');
+    appendText(writer, 'a', 'Hello wor');
     emptied(writer, 'a');
-    say(writer, 'b', 'Good day');
+    appendText(writer, 'b', 'Good day');
     assert.equal(itemsIn(writer.log), ['text: Hello wor\n\nGood day']);
   });
 
   check('repeats no thought either', () => {
     const writer = createTurnLog();
-    say(writer, 'r', 'Hm', { kind: 'reasoning' });
-    say(writer, 'a', 'One');
+    appendText(writer, 'r', 'Hm', { kind: 'reasoning' });
+    appendText(writer, 'a', 'One');
     emptied(writer, 'r', { kind: 'reasoning' });
     emptied(writer, 'a');
-    say(writer, 's', 'Hm, so', { kind: 'reasoning' });
-    say(writer, 'b', 'One two');
+    appendText(writer, 's', 'Hm, so', { kind: 'reasoning' });
+    appendText(writer, 'b', 'One two');
     assert.equal(itemsIn(writer.log), ['reasoning: Hm', 'text: One two', 'reasoning: , so']);
   });
 
   check('takes the place of one text each', () => {
     const writer = createTurnLog();
-    say(writer, 'a', 'One', { isOver: true });
-    say(writer, 'b', 'Two', { isOver: true });
+    appendText(writer, 'a', 'One', { isOver: true });
+    appendText(writer, 'b', 'Two', { isOver: true });
     for (const id of ['a', 'b']) emptied(writer, id);
-    say(writer, 'c', 'One', { isOver: true });
-    say(writer, 'd', 'Two', { isOver: true });
-    say(writer, 'e', 'Three', { isOver: true });
+    appendText(writer, 'c', 'One', { isOver: true });
+    appendText(writer, 'd', 'Two', { isOver: true });
+    appendText(writer, 'e', 'Three', { isOver: true });
     assert.equal(itemsIn(writer.log), ['text: One', 'text: Two', 'text: Three']);
   });
 
   check('is not taken up by another message', () => {
     const writer = createTurnLog();
-    say(writer, 'a', 'One');
+    appendText(writer, 'a', 'One');
     emptied(writer, 'a');
-    say(writer, 'b', 'One', { messageID: 'n' });
+    appendText(writer, 'b', 'One', { messageID: 'n' });
     assert.equal(itemsIn(writer.log), ['text: One', 'text: One']);
     assert.equal(doneIn(writer), ['a']);
   });
 
   check('is ended by a call that comes instead', () => {
     const writer = createTurnLog();
-    say(writer, 'a', 'One');
+    appendText(writer, 'a', 'One');
     emptied(writer, 'a');
     writer.setCall(CALL);
     assert.equal(doneIn(writer), ['a']);
@@ -225,7 +225,7 @@ describe('a text whose backend is asked again', (check) => {
   check('which had said nothing leaves nothing to be made up for', () => {
     const writer = createTurnLog();
     emptied(writer, 'a');
-    say(writer, 'b', 'One');
+    appendText(writer, 'b', 'One');
     assert.equal(
       writer.log.items().map(({ id }) => id),
       ['a', 'b'],

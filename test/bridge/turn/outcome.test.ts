@@ -13,14 +13,14 @@ import {
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import {
+  appendText,
   askNamed,
   callItem,
-  joinedWords,
+  joinedTexts,
   NEVER,
   quiet,
   type Reader,
   readerOf,
-  say,
   wholeIn,
 } from '../harness/log-readers.ts';
 import { FAILURE } from '../harness/recorded-outputs.ts';
@@ -46,7 +46,7 @@ const asksIn = (outcome: TurnOutcome | undefined): readonly string[] =>
 describe('an exchange', (check) => {
   check('ends with its turn, and with what that has cost', async () => {
     const { writer, clock, outcome, settled } = begin();
-    say(writer, 't', 'One');
+    appendText(writer, 't', 'One');
     await clock.advance(60_000);
     assert.is(settled(), undefined);
     writer.setUsage(cost(100, 7));
@@ -93,11 +93,11 @@ describe('an exchange', (check) => {
 
   check('that goes on after a question costs only what came since, and holds only what came since', async () => {
     const { writer, clock, outcome } = begin();
-    say(writer, 't', 'I pay');
+    appendText(writer, 't', 'I pay');
     writer.addApprovalRequest(askNamed('per_1'));
     writer.setUsage(cost(100, 7));
     await clock.advance(50);
-    say(writer, 't', ' five');
+    appendText(writer, 't', ' five');
     writer.setUsage(cost(110, 8));
     await clock.advance(100);
     const first = await outcome;
@@ -108,7 +108,7 @@ describe('an exchange', (check) => {
     );
     writer.removeApprovalRequest('per_1');
     const second = begin(first, writer);
-    say(writer, 't', ' now');
+    appendText(writer, 't', ' now');
     writer.setUsage({ ...cost(300, 20), reasoning: 4 });
     writer.finish(STOP);
     const { last } = await second.outcome;
@@ -118,26 +118,26 @@ describe('an exchange', (check) => {
 
   check('holds every text of it, each in its paragraph, and nothing else', async () => {
     const { writer, outcome } = begin();
-    say(writer, 'r', 'Hm', 'reasoning');
-    say(writer, 'a', 'One');
-    say(writer, 'a', ' two');
+    appendText(writer, 'r', 'Hm', 'reasoning');
+    appendText(writer, 'a', 'One');
+    appendText(writer, 'a', ' two');
     writer.setCall(callItem('c', 'seen'));
-    say(writer, 'empty', '');
-    say(writer, 'b', 'Three');
+    appendText(writer, 'empty', '');
+    appendText(writer, 'b', 'Three');
     writer.finish({ kind: 'failed', failure: FAILURE });
     assert.is(readSentText(writer.log, LOG_START, await outcome), 'One two\n\nThree');
   });
 
   check('is closed with other words where nothing was said, and only there', async () => {
-    const spoken = async (how: 'stop' | 'failed', ...words: readonly string[]) => {
+    const withText = async (how: 'stop' | 'failed', ...words: readonly string[]) => {
       const { writer, outcome } = begin();
-      for (const text of words) say(writer, text, text);
-      say(writer, 'r', 'Hm', 'reasoning');
+      for (const text of words) appendText(writer, text, text);
+      appendText(writer, 'r', 'Hm', 'reasoning');
       writer.finish(how === 'stop' ? STOP : { kind: 'failed', failure: FAILURE });
       return withTextIfSilent(writer.log, LOG_START, await outcome, 'Rejected.').closing;
     };
     assert.equal(
-      [await spoken('stop'), await spoken('stop', ' \n'), await spoken('stop', 'One'), await spoken('failed')],
+      [await withText('stop'), await withText('stop', ' \n'), await withText('stop', 'One'), await withText('failed')],
       ['Rejected.', 'Rejected.', '', ''],
     );
     const { writer, clock, outcome } = begin();
@@ -220,7 +220,7 @@ const play = async (deeds: readonly Deed[]) => {
   };
   beginAt(LOG_START);
   for (const deed of deeds) {
-    if (deed.kind === 'say') say(writer, deed.id, deed.more, deed.id === 'r' ? 'reasoning' : 'text');
+    if (deed.kind === 'say') appendText(writer, deed.id, deed.more, deed.id === 'r' ? 'reasoning' : 'text');
     else if (deed.kind === 'call') writer.setCall(callItem(deed.id, writer.hasResult(deed.id) ? 'seen' : undefined));
     else if (deed.kind === 'ask') writer.addApprovalRequest(askNamed(`per_${++asked}`));
     else if (deed.kind === 'answer') answer();
@@ -247,24 +247,26 @@ describe('the answers of a turn, one after the other,', (check) => {
     fc.assert(
       fc.asyncProperty(fc.array(aDeed, { maxLength: 40, size: 'max' }), async (deeds) => {
         const { writer, exchanges, clock } = await play(deeds);
-        const texts = (heard: readonly string[]) => heard.filter((word) => /^[abr](?:\+\d+)?: /.test(word));
-        const toldAll = exchanges.map(({ readers: [first] }) => wholeIn(texts(first?.heard ?? []))).join('');
-        const said = writer.log.items().map((item) => (item.kind === 'call' ? '' : item.pieces.join('')));
-        assert.is(toldAll, said.join(''));
+        const texts = (collected: readonly string[]) => collected.filter((word) => /^[abr](?:\+\d+)?: /.test(word));
+        const reportedAll = exchanges.map(({ readers: [first] }) => wholeIn(texts(first?.collected ?? []))).join('');
+        const outputText = writer.log.items().map((item) => (item.kind === 'call' ? '' : item.pieces.join('')));
+        assert.is(reportedAll, outputText.join(''));
         for (const { readers, from, how } of exchanges) {
           assert.ok(how);
-          const paragraphs = joinedWords(readers[0]?.heard ?? []).flatMap(
+          const paragraphs = joinedTexts(readers[0]?.collected ?? []).flatMap(
             (word) => /^(?:[ab]|closing)[^:]*: ([\s\S]*)$/.exec(word)?.slice(1) ?? [],
           );
           assert.is(readSentText(writer.log, from, how), paragraphs.join('\n\n'));
-          const [first, ...others] = readers.map(({ heard }) => joinedWords(heard));
+          const [first, ...others] = readers.map(({ collected }) => joinedTexts(collected));
           for (const other of others) assert.equal(texts(other), texts(first ?? []));
-          for (const heard of [first ?? [], ...others]) {
-            const begun = heard.flatMap((word) => /^([^:() ]+): |^\((\S+)$/.exec(word)?.slice(1).filter(Boolean) ?? []);
-            const ended = heard.flatMap((word) => /^(\S+)\.$|^(\S+)\)/.exec(word)?.slice(1).filter(Boolean) ?? []);
+          for (const collected of [first ?? [], ...others]) {
+            const begun = collected.flatMap(
+              (word) => /^([^:() ]+): |^\((\S+)$/.exec(word)?.slice(1).filter(Boolean) ?? [],
+            );
+            const ended = collected.flatMap((word) => /^(\S+)\.$|^(\S+)\)/.exec(word)?.slice(1).filter(Boolean) ?? []);
             assert.equal([...begun].sort(), [...ended].sort());
-            assert.is(heard.filter((word) => word.startsWith('end ')).length, 1);
-            assert.match(heard.at(-1) ?? '', /^end /);
+            assert.is(collected.filter((word) => word.startsWith('end ')).length, 1);
+            assert.match(collected.at(-1) ?? '', /^end /);
           }
         }
         assert.is(clock.pending(), 0);

@@ -9,8 +9,8 @@ import {
   questioned,
   record,
   replied,
+  reported,
   textPart,
-  told,
   userInfo,
 } from '../harness/turn-events.ts';
 import { cameTo, createTurnWorld, NOT_FOUND, type TurnWorld, UNREACHED } from '../harness/turn-world.ts';
@@ -18,7 +18,7 @@ import { cameTo, createTurnWorld, NOT_FOUND, type TurnWorld, UNREACHED } from '.
 const begun = async (world: TurnWorld) => {
   const turn = world.start();
   await world.clock.advance(0);
-  world.tell(told(userInfo('u1')), told(assistantInfo('a1', 'u1')));
+  world.report(reported(userInfo('u1')), reported(assistantInfo('a1', 'u1')));
   return { turn, asks: () => turn.log.approvalRequests().map(({ id }) => id) };
 };
 
@@ -26,22 +26,22 @@ describe('questions of a turn', (check) => {
   check('are put to the user, and gone when somebody has answered them', async () => {
     const world = createTurnWorld();
     const { turn, asks } = await begun(world);
-    world.tell(asked(ask('per_1')), asked(ask('per_2')), asked(ask('per_1')));
+    world.report(asked(ask('per_1')), asked(ask('per_2')), asked(ask('per_1')));
     await world.clock.advance(0);
     assert.equal(asks(), ['per_1', 'per_2']);
-    world.tell(replied('per_1'));
+    world.report(replied('per_1'));
     assert.equal(asks(), ['per_2']);
     await turn.answerPermission('per_2', { reply: 'once' });
     assert.equal([asks(), world.answers], [[], [{ id: 'per_2', answer: { reply: 'once' } }]]);
     assert.is(world.callsTo('session'), 0);
-    world.tell(replied('per_2'));
+    world.report(replied('per_2'));
     assert.equal(world.logged, []);
   });
 
   check('stay open where the answer does not reach the agent', async () => {
     const world = createTurnWorld();
     const { turn, asks } = await begun(world);
-    world.tell(asked(ask('per_1')));
+    world.report(asked(ask('per_1')));
     await world.clock.advance(0);
     world.fail('answerPermission', UNREACHED);
     const thrown = await rejection(turn.answerPermission('per_1', { reply: 'once' }));
@@ -51,7 +51,7 @@ describe('questions of a turn', (check) => {
   check('are gone where the agent knows them no more', async () => {
     const world = createTurnWorld();
     const { turn, asks } = await begun(world);
-    world.tell(asked(ask('per_1')));
+    world.report(asked(ask('per_1')));
     await world.clock.advance(0);
     world.fail('answerPermission', NOT_FOUND);
     const thrown = await rejection(turn.answerPermission('per_1', { reply: 'once' }));
@@ -61,7 +61,7 @@ describe('questions of a turn', (check) => {
   check('can be answered to the end, also while the turn is being ended', async () => {
     const world = createTurnWorld();
     const { turn } = await begun(world);
-    world.tell(asked(ask('per_1')));
+    world.report(asked(ask('per_1')));
     await world.clock.advance(0);
     const release = world.hold('answerPermission');
     const answered = turn.answerPermission('per_1', { reply: 'reject', message: 'no' });
@@ -77,7 +77,7 @@ describe('questions of a turn', (check) => {
     const world = createTurnWorld();
     const { asks } = await begun(world);
     world.parents.set('ses_grandchild', 'ses_child');
-    world.tell(born('ses_child', 'ses_1'), asked(ask('per_1', 'ses_child')), asked(ask('per_2', 'ses_grandchild')));
+    world.report(born('ses_child', 'ses_1'), asked(ask('per_1', 'ses_child')), asked(ask('per_2', 'ses_grandchild')));
     await world.clock.advance(0);
     assert.equal(asks(), ['per_1', 'per_2']);
     assert.equal(
@@ -89,10 +89,10 @@ describe('questions of a turn', (check) => {
   check('are not those of other sessions, nor of those that are gone', async () => {
     const world = createTurnWorld();
     const { asks } = await begun(world);
-    world.tell(asked(ask('per_1', 'ses_other')));
+    world.report(asked(ask('per_1', 'ses_other')));
     await world.clock.advance(0);
     world.fail('session', NOT_FOUND);
-    world.tell(asked(ask('per_2', 'ses_gone')));
+    world.report(asked(ask('per_2', 'ses_gone')));
     await world.clock.advance(0);
     assert.equal([asks(), world.logged], [[], []]);
   });
@@ -102,7 +102,7 @@ describe('questions of a turn', (check) => {
     const { asks } = await begun(world);
     world.parents.set('ses_child', 'ses_1');
     world.fail('session', UNREACHED, 2);
-    world.tell(asked(ask('per_1', 'ses_child')));
+    world.report(asked(ask('per_1', 'ses_child')));
     await world.clock.advance(2000);
     assert.equal(asks(), ['per_1']);
   });
@@ -112,9 +112,9 @@ describe('questions of a turn', (check) => {
     const { asks } = await begun(world);
     world.parents.set('ses_child', 'ses_1');
     const release = world.hold('session');
-    world.tell(asked(ask('per_1', 'ses_child')));
+    world.report(asked(ask('per_1', 'ses_child')));
     await world.clock.advance(0);
-    world.tell(replied('per_1', 'ses_child'));
+    world.report(replied('per_1', 'ses_child'));
     release();
     await world.clock.advance(0);
     assert.equal(asks(), []);
@@ -123,7 +123,7 @@ describe('questions of a turn', (check) => {
   check('are looked for when events were lost, after what was said before them', async () => {
     const world = createTurnWorld();
     const { turn, asks } = await begun(world);
-    world.tell(asked(ask('per_0')));
+    world.report(asked(ask('per_0')));
     await world.clock.advance(0);
     world.state.asks = [ask('per_9', 'ses_gone'), ask('per_0'), ask('per_1')];
     world.state.messages = [
@@ -148,7 +148,7 @@ describe('questions of a turn', (check) => {
     const release = world.hold('messages');
     world.lose();
     await world.clock.advance(0);
-    world.tell(replied('per_1'));
+    world.report(replied('per_1'));
     release();
     await world.clock.advance(0);
     assert.equal(asks(), []);
@@ -159,7 +159,7 @@ describe('questions of a turn', (check) => {
     const { turn, asks } = await begun(world);
     world.parents.set('ses_child', 'ses_1');
     const release = world.hold('session');
-    world.tell(asked(ask('per_1')), asked(ask('per_2', 'ses_child')));
+    world.report(asked(ask('per_1')), asked(ask('per_2', 'ses_child')));
     void turn.abort();
     await world.clock.advance(2000);
     release();
@@ -174,7 +174,7 @@ describe('questions where nobody can be asked', (check) => {
     const { asks } = await begun(world);
     world.state.asks = [ask('per_1'), ask('per_2')];
     world.fail('answerPermission', UNREACHED);
-    world.tell(asked(ask('per_1')));
+    world.report(asked(ask('per_1')));
     world.lose();
     await world.clock.advance(1000);
     const answer = { reply: 'reject', message: 'Nobody is there' };
@@ -192,7 +192,7 @@ describe('questions where nobody can be asked', (check) => {
   check('are not rejected for other sessions', async () => {
     const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     await begun(world);
-    world.tell(asked(ask('per_1', 'ses_other')));
+    world.report(asked(ask('per_1', 'ses_other')));
     await world.clock.advance(0);
     assert.equal(world.answers, []);
   });
@@ -201,7 +201,7 @@ describe('questions where nobody can be asked', (check) => {
     const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     await begun(world);
     world.fail('answerPermission', NOT_FOUND);
-    world.tell(asked(ask('per_1')));
+    world.report(asked(ask('per_1')));
     await world.clock.advance(10_000);
     assert.equal([world.answers, world.logged], [[], ['ask-not-taken not-found']]);
   });
@@ -213,12 +213,12 @@ describe('a question that is no permission', (check) => {
     await begun(world);
     world.parents.set('ses_child', 'ses_1');
     world.fail('rejectQuestion', UNREACHED);
-    world.tell(questioned('que_1'), questioned('que_2', 'ses_child'), questioned('que_3', 'ses_other'));
+    world.report(questioned('que_1'), questioned('que_2', 'ses_child'), questioned('que_3', 'ses_other'));
     await world.clock.advance(1000);
     const rejected = world.calls.filter((call) => call.startsWith('rejectQuestion'));
     assert.equal(rejected.sort(), ['rejectQuestion que_1', 'rejectQuestion que_1', 'rejectQuestion que_2']);
     world.fail('rejectQuestion', NOT_FOUND);
-    world.tell(questioned('que_4'));
+    world.report(questioned('que_4'));
     await world.clock.advance(0);
     assert.equal(world.logged, ['question-not-rejected not-found']);
   });

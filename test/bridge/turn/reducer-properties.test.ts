@@ -4,15 +4,15 @@ import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
 import { createTurnReducer } from '../../../src/bridge/turn/reducer.ts';
 import { describe } from '../../check.ts';
-import { aTurn, listedAfter, spokenTurn } from '../harness/scripted-turn.ts';
-import { completed, shortOf, spokenIn, tokensOf, told, userInfo } from '../harness/turn-events.ts';
+import { aTurn, listedAfter, turnWithTexts } from '../harness/scripted-turn.ts';
+import { completed, reported, shortOf, textEventsIn, tokensOf, userInfo } from '../harness/turn-events.ts';
 
 /** A turn before this one, of which the agent lists everything and tells some things again. */
 const EARLIER: readonly AgentEventRecord[] = [
-  told(userInfo('u0')),
-  ...spokenIn('p0', 'u0', 'An earlier', ' question'),
-  told(completed('a0', 'u0', { tokens: tokensOf(777, 7) })),
-  ...spokenIn('t0', 'a0', 'An earlier', ' answer'),
+  reported(userInfo('u0')),
+  ...textEventsIn('p0', 'u0', 'An earlier', ' question'),
+  reported(completed('a0', 'u0', { tokens: tokensOf(777, 7) })),
+  ...textEventsIn('t0', 'a0', 'An earlier', ' answer'),
 ];
 
 /** What happens on the way, at some of the events. */
@@ -65,12 +65,12 @@ describe('an answer, whatever happens to its events on the way,', (check) => {
   check('is what the agent says, each text once, whole and in its place', () => {
     fc.assert(
       fc.property(aTurn, fc.array(anIncident, { maxLength: 6 }), (steps, incidents) => {
-        const { events, said, calls, promptTokens, lastID } = spokenTurn(
+        const { events, outputText, calls, promptTokens, lastID } = turnWithTexts(
           steps.map((step) => ({ ...step, brokenOff: undefined })),
         );
         const { log, transcript, seen } = transcribed(events, incidents);
         const items = log.items().filter((item) => item.kind === 'call' || item.pieces.length > 0);
-        assert.equal(items.filter(({ kind }) => kind !== 'call').map(shortOf), said);
+        assert.equal(items.filter(({ kind }) => kind !== 'call').map(shortOf), outputText);
         assert.equal(
           items.filter(({ kind }) => kind === 'call').map((item) => shortOf(item).split(': ')[1]),
           Array(calls).fill('seen'),
@@ -90,12 +90,12 @@ describe('an answer, whatever happens to its events on the way,', (check) => {
   check('is the same where its backend was asked again, and said the same', () => {
     fc.assert(
       fc.property(aTurn, fc.array(anIncident, { maxLength: 4 }), (steps, incidents) => {
-        const { events, said } = spokenTurn(steps);
+        const { events, outputText } = turnWithTexts(steps);
         const { log } = transcribed(events, incidents);
         const textsIn = (items: readonly string[]) => items.filter((item) => item.startsWith('text: '));
         // What is said again goes on in the item of what was said before, so thoughts may stand elsewhere.
-        const told = log.items().filter((item) => item.kind !== 'call' && item.pieces.length > 0);
-        assert.equal(textsIn(told.map(shortOf)), textsIn(said));
+        const reported = log.items().filter((item) => item.kind !== 'call' && item.pieces.length > 0);
+        assert.equal(textsIn(reported.map(shortOf)), textsIn(outputText));
       }),
       { numRuns: 4000 },
     );

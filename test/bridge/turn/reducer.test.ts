@@ -13,13 +13,13 @@ import {
   otherPart,
   PENDING,
   record,
+  reported,
   running,
   shown,
-  spokenIn,
+  textEventsIn,
   textPart,
   thoughtPart,
   tokensOf,
-  told,
   toolPart,
   userInfo,
 } from '../harness/turn-events.ts';
@@ -36,9 +36,9 @@ type Transcribed = ReturnType<typeof transcribe>;
 
 /** What the agent tells at the start of a turn: the user's message with its words, and an answer that begins. */
 const START: readonly AgentEventRecord[] = [
-  told(userInfo('u1')),
+  reported(userInfo('u1')),
   shown(textPart('p1', 'u1', 'Pay five')),
-  told(assistantInfo('a1', 'u1')),
+  reported(assistantInfo('a1', 'u1')),
 ];
 const ASKED = record(userInfo('u1'), textPart('p1', 'u1', 'Pay five'));
 
@@ -51,8 +51,8 @@ const started = (): Transcribed => {
 describe('an answer as events tell it', (check) => {
   check('is what the agent says, and not what the user has said', () => {
     const turn = started();
-    turn.take(spokenIn('t1', 'a1', 'Let me', ' see'));
-    turn.take(shown(textPart('p1', 'u1', 'Pay five, with care')), told(userInfo('u1')));
+    turn.take(textEventsIn('t1', 'a1', 'Let me', ' see'));
+    turn.take(shown(textPart('p1', 'u1', 'Pay five, with care')), reported(userInfo('u1')));
     turn.take(shown(textPart('p2', 'u1', 'put in by a plugin')), more('p2', 'u1', ' late'));
     assert.equal(turn.items(), ['text: Let me see']);
     assert.is(turn.promptID(), 'u1');
@@ -64,15 +64,15 @@ describe('an answer as events tell it', (check) => {
       shown(thoughtPart('r1', 'a1', '')),
       more('r1', 'a1', 'Hm'),
       shown(thoughtPart('r1', 'a1', 'Hm', { isOver: true })),
-      spokenIn('t1', 'a1', 'I look.'),
+      textEventsIn('t1', 'a1', 'I look.'),
       shown(toolPart('c1', 'a1', PENDING)),
       shown(toolPart('c1', 'a1', running({ page: 1 }))),
       shown(toolPart('c1', 'a1', done('five', { page: 1 }))),
       shown(otherPart('o1', 'a1')),
-      told(completed('a1', 'u1', { finish: 'tool-calls' })),
+      reported(completed('a1', 'u1', { finish: 'tool-calls' })),
     );
     assert.ok(turn.isComplete('a1'));
-    turn.take(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'Five', ' users.'));
+    turn.take(reported(assistantInfo('a2', 'u1')), textEventsIn('t2', 'a2', 'Five', ' users.'));
     assert.not.ok(turn.isComplete('a2') || turn.isComplete('a3'));
     assert.equal(turn.items(), ['reasoning: Hm', 'text: I look.', 'call look {"page":1}: five', 'text: Five users.']);
     assert.is(turn.lastAnswer()?.id, 'a2');
@@ -120,8 +120,8 @@ describe('an answer as events tell it', (check) => {
 
   check('goes on when its backend is asked again', () => {
     const turn = started();
-    turn.take(spokenIn('t1', 'a1', 'Five', ' us'), shown(textPart('t1', 'a1', '', { isOver: true })));
-    turn.take(spokenIn('t2', 'a1', 'Five ', 'users.'));
+    turn.take(textEventsIn('t1', 'a1', 'Five', ' us'), shown(textPart('t1', 'a1', '', { isOver: true })));
+    turn.take(textEventsIn('t2', 'a1', 'Five ', 'users.'));
     assert.equal(turn.items(), ['text: Five users.']);
   });
 
@@ -134,21 +134,21 @@ describe('an answer as events tell it', (check) => {
 
   check('ends a text with its message', () => {
     const turn = started();
-    turn.take(spokenIn('t1', 'a1', 'Five'));
+    turn.take(textEventsIn('t1', 'a1', 'Five'));
     const isDone = () => turn.log.items().every((item) => item.kind !== 'call' && item.isDone);
     assert.not.ok(isDone());
-    turn.take(told(completed('a1', 'u1')));
+    turn.take(reported(completed('a1', 'u1')));
     assert.ok(isDone());
   });
 
   check('is nothing of another turn', () => {
     const turn = transcribe(['u0']);
-    turn.take(told(userInfo('u0')), told(completed('a0', 'u0')), spokenIn('t0', 'a0', 'Old'));
+    turn.take(reported(userInfo('u0')), reported(completed('a0', 'u0')), textEventsIn('t0', 'a0', 'Old'));
     assert.is(turn.promptID(), undefined);
-    turn.take(START, told(userInfo('u0')), shown(textPart('p0', 'u0', 'put in', { synthetic: true })));
-    turn.take(told(completed('a0', 'u0')), spokenIn('t0', 'a0', 'Old'));
-    turn.take(told(userInfo('u2')), shown(textPart('p9', 'u2', 'Else')), told(assistantInfo('a9', 'u2')));
-    turn.take(spokenIn('t9', 'a9', 'Other'), spokenIn('t1', 'a1', 'Mine'));
+    turn.take(START, reported(userInfo('u0')), shown(textPart('p0', 'u0', 'put in', { synthetic: true })));
+    turn.take(reported(completed('a0', 'u0')), textEventsIn('t0', 'a0', 'Old'));
+    turn.take(reported(userInfo('u2')), shown(textPart('p9', 'u2', 'Else')), reported(assistantInfo('a9', 'u2')));
+    turn.take(textEventsIn('t9', 'a9', 'Other'), textEventsIn('t1', 'a1', 'Mine'));
     assert.equal([turn.items(), turn.promptID()], [['text: Mine'], 'u1']);
     assert.is(turn.lastAnswer()?.id, 'a1');
   });
@@ -158,12 +158,12 @@ describe('the cost of an answer', (check) => {
   check('is that of all its steps, as the agent told it last', () => {
     const turn = started();
     turn.take(
-      told(assistantInfo('a1', 'u1', { tokens: tokensOf(1, 1) })),
-      told(completed('a1', 'u1', { tokens: tokensOf(70, 15, 5, 30, 2) })),
-      told(assistantInfo('a1', 'u1', { tokens: tokensOf(0, 0) })),
-      told(assistantInfo('a2', 'u1')),
-      told(completed('a2', 'u1', { tokens: tokensOf(10, 1, 0, 5) })),
-      told(completed('a9', 'u9', { tokens: tokensOf(1000, 1000) })),
+      reported(assistantInfo('a1', 'u1', { tokens: tokensOf(1, 1) })),
+      reported(completed('a1', 'u1', { tokens: tokensOf(70, 15, 5, 30, 2) })),
+      reported(assistantInfo('a1', 'u1', { tokens: tokensOf(0, 0) })),
+      reported(assistantInfo('a2', 'u1')),
+      reported(completed('a2', 'u1', { tokens: tokensOf(10, 1, 0, 5) })),
+      reported(completed('a9', 'u9', { tokens: tokensOf(1000, 1000) })),
     );
     assert.equal(turn.log.usage(), { prompt: 117, cached: 35, completion: 21, reasoning: 5 });
   });
@@ -171,21 +171,21 @@ describe('the cost of an answer', (check) => {
 
 /** What the agent puts in to make room: it asks for a summary, is given it, and tells itself to go on. */
 const summing = (): readonly AgentEventRecord[] => [
-  told(userInfo('u7')),
+  reported(userInfo('u7')),
   shown(otherPart('p7', 'u7')),
-  told(assistantInfo('a7', 'u7', { summary: true })),
-  ...spokenIn('t7', 'a7', 'What was said so far'),
-  told(completed('a7', 'u7', { summary: true, tokens: tokensOf(500, 50) })),
-  told(userInfo('u8')),
+  reported(assistantInfo('a7', 'u7', { summary: true })),
+  ...textEventsIn('t7', 'a7', 'What was said so far'),
+  reported(completed('a7', 'u7', { summary: true, tokens: tokensOf(500, 50) })),
+  reported(userInfo('u8')),
   shown(textPart('p8', 'u8', 'Continue', { synthetic: true })),
 ];
 
 describe('an answer in the middle of which the conversation is summed up', (check) => {
   check('goes on after it, and is not the summary', () => {
     const turn = started();
-    turn.take(told(completed('a1', 'u1', { tokens: tokensOf(1, 1) })), summing());
-    turn.take(told(assistantInfo('a2', 'u8')), spokenIn('t2', 'a2', 'Five users.'));
-    turn.take(told(completed('a2', 'u8', { tokens: tokensOf(2, 2) })));
+    turn.take(reported(completed('a1', 'u1', { tokens: tokensOf(1, 1) })), summing());
+    turn.take(reported(assistantInfo('a2', 'u8')), textEventsIn('t2', 'a2', 'Five users.'));
+    turn.take(reported(completed('a2', 'u8', { tokens: tokensOf(2, 2) })));
     assert.equal([turn.items(), turn.promptID()], [['text: Five users.'], 'u1']);
     assert.is(turn.log.usage().prompt, 3);
     turn.setPrompt('u8');
@@ -194,7 +194,7 @@ describe('an answer in the middle of which the conversation is summed up', (chec
 
   check('holds no summary, whatever that is said to answer', () => {
     const turn = started();
-    turn.take(told(assistantInfo('a7', 'u1', { summary: true })), spokenIn('t7', 'a7', 'What was said'));
+    turn.take(reported(assistantInfo('a7', 'u1', { summary: true })), textEventsIn('t7', 'a7', 'What was said'));
     turn.applySnapshot([
       ASKED,
       record(completed('a8', 'u1', { summary: true }), textPart('t8', 'a8', 'What was said')),
@@ -219,9 +219,9 @@ describe('an answer in the middle of which the conversation is summed up', (chec
 
   check('does not go on with what somebody else has asked with a file', () => {
     const turn = started();
-    turn.take(told(userInfo('u2')), shown(textPart('p2', 'u2', 'the file', { synthetic: true })));
+    turn.take(reported(userInfo('u2')), shown(textPart('p2', 'u2', 'the file', { synthetic: true })));
     turn.take(shown(textPart('p3', 'u2', 'Read it')), shown(textPart('p4', 'u2', 'more', { synthetic: true })));
-    turn.take(told(assistantInfo('a2', 'u2')), spokenIn('t2', 'a2', 'Read.'));
+    turn.take(reported(assistantInfo('a2', 'u2')), textEventsIn('t2', 'a2', 'Read.'));
     turn.applySnapshot([
       ASKED,
       record(userInfo('u2'), textPart('p2', 'u2', 'file', { synthetic: true }), textPart('p3', 'u2', 'Read it')),
@@ -239,7 +239,7 @@ describe('an answer in the middle of which the conversation is summed up', (chec
       record(completed('a0', 'u8'), textPart('t0', 'a0', 'Old')),
     ]);
     assert.equal([turn.items(), turn.promptID()], [[], undefined]);
-    turn.take(START, spokenIn('t1', 'a1', 'New'));
+    turn.take(START, textEventsIn('t1', 'a1', 'New'));
     assert.equal(turn.items(), ['text: New']);
     turn.applySnapshot([
       record(userInfo('u8'), textPart('p8', 'u8', 'Continue', { synthetic: true })),
@@ -262,7 +262,7 @@ describe('a list of messages', (check) => {
     turn.applySnapshot(listed('Fi'));
     turn.take(more('t1', 'a1', 'ers'));
     assert.equal(turn.items(), ['text: Five users']);
-    turn.take(shown(toolPart('c1', 'a1', done('seen'))), told(completed('a1', 'u1', { tokens: tokensOf(1, 1) })));
+    turn.take(shown(toolPart('c1', 'a1', done('seen'))), reported(completed('a1', 'u1', { tokens: tokensOf(1, 1) })));
     turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), toolPart('c1', 'a1', running()))]);
     assert.is(turn.items()[1], 'call look {}: seen');
     assert.ok(turn.isComplete('a1'));
@@ -272,20 +272,20 @@ describe('a list of messages', (check) => {
   check('that is newer than the events is not told again by them', () => {
     const turn = started();
     turn.applySnapshot(listed('Five us'));
-    turn.take(spokenIn('t1', 'a1', 'Fi', 've', ' users', '.'));
+    turn.take(textEventsIn('t1', 'a1', 'Fi', 've', ' users', '.'));
     assert.equal(turn.items(), ['text: Five users.']);
     const over = started();
     over.applySnapshot(listed('Five users.', { isOver: true }));
-    over.take(spokenIn('t1', 'a1', 'Fi', 've', ' users', '.'));
+    over.take(textEventsIn('t1', 'a1', 'Fi', 've', ' users', '.'));
     assert.equal(over.items(), ['text: Five users.']);
   });
 
   check('that knows earlier than the events that a backend was asked again is not told again by them', () => {
     const turn = started();
-    turn.take(spokenIn('t1', 'a1', 'Five'));
+    turn.take(textEventsIn('t1', 'a1', 'Five'));
     const emptied = textPart('t1', 'a1', '', { isOver: true });
     turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), emptied, textPart('t2', 'a1', 'Fi'))]);
-    turn.take(shown(emptied), spokenIn('t2', 'a1', 'Five ', 'users.'));
+    turn.take(shown(emptied), textEventsIn('t2', 'a1', 'Five ', 'users.'));
     assert.equal(turn.items(), ['text: Five users.']);
   });
 
@@ -333,7 +333,12 @@ describe('a list of messages', (check) => {
 
   check('is read by the prompt that the answer names, where the events were of another', () => {
     const turn = transcribe();
-    turn.take(told(userInfo('u9')), told(userInfo('u1')), told(assistantInfo('a1', 'u1')), spokenIn('t1', 'a1', 'x'));
+    turn.take(
+      reported(userInfo('u9')),
+      reported(userInfo('u1')),
+      reported(assistantInfo('a1', 'u1')),
+      textEventsIn('t1', 'a1', 'x'),
+    );
     assert.equal(turn.items(), []);
     turn.setPrompt('u1');
     turn.applySnapshot(listed('Five.', { isOver: true }));
@@ -357,7 +362,7 @@ describe('an answer of which events were lost', (check) => {
   check('waits with what comes after for what was before', () => {
     const turn = started();
     turn.noteGap();
-    turn.take(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'Five', ' users.'));
+    turn.take(reported(assistantInfo('a2', 'u1')), textEventsIn('t2', 'a2', 'Five', ' users.'));
     assert.equal(turn.items(), []);
     turn.applySnapshot([
       ASKED,
@@ -365,14 +370,14 @@ describe('an answer of which events were lost', (check) => {
       record(assistantInfo('a2', 'u1'), textPart('t2', 'a2', 'Fiv')),
     ]);
     assert.equal(turn.items(), ['text: I look.', 'text: Five users.']);
-    turn.take(told(assistantInfo('a3', 'u1')), spokenIn('t3', 'a3', 'At once'));
+    turn.take(reported(assistantInfo('a3', 'u1')), textEventsIn('t3', 'a3', 'At once'));
     assert.is(turn.items().length, 3);
   });
 
   check('goes on when its backend is asked again meanwhile', () => {
     const turn = started();
     turn.noteGap();
-    turn.take(shown(textPart('t1', 'a1', '', { isOver: true })), spokenIn('t2', 'a1', 'Five ', 'users.'));
+    turn.take(shown(textPart('t1', 'a1', '', { isOver: true })), textEventsIn('t2', 'a1', 'Five ', 'users.'));
     turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'Five', { isOver: true }))]);
     assert.equal(turn.items(), ['text: Five users.']);
   });

@@ -7,15 +7,15 @@ import { createTestFeed, createTurnWorld } from '../harness/turn-world.ts';
 
 const familiesOf = () => {
   const { agent, calls, parents } = createTurnWorld();
-  const { feed, tell, listening } = createTestFeed();
+  const { feed, report, listening } = createTestFeed();
   const families = createSessionFamilies(agent, feed);
-  return { ...families, calls, parents, tell, listening, rootOf: (id: string) => families.findRoot(id, NEVER) };
+  return { ...families, calls, parents, report, listening, rootOf: (id: string) => families.findRoot(id, NEVER) };
 };
 
 describe('the families of sessions', (check) => {
   check('know whose child a session is by hearsay, and ask for what they have not heard', async () => {
-    const { rootOf, tell, parents, calls } = familiesOf();
-    tell(born('ses_a'), born('ses_b', 'ses_a'));
+    const { rootOf, report, parents, calls } = familiesOf();
+    report(born('ses_a'), born('ses_b', 'ses_a'));
     assert.is(await rootOf('ses_b'), 'ses_a');
     assert.equal(calls, []);
     parents.set('ses_d', 'ses_c');
@@ -24,15 +24,15 @@ describe('the families of sessions', (check) => {
   });
 
   check('end where sessions are said to be each other', async () => {
-    const { rootOf, tell } = familiesOf();
-    tell(born('ses_a', 'ses_b'), born('ses_b', 'ses_a'));
+    const { rootOf, report } = familiesOf();
+    report(born('ses_a', 'ses_b'), born('ses_b', 'ses_a'));
     assert.match(await rootOf('ses_a'), /^ses_[ab]$/);
   });
 
   check('forget the oldest of very many', async () => {
-    const { rootOf, tell, calls } = familiesOf();
-    tell(born('ses_first'));
-    for (let count = 0; count < 10_000; count++) tell(born(`ses_${count}`));
+    const { rootOf, report, calls } = familiesOf();
+    report(born('ses_first'));
+    for (let count = 0; count < 10_000; count++) report(born(`ses_${count}`));
     await rootOf('ses_0');
     assert.equal(calls, []);
     await rootOf('ses_first');

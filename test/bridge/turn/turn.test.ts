@@ -7,11 +7,11 @@ import {
   assistantInfo,
   completed,
   record,
+  reported,
   SESSION,
   shown,
-  spokenIn,
+  textEventsIn,
   textPart,
-  told,
   userInfo,
 } from '../harness/turn-events.ts';
 import {
@@ -26,12 +26,12 @@ import {
 
 const ASKED = record(userInfo('u1'), textPart('p1', 'u1', 'Pay five'));
 const BEGUN: readonly AgentEventRecord[] = [
-  told(userInfo('u1')),
+  reported(userInfo('u1')),
   shown(textPart('p1', 'u1', 'Pay five')),
-  told(assistantInfo('a1', 'u1')),
+  reported(assistantInfo('a1', 'u1')),
 ];
-const SAID: readonly AgentEventRecord[] = [...BEGUN, ...spokenIn('t1', 'a1', 'Paid', ' five.')];
-const ENDED = told(completed('a1', 'u1'));
+const RECORDED: readonly AgentEventRecord[] = [...BEGUN, ...textEventsIn('t1', 'a1', 'Paid', ' five.')];
+const ENDED = reported(completed('a1', 'u1'));
 const ANSWER = record(completed('a1', 'u1'), textPart('t1', 'a1', 'Paid five.', { isOver: true }));
 
 /** A prompt that has reached the agent. */
@@ -47,9 +47,9 @@ describe('a turn', (check) => {
     const turn = await prompted(world);
     await turn.loaded;
     assert.equal([world.prompts[0]?.sessionID, world.prompts[0]?.prompt], [SESSION, PROMPT]);
-    world.tell(SAID);
+    world.report(RECORDED);
     assert.is(cameTo(turn), 'text: Paid five. | under way');
-    world.tell(ENDED);
+    world.report(ENDED);
     world.prompts[0]?.answer(ANSWER);
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'text: Paid five. | stop');
@@ -71,7 +71,7 @@ describe('a turn', (check) => {
       const world = createTurnWorld();
       const turn = await prompted(world);
       const info = completed('a1', 'u1', more);
-      world.tell(BEGUN, told(info));
+      world.report(BEGUN, reported(info));
       world.prompts[0]?.answer(record(info));
       await turn.ended;
       assert.is(cameTo(turn), code);
@@ -83,10 +83,10 @@ describe('a turn', (check) => {
     const turn = await prompted(world);
     world.prompts[0]?.answer(ANSWER);
     await world.clock.advance(240);
-    world.tell(SAID);
+    world.report(RECORDED);
     await world.clock.advance(5);
     assert.is(cameTo(turn), 'text: Paid five. | under way');
-    world.tell(ENDED);
+    world.report(ENDED);
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'text: Paid five. | stop');
     assert.equal([world.callsTo('messages'), world.clock.pending()], [0, 0]);
@@ -101,7 +101,7 @@ describe('a turn', (check) => {
     assert.is(world.callsTo('messages'), 0);
     await world.clock.advance(1);
     assert.is(cameTo(turn), 'text: I pay. | text: Paid five. | stop');
-    world.tell(SAID);
+    world.report(RECORDED);
     assert.is(cameTo(turn), 'text: I pay. | text: Paid five. | stop');
     assert.is(turn.promptID(), 'u1');
   });
@@ -109,7 +109,7 @@ describe('a turn', (check) => {
   check('takes what the answer says that neither events nor messages did', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(BEGUN);
+    world.report(BEGUN);
     world.state.messages = [ASKED, record(assistantInfo('a1', 'u1'))];
     world.prompts[0]?.answer(ANSWER);
     await world.clock.advance(250);
@@ -119,7 +119,7 @@ describe('a turn', (check) => {
   check('is read by the prompt that its answer names, where it was taken for another', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(told(userInfo('u9')), SAID, ENDED);
+    world.report(reported(userInfo('u9')), RECORDED, ENDED);
     world.state.messages = [ASKED, record(completed('a0', 'u1'), textPart('t0', 'a0', 'I pay.')), ANSWER];
     world.prompts[0]?.answer(ANSWER);
     await world.clock.advance(250);
@@ -129,7 +129,7 @@ describe('a turn', (check) => {
   check('hears nothing of other sessions', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(told(userInfo('u1', 'ses_2')));
+    world.report(reported(userInfo('u1', 'ses_2')));
     assert.is(turn.promptID(), undefined);
   });
 
@@ -194,10 +194,10 @@ describe('a prompt that the agent does not take', (check) => {
     world.prompts[0]?.fail(NOT_FOUND);
     await world.clock.advance(0);
     assert.equal([turn.sessionID(), world.prompts[1]?.sessionID, world.prompts[1]?.prompt], ['ses_2', 'ses_2', other]);
-    world.tell(
-      told(userInfo('u0')),
-      told(userInfo('u1', 'ses_2')),
-      told(assistantInfo('a1', 'u1', { sessionID: 'ses_2' })),
+    world.report(
+      reported(userInfo('u0')),
+      reported(userInfo('u1', 'ses_2')),
+      reported(assistantInfo('a1', 'u1', { sessionID: 'ses_2' })),
     );
     assert.is(turn.promptID(), 'u1');
     world.prompts[1]?.fail(NOT_FOUND);
@@ -223,17 +223,17 @@ describe('a turn of which events were lost', (check) => {
   check('is read from the messages, and told in order', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(BEGUN);
+    world.report(BEGUN);
     const release = world.hold('messages');
     world.state.messages = [ASKED, ANSWER];
     world.lose();
-    world.tell(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'And more.'));
+    world.report(reported(assistantInfo('a2', 'u1')), textEventsIn('t2', 'a2', 'And more.'));
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'under way');
     release();
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'text: Paid five. | text: And more. | under way');
-    world.tell(told(completed('a2', 'u1')));
+    world.report(reported(completed('a2', 'u1')));
     world.prompts[0]?.answer(record(completed('a2', 'u1'), textPart('t2', 'a2', 'And more.')));
     await turn.ended;
     assert.is(cameTo(turn), 'text: Paid five. | text: And more. | stop');
@@ -243,13 +243,13 @@ describe('a turn of which events were lost', (check) => {
   check('is not read from messages that were listed before the last loss', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(BEGUN);
+    world.report(BEGUN);
     const release = world.hold('messages');
     world.lose();
     await world.clock.advance(0);
     world.state.messages = [ASKED, ANSWER];
     world.lose();
-    world.tell(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'And more.'));
+    world.report(reported(assistantInfo('a2', 'u1')), textEventsIn('t2', 'a2', 'And more.'));
     release();
     await world.clock.advance(0);
     assert.is(cameTo(turn), 'text: Paid five. | text: And more. | under way');
@@ -298,12 +298,12 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
   check('is told to the agent once, and what it has said until then stays', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(SAID);
+    world.report(RECORDED);
     const ends = [turn.abort(), turn.abort()];
     assert.ok(turn.isAborted());
     await world.clock.advance(0);
     const info = completed('a1', 'u1', { error: { name: 'MessageAbortedError', data: {} } });
-    world.tell(told(info));
+    world.report(reported(info));
     world.prompts[0]?.answer(record(info));
     await Promise.all([...ends, turn.ended]);
     await turn.abort();
@@ -314,7 +314,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
   check('does not wait for an agent that does not answer', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(SAID);
+    world.report(RECORDED);
     const ended = turn.abort();
     await world.clock.advance(1999);
     assert.is(cameTo(turn), 'text: Paid five. | under way');
@@ -328,7 +328,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
   check('comes also where the agent cannot be told', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
-    world.tell(BEGUN);
+    world.report(BEGUN);
     world.fail('abort', UNREACHED);
     const ended = turn.abort();
     await world.clock.advance(2000);
@@ -343,7 +343,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     void turn.abort();
     await world.clock.advance(500);
     assert.is(world.callsTo('abort'), 0);
-    world.tell(BEGUN);
+    world.report(BEGUN);
     await world.clock.advance(0);
     assert.is(world.callsTo('abort'), 1);
     const lossy = createTurnWorld();
@@ -354,8 +354,8 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     await lossy.clock.advance(0);
     assert.is(lossy.callsTo('abort'), 1);
     const other = createTurnWorld();
-    const unheard = await prompted(other);
-    void unheard.abort();
+    const unhandled = await prompted(other);
+    void unhandled.abort();
     await other.clock.advance(999);
     assert.is(other.callsTo('abort'), 0);
     await other.clock.advance(1);
@@ -385,7 +385,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     };
     Object.assign(world.needs, { agent });
     const turn = await prompted(world);
-    world.tell(BEGUN);
+    world.report(BEGUN);
     world.hold('messages');
     world.lose();
     await world.clock.advance(0);

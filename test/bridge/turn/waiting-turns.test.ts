@@ -15,10 +15,10 @@ import {
   itemsIn,
   record,
   replied,
+  reported,
   SESSION,
-  spokenIn,
+  textEventsIn,
   textPart,
-  told,
   userInfo,
 } from '../harness/turn-events.ts';
 import { cameTo, createTurnWorld, NOT_FOUND, UNREACHED } from '../harness/turn-world.ts';
@@ -44,14 +44,14 @@ const pausing = () => {
       const turn = world.start({ knownMessageIDs: conversation.knownMessageIDs });
       const outcome = outcomeAt({ log: turn.log, from: LOG_START });
       await world.clock.advance(0);
-      world.tell(told(userInfo('u1')), told(assistantInfo('a1', 'u1')), spokenIn('t1', 'a1', 'I pay.'));
-      world.tell(ids.map((id) => asked(ask(id))));
+      world.report(reported(userInfo('u1')), reported(assistantInfo('a1', 'u1')), textEventsIn('t1', 'a1', 'I pay.'));
+      world.report(ids.map((id) => asked(ask(id))));
       await world.clock.advance(100);
       paused.add(turn, await outcome);
       return turn;
     },
     /** What is told where the bridge answers by itself. */
-    async wordsFor(words: string, verdict?: ApprovalDecision): Promise<string> {
+    async textFor(words: string, verdict?: ApprovalDecision): Promise<string> {
       const going = await goOn(words, verdict);
       if (going === undefined) return 'a new prompt';
       if (going.turn !== undefined) return 'the turn goes on';
@@ -77,8 +77,12 @@ describe('a turn that waits for an answer', (check) => {
     assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);
     assert.ok(going);
     const next = world.outcomeAt(going);
-    world.tell(told(completed('a1', 'u1')), told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'Paid.'));
-    world.tell(told(completed('a2', 'u1')));
+    world.report(
+      reported(completed('a1', 'u1')),
+      reported(assistantInfo('a2', 'u1')),
+      textEventsIn('t2', 'a2', 'Paid.'),
+    );
+    world.report(reported(completed('a2', 'u1')));
     world.prompts[0]?.answer(record(completed('a2', 'u1'), textPart('t2', 'a2', 'Paid.', { isOver: true })));
     await world.clock.advance(0);
     assert.is(readSentText(going.log, going.from, await next), 'Paid.');
@@ -101,7 +105,7 @@ describe('a turn that waits for an answer', (check) => {
   check('takes several answers at once, each once, and asks again for what is left', async () => {
     const world = pausing();
     await world.pause(PAY, SEND);
-    assert.is(await world.wordsFor(`approve k3F9xQ ${PAY} aB12cD`), 'the turn goes on');
+    assert.is(await world.textFor(`approve k3F9xQ ${PAY} aB12cD`), 'the turn goes on');
     assert.equal(
       world.answers.map(({ id }) => id),
       [PAY, SEND],
@@ -120,11 +124,11 @@ describe('a turn that waits for an answer', (check) => {
     const world = pausing();
     await world.pause(PAY);
     assert.match(
-      await world.wordsFor('.', { isApproved: true, ids: ['per_unknown'] }),
+      await world.textFor('.', { isApproved: true, ids: ['per_unknown'] }),
       /^There is no open approval request/,
     );
     assert.equal(world.answers, []);
-    assert.is(await world.wordsFor('reject k3F9xQ', { isApproved: true, ids: [PAY] }), 'the turn goes on');
+    assert.is(await world.textFor('reject k3F9xQ', { isApproved: true, ids: [PAY] }), 'the turn goes on');
     assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);
   });
 
@@ -132,52 +136,52 @@ describe('a turn that waits for an answer', (check) => {
     const world = pausing();
     await world.pause(PAY);
     for (const words of ['yes', 'ok', 'Approved', 'approve it', 'approve k3F9xQ but less', 'no', `approve ${SEND}`]) {
-      const told = await world.wordsFor(words);
-      assert.match(told, /^This was not taken as an approval/, words);
-      assert.match(told, /Reply "approve k3F9xQ"/, words);
+      const reported = await world.textFor(words);
+      assert.match(reported, /^This was not taken as an approval/, words);
+      assert.match(reported, /Reply "approve k3F9xQ"/, words);
     }
     assert.equal([world.answers, world.callsTo('abort'), world.callsTo('prompt')], [[], 0, 1]);
-    assert.is(await world.wordsFor('approve k3F9xQ'), 'the turn goes on');
+    assert.is(await world.textFor('approve k3F9xQ'), 'the turn goes on');
   });
 
   check('takes none of several answers when one of them names no question', async () => {
     const world = pausing();
     await world.pause(PAY);
-    const told = await world.wordsFor('.', { isApproved: true, ids: [PAY, 'per_unknown'] });
-    assert.match(told, /Nothing was approved\.\n\nThe agent asks for approval: pay/);
+    const reported = await world.textFor('.', { isApproved: true, ids: [PAY, 'per_unknown'] });
+    assert.match(reported, /Nothing was approved\.\n\nThe agent asks for approval: pay/);
     assert.equal(world.answers, []);
   });
 
   check('is ended by other words, which are a new prompt', async () => {
     const world = pausing();
     const turn = await world.pause(PAY);
-    const going = world.wordsFor('tell me a joke');
+    const going = world.textFor('tell me a joke');
     await world.clock.advance(2000);
     assert.is(await going, 'a new prompt');
     assert.equal([world.callsTo('abort'), world.answers], [1, []]);
     await turn.ended;
-    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open approval request/);
-    assert.is(await world.wordsFor('tell me another'), 'a new prompt');
+    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open approval request/);
+    assert.is(await world.textFor('tell me another'), 'a new prompt');
     assert.is(world.callsTo('abort'), 1);
   });
 
   check('is over with its question, which nobody can answer any more', async () => {
     const world = pausing();
     const turn = await world.pause(PAY);
-    world.tell(replied(PAY), told(completed('a1', 'u1')));
+    world.report(replied(PAY), reported(completed('a1', 'u1')));
     world.prompts[0]?.answer(ANSWERED);
     await turn.ended;
-    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open approval request/);
-    assert.match(await world.wordsFor(`approve ${PAY}`), /^There is no open approval request/);
+    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open approval request/);
+    assert.match(await world.textFor(`approve ${PAY}`), /^There is no open approval request/);
     assert.equal([world.answers, world.callsTo('abort')], [[], 0]);
-    assert.is(await world.wordsFor('yes'), 'a new prompt');
+    assert.is(await world.textFor('yes'), 'a new prompt');
   });
 
   check('tells whoever answers too late what was said since, once', async () => {
     const world = pausing();
     const turn = await world.pause(PAY);
     const info = completed('a1', 'u1');
-    world.tell(replied(PAY), spokenIn('t2', 'a1', 'Nobody answered, so I have not paid.'), told(info));
+    world.report(replied(PAY), textEventsIn('t2', 'a1', 'Nobody answered, so I have not paid.'), reported(info));
     world.prompts[0]?.answer(
       record(
         info,
@@ -187,10 +191,10 @@ describe('a turn that waits for an answer', (check) => {
     );
     await turn.ended;
     assert.match(
-      await world.wordsFor('approve k3F9xQ'),
+      await world.textFor('approve k3F9xQ'),
       /Nothing was approved\.\n\nNobody answered, so I have not paid\.$/,
     );
-    assert.match(await world.wordsFor('approve k3F9xQ'), /Nothing was approved\.$/);
+    assert.match(await world.textFor('approve k3F9xQ'), /Nothing was approved\.$/);
     assert.equal(world.answers, []);
   });
 
@@ -199,7 +203,7 @@ describe('a turn that waits for an answer', (check) => {
     await world.pause(PAY);
     await world.goOn('approve k3F9xQ');
     for (const words of ['approve k3F9xQ', 'reject k3F9xQ', `approve ${PAY}`])
-      assert.match(await world.wordsFor(words), /^There is no open approval request/, words);
+      assert.match(await world.textFor(words), /^There is no open approval request/, words);
     assert.is(world.answers.length, 1);
   });
 
@@ -207,14 +211,14 @@ describe('a turn that waits for an answer', (check) => {
     const world = pausing();
     await world.pause(PAY, SEND);
     world.fail('answerPermission', NOT_FOUND);
-    assert.match(await world.wordsFor('approve k3F9xQ'), /^There is no open approval request[\s\S]*approve aB12cD/);
+    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open approval request[\s\S]*approve aB12cD/);
     world.fail('answerPermission', NOT_FOUND);
-    assert.match(await world.wordsFor('approve aB12cD'), /^There is no open approval request[^"]*$/);
+    assert.match(await world.textFor('approve aB12cD'), /^There is no open approval request[^"]*$/);
     assert.equal(world.answers, []);
     const other = pausing();
     await other.pause(PAY, SEND);
     other.fail('answerPermission', NOT_FOUND);
-    assert.is(await other.wordsFor('approve k3F9xQ aB12cD'), 'the turn goes on');
+    assert.is(await other.textFor('approve k3F9xQ aB12cD'), 'the turn goes on');
     assert.equal(
       other.answers.map(({ id }) => id),
       [SEND],
@@ -226,7 +230,7 @@ describe('a turn that waits for an answer', (check) => {
     await world.pause(PAY);
     world.fail('answerPermission', UNREACHED);
     assert.equal(((await rejection(world.goOn('approve k3F9xQ'))) as Fault).detail, UNREACHED);
-    assert.is(await world.wordsFor('approve k3F9xQ'), 'the turn goes on');
+    assert.is(await world.textFor('approve k3F9xQ'), 'the turn goes on');
   });
 
   check('is not known to other sessions', async () => {
@@ -243,10 +247,10 @@ describe('a session in which nothing waits', (check) => {
   check('takes every message as a prompt, but for those that name a question', async () => {
     const world = pausing();
     for (const words of ['hello', 'yes', 'approve k3F9xQ', 'reject the offer', 'approve periods'])
-      assert.is(await world.wordsFor(words), 'a new prompt', words);
+      assert.is(await world.textFor(words), 'a new prompt', words);
     for (const words of [`approve ${PAY}`, ` Reject ${PAY} no`])
-      assert.match(await world.wordsFor(words), /^There is no open approval request/, words);
-    assert.match(await world.wordsFor('.', { isApproved: true, ids: ['x'] }), /Nothing was approved\.$/);
+      assert.match(await world.textFor(words), /^There is no open approval request/, words);
+    assert.match(await world.textFor('.', { isApproved: true, ids: ['x'] }), /Nothing was approved\.$/);
   });
 
   check('is asked about at the agent once, and not at all where nothing was said', async () => {
@@ -301,13 +305,13 @@ describe('a turn that waited before the bridge was started anew', (check) => {
 
   check('asks again of who says yes', async () => {
     const world = restarted();
-    assert.match(await world.wordsFor('yes'), /Reply "approve k3F9xQ"/);
-    assert.is(await world.wordsFor('approve k3F9xQ'), 'the turn goes on');
+    assert.match(await world.textFor('yes'), /Reply "approve k3F9xQ"/);
+    assert.is(await world.textFor('approve k3F9xQ'), 'the turn goes on');
   });
 
   check('is ended by other words', async () => {
     const world = restarted();
-    const going = world.wordsFor('tell me a joke');
+    const going = world.textFor('tell me a joke');
     await world.clock.advance(0);
     world.state.busy.clear();
     await world.clock.advance(2000);

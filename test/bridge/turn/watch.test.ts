@@ -6,12 +6,12 @@ import {
   completed,
   more,
   record,
+  reported,
   SESSION,
   shown,
-  spokenIn,
+  textEventsIn,
   textPart,
   tokensOf,
-  told,
   userInfo,
 } from '../harness/turn-events.ts';
 import { cameTo, createTurnWorld, LOST, REFUSED, type TurnWorld, UNREACHED } from '../harness/turn-world.ts';
@@ -29,7 +29,7 @@ const ABORTED = { name: 'MessageAbortedError', data: {} };
 const brokenOff = async (world: TurnWorld) => {
   const turn = world.start();
   await world.clock.advance(0);
-  world.tell(told(userInfo('u1')), told(assistantInfo('a1', 'u1')));
+  world.report(reported(userInfo('u1')), reported(assistantInfo('a1', 'u1')));
   world.state.busy.add(SESSION);
   world.state.messages = [...EARLIER, ASKED, HALF];
   world.prompts[0]?.fail(LOST);
@@ -43,7 +43,7 @@ describe('a turn whose answer breaks off', (check) => {
     const turn = await brokenOff(world);
     assert.equal(world.logged, ['turn-followed agent-failed']);
     await world.clock.advance(60_000);
-    world.tell(shown(textPart('t1', 'a1', '')), more('t1', 'a1', 'Paid'));
+    world.report(shown(textPart('t1', 'a1', '')), more('t1', 'a1', 'Paid'));
     assert.is(cameTo(turn), 'text: Paid | under way');
     world.state.messages = [...EARLIER, ASKED, WHOLE];
     world.state.busy.clear();
@@ -180,7 +180,7 @@ describe('a turn that was found under way', (check) => {
       ['per_1'],
     );
     assert.is(turn.log.usage().prompt, 10);
-    world.tell(told(assistantInfo('a2', 'u1')), spokenIn('t2', 'a2', 'Paid.'));
+    world.report(reported(assistantInfo('a2', 'u1')), textEventsIn('t2', 'a2', 'Paid.'));
     assert.is(cameTo(turn), 'text: I pay. | text: Paid. | under way');
     world.state.messages.push(record(completed('a2', 'u1'), textPart('t2', 'a2', 'Paid.', { isOver: true })));
     world.state.busy.clear();
@@ -213,7 +213,7 @@ describe('a turn that was found under way', (check) => {
     const release = world.hold('messages');
     world.state.messages = [...EARLIER, ASKED, HALF];
     const turn = world.find();
-    world.tell(told(userInfo('u0')), told(completed('a0', 'u0')), spokenIn('t0', 'a0', 'Hi'));
+    world.report(reported(userInfo('u0')), reported(completed('a0', 'u0')), textEventsIn('t0', 'a0', 'Hi'));
     release();
     await turn.loaded;
     assert.is(cameTo(turn), 'text: Paid | under way');

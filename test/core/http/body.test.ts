@@ -351,8 +351,8 @@ describe('a body that does not arrive', (check) => {
     check(
       `to a client that left before it was asked for is client-left, ${how}, and nothing is left unheard`,
       async () => {
-        const unheard: unknown[] = [];
-        const listen = (reason: unknown): void => void unheard.push(reason);
+        const unhandled: unknown[] = [];
+        const listen = (reason: unknown): void => void unhandled.push(reason);
         process.on('unhandledRejection', listen);
         try {
           const clock = createFakeClock();
@@ -362,7 +362,7 @@ describe('a body that does not arrive', (check) => {
           clear();
           await clock.advance(0);
           await clock.advance(0);
-          assert.equal(unheard, []);
+          assert.equal(unhandled, []);
         } finally {
           process.off('unhandledRejection', listen);
         }

@@ -141,16 +141,16 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
   );
 
   check('takes a redirect for an answer, and brings no key to where it leads', async () => {
-    const strangers: string[] = [];
+    const unknownNames: string[] = [];
     await withHttpServer(
       ({ headers }, response) => {
-        strangers.push(String(headers.authorization));
+        unknownNames.push(String(headers.authorization));
         response.end('stolen');
       },
-      (stranger) =>
+      (unknownName) =>
         withHttp(
           ({ url }, response) => {
-            response.writeHead(Number(url?.slice(1)), { location: `${stranger.url}/elsewhere` }).end('moved');
+            response.writeHead(Number(url?.slice(1)), { location: `${unknownName.url}/elsewhere` }).end('moved');
           },
           async (httpClient, { url }) => {
             for (const status of [301, 302, 303, 307, 308]) {
@@ -161,7 +161,7 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
           },
         ),
     );
-    assert.equal(strangers, []);
+    assert.equal(unknownNames, []);
   });
 
   check('puts letters together that arrive in pieces', () => {

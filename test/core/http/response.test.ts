@@ -16,12 +16,12 @@ type Row = {
   readonly code: string;
   readonly type: string;
   readonly param?: string;
-  readonly says: RegExp;
+  readonly expectedText: RegExp;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 const REFUSAL = 'invalid_request_error';
-const TROUBLE = 'server_error';
+const SERVER_ERROR = 'server_error';
 
 /** One row for every kind but `client-left`, which nobody is there to read. The compiler asks for the missing ones. */
 const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> = {
@@ -30,7 +30,7 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     status: 401,
     code: 'invalid_api_key',
     type: REFUSAL,
-    says: /Authorization: Bearer/,
+    expectedText: /Authorization: Bearer/,
     headers: { 'www-authenticate': 'Bearer' },
   },
   'bad-input': {
@@ -39,7 +39,7 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     code: 'empty_input',
     type: REFUSAL,
     param: 'input[3]',
-    says: /^Expected visible text$/,
+    expectedText: /^Expected visible text$/,
   },
   'model-not-found': {
     detail: { kind: 'model-not-found', valid: ['moderation-fast', 'omni-moderation-latest'] },
@@ -47,28 +47,28 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     code: 'model_not_found',
     type: REFUSAL,
     param: 'model',
-    says: /moderation-fast, omni-moderation-latest/,
+    expectedText: /moderation-fast, omni-moderation-latest/,
   },
   'not-found': {
     detail: { kind: 'not-found', hint: 'The base URL must not end in /v1' },
     status: 404,
     code: 'not_found',
     type: REFUSAL,
-    says: /must not end in \/v1/,
+    expectedText: /must not end in \/v1/,
   },
   conflict: {
     detail: { kind: 'conflict', message: 'Something is under way' },
     status: 409,
     code: 'conflict',
     type: REFUSAL,
-    says: /^Something is under way$/,
+    expectedText: /^Something is under way$/,
   },
   'method-not-allowed': {
     detail: { kind: 'method-not-allowed', allow: ['GET', 'HEAD'] },
     status: 405,
     code: 'method_not_allowed',
     type: REFUSAL,
-    says: /GET, HEAD/,
+    expectedText: /GET, HEAD/,
     headers: { allow: 'GET, HEAD' },
   },
   'body-too-slow': {
@@ -76,7 +76,7 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     status: 408,
     code: 'body_timeout',
     type: REFUSAL,
-    says: /in time/,
+    expectedText: /in time/,
     headers: { 'x-should-retry': 'false' },
   },
   'body-too-large': {
@@ -84,60 +84,60 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     status: 413,
     code: 'body_too_large',
     type: REFUSAL,
-    says: /1048576 bytes/,
+    expectedText: /1048576 bytes/,
   },
   'unsupported-media-type': {
     detail: { kind: 'unsupported-media-type' },
     status: 415,
     code: 'unsupported_media_type',
     type: REFUSAL,
-    says: /application\/json/,
+    expectedText: /application\/json/,
   },
   'rate-limited': {
     detail: { kind: 'rate-limited', retryAfterMs: 8_100 },
     status: 429,
     code: 'rate_limit_exceeded',
     type: 'rate_limit_error',
-    says: /requests/,
+    expectedText: /requests/,
     headers: { 'retry-after': '9' },
   },
   unavailable: {
     detail: { kind: 'unavailable', message: 'The service is starting', retryAfterMs: 1_000 },
     status: 503,
     code: 'unavailable',
-    type: TROUBLE,
-    says: /starting/,
+    type: SERVER_ERROR,
+    expectedText: /starting/,
     headers: { 'retry-after': '1' },
   },
   overloaded: {
     detail: { kind: 'overloaded', retryAfterMs: 2_000 },
     status: 503,
     code: 'overloaded',
-    type: TROUBLE,
-    says: /waiting/,
+    type: SERVER_ERROR,
+    expectedText: /waiting/,
     headers: { 'retry-after': '2' },
   },
   'no-backend-key': {
     detail: { kind: 'no-backend-key', retryAfterMs: 30_000 },
     status: 503,
     code: 'no_backend_key',
-    type: TROUBLE,
-    says: /cooling down/,
+    type: SERVER_ERROR,
+    expectedText: /cooling down/,
     headers: { 'retry-after': '30' },
   },
   'backend-error': {
     detail: { kind: 'backend-error', reason: 'status 500' },
     status: 502,
     code: 'backend_error',
-    type: TROUBLE,
-    says: /status 500/,
+    type: SERVER_ERROR,
+    expectedText: /status 500/,
   },
   'backend-unusable': {
     detail: { kind: 'backend-unusable', reason: 'the nonce is wrong' },
     status: 502,
     code: 'backend_unusable_reply',
-    type: TROUBLE,
-    says: /the nonce is wrong/,
+    type: SERVER_ERROR,
+    expectedText: /the nonce is wrong/,
     headers: { 'x-should-retry': 'false' },
   },
   'agent-failed': {
@@ -150,16 +150,16 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     },
     status: 502,
     code: 'agent_lost',
-    type: TROUBLE,
-    says: /^The agent went away$/,
+    type: SERVER_ERROR,
+    expectedText: /^The agent went away$/,
     headers: { 'x-should-retry': 'false' },
   },
   'backend-timeout': {
     detail: { kind: 'backend-timeout' },
     status: 504,
     code: 'backend_timeout',
-    type: TROUBLE,
-    says: /deadline/,
+    type: SERVER_ERROR,
+    expectedText: /deadline/,
   },
 };
 
@@ -168,7 +168,9 @@ const messageOf = async (response: Response): Promise<string> => (await response
 const notFound = (hint: string): Response => errorResponse({ kind: 'not-found', hint });
 
 describe('the answer to a fault', (check) => {
-  for (const [kind, { detail, status, code, type, param = null, says, headers = {} }] of Object.entries(TABLE)) {
+  for (const [kind, { detail, status, code, type, param = null, expectedText, headers = {} }] of Object.entries(
+    TABLE,
+  )) {
     check(`${kind} is ${status} ${code}, with exactly the headers of the table`, async () => {
       const response = errorResponse(detail);
       assert.is(response.status, status);
@@ -177,7 +179,7 @@ describe('the answer to a fault', (check) => {
       assert.equal(others, {});
       assert.equal(Object.keys(error), ['message', 'type', 'param', 'code']);
       assert.equal([error.type, error.param, error.code], [type, param, code]);
-      assert.match(error.message, says);
+      assert.match(error.message, expectedText);
     });
   }
 
@@ -192,7 +194,7 @@ describe('the answer to a fault', (check) => {
     const response = internalErrorResponse();
     assert.is(response.status, 500);
     const { error } = await response.json();
-    assert.equal([error.type, error.param, error.code], [TROUBLE, null, 'internal_error']);
+    assert.equal([error.type, error.param, error.code], [SERVER_ERROR, null, 'internal_error']);
     assert.match(error.message, /request id/);
   });
 });

@@ -137,10 +137,10 @@ describe('a stream of server-sent events', (check) => {
     fc.assert(
       fc.property(fc.array(written), fc.integer({ min: 1, max: 20 }), (events, pieceBytes) => {
         const { news, lines } = readIn(events.map(encodeSse).join(''), pieceBytes);
-        const told = events.flatMap(({ event: name = 'message', data }) =>
+        const reported = events.flatMap(({ event: name = 'message', data }) =>
           data === undefined ? [] : [named(name, data.toWellFormed().replace(/\r\n?/g, '\n'))],
         );
-        assert.equal(news, told);
+        assert.equal(news, reported);
         assert.is(lines.lastID(), events.findLast(({ id }) => id !== undefined)?.id ?? '');
       }),
     );

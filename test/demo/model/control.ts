@@ -10,9 +10,9 @@ export type ModelControl = {
    * The reply to the next request, or to the next that `when` accepts; after those that are queued already. A bare text is
    * an answer of that text.
    */
-  readonly say: (reply: ScriptedReply | string, when?: (request: ReceivedRequest) => boolean) => void;
+  readonly addReply: (reply: ScriptedReply | string, when?: (request: ReceivedRequest) => boolean) => void;
   /** The same for every request without a queued reply. */
-  readonly sayAlways: (reply: ScriptedReply | string, when?: (request: ReceivedRequest) => boolean) => void;
+  readonly alwaysReply: (reply: ScriptedReply | string, when?: (request: ReceivedRequest) => boolean) => void;
   /** How many replies are still queued. */
   readonly waiting: () => number;
   readonly requests: () => readonly ReceivedRequest[];
@@ -54,9 +54,9 @@ export const createControlledModel = ({
       },
     }),
     control: {
-      say: (reply, when = any) => void queued.push({ reply: toReply(reply), when }),
+      addReply: (reply, when = any) => void queued.push({ reply: toReply(reply), when }),
       // The latest comes first: it was set with the others in mind.
-      sayAlways: (reply, when = any) => void permanent.unshift({ reply: toReply(reply), when }),
+      alwaysReply: (reply, when = any) => void permanent.unshift({ reply: toReply(reply), when }),
       waiting: () => queued.length,
       requests: () => [...received],
       clear() {

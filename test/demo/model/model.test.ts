@@ -16,7 +16,7 @@ const USAGE = { prompt: 100, cached: 30, completion: 20, reasoning: 5 };
 describe("the scripted model, asked by OpenAI's client", (check) => {
   check('completes a chat in a stream', async () => {
     const { openai, control } = createScriptedWorld();
-    control.say(answer(PIECES, { usage: USAGE }));
+    control.addReply(answer(PIECES, { usage: USAGE }));
     const stream = openai.chat.completions.stream({ ...ASKED, stream_options: { include_usage: true } });
     const { choices, usage } = await stream.finalChatCompletion();
     assert.is(choices[0]?.message.content, 'one two');
@@ -34,7 +34,7 @@ describe("the scripted model, asked by OpenAI's client", (check) => {
 
   check('counts tokens in a stream only for who asks for them', async () => {
     const { openai, control } = createScriptedWorld();
-    control.sayAlways('fine');
+    control.alwaysReply('fine');
     const counts = async (more: object) => {
       let count = 0;
       for await (const { usage } of await openai.chat.completions.create({ ...ASKED, ...more, stream: true })) {
@@ -47,7 +47,7 @@ describe("the scripted model, asked by OpenAI's client", (check) => {
 
   check('completes a chat as a whole', async () => {
     const { openai, control } = createScriptedWorld();
-    control.say(answer(PIECES, { usage: USAGE, finish: 'length' }));
+    control.addReply(answer(PIECES, { usage: USAGE, finish: 'length' }));
     const { choices, usage } = await openai.chat.completions.create(ASKED);
     assert.equal([choices[0]?.message.content, choices[0]?.finish_reason], ['one two', 'length']);
     assert.is(choices[0]?.message.tool_calls?.length, 2);
@@ -57,7 +57,7 @@ describe("the scripted model, asked by OpenAI's client", (check) => {
   for (const isStreamed of [true, false]) {
     check(`gives a response ${isStreamed ? 'in a stream' : 'as a whole'}`, async () => {
       const { openai, control } = createScriptedWorld();
-      control.say(answer(PIECES, { usage: USAGE }));
+      control.addReply(answer(PIECES, { usage: USAGE }));
       let words = '';
       const made: string[] = [];
       let tokens: number | undefined;
@@ -80,7 +80,7 @@ describe("the scripted model, asked by OpenAI's client", (check) => {
 
   check('refuses as it is told', async () => {
     const { openai, control } = createScriptedWorld();
-    control.say(refusal(429, 'rate_limit_exceeded', { headers: { 'retry-after': '3' } }));
+    control.addReply(refusal(429, 'rate_limit_exceeded', { headers: { 'retry-after': '3' } }));
     const error = await rejection(openai.chat.completions.create(ASKED));
     assert.instance(error, OpenAI.RateLimitError);
     assert.ok(error instanceof OpenAI.APIError && error.headers?.get('retry-after') === '3');
@@ -98,15 +98,15 @@ describe("the scripted model, asked by OpenAI's client", (check) => {
 describe('the control of the scripted model', (check) => {
   check('has its answers given in order, or to the question that they are meant for', async () => {
     const { control, openai } = createScriptedWorld();
-    control.say('for tools', ({ tools }) => tools.length > 0);
-    control.say('first');
-    control.say('second');
-    control.sayAlways('else');
-    const said = async (more = {}) =>
+    control.addReply('for tools', ({ tools }) => tools.length > 0);
+    control.addReply('first');
+    control.addReply('second');
+    control.alwaysReply('else');
+    const outputText = async (more = {}) =>
       (await openai.chat.completions.create({ ...ASKED, ...more })).choices[0]?.message.content;
     const tools = [{ type: 'function', function: { name: 't' } }];
     assert.equal(
-      [await said(), await said({ tools }), await said(), await said()],
+      [await outputText(), await outputText({ tools }), await outputText(), await outputText()],
       ['first', 'for tools', 'second', 'else'],
     );
     assert.is(control.waiting(), 0);
@@ -114,7 +114,7 @@ describe('the control of the scripted model', (check) => {
 
   check('shows what was asked, whatever the dialect', async () => {
     const { control, post } = createScriptedWorld();
-    control.sayAlways('fine');
+    control.alwaysReply('fine');
     const tool = { name: 'add', parameters: {} };
     await post('/v1/chat/completions', {
       model: 'm',
@@ -168,8 +168,8 @@ describe('the control of the scripted model', (check) => {
     const { control, handler } = createScriptedWorld();
     const leaving = new AbortController();
     const ask = () => handler(jsonRequest('/v1/chat/completions', { ...ASKED, stream: true }, leaving.signal));
-    control.say(silence);
-    control.say(answer([{ kind: 'hang' }]));
+    control.addReply(silence);
+    control.addReply(answer([{ kind: 'hang' }]));
     const silent = ask();
     const { body } = await ask();
     assert.equal(
@@ -187,7 +187,7 @@ describe('the control of the scripted model', (check) => {
 
   check('makes an answer wait by the clock', async () => {
     const { control, post, clock } = createScriptedWorld();
-    control.say(answer([{ kind: 'wait', ms: 1000 }, ...text('late')]));
+    control.addReply(answer([{ kind: 'wait', ms: 1000 }, ...text('late')]));
     const words = (await post('/v1/chat/completions', { ...ASKED, stream: true })).text();
     let isOver = false;
     void words.then(() => {
@@ -201,14 +201,14 @@ describe('the control of the scripted model', (check) => {
 
   check('has nothing to say unless it is told to', async () => {
     const { control, post } = createScriptedWorld();
-    control.say('forgotten');
+    control.addReply('forgotten');
     control.clear();
     assert.is((await post('/v1/chat/completions', ASKED)).status, 400);
   });
 
   check('is asked in no other way: a broken body is refused, in every dialect', async () => {
     const { control, post } = createScriptedWorld();
-    control.sayAlways('fine');
+    control.alwaysReply('fine');
     for (const path of ['chat/completions', 'responses', 'messages']) {
       for (const body of [null, 7, [], {}, { model: 7 }]) {
         assert.is((await post(`/v1/${path}`, body)).status, 400);

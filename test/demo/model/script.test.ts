@@ -28,7 +28,7 @@ const converse = async (
   for (let step = 0; step < 10; step++) {
     const { choices } = await openai.chat.completions.create({ model: 'm', messages, tools: offered });
     const message = choices[0]?.message;
-    if (!message?.tool_calls) return { said: message?.content ?? '', made };
+    if (!message?.tool_calls) return { outputText: message?.content ?? '', made };
     messages.push(message);
     for (const asked of message.tool_calls) {
       if (asked.type !== 'function') continue;
@@ -52,22 +52,22 @@ const adminCall = (world: ReturnType<typeof createWorld>) => {
 describe("the demo's script", (check) => {
   check('answers a plain text with a sentence, and the same one each time', async () => {
     const [one, two] = [await converse('Hello  there'), await converse('Hello  there')];
-    assert.match(one.said, 'You said: "Hello there".');
+    assert.match(one.outputText, 'You said: "Hello there".');
     assert.equal(one, two);
   });
 
   check('makes a short title when it is asked for one', async () => {
     const system = 'You are a helper. Generate a short title for this conversation.';
-    const { said } = await converse('recharge alice@example.com 5 because she has paid her invoice', { system });
-    assert.is(said, 'recharge alice@example.com 5 because she has');
+    const { outputText } = await converse('recharge alice@example.com 5 because she has paid her invoice', { system });
+    assert.is(outputText, 'recharge alice@example.com 5 because she has');
   });
 
   check('recharges a user through the real admin tools, in their order', async () => {
     const world = createWorld();
     const call = adminCall(world);
-    const { said, made } = await converse('Please recharge alice@example.com 5.25', { tools: ADMIN, call });
+    const { outputText, made } = await converse('Please recharge alice@example.com 5.25', { tools: ADMIN, call });
     assert.equal(made, ['relay-admin_find_user', 'relay-admin_preview_recharge', 'relay-admin_recharge']);
-    assert.is(said, 'Verified: 5.25 was added for alice@example.com, whose balance is now 17.75.');
+    assert.is(outputText, 'Verified: 5.25 was added for alice@example.com, whose balance is now 17.75.');
     assert.is(world.control.credits().length, 1);
   });
 
@@ -78,14 +78,14 @@ describe("the demo's script", (check) => {
       'Could you top up alice@example.com with 2.5?',
     ]) {
       const world = createWorld();
-      const { said } = await converse(words, { tools: ADMIN, call: adminCall(world) });
-      assert.is(said, 'Verified: 2.5 was added for alice@example.com, whose balance is now 15.');
+      const { outputText } = await converse(words, { tools: ADMIN, call: adminCall(world) });
+      assert.is(outputText, 'Verified: 2.5 was added for alice@example.com, whose balance is now 15.');
     }
   });
 
   check('takes no sentence for a recharge that names nobody or no amount', async () => {
     for (const words of ['recharge my battery', 'which credit card 5 times?', 'recharge alice', 'recharge alice 5']) {
-      assert.match((await converse(words, { tools: ADMIN })).said, 'I am the demo model');
+      assert.match((await converse(words, { tools: ADMIN })).outputText, 'I am the demo model');
     }
   });
 
@@ -113,17 +113,20 @@ describe("the demo's script", (check) => {
 
   check('stops where a tool refuses, and says what it answered', async () => {
     const world = createWorld();
-    const { said, made } = await converse('recharge nobody@example.com 5', { tools: ADMIN, call: adminCall(world) });
+    const { outputText, made } = await converse('recharge nobody@example.com 5', {
+      tools: ADMIN,
+      call: adminCall(world),
+    });
     assert.equal(made, ['relay-admin_find_user']);
-    assert.match(said, 'I stopped');
+    assert.match(outputText, 'I stopped');
     assert.is(world.control.credits().length, 0);
   });
 
   check('never calls a recharge done that is not verified', async () => {
     const world = createWorld();
     world.control.useFault('drop-after');
-    const { said } = await converse('recharge alice@example.com 5', { tools: ADMIN, call: adminCall(world) });
-    assert.match(said, 'not confirmed (accepted_unverified)');
+    const { outputText } = await converse('recharge alice@example.com 5', { tools: ADMIN, call: adminCall(world) });
+    assert.match(outputText, 'not confirmed (accepted_unverified)');
   });
 
   check('hands a recharge to the maintainer when it has no admin tools of its own', async () => {
@@ -132,17 +135,17 @@ describe("the demo's script", (check) => {
       given.push(args);
       return 'Verified: all is well.';
     };
-    const { said, made } = await converse('recharge alice@example.com 5', { tools: ['read', 'task'], call });
+    const { outputText, made } = await converse('recharge alice@example.com 5', { tools: ['read', 'task'], call });
     assert.equal(made, ['task']);
     assert.equal(given, [
       { description: 'Recharge a user', prompt: 'recharge alice@example.com 5', subagent_type: 'maintainer' },
     ]);
-    assert.is(said, 'The maintainer says: Verified: all is well.');
+    assert.is(outputText, 'The maintainer says: Verified: all is well.');
   });
 
   check('recharges nobody without all the tools for it', async () => {
     for (const tools of [[], ADMIN.filter((name) => !name.includes('preview'))]) {
-      assert.match((await converse('recharge alice@example.com 5', { tools })).said, 'no tools');
+      assert.match((await converse('recharge alice@example.com 5', { tools })).outputText, 'no tools');
     }
   });
 });

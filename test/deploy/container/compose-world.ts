@@ -7,7 +7,7 @@ import { JUDGE_MODEL } from '../../../src/demo/judge/judge.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
 import { KEY } from '../../runtime/client.ts';
 import { freePort, ROOT } from '../../runtime/processes.ts';
-import { type Engine, ran, type Said } from './engine.ts';
+import { type Engine, type Output, ran } from './engine.ts';
 import { BASE, POSTGRES, PREFIX, REDIS } from './images.ts';
 import { STAGE_PORTS } from './stage-ports.ts';
 
@@ -19,7 +19,7 @@ export const MODEL_KEY = 'canary-compose-model-key-3d84';
 export type Project = {
   readonly directory: string;
   /** docker-compose with the repository's compose.yaml, to its end. */
-  readonly compose: (...words: string[]) => Promise<Said>;
+  readonly compose: (...words: string[]) => Promise<Output>;
   /** Brings services up and waits until those that are waited for are healthy. */
   readonly up: (profiles: readonly string[], ...services: string[]) => Promise<void>;
   readonly services: () => Promise<readonly string[]>;

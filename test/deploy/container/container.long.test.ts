@@ -41,7 +41,7 @@ const inspected = async ({ must }: Engine, target: Target): Promise<Image> =>
   JSON.parse(await must('image', 'inspect', imageOf(target)))[0];
 
 /** Runs some JavaScript in a container of the image, and reads what it prints as JSON. */
-const told = async ({ must }: Engine, target: Target, code: string): Promise<unknown> =>
+const reported = async ({ must }: Engine, target: Target, code: string): Promise<unknown> =>
   JSON.parse(
     await must('run', '--rm', ...TIGHT, '--entrypoint', 'node', imageOf(target), '-p', `JSON.stringify(${code})`),
   );
@@ -88,9 +88,9 @@ describe('the images', (check) => {
     'hold Node, their programs, the licences and no shell, and run as nobody in particular',
     inContainerWorld(async ({ engine }) => {
       for (const target of TARGETS) {
-        const files = await told(engine, target, 'fs.readdirSync("/app").sort()');
+        const files = await reported(engine, target, 'fs.readdirSync("/app").sort()');
         assert.equal(files, ['LICENSE', ...FILES[target], 'licenses.txt'].sort());
-        assert.equal(await told(engine, target, '[process.getuid(), process.getgid()]'), [65532, 65532]);
+        assert.equal(await reported(engine, target, '[process.getuid(), process.getgid()]'), [65532, 65532]);
         const { code, stderr } = await engine.podman(
           'run',
           '--rm',
@@ -102,14 +102,14 @@ describe('the images', (check) => {
         );
         assert.is(code, 127, stderr);
       }
-      assert.equal(await told(engine, 'agent', '[fs.statSync("/data").uid, fs.statSync("/app").uid]'), [65532, 0]);
+      assert.equal(await reported(engine, 'agent', '[fs.statSync("/data").uid, fs.statSync("/app").uid]'), [65532, 0]);
     }),
   );
   check.needing(
     ENGINE,
     'say what is missing in their settings, and end with 1',
     inContainerWorld(async ({ engine }) => {
-      const complaints = {
+      const errorTexts = {
         gateway: /^gatehouse gateway: BACKEND_BASE_URL: expected a backend/m,
         agent:
           /^gatehouse agent: AGENT_SERVER_PASSWORD: expected a value[\s\S]*AGENT_CONFIG: expected the path of a file/m,
@@ -118,7 +118,7 @@ describe('the images', (check) => {
       };
       for (const target of TARGETS) {
         const { code, stderr } = await engine.podman('run', '--rm', '--timeout', '30', ...TIGHT, imageOf(target));
-        assert.match(stderr, complaints[target]);
+        assert.match(stderr, errorTexts[target]);
         assert.is(code, 1, target);
       }
     }),
@@ -188,12 +188,12 @@ describe('a container', (check) => {
         { id: 2, method: 'tools/list' },
       ];
       for (const ask of asks) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...ask })}\n`);
-      let said = '';
+      let history = '';
       for await (const piece of child.stdout.setEncoding('utf8')) {
-        said += piece;
-        if (/"id":2[\s\S]*\n/.test(said)) child.stdin.end();
+        history += piece;
+        if (/"id":2[\s\S]*\n/.test(history)) child.stdin.end();
       }
-      const tools: { name: string }[] = JSON.parse(said.trim().split('\n').at(-1) ?? '').result.tools;
+      const tools: { name: string }[] = JSON.parse(history.trim().split('\n').at(-1) ?? '').result.tools;
       assert.is(tools.length, 9);
       assert.is(await ended, 0);
     }),
@@ -215,14 +215,14 @@ const conversationAt = async (bridge: string, name: string): Promise<(content: s
     );
 };
 /** What people said in the one session of this server whose first words are these. */
-const saidIn = async (project: Project, agent: 'agent1' | 'agent2', first: string): Promise<readonly string[]> => {
+const textIn = async (project: Project, agent: 'agent1' | 'agent2', first: string): Promise<readonly string[]> => {
   const ask = async (path: string) =>
     (await untilAnswered(`${project.address(agent)}${path}`, { headers: BASIC })).json();
   const sessions = (await ask('/session')) as { id: string }[];
   for (const { id } of sessions) {
-    type Told = { info: { role: string }; parts: { type: string; text?: string }[] };
-    const told = (await ask(`/session/${id}/message`)) as Told[];
-    const words = told.filter(({ info }) => info.role === 'user').map(({ parts }) => parts[0]?.text ?? '');
+    type Reported = { info: { role: string }; parts: { type: string; text?: string }[] };
+    const reported = (await ask(`/session/${id}/message`)) as Reported[];
+    const words = reported.filter(({ info }) => info.role === 'user').map(({ parts }) => parts[0]?.text ?? '');
     if (words[0] === first) return words;
   }
   throw new Error(`No session begins with ${first}`);
@@ -279,11 +279,11 @@ describe('compose', (check) => {
     COMPOSE,
     'lets a client recharge through bridge, agent and relay admin once a person has approved it',
     inContainerWorld(async ({ engine, project }) => {
-      const say = await conversationAt(project.address('bridge'), 'compose');
-      assert.match(await say('Good morning'), 'You said: "Good morning"');
-      const asked = await say(`recharge ${RECHARGE.email} ${RECHARGE.amount}`);
+      const send = await conversationAt(project.address('bridge'), 'compose');
+      assert.match(await send('Good morning'), 'You said: "Good morning"');
+      const asked = await send(`recharge ${RECHARGE.email} ${RECHARGE.amount}`);
       const [words = ''] = /approve \w+/.exec(asked) ?? [asked];
-      assert.match(await say(words), /Verified/);
+      assert.match(await send(words), /Verified/);
       const files = await engine.must(
         'exec',
         await project.container('agent'),
@@ -358,10 +358,10 @@ describe('compose', (check) => {
         expected,
       );
       assert.is(await engine.must('port', await project.container('postgres')), '');
-      const say = await conversationAt(project.address('bridgeReplicas'), 'replicas');
-      for (const words of ['one', 'two', 'three', 'four']) assert.match(await say(words), `You said: "${words}"`);
+      const send = await conversationAt(project.address('bridgeReplicas'), 'replicas');
+      for (const words of ['one', 'two', 'three', 'four']) assert.match(await send(words), `You said: "${words}"`);
       for (const agent of ['agent1', 'agent2'] as const) {
-        assert.equal(await saidIn(project, agent, 'one'), ['one', 'two', 'three', 'four']);
+        assert.equal(await textIn(project, agent, 'one'), ['one', 'two', 'three', 'four']);
         const counted = await untilAnswered(`${project.address(agent)}/metrics`, { headers: BASIC });
         assert.match(await counted.text(), /^gatehouse_turns_total\{[^}]*\} [1-9]/m);
       }
@@ -371,27 +371,29 @@ describe('compose', (check) => {
     COMPOSE,
     'answers on while one of two agent servers is stopped, and keeps what was said when the other one goes, too',
     inContainerWorld(async ({ engine, project }) => {
-      const say = await conversationAt(project.address('bridgeReplicas'), 'stopped');
-      const said: string[] = [];
-      const sayNext = async (): Promise<void> => {
-        said.push(`words ${said.length}`);
-        assert.match(await say(`words ${said.length - 1}`), `You said: "words ${said.length - 1}"`);
+      const send = await conversationAt(project.address('bridgeReplicas'), 'stopped');
+      const history: string[] = [];
+      const replyNext = async (): Promise<void> => {
+        history.push(`words ${history.length}`);
+        assert.match(await send(`words ${history.length - 1}`), `You said: "words ${history.length - 1}"`);
       };
-      await sayNext();
+      await replyNext();
       let isStopped = false;
       const stop = engine.must('stop', '--time', '15', await project.container('agent-1')).then(() => {
         isStopped = true;
       });
-      while (!isStopped) await sayNext();
+      while (!isStopped) await replyNext();
       await stop;
-      await sayNext();
-      assert.equal(await saidIn(project, 'agent2', 'words 0'), said);
+      await replyNext();
+      assert.equal(await textIn(project, 'agent2', 'words 0'), history);
       await project.up(['replicas'], 'agent-1');
       await untilAnswered(`${project.address('agent1')}/ready`);
       await engine.must('stop', '--time', '15', await project.container('agent-2'));
-      await sayNext();
-      assert.equal(await saidIn(project, 'agent1', 'words 0'), said);
-      console.log(`replicas: ${said.length} of ${said.length} messages answered, one server stopped after the other`);
+      await replyNext();
+      assert.equal(await textIn(project, 'agent1', 'words 0'), history);
+      console.log(
+        `replicas: ${history.length} of ${history.length} messages answered, one server stopped after the other`,
+      );
     }),
   );
   check.needing(
@@ -411,10 +413,10 @@ describe('compose', (check) => {
       };
       const before = await settled('agent-1');
       assert.ok(before > 0);
-      const say = await conversationAt(project.address('bridgeReplicas'), 'recharge');
-      const asked = await say(`recharge ${RECHARGE.email} ${RECHARGE.amount}`);
+      const send = await conversationAt(project.address('bridgeReplicas'), 'recharge');
+      const asked = await send(`recharge ${RECHARGE.email} ${RECHARGE.amount}`);
       const [words = ''] = /approve \w+/.exec(asked) ?? [asked];
-      assert.match(await say(words), /Verified/);
+      assert.match(await send(words), /Verified/);
       assert.equal([await settled('agent-1'), await settled('agent-2')], [before + 1, before + 1]);
     }),
   );

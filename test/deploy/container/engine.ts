@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export type Said = { readonly code: number; readonly stdout: string; readonly stderr: string };
+export type Output = { readonly code: number; readonly stdout: string; readonly stderr: string };
 export type Engine = {
   /** A directory of this run, which goes with it. */
   readonly directory: string;
@@ -11,7 +11,7 @@ export type Engine = {
   /** Before every other word of podman. */
   readonly storage: readonly string[];
   /** Runs podman to its end, whatever that is. */
-  readonly podman: (...words: string[]) => Promise<Said>;
+  readonly podman: (...words: string[]) => Promise<Output>;
   /** The same, and fails with what podman says unless it ends with 0. */
   readonly must: (...words: string[]) => Promise<string>;
 };
@@ -36,7 +36,7 @@ export const missingEngine = (): string | undefined =>
   (postgresDirectory() === undefined ? "PostgreSQL's server" : undefined);
 
 /** Runs a program to its end. */
-export const ran = (program: string, words: readonly string[], variables: NodeJS.ProcessEnv): Promise<Said> =>
+export const ran = (program: string, words: readonly string[], variables: NodeJS.ProcessEnv): Promise<Output> =>
   new Promise((settle) => {
     execFile(
       program,

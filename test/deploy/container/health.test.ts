@@ -26,23 +26,23 @@ const asked = async (
   }
 };
 
-const saying =
+const replying =
   (status: number): RequestListener =>
   ({ url }, reply) =>
     reply.writeHead(url === '/health' ? status : 404).end();
 
 describe('the health check of the images', (check) => {
   check('passes for a service that says 200, on the port that the image names', async () => {
-    assert.is(await asked(saying(200), (port) => codeOf({}, port)), 0);
-    assert.is(await asked(saying(200), (port) => codeOf({ PORT: '' }, port)), 0);
+    assert.is(await asked(replying(200), (port) => codeOf({}, port)), 0);
+    assert.is(await asked(replying(200), (port) => codeOf({ PORT: '' }, port)), 0);
   });
   check('asks where PORT says that the service listens', async () => {
     const nobody = await freePort();
-    assert.is(await asked(saying(200), (port) => codeOf({ PORT: String(port) }, nobody)), 0);
+    assert.is(await asked(replying(200), (port) => codeOf({ PORT: String(port) }, nobody)), 0);
   });
   check('fails where the service says anything else', async () => {
-    assert.is(await asked(saying(503), (port) => codeOf({}, port)), 1);
-    assert.is(await asked(saying(404), (port) => codeOf({}, port)), 1);
+    assert.is(await asked(replying(503), (port) => codeOf({}, port)), 1);
+    assert.is(await asked(replying(404), (port) => codeOf({}, port)), 1);
   });
   check('fails where nobody listens', async () => assert.is(await codeOf({}, await freePort()), 1));
   check('fails in the time that the image gives it where the service does not answer, or not to the end', async () => {

@@ -33,7 +33,7 @@ const open = async (): Promise<ContainerWorld & { readonly end: () => Promise<vo
 };
 
 let left = 0;
-let isToldOfFailure = false;
+let reportsFailure = false;
 let opened: ReturnType<typeof open> | undefined;
 
 /** Images and project are made for the first check of the file that needs them, and end with the last that was declared. */
@@ -43,8 +43,8 @@ export const inContainerWorld = (body: (world: ContainerWorld) => Promise<void>)
     opened ??= open();
     const world = await opened.catch((error: unknown) => {
       // Once is enough: it has the whole output of a build.
-      if (isToldOfFailure) throw new Error('There are no images, see above');
-      isToldOfFailure = true;
+      if (reportsFailure) throw new Error('There are no images, see above');
+      reportsFailure = true;
       throw error;
     });
     try {

@@ -2,14 +2,14 @@ import * as assert from 'uvu/assert';
 import { AgentVariables, readAgentSettings, unknownAgentVariables } from '../../../src/agent/settings.ts';
 import {
   BridgeVariables,
-  unknownBridgeVariables as bridgeStrangersIn,
   readBridgeSettings,
+  unknownBridgeVariables as unknownBridgeVariablesIn,
 } from '../../../src/bridge/settings.ts';
 import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import {
   GatewayVariables,
-  unknownGatewayVariables as gatewayStrangersIn,
   readGatewayConfig,
+  unknownGatewayVariables as unknownGatewayVariablesIn,
 } from '../../../src/gateway/settings.ts';
 import { describe } from '../../check.ts';
 import { AGENT, ALL, CASES, LEAST } from './cases.ts';
@@ -177,11 +177,11 @@ describe('the services', (check) => {
         const known = Object.fromEntries(Object.entries(variables).filter(([it]) => !extra.includes(it)));
         seen.add(service);
         if (service === 'gateway') {
-          assert.equal([...gatewayStrangersIn(known)], [], name);
+          assert.equal([...unknownGatewayVariablesIn(known)], [], name);
           const { gatewayKeys, backend } = readGatewayConfig(known);
           assert.ok(gatewayKeys.length > 0 && backend !== undefined);
         } else if (service === 'bridge') {
-          assert.equal([...bridgeStrangersIn(known)], [], name);
+          assert.equal([...unknownBridgeVariablesIn(known)], [], name);
           const { host, agent } = readBridgeSettings(known, () => undefined);
           assert.is(host, '0.0.0.0');
           assert.ok(agent.credentials !== undefined);

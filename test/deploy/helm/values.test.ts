@@ -87,26 +87,30 @@ describe("the specification's values", (check) => {
 });
 
 describe('values that cannot work', (check) => {
-  const told = (values: object, words: readonly string[], more: readonly string[] = []): void => {
+  const reported = (values: object, words: readonly string[], more: readonly string[] = []): void => {
     const text = refusal({ ...values }, more);
     for (const word of words) assert.match(text, word);
   };
 
   check.needing(MISSING, 'are refused with what to set when no Secret is named', () => {
-    told({}, ['secrets.existingSecret: expected the name of a Secret', '(MODERATION_API_KEYS)', '(BACKEND_API_KEYS)']);
-    told({}, ['secrets.create=true makes one']);
+    reported({}, [
+      'secrets.existingSecret: expected the name of a Secret',
+      '(MODERATION_API_KEYS)',
+      '(BACKEND_API_KEYS)',
+    ]);
+    reported({}, ['secrets.create=true makes one']);
   });
   check.needing(MISSING, 'are refused when a Secret is to be made of nothing', () => {
-    told({ secrets: { create: true } }, [
+    reported({ secrets: { create: true } }, [
       'secrets.values.MODERATION_API_KEYS: expected gateway keys',
       'secrets.values.BACKEND_API_KEYS: expected backend keys',
     ]);
   });
   check.needing(MISSING, 'are refused when a Secret is made and named at once', () => {
-    told({ secrets: { create: true, existingSecret: 'keys' } }, ['secrets.existingSecret: expected nothing']);
+    reported({ secrets: { create: true, existingSecret: 'keys' } }, ['secrets.existingSecret: expected nothing']);
   });
   check.needing(MISSING, 'are refused when the agent or the bridge has no Secret, all of it at once', () => {
-    told({ agent: { enabled: true }, bridge: { enabled: true } }, [
+    reported({ agent: { enabled: true }, bridge: { enabled: true } }, [
       'secrets.existingSecret:',
       'agent.existingSecret: expected the name of a Secret with AGENT_SERVER_PASSWORD, MODEL_API_KEY',
       'bridge.existingSecret: expected the name of a Secret with BRIDGE_API_KEYS',
@@ -114,7 +118,7 @@ describe('values that cannot work', (check) => {
   });
   check.needing(MISSING, 'are refused when the agent is to have two replicas', () => {
     const agent = { enabled: true, existingSecret: 'agent-secrets', replicaCount: 2 };
-    told({ ...LEAST, agent }, [
+    reported({ ...LEAST, agent }, [
       'agent.replicaCount: expected 1; the store is one SQLite file with one writer, unless agent.database.existingSecret',
     ]);
   });
@@ -123,11 +127,11 @@ describe('values that cannot work', (check) => {
     'are refused when several agents are to look after a relay, as each would have a journal',
     () => {
       const relay = { enabled: true, baseUrl: 'http://relay.apps.svc', allowedHost: 'relay.apps.svc' };
-      told({ ...LEAST, agent: { ...AGENT, database: DATABASE, relay, replicaCount: 2 } }, [
+      reported({ ...LEAST, agent: { ...AGENT, database: DATABASE, relay, replicaCount: 2 } }, [
         'agent.replicaCount: expected 1 with agent.relay.enabled; recharges of one relay',
       ]);
       const config = '{"mcp":{"relay-admin":{"environment":{"RELAY_ADMIN_API_KEY":"{env:RELAY_ADMIN_API_KEY}"}}}}';
-      told({ ...LEAST, agent: { ...AGENT, database: DATABASE, config } }, ['agent.relay.enabled: expected true']);
+      reported({ ...LEAST, agent: { ...AGENT, database: DATABASE, config } }, ['agent.relay.enabled: expected true']);
       // Where it can only read there is no journal, and with SQLite there is a volume anyway.
       const readOnly = config.replace('"environment":{', '"environment":{"RELAY_READ_ONLY":"true",');
       assert.ok(manifests({ ...LEAST, agent: { ...AGENT, database: DATABASE, config: readOnly, replicaCount: 2 } }));
@@ -135,29 +139,33 @@ describe('values that cannot work', (check) => {
     },
   );
   check.needing(MISSING, 'are refused when the bridge has no agent, or the relay no address', () => {
-    told({ ...LEAST, bridge: { enabled: true, existingSecret: 'bridge-secrets' } }, ['bridge.agent.baseUrl: expected']);
+    reported({ ...LEAST, bridge: { enabled: true, existingSecret: 'bridge-secrets' } }, [
+      'bridge.agent.baseUrl: expected',
+    ]);
     const agent = { enabled: true, existingSecret: 'agent-secrets', relay: { enabled: true } };
-    told({ ...LEAST, agent }, ['agent.relay: expected baseUrl and allowedHost']);
+    reported({ ...LEAST, agent }, ['agent.relay: expected baseUrl and allowedHost']);
   });
   check.needing(MISSING, 'are refused when an ingress has no gateway, or fewer pods are allowed than needed', () => {
-    told({ gateway: { enabled: false }, ingress: { enabled: true } }, ['ingress.enabled: expected false']);
+    reported({ gateway: { enabled: false }, ingress: { enabled: true } }, ['ingress.enabled: expected false']);
     const autoscaling = { enabled: true, minReplicas: 6 };
-    told({ ...LEAST, gateway: { autoscaling } }, ['gateway.autoscaling.maxReplicas: expected at least minReplicas']);
+    reported({ ...LEAST, gateway: { autoscaling } }, [
+      'gateway.autoscaling.maxReplicas: expected at least minReplicas',
+    ]);
   });
 
   check.needing(MISSING, 'are refused when nothing would be installed', () => {
-    told({ gateway: { enabled: false } }, ['gateway.enabled: expected true, or agent.enabled or bridge.enabled']);
+    reported({ gateway: { enabled: false } }, ['gateway.enabled: expected true, or agent.enabled or bridge.enabled']);
   });
   check.needing(MISSING, 'are refused when a rollout would cut requests before their deadline', () => {
     const gateway = (REQUEST_DEADLINE_MS: number | string, drainSeconds: number) => ({
       ...LEAST,
       gateway: { env: { REQUEST_DEADLINE_MS }, drainSeconds },
     });
-    told(gateway(40001, 30), [
+    reported(gateway(40001, 30), [
       'gateway.drainSeconds: expected at least 31, as gateway.env.REQUEST_DEADLINE_MS is 40001',
     ]);
-    told(gateway('600000', 15), ['expected at least 590, as']);
-    told({ ...LEAST, gateway: { drainSeconds: 14 } }, [
+    reported(gateway('600000', 15), ['expected at least 590, as']);
+    reported({ ...LEAST, gateway: { drainSeconds: 14 } }, [
       'expected at least 15, as gateway.env.REQUEST_DEADLINE_MS is 25000',
     ]);
     assert.ok(manifests(gateway(40000, 30)));
@@ -165,20 +173,23 @@ describe('values that cannot work', (check) => {
   });
   check.needing(MISSING, 'are refused when one key of the Secret would be for both lists', () => {
     const keys = { BACKEND_API_KEYS: 'keys', MODERATION_API_KEYS: 'keys' };
-    told({ secrets: { existingSecret: 'moderation-keys', keys } }, ['secrets.keys: expected two different keys']);
+    reported({ secrets: { existingSecret: 'moderation-keys', keys } }, ['secrets.keys: expected two different keys']);
   });
   check.needing(MISSING, 'are refused when a variable would be there twice', () => {
     const twice = (service: string, name: string) => [`${service}: expected ${name} once`];
     const extraEnv = (name: string) => ({ extraEnv: [{ name, value: 'other' }] });
-    told({ ...LEAST, gateway: extraEnv('APP_ENV') }, twice('gateway', 'APP_ENV'));
-    told({ ...LEAST, agent: { ...AGENT, ...extraEnv('AGENT_DATABASE_URL') } }, twice('agent', 'AGENT_DATABASE_URL'));
-    told({ ...LEAST, agent: { ...AGENT, secretKeys: { AGENT_CONFIG: 'a' } } }, twice('agent', 'AGENT_CONFIG'));
+    reported({ ...LEAST, gateway: extraEnv('APP_ENV') }, twice('gateway', 'APP_ENV'));
+    reported(
+      { ...LEAST, agent: { ...AGENT, ...extraEnv('AGENT_DATABASE_URL') } },
+      twice('agent', 'AGENT_DATABASE_URL'),
+    );
+    reported({ ...LEAST, agent: { ...AGENT, secretKeys: { AGENT_CONFIG: 'a' } } }, twice('agent', 'AGENT_CONFIG'));
     const bridge = { ...BRIDGE, ...extraEnv('AGENT_BASE_URL') };
-    told({ ...LEAST, agent: AGENT, bridge }, twice('bridge', 'AGENT_BASE_URL'));
+    reported({ ...LEAST, agent: AGENT, bridge }, twice('bridge', 'AGENT_BASE_URL'));
   });
   check.needing(MISSING, 'are refused when the autoscaler has nothing to count in', () => {
     const gateway = { autoscaling: { enabled: true }, resources: { requests: { cpu: null } } };
-    told({ ...LEAST, gateway }, ['gateway.resources.requests.cpu: expected an amount']);
+    reported({ ...LEAST, gateway }, ['gateway.resources.requests.cpu: expected an amount']);
     assert.ok(
       manifests({ ...LEAST, gateway: { ...gateway, resources: { requests: { cpu: null }, limits: { cpu: 1 } } } }),
     );
@@ -213,7 +224,7 @@ describe('values that cannot work', (check) => {
     ['backend.baseUrl=ollama:11434', "at '/backend/baseUrl': 'ollama:11434' does not match pattern"],
     ['config.policy.categories.hate.threshold=2', "at '/config/policy"],
   ] as const) {
-    check.needing(MISSING, `are refused with their name: --set ${line}`, () => told(LEAST, [place], set(line)));
+    check.needing(MISSING, `are refused with their name: --set ${line}`, () => reported(LEAST, [place], set(line)));
   }
 });
 

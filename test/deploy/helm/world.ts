@@ -5,17 +5,17 @@ import { parseAllDocuments } from 'yaml';
 export const ROOT = resolve(import.meta.dirname, '../../..');
 export const CHART = join(ROOT, 'k8s/gatehouse');
 
-const wordsOf = (program: string, args: readonly string[]): string =>
+const promptTexts = (program: string, args: readonly string[]): string =>
   spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
 
 /** Where `go install` puts programs, which need not be on the path. */
 const goPrograms = (): readonly string[] => {
-  const [own = '', path = ''] = wordsOf('go', ['env', 'GOBIN', 'GOPATH']).split('\n');
+  const [own = '', path = ''] = promptTexts('go', ['env', 'GOBIN', 'GOPATH']).split('\n');
   return [own, path === '' ? '' : join(path, 'bin')].filter((directory) => directory !== '');
 };
 
 const HELM = ['helm', ...goPrograms().map((directory) => join(directory, 'helm'))].find((program) =>
-  /^v3\./.test(wordsOf(program, ['version', '--short'])),
+  /^v3\./.test(promptTexts(program, ['version', '--short'])),
 );
 /** What `check.needing` asks for. */
 export const MISSING = HELM === undefined ? 'helm 3' : undefined;

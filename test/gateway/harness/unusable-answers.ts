@@ -1,19 +1,19 @@
 import type { HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
-import { nonceOf, received, saying, verdictJson } from './world.ts';
+import { nonceOf, received, replying, verdictJson } from './world.ts';
 
 /** A word that only the backend says: wherever it turns up, something was passed on that must not be. */
 export const BACKEND_CANARY = 'tr0ub4dor-someone@example.com';
 
-type Said = (nonce: string) => string;
+type Output = (nonce: string) => string;
 const zeros = (nonce: string): Record<string, unknown> => JSON.parse(verdictJson(nonce)) as Record<string, unknown>;
 const without =
-  (name: string): Said =>
+  (name: string): Output =>
   (nonce) =>
     JSON.stringify({ ...zeros(nonce), [name]: undefined });
 /** A whole verdict but for one literal, written as it stands. */
 const scored =
-  (literal: string): Said =>
+  (literal: string): Output =>
   (nonce) =>
     verdictJson(nonce).replace('"HA":0', `"HA":${literal}`);
 
@@ -39,7 +39,7 @@ const SCORE_LITERALS = [
 ];
 
 /** What a judge may say that holds no verdict, by what is wrong with it. */
-export const UNUSABLE_CONTENTS: Readonly<Record<string, Said>> = {
+export const UNUSABLE_CONTENTS: Readonly<Record<string, Output>> = {
   ...Object.fromEntries(CATEGORIES.map(({ code }) => [`no ${code}`, without(code)])),
   ...Object.fromEntries(SCORE_LITERALS.map((literal) => [`a score of ${literal}`, scored(literal)])),
   'yes and no as ones and zeros': (nonce) => verdictJson(nonce, { HA: 1, HAT: 1 }),
@@ -101,7 +101,7 @@ type Reply = (sent: HttpRequest) => HttpResponse;
 const changed =
   (change: (answer: Record<string, unknown>, nonce: string) => unknown): Reply =>
   (sent) => {
-    const good = JSON.parse(saying(sent, verdictJson(nonceOf(sent))).text) as Record<string, unknown>;
+    const good = JSON.parse(replying(sent, verdictJson(nonceOf(sent))).text) as Record<string, unknown>;
     return received(200, JSON.stringify(change(good, nonceOf(sent))));
   };
 const ended = (reason: unknown): Reply => changed((answer) => ({ ...answer, done_reason: reason }));
@@ -125,10 +125,10 @@ const ANY_SERVER: Readonly<Record<string, Reply>> = {
   'an array as the answer': raw('[]'),
   'a verdict without a server around it': (sent) => received(200, verdictJson(nonceOf(sent))),
   'an answer cut off in its middle': (sent) =>
-    received(200, saying(sent, verdictJson(nonceOf(sent))).text.slice(0, -20)),
+    received(200, replying(sent, verdictJson(nonceOf(sent))).text.slice(0, -20)),
   'the other dialect': (sent) => {
     const isOllama = sent.url.endsWith('/api/chat');
-    return saying({ ...sent, url: isOllama ? '/v1/chat/completions' : '/api/chat' }, verdictJson(nonceOf(sent)));
+    return replying({ ...sent, url: isOllama ? '/v1/chat/completions' : '/api/chat' }, verdictJson(nonceOf(sent)));
   },
   'another model': changed((answer) => ({ ...answer, model: 'llama3:8b' })),
   'a model that only begins alike': changed((answer) => ({ ...answer, model: 'gpt-oss:20b2' })),
@@ -159,7 +159,7 @@ export const UNUSABLE_REPLIES: Readonly<Record<'ollama' | 'openai', Readonly<Rec
       message: { content: verdictJson(nonce), tool_calls: [{ function: { name: 'x', arguments: {} } }] },
     })),
     'a stream': (sent) => {
-      const line = saying(sent, verdictJson(nonceOf(sent))).text;
+      const line = replying(sent, verdictJson(nonceOf(sent))).text;
       return received(200, `${line}\n${line}\n`);
     },
   },
@@ -181,6 +181,6 @@ export const UNUSABLE_REPLIES: Readonly<Record<'ollama' | 'openai', Readonly<Rec
     })),
     'content in parts': messaging((nonce) => ({ content: [{ type: 'text', text: verdictJson(nonce) }] })),
     'a call of a tool': messaging((nonce) => ({ content: verdictJson(nonce), tool_calls: [{ id: 'x' }] })),
-    'a stream': (sent) => received(200, `data: ${saying(sent, verdictJson(nonceOf(sent))).text}\n\ndata: [DONE]\n\n`),
+    'a stream': (sent) => received(200, `data: ${replying(sent, verdictJson(nonceOf(sent))).text}\n\ndata: [DONE]\n\n`),
   },
 };

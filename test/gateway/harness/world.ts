@@ -46,7 +46,7 @@ export const verdictJson = (nonce: string, scores: Readonly<Record<string, unkno
   JSON.stringify({ ...Object.fromEntries(CATEGORIES.map(({ code }) => [code, 0])), ...scores, nonce });
 
 /** What a dialect's server answers when its model says `content`. */
-export const saying = (sent: HttpRequest, content: string | null): HttpResponse => {
+export const replying = (sent: HttpRequest, content: string | null): HttpResponse => {
   const { model } = JSON.parse(sent.body ?? '{}') as { model: string };
   return sent.url.endsWith('/api/chat')
     ? received(
@@ -74,7 +74,7 @@ export const saying = (sent: HttpRequest, content: string | null): HttpResponse 
 export const judging =
   (scores: Readonly<Record<string, unknown>> = {}): Answer =>
   (sent) =>
-    saying(sent, verdictJson(nonceOf(sent), scores));
+    replying(sent, verdictJson(nonceOf(sent), scores));
 
 type World = {
   readonly app: Handler;

@@ -7,7 +7,7 @@ import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { NORMALISER_VERSION } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
 import { eachCategory, resultsOf } from '../harness/read-answer.ts';
-import { gatewayOver, judging, received, saying, shownTextOf, type WorldSettings } from '../harness/world.ts';
+import { gatewayOver, judging, received, replying, shownTextOf, type WorldSettings } from '../harness/world.ts';
 
 const SCORES: CategoryScores = Array(13).fill(0.5) as number[];
 
@@ -114,7 +114,7 @@ describe('a verdict that is known', (check) => {
   check('is no error: those are never remembered', async () => {
     let asked = 0;
     const bad = [received(500, ''), received(401, ''), received(200, '<html>')];
-    const { ask, calls } = gatewayOver((sent) => bad[asked++] ?? (asked < 6 ? saying(sent, '{}') : judging()(sent)), {
+    const { ask, calls } = gatewayOver((sent) => bad[asked++] ?? (asked < 6 ? replying(sent, '{}') : judging()(sent)), {
       variables: { BACKEND_API_KEYS: 'a,b,c,d,e,f,g,h' },
     });
     assert.is((await ask({ input: 'same' })).status, 502);

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
-import { type Answer, gatewayOver, judging, keyOf, received, saying } from '../harness/world.ts';
+import { type Answer, gatewayOver, judging, keyOf, received, replying } from '../harness/world.ts';
 
 const silence = () => new Promise<never>(() => {});
 /** Answers the first call by `first`, any other by `second`. */
@@ -109,7 +109,7 @@ describe('a slow call', (check) => {
         lateBy(
           () => clock,
           100,
-          (sent) => saying(sent, ''),
+          (sent) => replying(sent, ''),
         ),
         judging(),
       ),

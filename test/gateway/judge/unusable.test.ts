@@ -10,7 +10,7 @@ import {
   judging,
   keyOf,
   nonceOf,
-  saying,
+  replying,
   userMessageOf,
   verdictJson,
 } from '../harness/world.ts';
@@ -24,9 +24,9 @@ const DIALECTS = {
 const everyUnusable = (dialect: 'ollama' | 'openai'): Readonly<Record<string, Answer>> => ({
   ...UNUSABLE_REPLIES[dialect],
   ...Object.fromEntries(
-    Object.entries(UNUSABLE_CONTENTS).map(([name, said]) => [
+    Object.entries(UNUSABLE_CONTENTS).map(([name, outputText]) => [
       name,
-      (sent: HttpRequest) => saying(sent, said(nonceOf(sent))),
+      (sent: HttpRequest) => replying(sent, outputText(nonceOf(sent))),
     ]),
   ),
 });
@@ -63,7 +63,7 @@ for (const dialect of ['ollama', 'openai'] as const) {
 describe('the repair attempt', (check) => {
   check('says so, and goes without the grammar that may have got in the way', async () => {
     for (const variables of Object.values(DIALECTS)) {
-      const { ask, calls } = gatewayOver((sent) => saying(sent, ''), { variables });
+      const { ask, calls } = gatewayOver((sent) => replying(sent, ''), { variables });
       await ask({ input: 'some text' });
       const [first, second] = calls.map(({ body = '' }) => JSON.parse(body) as Record<string, unknown>);
       assert.ok('format' in first! || 'response_format' in first!);
@@ -76,13 +76,13 @@ describe('the repair attempt', (check) => {
     const nonces: string[] = [];
     const { ask } = gatewayOver((sent) => {
       nonces.push(nonceOf(sent));
-      return nonces.length === 1 ? saying(sent, '') : saying(sent, verdictJson(nonces[0] ?? ''));
+      return nonces.length === 1 ? replying(sent, '') : replying(sent, verdictJson(nonces[0] ?? ''));
     });
     assert.is((await errorOf(await ask({ input: 'some text' }))).code, 'backend_unusable_reply');
   });
   check('is counted by model, and logged without what was said', async () => {
     const meter = createPrometheusGatewayMetrics({ version: '0.1.0' });
-    const { ask, logged } = gatewayOver((sent) => saying(sent, 'canary'), { needs: { metrics: meter } });
+    const { ask, logged } = gatewayOver((sent) => replying(sent, 'canary'), { needs: { metrics: meter } });
     await ask({ input: 'some text' });
     assert.match((await meter.text()) ?? '', 'gatehouse_unusable_replies_total{model="gpt-oss:20b"} 2');
     assert.is(logged.filter((line) => line.includes('"verdict-unusable"')).length, 2);
@@ -105,7 +105,7 @@ describe('a verdict is taken', (check) => {
   for (const [name, wrap] of Object.entries(TAKEN)) {
     check(name, async () => {
       const { ask, calls } = gatewayOver((sent) =>
-        saying(sent, wrap(verdictJson(nonceOf(sent), { HR: 85, VIG: 100 }))),
+        replying(sent, wrap(verdictJson(nonceOf(sent), { HR: 85, VIG: 100 }))),
       );
       const [result] = await resultsOf(await ask({ input: 'some text' }));
       assert.equal(result?.scores, eachCategory(0, { harassment: 0.85, 'violence/graphic': 1 }));

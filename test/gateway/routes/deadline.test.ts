@@ -8,7 +8,7 @@ const silence = () => new Promise<never>(() => {});
 const LIMIT_MS = 25_000;
 
 describe('the time a request may take', (check) => {
-  const TOLD: readonly (readonly [headers: Record<string, string>, ms: number])[] = [
+  const REPORTED: readonly (readonly [headers: Record<string, string>, ms: number])[] = [
     [{}, LIMIT_MS],
     [{ 'x-request-timeout-ms': '1500' }, 1500],
     [{ 'x-stainless-timeout': '3' }, 3000],
@@ -22,7 +22,7 @@ describe('the time a request may take', (check) => {
       (odd) => [{ 'x-request-timeout-ms': odd, 'x-stainless-timeout': odd }, LIMIT_MS] as const,
     ),
   ];
-  for (const [headers, ms] of TOLD) {
+  for (const [headers, ms] of REPORTED) {
     check(`is ${ms} ms with ${JSON.stringify(headers)}`, () =>
       assert.is(deadlineMsFor(new Headers(headers), LIMIT_MS), ms),
     );

@@ -11,7 +11,7 @@ import {
   judging,
   nonceOf,
   received,
-  saying,
+  replying,
   shownTextOf,
   userMessageOf,
 } from '../harness/world.ts';
@@ -83,7 +83,7 @@ describe('a long text', (check) => {
   });
 
   for (const [name, bad] of [
-    ['has no verdict', (sent: HttpRequest) => saying(sent, '{}')],
+    ['has no verdict', (sent: HttpRequest) => replying(sent, '{}')],
     ['fails', () => received(500, '')],
   ] as const) {
     check(`fails whole when one window ${name}, and the other calls are given up`, async () => {

@@ -9,22 +9,22 @@ const ANSWERED = { end: 'answered', durationMs: 1 } as const;
 
 /** Metrics that remember what was recorded. */
 const counting = () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const metrics: AgentMetrics = {
-    requestAnswered: () => void told.push('request'),
-    turnEnded: ({ end }) => void told.push(`turn ${end}`),
-    modelCallEnded: ({ model }) => void told.push(`model ${model}`),
-    toolCallEnded: ({ server }) => void told.push(`tool ${server}`),
-    sessionsRetired: (sessions) => void told.push(`retired ${sessions}`),
-    watch: () => void told.push('watch'),
-    text: async () => told.join(),
+    requestAnswered: () => void reported.push('request'),
+    turnEnded: ({ end }) => void reported.push(`turn ${end}`),
+    modelCallEnded: ({ model }) => void reported.push(`model ${model}`),
+    toolCallEnded: ({ server }) => void reported.push(`tool ${server}`),
+    sessionsRetired: (sessions) => void reported.push(`retired ${sessions}`),
+    watch: () => void reported.push('watch'),
+    text: async () => reported.join(),
   };
-  return { told, metrics };
+  return { reported, metrics };
 };
 
 describe('a meter that is loaded late', (check) => {
   check('has counted what was before it was there, once it is', async () => {
-    const { told, metrics: loaded } = counting();
+    const { reported, metrics: loaded } = counting();
     let loads = 0;
     const { metrics, load } = createDeferredMetrics(async () => {
       loads += 1;
@@ -45,25 +45,25 @@ describe('a meter that is loaded late', (check) => {
     metrics.modelCallEnded({ model: 'a/b', outcome: 'left', tokens: undefined, durationMs: 1 });
     metrics.toolCallEnded({ server: 'docs', outcome: 'completed' });
     metrics.sessionsRetired(3);
-    assert.equal([told, loads], [[], 0]);
+    assert.equal([reported, loads], [[], 0]);
     load();
     await turn();
-    assert.equal(told, ['watch', 'request', 'turn answered', 'model a/b', 'tool docs', 'retired 3']);
+    assert.equal(reported, ['watch', 'request', 'turn answered', 'model a/b', 'tool docs', 'retired 3']);
     metrics.turnEnded({ end: 'failed', durationMs: 1 });
-    assert.is(told.at(-1), 'turn failed');
+    assert.is(reported.at(-1), 'turn failed');
   });
 
   check('is loaded by whoever asks for its text first, and tells each thing once', async () => {
-    const { told, metrics: loaded } = counting();
+    const { reported, metrics: loaded } = counting();
     const { metrics, load } = createDeferredMetrics(async () => loaded);
     metrics.turnEnded(ANSWERED);
     load();
     assert.equal(await Promise.all([metrics.text(), metrics.text()]), ['turn answered', 'turn answered']);
-    assert.equal(told, ['turn answered']);
+    assert.equal(reported, ['turn answered']);
   });
 
   check('harms nobody when it cannot be loaded, and holds no more than so much', async () => {
-    const { told, metrics: loaded } = counting();
+    const { reported, metrics: loaded } = counting();
     let isBroken = true;
     const { metrics, load } = createDeferredMetrics(async () => {
       if (isBroken) throw new Error('the disk is away');
@@ -74,9 +74,9 @@ describe('a meter that is loaded late', (check) => {
     assert.match(String(await rejection(metrics.text())), 'the disk is away');
     isBroken = false;
     await metrics.text();
-    assert.is(told.length, 10_000);
+    assert.is(reported.length, 10_000);
     metrics.turnEnded(ANSWERED);
-    assert.is(told.length, 10_001);
+    assert.is(reported.length, 10_001);
   });
 
   check('may also be one that keeps nothing', async () => {

@@ -62,7 +62,7 @@ const payAll = (admin: RelayAdmin, tokens: readonly string[]) =>
   tokens.map((token, index) => pay(admin, { token, key: keyNumber(index) }));
 
 /** A process in which every place is taken by a recharge that hangs, and the preview of one more user. */
-const fullHouse = async () => {
+const fullQueue = async () => {
   const world = createWorld();
   const barrier = createBarrier();
   const admin = world.start({ httpClient: barrier.over });
@@ -94,7 +94,7 @@ describe('changes at the same time', (check) => {
   });
 
   check('leave none behind: what waited until its time was over is told that nothing was sent', async () => {
-    const { world, barrier, admin, inside, last } = await fullHouse();
+    const { world, barrier, admin, inside, last } = await fullQueue();
     const asked = payRefusal(admin, last);
     await atRest();
     await world.clock.advance(LIMIT_MS);
@@ -108,7 +108,7 @@ describe('changes at the same time', (check) => {
   });
 
   check('leave none behind: what was cancelled while it waited sends nothing', async () => {
-    const { world, barrier, admin, inside, last } = await fullHouse();
+    const { world, barrier, admin, inside, last } = await fullQueue();
     const caller = new AbortController();
     const asked = payRefusal(admin, { ...last, signal: caller.signal });
     await atRest();
@@ -125,7 +125,7 @@ describe('changes at the same time', (check) => {
       ['update_user_limits', { user_id: 2, rpm_limit: 7 }],
       ['set_account_schedulable', { account_id: 1, schedulable: false }],
     ] as const) {
-      const { world, barrier, admin, inside } = await fullHouse();
+      const { world, barrier, admin, inside } = await fullQueue();
       const asked = refusalOf(admin, name, given);
       await atRest();
       await world.clock.advance(LIMIT_MS);
@@ -138,12 +138,12 @@ describe('changes at the same time', (check) => {
   });
 
   check('keep nobody from reading, from a preview, or from hearing what came of a pair', async () => {
-    const { world, barrier, admin, inside, tokens, last } = await fullHouse();
+    const { world, barrier, admin, inside, tokens, last } = await fullQueue();
     assert.is(comeTo(await pay(world.start(), last)), 'verified');
     assert.ok(await previewed(admin, 2, '1'));
     assert.is((await resultOf(admin, 'read', { path: 'users/2' })).truncated, false);
-    const told = await pay(admin, last);
-    assert.ok(told.kind === 'done' && told.result.outcome === 'verified' && told.result.replayed === true);
+    const reported = await pay(admin, last);
+    assert.ok(reported.kind === 'done' && reported.result.outcome === 'verified' && reported.result.replayed === true);
     const twin = pay(admin, { token: tokens[0]!, key: keyNumber(0) });
     barrier.letAllGo();
     assert.equal((await Promise.all([...inside, twin])).map(comeTo), Array(PLACES + 1).fill('verified'));

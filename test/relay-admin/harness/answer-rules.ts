@@ -1,7 +1,7 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import * as assert from 'uvu/assert';
 import type { ToolAnswer } from '../../../src/relay-admin/app.ts';
-import { leaksIn, relayWordsIn, UNSEEN } from './canaries.ts';
+import { leaksIn, relayTextIn, UNSEEN } from './canaries.ts';
 import type { ToolName } from './tool-arguments.ts';
 import { createWorld } from './world.ts';
 
@@ -32,7 +32,7 @@ const leavesOf = (value: unknown, place = ''): readonly Leaf[] => {
 
 const USER = /^user\.(?:email|username|role|status|last_used_at|created_at)$/;
 /** Where texts of other people may stand. Everything else in a result is ours. */
-const STRANGERS_PLACES: Readonly<Record<ToolName, RegExp>> = {
+const UNKNOWN_NAME_PLACES: Readonly<Record<ToolName, RegExp>> = {
   describe: /^$/,
   health: /^$/,
   read: /^data(?:\..*)?$/s,
@@ -45,7 +45,7 @@ const STRANGERS_PLACES: Readonly<Record<ToolName, RegExp>> = {
     /^(?:accounts|groups|channels)\.shown\.\d+\.(?:name|platform|status|model_limits\.\d+\.(?:scope|resets_at))$/,
 };
 
-const demandResult = (name: ToolName, result: unknown, stranger: string): void => {
+const demandResult = (name: ToolName, result: unknown, unknownName: string): void => {
   const json = JSON.stringify(result);
   const sent: unknown = JSON.parse(json);
   const checked = SCHEMAS.get(name)?.(sent);
@@ -53,24 +53,24 @@ const demandResult = (name: ToolName, result: unknown, stranger: string): void =
   assert.ok(Buffer.byteLength(json) <= RESULT_LIMIT_BYTES, `${name} answers with ${Buffer.byteLength(json)} bytes`);
   for (const { place, text } of leavesOf(sent)) {
     assert.not(UNSEEN.test(text), `${name} has something unseen in ${place}`);
-    const isForeign = stranger !== '' && text.includes(stranger);
-    assert.ok(!isForeign || STRANGERS_PLACES[name].test(place), `${name} has a stranger's text in ${place}`);
+    const isForeign = unknownName !== '' && text.includes(unknownName);
+    assert.ok(!isForeign || UNKNOWN_NAME_PLACES[name].test(place), `${name} has a stranger's text in ${place}`);
   }
 };
 
-const demandSentence = (name: ToolName, text: string, stranger: string): void => {
+const demandSentence = (name: ToolName, text: string, unknownName: string): void => {
   assert.match(text, SENTENCE);
   assert.ok(text.length <= SENTENCE_LIMIT_CHARS, `${name} fails with ${text.length} characters`);
   assert.not.match(text, /^INTERNAL/);
-  assert.not(stranger !== '' && text.includes(stranger), `${name} quotes a stranger: ${text}`);
+  assert.not(unknownName !== '' && text.includes(unknownName), `${name} quotes a stranger: ${text}`);
 };
 
 /** What holds for every answer of every tool, whatever the relay did. `stranger` marks texts that are not ours. */
-export const demandGoodAnswer = (name: ToolName, answer: ToolAnswer, stranger = ''): void => {
+export const demandGoodAnswer = (name: ToolName, answer: ToolAnswer, unknownName = ''): void => {
   const whole = JSON.stringify(answer);
   assert.equal(leaksIn(whole), [], `${name} lets a secret out: ${whole.slice(0, 400)}`);
-  assert.is(relayWordsIn(whole), undefined, `${name} hands on the relay's words`);
-  if (answer.kind === 'done') demandResult(name, answer.result, stranger);
-  else if (answer.kind === 'failed') demandSentence(name, answer.text, stranger);
+  assert.is(relayTextIn(whole), undefined, `${name} hands on the relay's words`);
+  if (answer.kind === 'done') demandResult(name, answer.result, unknownName);
+  else if (answer.kind === 'failed') demandSentence(name, answer.text, unknownName);
   else assert.unreachable(`no tool ${name}`);
 };

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { ToolAnswer } from '../../../src/relay-admin/app.ts';
 import { demandGoodAnswer } from './answer-rules.ts';
-import { leaksIn, relayWordsIn, wholeError } from './canaries.ts';
+import { leaksIn, relayTextIn, wholeError } from './canaries.ts';
 import type { HttpTools } from './http-world.ts';
 import type { ToolName } from './tool-arguments.ts';
 
@@ -17,7 +17,7 @@ export const httpCall = async (tools: HttpTools, name: ToolName, given: unknown)
   demandGoodAnswer(name, answer);
   for (const text of [...tools.written(), ...tools.thrown.map(wholeError)]) {
     assert.equal(leaksIn(text), [], text);
-    assert.is(relayWordsIn(text), undefined, text);
+    assert.is(relayTextIn(text), undefined, text);
   }
   return answer;
 };

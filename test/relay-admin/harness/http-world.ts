@@ -81,8 +81,8 @@ const listening = async (server: Server): Promise<number> => {
 };
 
 /** Takes a request over and says so, or leaves it to the relay behind. */
-type Meddling = (message: IncomingMessage, reply: ServerResponse) => boolean;
-export type Front = { readonly origin: string; readonly control: RelayControl; meddle: Meddling };
+type Tampering = (message: IncomingMessage, reply: ServerResponse) => boolean;
+export type Front = { readonly origin: string; readonly control: RelayControl; meddle: Tampering };
 
 const textOf = async (message: IncomingMessage): Promise<string> => {
   let text = '';

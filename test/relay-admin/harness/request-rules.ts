@@ -72,8 +72,8 @@ const demandPlace = (request: SeenRequest): void => {
     assert.is(body, '');
     const names = [...new URLSearchParams(search).keys()];
     assert.equal([...new Set(names)], names, target);
-    const strangers = names.filter((name) => !QUERY_NAMES.has(name) || (name === 'search' && path !== 'users'));
-    assert.equal(strangers, [], target);
+    const unknownNames = names.filter((name) => !QUERY_NAMES.has(name) || (name === 'search' && path !== 'users'));
+    assert.equal(unknownNames, [], target);
     return;
   }
   const write = WRITES.find((one) => one.method === method && one.path.test(path));

@@ -3,7 +3,7 @@ import { untilAborted } from '../../../src/core/async.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
 import type { RelayAdmin, ToolAnswer } from '../../../src/relay-admin/app.ts';
 import { demandGoodAnswer } from './answer-rules.ts';
-import { KEY, leaksIn, relayWordsIn, wholeError } from './canaries.ts';
+import { KEY, leaksIn, relayTextIn, wholeError } from './canaries.ts';
 import { demandGoodRequests } from './request-rules.ts';
 import { settledWithin } from './settled.ts';
 import { goodArguments, type ToolName } from './tool-arguments.ts';
@@ -62,7 +62,7 @@ export const createWatchedWorld = (variables: Readonly<Record<string, string>> =
 export const demandTidyWorld = ({ logged, file, thrown, control }: WatchedWorld): void => {
   for (const text of [...logged, ...file.lines, ...thrown.map(wholeError)]) {
     assert.equal(leaksIn(text), [], text);
-    assert.is(relayWordsIn(text), undefined, text);
+    assert.is(relayTextIn(text), undefined, text);
   }
   demandGoodRequests(control.requests());
   assert.equal(control.traps(), []);
@@ -73,35 +73,35 @@ export const watchedCall = async (
   world: WatchedWorld,
   name: ToolName,
   given: unknown,
-  stranger?: string,
+  unknownName?: string,
 ): Promise<ToolAnswer> => {
   const { signal } = new AbortController();
   const answer = await settledWithin({ ...world, limitMs: LIMIT_MS }, world.admin.call(name, given, signal));
-  demandGoodAnswer(name, answer, stranger);
+  demandGoodAnswer(name, answer, unknownName);
   demandTidyWorld(world);
   return answer;
 };
 
 type Setting = (world: WatchedWorld) => void;
-type InTrouble = {
+type WithFailure = {
   readonly world: WatchedWorld;
   readonly given: Readonly<Record<string, unknown>>;
   readonly answer: ToolAnswer;
 };
 
 /** One good call of a tool in a world of its own; `set` is trouble that comes after the preparations. */
-export const callInTrouble = async (
+export const callWithFailure = async (
   name: ToolName,
   set: Setting,
-  { stranger, before = () => {} }: { readonly stranger?: string; readonly before?: Setting } = {},
-): Promise<InTrouble> => {
+  { unknownName, before = () => {} }: { readonly unknownName?: string; readonly before?: Setting } = {},
+): Promise<WithFailure> => {
   const world = createWatchedWorld();
   before(world);
   const given = await goodArguments(world.admin, name);
   world.sent.length = 0;
   world.control.clearRequests();
   set(world);
-  return { world, given, answer: await watchedCall(world, name, given, stranger) };
+  return { world, given, answer: await watchedCall(world, name, given, unknownName) };
 };
 
 /** What a tool that changes something has done so far, in words that can be compared. */

@@ -181,7 +181,7 @@ describe('a path to read', (check) => {
 });
 
 const users = matchRoute('users').route;
-const complaintFor = (path: string, query: Readonly<Record<string, unknown>>): string =>
+const errorFor = (path: string, query: Readonly<Record<string, unknown>>): string =>
   formatErrorText(errorTextFor(problemOf(() => buildQuery(matchRoute(path).route, query)).detail));
 
 describe('the parameters of a read', (check) => {
@@ -195,8 +195,8 @@ describe('the parameters of a read', (check) => {
     assert.equal(buildQuery(matchRoute('accounts').route, {}), { page: 1, page_size: 20, lite: true });
   });
   check('cannot take the place of what is always sent', () => {
-    assert.match(complaintFor('users', { include_subscriptions: true }), /this route takes only page, page_size/);
-    assert.match(complaintFor('accounts', { lite: false }), /this route takes only/);
+    assert.match(errorFor('users', { include_subscriptions: true }), /this route takes only page, page_size/);
+    assert.match(errorFor('accounts', { lite: false }), /this route takes only/);
   });
   check('are none that the route does not name', () => {
     for (const name of [
@@ -210,19 +210,16 @@ describe('the parameters of a read', (check) => {
       'Page',
       '',
     ]) {
-      assert.match(complaintFor('users', { [name]: 'x' }), /this route takes only page, page_size, status, role/);
+      assert.match(errorFor('users', { [name]: 'x' }), /this route takes only page, page_size, status, role/);
     }
-    assert.match(complaintFor('users/7', { page: 1 }), /this route takes no parameters/);
+    assert.match(errorFor('users/7', { page: 1 }), /this route takes no parameters/);
   });
   check('stay where the relay honours them', () => {
     for (const page of [0, -1, 1.5, 10_001, '1e3', '01', ' 1', true, null, [1], {}, Number.NaN]) {
-      assert.match(complaintFor('users', { page }), /query\.page: expected a whole number from 1 to 10000/);
+      assert.match(errorFor('users', { page }), /query\.page: expected a whole number from 1 to 10000/);
     }
     for (const size of [0, 101, 1001, '']) {
-      assert.match(
-        complaintFor('users', { page_size: size }),
-        /query\.page_size: expected a whole number from 1 to 100/,
-      );
+      assert.match(errorFor('users', { page_size: size }), /query\.page_size: expected a whole number from 1 to 100/);
     }
   });
   check('are dates, zones, models and words of the form that they have', () => {
@@ -252,8 +249,8 @@ describe('the parameters of a read', (check) => {
   check('are never quoted in a complaint', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^zz[a-z]{6}$/), fc.stringMatching(/^ZZ[A-Z]{6} !$/), (name, value) => {
-        assert.not.match(complaintFor('users', { [name]: value }), new RegExp(name));
-        assert.not.match(complaintFor('users', { status: value }), /ZZ/);
+        assert.not.match(errorFor('users', { [name]: value }), new RegExp(name));
+        assert.not.match(errorFor('users', { status: value }), /ZZ/);
       }),
     );
   });

@@ -103,8 +103,8 @@ describe('a claim', (check) => {
     const { first, second } = processes(2);
     const { claim, isOwn } = await first.claim(draft(1, 1));
     assert.ok(isOwn);
-    const { by, kind, ...told } = claim;
-    assert.equal(told, draft(1, 1));
+    const { by, kind, ...reported } = claim;
+    assert.equal(reported, draft(1, 1));
     assert.equal(first.findByToken(draft(1, 1).token), { claim, settlement: undefined });
     assert.equal(first.findByKey(draft(1, 1).key), { claim, settlement: undefined });
     assert.is(second.findByToken(draft(1, 1).token), undefined);

@@ -57,11 +57,11 @@ describe('a preview token', (check) => {
     const { tokens, clock } = tokenWorld();
     const { token, expiresAtMs } = await tokens.create(person(), AMOUNT);
     assert.is(expiresAtMs, clock.now() + PREVIEW_LIFETIME_MS);
-    const { identityHash: who, statusHash: standing, ...shown } = await tokens.verify(token);
+    const { identityHash: who, statusHash: fingerprintFor, ...shown } = await tokens.verify(token);
     assert.equal(shown, { userId: 7, amount: AMOUNT, balance: 1_000_000_000n, expiresAtMs });
     assert.match(who, /^[0-9a-f]{12}$/);
-    assert.match(standing, /^[0-9a-f]{12}$/);
-    assert.is.not(who, standing);
+    assert.match(fingerprintFor, /^[0-9a-f]{12}$/);
+    assert.is.not(who, fingerprintFor);
   });
 
   check('travels in a URL, a shell and a chat: plain characters, 200 at most, and nothing personal', async () => {
@@ -112,13 +112,13 @@ describe('a preview token', (check) => {
     assert.is((await tokenWorld().tokens.verify(token)).amount, AMOUNT);
   });
 
-  const STRANGERS: Readonly<Record<string, Partial<PreviewTokenNeeds>>> = {
+  const UNKNOWN_NAMES: Readonly<Record<string, Partial<PreviewTokenNeeds>>> = {
     'another journal': { journal: { tokenSecret: async () => `${SEAL}x` } },
     'another relay': { address: { origin: 'https://relay.test:8443', host: 'relay.test' } },
     'the same relay without encryption': { address: { origin: 'http://relay.test', host: 'relay.test' } },
     'another admin key': { key: { kind: 'present', secret: `admin-${'b'.repeat(64)}` } },
   };
-  for (const [what, needs] of Object.entries(STRANGERS)) {
+  for (const [what, needs] of Object.entries(UNKNOWN_NAMES)) {
     check(`of ${what} is unknown, both ways`, async () => {
       const [ours, theirs] = [tokenWorld().tokens, tokenWorld(needs).tokens];
       assert.is(await kindOf(theirs.verify((await ours.create(person(), AMOUNT)).token)), 'token-unknown');

@@ -23,15 +23,15 @@ const COMMON = ['verified', 'answer_not_recorded', 'no_answer', 'store_unavailab
 
 describe('recharges in any order, over any failures, kills and restarts', (check) => {
   check('credit each preview at most once, and tell nobody otherwise', async () => {
-    const told = new Set<string>();
+    const reported = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(aCommand, { minLength: 5, maxLength: 45, size: 'max' }), async (script) => {
-        for (const word of await play(script)) told.add(word);
+        for (const word of await play(script)) reported.add(word);
       }),
       REPLAY_PATH === undefined ? runs : { ...runs, path: REPLAY_PATH },
     );
     // Nothing would be tried by scripts in which nothing happens.
-    if (REPLAY_PATH === undefined) for (const word of COMMON) assert.ok(told.has(word), `never came to ${word}`);
+    if (REPLAY_PATH === undefined) for (const word of COMMON) assert.ok(reported.has(word), `never came to ${word}`);
   });
 });
 
@@ -88,7 +88,7 @@ describe('recharges at the same time in one process', (check) => {
           assert.is(new Set(posts.map(({ key }) => key)).size, posts.length, 'a key was sent twice');
           assert.is(new Set(posts.map(({ body }) => /"balance":([\d.]+)/.exec(body)?.[1])).size, posts.length);
           const credits = world.control.credits();
-          const told = new Map<string, Set<string>>();
+          const reported = new Map<string, Set<string>>();
           for (const { token, key, answer } of answers) {
             const own = credits.filter(
               ({ amount, idempotencyKey }) => amount === `${token + 1}.5` && idempotencyKey === keyNumber(key),
@@ -97,9 +97,9 @@ describe('recharges at the same time in one process', (check) => {
             if (word === 'verified') assert.is(own.length, 1);
             if (answer.kind === 'failed') assert.equal(own, [], answer.text);
             const pair = `${token}/${key}`;
-            if (!PASSING.has(word)) told.set(pair, (told.get(pair) ?? new Set()).add(word));
+            if (!PASSING.has(word)) reported.set(pair, (reported.get(pair) ?? new Set()).add(word));
           }
-          for (const [pair, words] of told) assert.is(words.size, 1, `${pair} is told ${[...words]}`);
+          for (const [pair, words] of reported) assert.is(words.size, 1, `${pair} is told ${[...words]}`);
         },
       ),
       runs,

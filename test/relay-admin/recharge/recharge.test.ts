@@ -142,10 +142,10 @@ describe('a recharge', (check) => {
       const answer = await inTime(world, pay(admin, { token }));
       assert.is(comeTo(answer), comesTo);
       assert.equal(creditsIn(world), isCredited ? ['10'] : []);
-      const said = JSON.stringify(answer);
-      if (comesTo !== 'verified') assert.not.match(said, SUCCESS_WORDS);
-      if (answer.kind === 'failed') assert.match(said, /outcome=not_applied retry=no/);
-      else assert.is(said.includes('Do not report it as done'), comesTo !== 'verified');
+      const outputText = JSON.stringify(answer);
+      if (comesTo !== 'verified') assert.not.match(outputText, SUCCESS_WORDS);
+      if (answer.kind === 'failed') assert.match(outputText, /outcome=not_applied retry=no/);
+      else assert.is(outputText.includes('Do not report it as done'), comesTo !== 'verified');
 
       // Here, in another process, after every hour at which the relay would run the same key again.
       const askedAgain = [0, 6_000, 150_000, 90_000_000];

@@ -129,12 +129,12 @@ describe('a preview_token', (check) => {
     await refusedUnsent(world, 'INVALID_ARGUMENT', payRefusal(admin, { token: 'A'.repeat(401) }));
   });
 
-  const strangers: readonly (readonly [string, StartGiven])[] = [
+  const unknownNames: readonly (readonly [string, StartGiven])[] = [
     ['another journal', { journalFile: createMemoryFile().open() }],
     ['another relay', { variables: { RELAY_BASE_URL: 'http://relay.test:8081' } }],
     ['another admin key', { variables: { RELAY_ADMIN_API_KEY: OTHER_KEY } }],
   ];
-  for (const [what, given] of strangers) {
+  for (const [what, given] of unknownNames) {
     check(`is unknown to a server with ${what}`, async () => {
       const { world, token } = await withPreview();
       if (what === 'another admin key') world.control.setKey(OTHER_KEY);

@@ -74,7 +74,7 @@ const ALL_DOUBTS: readonly RelayAnswer['unknownReason'][] = [...UNKNOWN_REASONS,
 
 type Case = {
   readonly name: string;
-  readonly said: RelayAnswer;
+  readonly outputText: RelayAnswer;
   readonly sight: CreditView;
   readonly reason: Reason | null;
 };
@@ -84,7 +84,7 @@ const CASES: readonly Case[] = Object.entries(ROWS).flatMap(([seen, rows]) =>
       [false, true].flatMap((isAccepted) =>
         [false, true].map((isRelayReplay) => ({
           name: `${isAccepted ? 'accepted' : doubt}, history ${seen}, user ${user}`,
-          said: { isAccepted, isRelayReplay, unknownReason: doubt },
+          outputText: { isAccepted, isRelayReplay, unknownReason: doubt },
           sight: { rows, balance },
           reason: isAccepted || (rows?.length ?? 0) > 1 ? (ACCEPTED[seen]?.[user] ?? null) : DOUBT_WORDS[doubt],
         })),
@@ -102,8 +102,8 @@ describe('the result of a recharge', (check) => {
 
   for (const [seen, byUser] of Object.entries(ACCEPTED)) {
     check(`with a history that is ${seen} has the reason that it has to have`, () => {
-      for (const { name, said, sight, reason } of CASES.filter((one) => one.sight.rows === ROWS[seen])) {
-        const result = toRechargeResult(CLAIM, said, sight);
+      for (const { name, outputText, sight, reason } of CASES.filter((one) => one.sight.rows === ROWS[seen])) {
+        const result = toRechargeResult(CLAIM, outputText, sight);
         assert.is(result.reason, reason, name);
         assert.is(result.outcome, reason === null ? 'verified' : 'accepted_unverified', name);
       }
@@ -112,19 +112,21 @@ describe('the result of a recharge', (check) => {
   }
 
   check('is verified in one case alone: accepted, one row, of this value, and the user read again', () => {
-    const verified = CASES.filter(({ said, sight }) => toRechargeResult(CLAIM, said, sight).outcome === 'verified');
+    const verified = CASES.filter(
+      ({ outputText, sight }) => toRechargeResult(CLAIM, outputText, sight).outcome === 'verified',
+    );
     // Whatever doubt is named beside an acceptance, and whether the relay repeated itself.
     assert.is(verified.length, ALL_DOUBTS.length * 2);
-    for (const { said, sight } of verified) {
-      assert.ok(said.isAccepted);
+    for (const { outputText, sight } of verified) {
+      assert.ok(outputText.isAccepted);
       assert.is(sight.rows, ROWS.one);
       assert.is(sight.balance, BALANCES.read);
     }
   });
 
   check('is of the shape that the tool promises, whatever was said and seen', () => {
-    for (const { name, said, sight } of CASES) {
-      const result = toRechargeResult(CLAIM, said, sight);
+    for (const { name, outputText, sight } of CASES) {
+      const result = toRechargeResult(CLAIM, outputText, sight);
       assert.ok(v.is(RechargeResult, result), name);
       assert.equal(JSON.parse(JSON.stringify(result)), result, name);
     }
@@ -232,8 +234,8 @@ describe('the value of a row', (check) => {
 
 describe('the advice', (check) => {
   check('speaks of a confirmed credit where it is verified and nowhere else', () => {
-    for (const { name, said, sight, reason } of CASES) {
-      const { advice } = toRechargeResult(CLAIM, said, sight);
+    for (const { name, outputText, sight, reason } of CASES) {
+      const { advice } = toRechargeResult(CLAIM, outputText, sight);
       assert.is(/^The relay confirmed the credit/.test(advice), reason === null, name);
       if (reason !== null) assert.match(advice, /Do not report it as done|Not a success/, name);
       assert.ok(advice.length <= 300);
@@ -260,8 +262,8 @@ describe('the advice', (check) => {
   });
 
   check('never sends into another recharge, unless with the same pair', () => {
-    for (const { said, sight } of CASES) {
-      const { advice, reason } = toRechargeResult(CLAIM, said, sight);
+    for (const { outputText, sight } of CASES) {
+      const { advice, reason } = toRechargeResult(CLAIM, outputText, sight);
       if (reason === null || reason === 'credited_more_than_once') continue;
       assert.match(advice, /do not recharge again/);
     }

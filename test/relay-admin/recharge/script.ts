@@ -16,7 +16,7 @@ type Call = {
   answer?: ToolAnswer;
 };
 /** What callers were told about a pair, and when for the first time. */
-type Told = {
+type Reported = {
   onRecordAt?: number;
   verifiedAt?: number;
   refusedAt?: number;
@@ -42,7 +42,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
   const { control, clock, operations } = world;
   const tokens: Token[] = [];
   const calls: Call[] = [];
-  const told = new Map<PairId, Told>();
+  const reported = new Map<PairId, Reported>();
   const codes: string[] = [];
   let moment = 0;
   let isJournalFaulty = false;
@@ -57,10 +57,10 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
       await turns();
     }
   };
-  const toldOf = ({ token, key }: Call): Told => {
+  const withPartsOf = ({ token, key }: Call): Reported => {
     const id = `${token}/${key}`;
-    const known = told.get(id) ?? { knowing: new Map() };
-    told.set(id, known);
+    const known = reported.get(id) ?? { knowing: new Map() };
+    reported.set(id, known);
     return known;
   };
   const creditsOf = ({ token, key }: Call, until = Number.POSITIVE_INFINITY) =>
@@ -69,7 +69,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
       .slice(0, until)
       .filter(({ amount, idempotencyKey }) => amount === tokens[token]?.amount && idempotencyKey === keyOf(key));
   /** What the disk did not take, or does not give, cannot be known after a restart, or to another process. */
-  const isForgotten = ({ key, process, failedReads, startedAt }: Call, { knowing }: Told): boolean => {
+  const isForgotten = ({ key, process, failedReads, startedAt }: Call, { knowing }: Reported): boolean => {
     if ((knowing.get(process) ?? moment) < startedAt) return false;
     if (process.failedReads() > failedReads) return true;
     const by = world
@@ -81,7 +81,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
   };
 
   const checkResult = (call: Call, result: Readonly<Record<string, unknown>>): void => {
-    const known = toldOf(call);
+    const known = withPartsOf(call);
     const { userId, amount } = tokens[call.token]!;
     assert.is(result.user_id, userId);
     assert.is(result.amount, amount);
@@ -104,7 +104,7 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
   };
   const checkRefusal = (call: Call, text: string): void => {
     const code = codeOf(text);
-    const known = toldOf(call);
+    const known = withPartsOf(call);
     codes.push(code);
     if (code === 'JOURNAL_UNAVAILABLE') {
       assert.ok(isJournalFaulty, text);
@@ -149,8 +149,8 @@ export const play = async (script: readonly Command[]): Promise<readonly string[
       assert.ok(tokens.some((token) => token.userId === userId && token.amount === amount));
     }
     for (const call of calls) {
-      if (toldOf(call).refusedAt !== undefined) assert.equal(creditsOf(call), [], 'refused, and credited later');
-      if (toldOf(call).verifiedAt !== undefined) assert.is(creditsOf(call).length, 1);
+      if (withPartsOf(call).refusedAt !== undefined) assert.equal(creditsOf(call), [], 'refused, and credited later');
+      if (withPartsOf(call).verifiedAt !== undefined) assert.is(creditsOf(call).length, 1);
     }
   };
 

@@ -178,12 +178,20 @@ describe('the key', (check) => {
   });
 
   check('and what the relay says are in no problem', async () => {
-    const said = `${SECRET} ${CANARY}`;
-    const bodies = [said, JSON.stringify({ code: said, reason: said, message: said }), `<html>${said}`];
+    const outputText = `${SECRET} ${CANARY}`;
+    const bodies = [
+      outputText,
+      JSON.stringify({ code: outputText, reason: outputText, message: outputText }),
+      `<html>${outputText}`,
+    ];
     for (const text of bodies) {
       for (const status of [200, 302, 304, 400, 401, 403, 404, 418, 423, 429, 500, 503]) {
         const detail = await afterAll(
-          relayWorld(() => ({ status, text, headers: { location: said, 'retry-after': said, server: said } })),
+          relayWorld(() => ({
+            status,
+            text,
+            headers: { location: outputText, 'retry-after': outputText, server: outputText },
+          })),
         );
         assert.not.match(JSON.stringify(detail), /admin-|tr0ub4dor/);
       }

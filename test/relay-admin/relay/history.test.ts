@@ -29,7 +29,7 @@ const lookThrough = async (rows: readonly unknown[], markers: readonly string[] 
   const found = await findCredits(relay, { userId: 7, markers }, NEVER);
   return { found, rows: found.get(MARKER), reads };
 };
-const strangers = (count: number): Row[] => Array.from({ length: count }, (_, index) => historyRow(index + 1000));
+const unknownNames = (count: number): Row[] => Array.from({ length: count }, (_, index) => historyRow(index + 1000));
 
 describe("a user's balance history", (check) => {
   check('is asked for credits by an administrator alone, newest first, a hundred at a time', async () => {
@@ -42,7 +42,7 @@ describe("a user's balance history", (check) => {
   });
 
   check('without the marker has no row for it, and says so', async () => {
-    for (const rows of [[], strangers(3)]) assert.equal((await lookThrough(rows)).rows, []);
+    for (const rows of [[], unknownNames(3)]) assert.equal((await lookThrough(rows)).rows, []);
   });
 
   check('gives of a row its id, its value in units and its time, and nothing else', async () => {
@@ -120,7 +120,7 @@ describe("a user's balance history", (check) => {
 
 describe('a long balance history', (check) => {
   check('is read on until the marker is found, and no further', async () => {
-    const rows = [...strangers(250), marked(5), ...strangers(500)];
+    const rows = [...unknownNames(250), marked(5), ...unknownNames(500)];
     const { rows: found, reads } = await lookThrough(rows);
     assert.is(found?.length, 1);
     assert.equal(
@@ -130,7 +130,7 @@ describe('a long balance history', (check) => {
   });
 
   check('is read on until all of the markers are found', async () => {
-    const rows = [marked(5), ...strangers(150), historyRow(6, { notes: OTHER }), ...strangers(500)];
+    const rows = [marked(5), ...unknownNames(150), historyRow(6, { notes: OTHER }), ...unknownNames(500)];
     const { found, reads } = await lookThrough(rows, [MARKER, OTHER]);
     assert.equal(
       [...found.values()].map((one) => one.length),
@@ -148,18 +148,18 @@ describe('a long balance history', (check) => {
       [200, 2],
       [201, 3],
     ] as const)
-      assert.is((await lookThrough(strangers(count))).reads.length, pages, String(count));
+      assert.is((await lookThrough(unknownNames(count))).reads.length, pages, String(count));
   });
 
   check('is read for a thousand rows at most', async () => {
-    const { reads, rows } = await lookThrough([...strangers(1000), marked(5)]);
+    const { reads, rows } = await lookThrough([...unknownNames(1000), marked(5)]);
     assert.is(reads.length, 10);
     assert.equal(rows, []);
-    assert.is((await lookThrough([...strangers(999), marked(5)])).rows?.length, 1);
+    assert.is((await lookThrough([...unknownNames(999), marked(5)])).rows?.length, 1);
   });
 
   check('that says it has more than it gives ends with the first empty page', async () => {
-    const { reads } = await lookThrough(strangers(100), [MARKER], 1_000_000);
+    const { reads } = await lookThrough(unknownNames(100), [MARKER], 1_000_000);
     assert.is(reads.length, 2);
   });
 
@@ -168,7 +168,7 @@ describe('a long balance history', (check) => {
     const reason = new Error('left');
     const { relay, reads } = createScriptedRelay(() => {
       caller.abort(reason);
-      return { items: strangers(100), total: 500 };
+      return { items: unknownNames(100), total: 500 };
     });
     const error = await rejection(findCredits(relay, { userId: 7, markers: [MARKER] }, caller.signal));
     assert.is(error, reason);
@@ -188,7 +188,7 @@ describe('what is no balance history', (check) => {
     { items: [], total: '0' },
     { items: [], total: -1 },
     { items: [], total: 0.5 },
-    { items: strangers(1001), total: 1001 },
+    { items: unknownNames(1001), total: 1001 },
     { items: [null], total: 1 },
     { items: [{}], total: 1 },
     { items: [marked(5, { value: '12.5' })], total: 1 },

@@ -219,14 +219,14 @@ describe('a failure below HTTP', (check) => {
 
 describe('every doubt', (check) => {
   check('can come of an answer or of a failure', () => {
-    const told = [
+    const reported = [
       answerTo(200, ''),
       answerTo(302),
       ...REFUSALS.map(([, , answer]) => answer),
       toWriteFailure(new HttpClientError('ECONNRESET')),
       toWriteFailure(new Fault({ kind: 'backend-timeout' })),
     ];
-    const doubts = told.map((answer) => (answer.kind === 'unknown' ? answer.reason : undefined));
+    const doubts = reported.map((answer) => (answer.kind === 'unknown' ? answer.reason : undefined));
     assert.equal(
       UNKNOWN_REASONS.filter((doubt) => !doubts.includes(doubt)),
       [],

@@ -41,10 +41,10 @@ describe('describe', (check) => {
     ['a key of another form', 'admin-canary', { present: true, well_formed: false }],
     ['no key', '', { present: false, well_formed: false }],
   ];
-  for (const [name, key, told] of keys) {
+  for (const [name, key, reported] of keys) {
     check(`tells ${name} by two words`, async () => {
       const result = await described({ RELAY_ADMIN_API_KEY: key });
-      assert.equal(result.admin_key, told);
+      assert.equal(result.admin_key, reported);
       assert.not.match(JSON.stringify(result), 'canary');
     });
   }
@@ -84,16 +84,16 @@ describe('describe', (check) => {
   check('tells the rules that keep money safe', async () => {
     const { rules, not_exposed } = await described();
     const text = rules.join('\n');
-    for (const said of [
+    for (const outputText of [
       /preview_recharge.*a person.*recharge with that preview_token and one idempotency_key/,
       /accepted_unverified is not success and is never to be reported as success/,
       /outcome is unknown, never recharge again.*balance history.*marker/,
       /0 is unlimited/,
       /schedulable is for the whole account/,
     ])
-      assert.match(text, said);
-    for (const said of [/generic/, /rotating/, /OAuth/, /backups/, /lifecycle/, /terms/])
-      assert.match(not_exposed.join('\n'), said);
+      assert.match(text, outputText);
+    for (const outputText of [/generic/, /rotating/, /OAuth/, /backups/, /lifecycle/, /terms/])
+      assert.match(not_exposed.join('\n'), outputText);
   });
 
   check('stays within 6 KB and takes no arguments', async () => {

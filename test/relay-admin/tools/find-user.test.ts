@@ -98,7 +98,7 @@ describe('find_user', (check) => {
     assert.is(asked[0]?.query.search, 'ada@example.com');
   });
 
-  const strangers = [
+  const unknownNames = [
     'ada@example.com.evil.test',
     'xada@example.com',
     'a.da@example.com',
@@ -106,7 +106,7 @@ describe('find_user', (check) => {
     'ada@example.com\u200b',
     'ad\u0430@example.com',
   ];
-  for (const email of strangers) {
+  for (const email of unknownNames) {
     check(`does not take ${JSON.stringify(email)} for the user`, async () => {
       const { find } = among([user(8, email)]);
       assert.equal(await problemOf(find()), { kind: 'no-such-user' });

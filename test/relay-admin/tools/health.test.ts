@@ -49,9 +49,9 @@ describe('health', (check) => {
   ];
   for (const [name, answer, reason] of answers) {
     check(`is reachable and not healthy for ${name}`, async () => {
-      const { reachable, healthy, status, reason: told } = await resultOf(answer);
+      const { reachable, healthy, status, reason: reported } = await resultOf(answer);
       assert.equal(
-        { reachable, healthy, status, reason: told },
+        { reachable, healthy, status, reason: reported },
         { reachable: true, healthy: false, status: answer.status, reason },
       );
     });

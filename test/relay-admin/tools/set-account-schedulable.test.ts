@@ -166,7 +166,7 @@ describe('the read before the switch', (check) => {
 });
 
 describe('what becomes of a switch that was sent', (check) => {
-  const told = ({ outcome, applied, reason, after, blocked_by }: Readonly<Record<string, unknown>>) => [
+  const reported = ({ outcome, applied, reason, after, blocked_by }: Readonly<Record<string, unknown>>) => [
     outcome,
     applied,
     reason,
@@ -178,20 +178,20 @@ describe('what becomes of a switch that was sent', (check) => {
 
   check('accepted, then the old position: unverified, and shown', async () => {
     const { ask, notes } = worldWith({ reads: [ON] });
-    assert.equal(told(await ask(TURN_OFF)), ['accepted_unverified', null, 'reads_differently', on, []]);
+    assert.equal(reported(await ask(TURN_OFF)), ['accepted_unverified', null, 'reads_differently', on, []]);
     assert.is(notes.at(-1)?.state, 'accepted_unverified');
   });
   for (const [name, read] of UNREADABLE) {
     check(`accepted, then ${name}: unverified, and nothing shown`, async () => {
       const { ask, notes } = worldWith({ reads: [ON, read] });
-      assert.equal(told(await ask(TURN_OFF)), ['accepted_unverified', null, 'not_read_back', null, null]);
+      assert.equal(reported(await ask(TURN_OFF)), ['accepted_unverified', null, 'not_read_back', null, null]);
       assert.is(notes.at(-1)?.state, 'accepted_unverified');
     });
   }
   for (const doubt of DOUBTS) {
     check(`${doubt}, then the new position: unverified, and shown`, async () => {
       const { ask, notes } = worldWith({ answer: unknown(doubt) });
-      assert.equal(told(await ask(TURN_OFF)), ['accepted_unverified', null, 'no_usable_answer', off, []]);
+      assert.equal(reported(await ask(TURN_OFF)), ['accepted_unverified', null, 'no_usable_answer', off, []]);
       assert.is(notes.at(-1)?.state, 'accepted_unverified');
     });
     for (const [name, read] of [['the old position', ON] as const, ...UNREADABLE]) {
@@ -216,7 +216,7 @@ describe('what becomes of a switch that was sent', (check) => {
     if (status === 0) continue;
     check(`refused with ${status}, then the new position: unverified, and shown`, async () => {
       const { ask } = worldWith({ answer });
-      assert.equal(told(await ask(TURN_OFF)), ['accepted_unverified', null, 'no_usable_answer', off, []]);
+      assert.equal(reported(await ask(TURN_OFF)), ['accepted_unverified', null, 'no_usable_answer', off, []]);
     });
   }
   check('nothing is sent without a note of it', async () => {

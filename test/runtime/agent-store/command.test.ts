@@ -69,10 +69,10 @@ const documentIn = (text: string) => {
 };
 
 /** A session with a long prompt and a session under it, to which its work was handed. */
-const talk = async (agent: AgentProcess, { model }: AgentWorld): Promise<Session> => {
+const startChat = async (agent: AgentProcess, { model }: AgentWorld): Promise<Session> => {
   const given = { description: 'Do one thing', prompt: 'do it', subagent_type: 'helper' };
-  model.say(answer(calls({ name: 'task', arguments: given })), isNoTitle);
-  model.sayAlways('Done.', isNoTitle);
+  model.addReply(answer(calls({ name: 'task', arguments: given })), isNoTitle);
+  model.alwaysReply('Done.', isNoTitle);
   const session = await newSession(agent);
   await prompt(agent, session.id, LONG);
   return session;
@@ -137,13 +137,13 @@ describe('gatehouse agent', (check) => {
       const missing = gatehouse(['export', id], { database });
       assert.equal([missing.code, missing.stdout], [1, '']);
       assert.is(missing.stderr, 'gatehouse agent: AGENT_DATABASE_URL: expected a file that is there\n');
-      for (const [input, complaint] of [
+      for (const [input, errorText] of [
         ['{', 'line 1: expected an object in JSON'],
         ['{"format":"gatehouse-session","version":7}', 'line 1: version: expected 1'],
       ] as const) {
         const refused = gatehouse(['import', '-'], { database, input });
         assert.equal([refused.code, refused.stdout], [1, '']);
-        assert.is(refused.stderr, `gatehouse agent: ${complaint}\n`);
+        assert.is(refused.stderr, `gatehouse agent: ${errorText}\n`);
       }
       assert.match(gatehouse(['import', 'nowhere.json'], { database }).stderr, 'Cannot read the document: ENOENT');
       const latin = join(directory, 'latin.json');
@@ -161,7 +161,7 @@ describe('a session', (check) => {
     'is exported beside the server that has it, whole and without secrets, and imported into another',
     inAgentWorld(async (world) => {
       const agent = await world.start({ config: HELPER });
-      const session = await talk(agent, world);
+      const session = await startChat(agent, world);
       const before = await shown(agent, session.id);
       const { code, stdout, stderr } = gatehouse(['export', session.id], world);
       assert.equal([code, stderr], [0, '']);
@@ -183,7 +183,7 @@ describe('a session', (check) => {
       assert.equal(gatehouse(['import', file], { database }), { code: 0, stdout: `${session.id}\n`, stderr: '' });
       const other = await world.start({ config: HELPER, variables: { AGENT_DATABASE_URL: `sqlite:${database}` } });
       assert.equal(await shown(other, session.id), before);
-      world.model.sayAlways('Still here.', isNoTitle);
+      world.model.alwaysReply('Still here.', isNoTitle);
       assert.is((await prompt(other, session.id, 'are you there?')).info.finish, 'stop');
       assert.is(gatehouse(['export', session.id], world).stdout, stdout);
     }),
@@ -193,7 +193,7 @@ describe('a session', (check) => {
     'is imported as a copy beside the server that has it, which goes on',
     inAgentWorld(async (world) => {
       const agent = await world.start({ config: HELPER });
-      const session = await talk(agent, world);
+      const session = await startChat(agent, world);
       const listener = await agent.listen();
       const { stdout: document } = gatehouse(['export', session.id], world);
       const refused = gatehouse(['import', '-'], { ...world, input: document });
@@ -224,7 +224,7 @@ describe('a session', (check) => {
     'that is imported in the middle of an answer stays so until a server starts',
     inAgentWorld(async (world) => {
       const agent = await world.start();
-      world.model.say(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
+      world.model.addReply(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
       const session = await newSession(agent);
       await agent.ask('POST', `/session/${session.id}/prompt_async`, textPrompt('hello'));
       await until('the model speaks', async () =>
@@ -235,8 +235,8 @@ describe('a session', (check) => {
       assert.is(gatehouse(['import', '-'], { database, input: stdout }).code, 0);
       assert.is(gatehouse(['export', session.id], { database }).stdout, stdout);
       const other = await world.start({ variables: { AGENT_DATABASE_URL: `sqlite:${database}` } });
-      const [, said] = await messagesOf(other, session.id);
-      assert.is(said?.info.role === 'assistant' && said.info.error?.name, 'MessageAbortedError');
+      const [, outputText] = await messagesOf(other, session.id);
+      assert.is(outputText?.info.role === 'assistant' && outputText.info.error?.name, 'MessageAbortedError');
       await agent.ask('POST', `/session/${session.id}/abort`);
     }),
   );
@@ -245,7 +245,7 @@ describe('a session', (check) => {
     'leaves nothing but the database where it is exported, and ends quietly when nobody reads on',
     inAgentWorld(async (world) => {
       const agent = await world.start({ config: HELPER });
-      const session = await talk(agent, world);
+      const session = await startChat(agent, world);
       assert.equal((await agent.signal('SIGTERM')).code, 0);
       const before = readFileSync(world.database);
       assert.is(documentIn(gatehouse(['export', session.id], world).stdout).sessions.length, 2);

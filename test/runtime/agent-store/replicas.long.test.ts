@@ -11,11 +11,11 @@ import {
   messagesOf,
   newSession,
   prompt,
-  type SaidAnswer,
+  promptTexts,
+  type ReceivedAnswer,
   textPrompt,
   until,
   withAgentWorld,
-  wordsOf,
 } from '../agent/world.ts';
 
 const WORDS = Array.from({ length: 40 }, (_, index) => `word${index} `);
@@ -36,30 +36,32 @@ type Pair = AgentWorld & {
 const withPair = async (body: (pair: Pair) => Promise<void>): Promise<void> => {
   const url = await database.freshDatabase();
   await withAgentWorld(async (world) => {
-    world.model.sayAlways('A title');
-    world.model.sayAlways('Hello.', isNoTitle);
-    world.model.sayAlways(answer(slowly(100)), asks('slowly'));
+    world.model.alwaysReply('A title');
+    world.model.alwaysReply('Hello.', isNoTitle);
+    world.model.alwaysReply(answer(slowly(100)), asks('slowly'));
     const one = () => world.start({ variables: { AGENT_DATABASE_URL: url } });
     const [a, b] = await Promise.all([one(), one()]);
     await body({ ...world, a, b, one });
   });
 };
 
-const answerOf = async (agent: AgentProcess, sessionID: string): Promise<SaidAnswer | undefined> =>
-  (await messagesOf(agent, sessionID)).find((told): told is SaidAnswer => told.info.role === 'assistant');
+const answerOf = async (agent: AgentProcess, sessionID: string): Promise<ReceivedAnswer | undefined> =>
+  (await messagesOf(agent, sessionID)).find(
+    (reported): reported is ReceivedAnswer => reported.info.role === 'assistant',
+  );
 const deltasIn = (events: readonly { readonly type: string; readonly properties?: unknown }[]): string =>
   events
     .filter(({ type }) => type === 'message.part.delta')
     .map(({ properties }) => (properties as { readonly delta: string }).delta)
     .join('');
 const runs = (agent: AgentProcess, sessionID: string) => () =>
-  answerOf(agent, sessionID).then((told) => wordsOf(told?.parts ?? []).includes('word'));
+  answerOf(agent, sessionID).then((reported) => promptTexts(reported?.parts ?? []).includes('word'));
 
 describe('two agent bundles on one PostgreSQL', (check) => {
   check('start at the same time on an empty database, and serve each other their sessions', () =>
     withPair(async ({ a, b }) => {
       const { id } = await newSession(a);
-      assert.is(wordsOf((await prompt(b, id, 'hello')).parts), 'Hello.');
+      assert.is(promptTexts((await prompt(b, id, 'hello')).parts), 'Hello.');
       assert.equal(await messagesOf(a, id), await messagesOf(b, id));
     }),
   );
@@ -67,47 +69,47 @@ describe('two agent bundles on one PostgreSQL', (check) => {
   check('tell at one what runs at the other, word for word, and end it from there', () =>
     withPair(async ({ a, b }) => {
       const { id } = await newSession(a);
-      const heard = await b.listen();
+      const collected = await b.listen();
       const whole = await prompt(a, id, 'slowly');
-      await heard.until('the end', ({ type }) => type === 'session.idle');
-      assert.is(deltasIn(heard.seen()), WHOLE);
-      assert.is(wordsOf(whole.parts), WHOLE);
+      await collected.until('the end', ({ type }) => type === 'session.idle');
+      assert.is(deltasIn(collected.seen()), WHOLE);
+      assert.is(promptTexts(whole.parts), WHOLE);
       const second = prompt(a, id, 'slowly again');
       await until('it runs', async () => (await messagesOf(b, id)).length === 4);
       assert.is((await b.ask('POST', `/session/${id}/abort`)).status, 200);
       assert.is((await second).info.error?.name, 'MessageAbortedError');
-      heard.leave();
+      collected.leave();
     }),
   );
 
   check('go on within ten seconds with what one of them was killed over', () =>
     withPair(async ({ a, b }) => {
       const { id } = await newSession(a);
-      const heard = await b.listen();
+      const collected = await b.listen();
       void a.send('POST', `/session/${id}/prompt_async`, textPrompt('slowly')).catch(() => {});
       await until('it runs', runs(b, id));
       const killedAt = performance.now();
       await a.kill();
       const next = prompt(b, id, 'hello');
       await until('the answer of the dead one is ended', async () => {
-        const told = await answerOf(b, id);
-        return told?.info.error?.name === 'MessageAbortedError';
+        const reported = await answerOf(b, id);
+        return reported?.info.error?.name === 'MessageAbortedError';
       });
       const tookMs = performance.now() - killedAt;
       assert.ok(tookMs < TAKEN_OVER_LIMIT_MS, `${Math.round(tookMs)} ms`);
-      assert.is(wordsOf((await next).parts), 'Hello.');
-      const half = wordsOf((await answerOf(b, id))?.parts ?? []);
+      assert.is(promptTexts((await next).parts), 'Hello.');
+      const half = promptTexts((await answerOf(b, id))?.parts ?? []);
       assert.ok(WHOLE.startsWith(half) && half.length > 0);
-      assert.ok(deltasIn(heard.seen()).startsWith(half));
+      assert.ok(deltasIn(collected.seen()).startsWith(half));
       console.log(`figure: a killed server's session was taken over after ${Math.round(tookMs)} ms`);
-      heard.leave();
+      collected.leave();
     }),
   );
 
   check('lose nothing and say nothing twice when PostgreSQL is restarted in the middle of an answer', () =>
     withPair(async ({ a, b }) => {
       const { id } = await newSession(a);
-      const heard = await Promise.all([a.listen(), b.listen()]);
+      const collected = await Promise.all([a.listen(), b.listen()]);
       const whole = prompt(a, id, 'slowly');
       await until('it runs', runs(b, id));
       const restarted = database.restart(1500);
@@ -119,7 +121,7 @@ describe('two agent bundles on one PostgreSQL', (check) => {
       });
       await until('the server says so', async () => (await b.ask('GET', '/ready')).status === 503);
       await restarted;
-      assert.is(wordsOf((await whole).parts), WHOLE);
+      assert.is(promptTexts((await whole).parts), WHOLE);
       await until('both are ready', async () => {
         const ready = await Promise.all([a, b].map(({ ask }) => ask('GET', '/ready')));
         return ready.every(({ status }) => status === 200);
@@ -128,12 +130,12 @@ describe('two agent bundles on one PostgreSQL', (check) => {
         [...seen].filter((status) => status !== 200 && status !== 503),
         [],
       );
-      for (const one of heard) {
+      for (const one of collected) {
         await one.until('the end', ({ type }) => type === 'session.idle');
         assert.is(deltasIn(one.seen()), WHOLE);
         one.leave();
       }
-      assert.is(wordsOf((await prompt(b, id, 'hello')).parts), 'Hello.');
+      assert.is(promptTexts((await prompt(b, id, 'hello')).parts), 'Hello.');
     }),
   );
 
@@ -163,9 +165,9 @@ describe('two agent bundles on one PostgreSQL', (check) => {
         const { id } = (await sent('/session', { title: 'a chat' })) as { readonly id: string };
         let answered = 0;
         while (!isOver) {
-          const told = (await sent(`/session/${id}/message`, textPrompt(`hello ${answered}`))) as SaidAnswer;
-          assert.is(told.info.error, undefined);
-          assert.is(wordsOf(told.parts), 'Hello.');
+          const reported = (await sent(`/session/${id}/message`, textPrompt(`hello ${answered}`))) as ReceivedAnswer;
+          assert.is(reported.info.error, undefined);
+          assert.is(promptTexts(reported.parts), 'Hello.');
           answered += 1;
         }
         return answered;

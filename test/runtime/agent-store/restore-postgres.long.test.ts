@@ -8,7 +8,16 @@ import { missingTools, startDumpable } from '../../adapter/postgres/programs.ts'
 import { describe } from '../../check.ts';
 import { read } from '../../docs/pages.ts';
 import type { AgentProcess } from '../agent/process.ts';
-import { inAgentWorld, isNoTitle, messagesOf, newSession, prompt, textPrompt, until, wordsOf } from '../agent/world.ts';
+import {
+  inAgentWorld,
+  isNoTitle,
+  messagesOf,
+  newSession,
+  prompt,
+  promptTexts,
+  textPrompt,
+  until,
+} from '../agent/world.ts';
 import { run } from '../processes.ts';
 
 const missing = missingTools();
@@ -50,8 +59,8 @@ const rowsIn = async (url: string, table: string): Promise<number> => {
   }
 };
 const freshUrl = async (name: string): Promise<string> => (await database?.createDatabase(name)) ?? '';
-const saidIn = async (agent: AgentProcess, id: string): Promise<readonly string[]> =>
-  (await messagesOf(agent, id)).map(({ parts }) => wordsOf(parts));
+const textIn = async (agent: AgentProcess, id: string): Promise<readonly string[]> =>
+  (await messagesOf(agent, id)).map(({ parts }) => promptTexts(parts));
 const lastErrorIn = async (agent: AgentProcess, id: string): Promise<string | undefined> => {
   const info = (await messagesOf(agent, id)).at(-1)?.info;
   return info?.role === 'assistant' ? info.error?.name : undefined;
@@ -69,13 +78,13 @@ describe('a PostgreSQL store that is restored', (check) => {
       inAgentWorld(async (world) => {
         const url = await freshUrl('first');
         const first = await world.start({ variables: { AGENT_DATABASE_URL: url } });
-        world.model.sayAlways('I hear you', isNoTitle);
+        world.model.alwaysReply('I hear you', isNoTitle);
         const kept = await newSession(first);
         await prompt(first, kept.id, 'before the dump');
-        world.model.say(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
+        world.model.addReply(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
         const open = await newSession(first);
         await first.ask('POST', `/session/${open.id}/prompt_async`, textPrompt('hello'));
-        await until('the model speaks', async () => (await saidIn(first, open.id)).includes('I begin'));
+        await until('the model speaks', async () => (await textIn(first, open.id)).includes('I begin'));
         const atDump = await first.listen();
         await newSession(first);
         const known = await atDump.until('a session', ({ type }) => type === 'session.created');
@@ -91,21 +100,21 @@ describe('a PostgreSQL store that is restored', (check) => {
         await restore(directory, restored);
         for (const table of LIVING) assert.is(await rowsIn(restored, table), 0, table);
         const second = await world.start({ variables: { AGENT_DATABASE_URL: restored } });
-        assert.equal(await saidIn(second, kept.id), ['before the dump', 'I hear you']);
+        assert.equal(await textIn(second, kept.id), ['before the dump', 'I hear you']);
         assert.is((await second.ask('GET', `/session/${lost.id}`)).status, 404);
         assert.is(await lastErrorIn(second, open.id), 'MessageAbortedError');
         // Ids of events go on after those of the dump, and who knows later ones hears that they are lost.
         const listener = await second.listen('/event', { 'last-event-id': known.id ?? '' });
         const fresh = await newSession(second);
-        const told = await listener.until(
+        const reported = await listener.until(
           'a new session',
           ({ type, ...event }) => type === 'session.created' && JSON.stringify(event).includes(fresh.id),
         );
-        assert.ok((told.id ?? '') > (known.id ?? ''));
+        assert.ok((reported.id ?? '') > (known.id ?? ''));
         listener.leave();
         assert.is((await prompt(second, kept.id, 'and it goes on')).info.finish, 'stop');
         // The first one never noticed.
-        assert.equal((await saidIn(first, kept.id)).slice(2), ['after the dump', 'I hear you']);
+        assert.equal((await textIn(first, kept.id)).slice(2), ['after the dump', 'I hear you']);
         assert.equal((await second.signal('SIGTERM')).code, 0);
         await first.ask('POST', `/session/${open.id}/abort`);
         atDump.leave();
@@ -150,11 +159,11 @@ describe('a PostgreSQL store that is restored', (check) => {
         inAgentWorld(async (world) => {
           const url = await freshUrl(`whole_${isFresh}`);
           const first = await world.start({ variables: { AGENT_DATABASE_URL: url } });
-          world.model.say(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
-          world.model.sayAlways('Done.', isNoTitle);
+          world.model.addReply(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
+          world.model.alwaysReply('Done.', isNoTitle);
           const open = await newSession(first);
           await first.ask('POST', `/session/${open.id}/prompt_async`, textPrompt('hello'));
-          await until('the model speaks', async () => (await saidIn(first, open.id)).includes('I begin'));
+          await until('the model speaks', async () => (await textIn(first, open.id)).includes('I begin'));
           const block = blockWith('pg_dump').replace(`\\\n${ALL_ROWS}`, '');
           assert.not.match(block, 'exclude');
           await dump(directory, url, block);

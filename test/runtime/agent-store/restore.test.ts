@@ -12,9 +12,9 @@ import {
   messagesOf,
   newSession,
   prompt,
+  promptTexts,
   textPrompt,
   until,
-  wordsOf,
 } from '../agent/world.ts';
 import { ROOT, run } from '../processes.ts';
 
@@ -37,8 +37,8 @@ const pasted = async ({ directory }: AgentWorld, block: string): Promise<void> =
 const backUp = (world: AgentWorld) => pasted(world, blockWith('VACUUM INTO'));
 const restore = (world: AgentWorld) => pasted(world, blockWith('cp copy.db data/agent.db'));
 
-const saidIn = async (agent: AgentProcess, id: string): Promise<readonly string[]> =>
-  (await messagesOf(agent, id)).map(({ parts }) => wordsOf(parts));
+const textIn = async (agent: AgentProcess, id: string): Promise<readonly string[]> =>
+  (await messagesOf(agent, id)).map(({ parts }) => promptTexts(parts));
 const lastErrorIn = async (agent: AgentProcess, id: string): Promise<string | undefined> => {
   const info = (await messagesOf(agent, id)).at(-1)?.info;
   return info?.role === 'assistant' ? info.error?.name : undefined;
@@ -48,8 +48,8 @@ describe('a store that is restored', (check) => {
   check(
     'from a copy that was made beside a running server has all that was said until then',
     inAgentWorld(async (world) => {
-      world.model.sayAlways('A title');
-      world.model.sayAlways('I hear you', isNoTitle);
+      world.model.alwaysReply('A title');
+      world.model.alwaysReply('I hear you', isNoTitle);
       const first = await world.start(STORE);
       const kept = await newSession(first);
       await prompt(first, kept.id, 'before the copy');
@@ -66,7 +66,7 @@ describe('a store that is restored', (check) => {
       await restore(world);
       assert.not.ok(existsSync(join(world.directory, 'data/agent.db-wal')));
       const second = await world.start(STORE);
-      assert.equal(await saidIn(second, kept.id), ['before the copy', 'I hear you']);
+      assert.equal(await textIn(second, kept.id), ['before the copy', 'I hear you']);
       assert.is((await second.ask('GET', `/session/${lost.id}`)).status, 404);
       assert.is(statSync(join(world.directory, 'data/agent.db')).mode & 0o777, 0o600);
       // Who comes back with what was told after the copy hears that something is gone.
@@ -79,7 +79,7 @@ describe('a store that is restored', (check) => {
       const block = blockWith('agent export $SESSION > session.jsonl').replaceAll('dist/', `${ROOT}/dist/`);
       const one = block.split('\n').filter((line) => line.includes('gatehouse.js agent'));
       await pasted(world, `SESSION=${kept.id}\n${one.join('\n')}`);
-      assert.equal(await saidIn(second, kept.id), ['before the copy', 'I hear you']);
+      assert.equal(await textIn(second, kept.id), ['before the copy', 'I hear you']);
       assert.is((await second.signal('SIGTERM')).code, 0);
     }),
   );
@@ -87,11 +87,11 @@ describe('a store that is restored', (check) => {
   check(
     'from a copy that was made in the middle of an answer ends that answer as aborted',
     inAgentWorld(async (world) => {
-      world.model.say(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
+      world.model.addReply(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
       const first = await world.start(STORE);
       const { id } = await newSession(first);
       await first.ask('POST', `/session/${id}/prompt_async`, textPrompt('hello'));
-      await until('the model speaks', async () => (await saidIn(first, id)).includes('I begin'));
+      await until('the model speaks', async () => (await textIn(first, id)).includes('I begin'));
       await backUp(world);
       await first.kill();
       await restore(world);
@@ -104,7 +104,7 @@ describe('a store that is restored', (check) => {
   check(
     'from the files of a killed server needs the log beside the database',
     inAgentWorld(async (world) => {
-      world.model.sayAlways('I hear you');
+      world.model.alwaysReply('I hear you');
       const first = await world.start(STORE);
       const { id } = await newSession(first);
       await prompt(first, id, 'the newest words');
@@ -114,7 +114,7 @@ describe('a store that is restored', (check) => {
       mkdirSync(other);
       for (const name of ['agent.db', 'agent.db-wal']) copyFileSync(join(data, name), join(other, name));
       const whole = await world.start({ variables: { AGENT_DATABASE_URL: 'sqlite:./other/agent.db' } });
-      assert.equal(await saidIn(whole, id), ['the newest words', 'I hear you']);
+      assert.equal(await textIn(whole, id), ['the newest words', 'I hear you']);
       await whole.kill();
 
       const half = join(world.directory, 'half.db');
@@ -128,7 +128,7 @@ describe('a store that is restored', (check) => {
   check(
     'from the one file of a server that was stopped is whole, as a stop leaves no log',
     inAgentWorld(async (world) => {
-      world.model.sayAlways('I hear you');
+      world.model.alwaysReply('I hear you');
       const first = await world.start(STORE);
       const { id } = await newSession(first);
       await prompt(first, id, 'before the stop');
@@ -143,7 +143,7 @@ describe('a store that is restored', (check) => {
         readFileSync(join(world.directory, 'copy.db')),
       );
       const second = await world.start(STORE);
-      assert.equal(await saidIn(second, id), ['before the stop', 'I hear you']);
+      assert.equal(await textIn(second, id), ['before the stop', 'I hear you']);
       await second.kill();
     }),
   );

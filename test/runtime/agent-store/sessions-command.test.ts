@@ -117,18 +117,18 @@ const tried = async (address: string): Promise<void> => {
   assert.is(table.lines.length, 7);
 
   const dry = await gatehouse(address, 'prune', '--older-than', '30d', '--dry-run');
-  const toldOfA = `${idOf('a')}  ${a?.updated}  2 sessions`;
+  const reportsOfA = `${idOf('a')}  ${a?.updated}  2 sessions`;
   assert.equal(dry, {
     code: 0,
     stderr: '',
-    lines: [`would remove  ${toldOfA}`, 'would remove 2 sessions in 1 family, left 0 at work'],
+    lines: [`would remove  ${reportsOfA}`, 'would remove 2 sessions in 1 family, left 0 at work'],
   });
   assert.is(await lettersIn(address), 'fedabc');
   const wet = await gatehouse(address, 'prune', '--older-than=30d');
   assert.equal(wet, {
     code: 0,
     stderr: '',
-    lines: [`removed  ${toldOfA}`, 'removed 2 sessions in 1 family, left 0 at work'],
+    lines: [`removed  ${reportsOfA}`, 'removed 2 sessions in 1 family, left 0 at work'],
   });
   assert.is(await lettersIn(address), 'fedc');
   assert.equal((await gatehouse(address, 'prune', '--older-than=30d')).lines, [
@@ -165,13 +165,13 @@ describe('gatehouse agent sessions, and prune', (check) => {
     inDatabase(async (url) => {
       for (const words of [['sessions'], ['export', idOf('a')], ['prune', '--keep', '1']]) {
         const { code, stderr } = await gatehouse(url, ...words);
-        const complaint = 'AGENT_DATABASE_URL: expected a database that a server of this release has used';
-        assert.equal([code, stderr], [1, `gatehouse agent: ${complaint}\n`]);
+        const errorText = 'AGENT_DATABASE_URL: expected a database that a server of this release has used';
+        assert.equal([code, stderr], [1, `gatehouse agent: ${errorText}\n`]);
       }
       const away = await gatehouse('postgres://nobody:secret@127.0.0.1:1/nowhere', 'sessions');
       assert.equal([away.code, away.lines], [1, []]);
       assert.match(away.stderr, /^gatehouse agent: AGENT_DATABASE_URL: expected a database that can be reached/);
-      for (const [query, complaint] of [
+      for (const [query, errorText] of [
         ['sslmode=require', /expected a database that can be reached \(ECONNRESET\)\n$/],
         [
           'sslrootcert=secret',
@@ -179,7 +179,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
         ],
         ['statement_timeout=secret', /expected settings in the query of the address that PostgreSQL takes\n$/],
       ] as const)
-        assert.match((await gatehouse(`${url}?${query}`, 'sessions')).stderr, complaint);
+        assert.match((await gatehouse(`${url}?${query}`, 'sessions')).stderr, errorText);
       const wrong = await gatehouse(url.replace('only-for-tests', 'wrong'), 'prune', '--keep', '1');
       assert.match(wrong.stderr, /expected a user and a password that the database takes\n$/);
     }),
@@ -210,8 +210,8 @@ describe('gatehouse agent sessions, and prune', (check) => {
       await fill(beside);
       await beside.close();
       const agent = await world.start();
-      world.model.say(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
-      world.model.sayAlways('Done.', isNoTitle);
+      world.model.addReply(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
+      world.model.alwaysReply('Done.', isNoTitle);
       await agent.ask('POST', `/session/${idOf('c')}/prompt_async`, textPrompt('hello'));
       await until('the model speaks', async () =>
         (await agent.ask('GET', `/session/${idOf('c')}/message`)).text.includes('I begin'),

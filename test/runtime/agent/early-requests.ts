@@ -50,7 +50,7 @@ const knockUntilReady = async (port: number): Promise<Readonly<Record<string, nu
 
 /** Leaves a database behind in which a start has something to end first. */
 const leaveUnfinished = async ({ start, model }: AgentWorld): Promise<void> => {
-  model.sayAlways(answer([{ kind: 'hang' }]));
+  model.alwaysReply(answer([{ kind: 'hang' }]));
   const agent = await start();
   const made = Array.from({ length: UNFINISHED }, async () => {
     const { id } = await newSession(agent);

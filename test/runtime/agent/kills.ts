@@ -12,12 +12,12 @@ import {
   messagesOf,
   newSession,
   prompt,
+  promptTexts,
   questionsOf,
-  type SaidAnswer,
-  type SaidMessage,
+  type ReceivedAnswer,
+  type ReceivedMessage,
   textPrompt,
   until,
-  wordsOf,
 } from './world.ts';
 
 export const CONFIG = {
@@ -66,7 +66,7 @@ const add = (tally: Tally, what: string, count = 1): void => {
   tally[what] = (tally[what] ?? 0) + count;
 };
 
-const lastWords = ({ turns }: ReceivedRequest): string => {
+const lastLines = ({ turns }: ReceivedRequest): string => {
   const last = turns.findLast(({ role }) => role === 'user');
   return last?.role === 'user' ? last.text : '';
 };
@@ -77,12 +77,12 @@ const slowly = (ms: number): Piece[] =>
 /** Answers at different paces, and one that asks for a call which somebody has to allow. */
 export const script = ({ model }: AgentWorld): void => {
   const given = { description: 'Do one thing', prompt: 'do it', subagent_type: 'helper' };
-  model.sayAlways('A title');
-  model.sayAlways(answer(slowly(4)), isNoTitle);
-  model.sayAlways(answer(slowly(60)), (asked) => isNoTitle(asked) && / slow$/.test(lastWords(asked)));
-  model.sayAlways(
+  model.alwaysReply('A title');
+  model.alwaysReply(answer(slowly(4)), isNoTitle);
+  model.alwaysReply(answer(slowly(60)), (asked) => isNoTitle(asked) && / slow$/.test(lastLines(asked)));
+  model.alwaysReply(
     answer(calls({ name: 'task', arguments: given })),
-    (asked) => isNoTitle(asked) && / ask$/.test(lastWords(asked)),
+    (asked) => isNoTitle(asked) && / ask$/.test(lastLines(asked)),
   );
 };
 
@@ -101,8 +101,8 @@ const promise = async (agent: AgentProcess, lane: Lane, sessionID: string): Prom
   assert.is(response.status, way === 'async' ? 204 : 200);
   // For a prompt that waits the headers are the promise already.
   given.isAcknowledged = true;
-  const said = await response.text();
-  if (way === 'message') given.answerID = (JSON.parse(said) as SaidAnswer).info.id;
+  const outputText = await response.text();
+  if (way === 'message') given.answerID = (JSON.parse(outputText) as ReceivedAnswer).info.id;
 };
 
 const create = async (agent: AgentProcess, lane: Lane): Promise<void> => {
@@ -129,7 +129,7 @@ const untilKilled = (work: Promise<void>): Promise<void> =>
     if (!isConnection) throw error;
   });
 
-const assertSettled = (messages: readonly SaidMessage[], when: string): void => {
+const assertSettled = (messages: readonly ReceivedMessage[], when: string): void => {
   for (const { info, parts } of messages) {
     if (info.role !== 'assistant') {
       assert.ok(parts.length > 0, `${when}: a prompt without its text`);
@@ -163,7 +163,7 @@ const assertKept = async (agent: AgentProcess, lane: Lane, when: string): Promis
     const messages = await messagesOf(agent, id);
     assertSettled(messages, when);
     const prompts = messages.filter(({ info }) => info.role === 'user');
-    const idOf = new Map(prompts.map(({ info, parts }) => [wordsOf(parts), info.id]));
+    const idOf = new Map(prompts.map(({ info, parts }) => [promptTexts(parts), info.id]));
     assert.equal(prompts.length, idOf.size, `${when}: a prompt is there twice`);
     const answered = new Set(messages.map(({ info }) => (info.role === 'assistant' ? info.parentID : '')));
     for (const [words, { sessionID, wantsAnswer, isAcknowledged, answerID }] of lane.prompts) {
@@ -173,8 +173,8 @@ const assertKept = async (agent: AgentProcess, lane: Lane, when: string): Promis
       if (isAcknowledged && wantsAnswer)
         assert.ok(answered.has(promptID ?? ''), `${when}: "${words}" was never answered`);
       if (answerID !== undefined) {
-        const told = messages.find(({ info }) => info.id === answerID);
-        assert.ok(told !== undefined, `${when}: the answer to "${words}" is lost`);
+        const reported = messages.find(({ info }) => info.id === answerID);
+        assert.ok(reported !== undefined, `${when}: the answer to "${words}" is lost`);
       }
     }
   }
@@ -200,7 +200,7 @@ const untilSettled = async (agent: AgentProcess, lane: Lane): Promise<void> => {
 /** Fails unless a prompt gets its answer. */
 export const assertAnswers = async (agent: AgentProcess, sessionID: string, when: string): Promise<void> => {
   const { info, parts } = await prompt(agent, sessionID, `are you there, ${crypto.randomUUID()}?`);
-  assert.equal([info.finish, wordsOf(parts)], ['stop', 'so it may be.'], `${when}: ${JSON.stringify(info.error)}`);
+  assert.equal([info.finish, promptTexts(parts)], ['stop', 'so it may be.'], `${when}: ${JSON.stringify(info.error)}`);
 };
 
 const begin = (lane: Lane) => lane.world.begin({ variables: lane.variables, config: CONFIG });

@@ -11,23 +11,23 @@ import {
   messagesOf,
   newSession,
   prompt,
-  type SaidAnswer,
+  promptTexts,
+  type ReceivedAnswer,
   textPrompt,
   until,
-  wordsOf,
 } from './world.ts';
 
-const lastWords = ({ turns }: ReceivedRequest): string => {
+const lastLines = ({ turns }: ReceivedRequest): string => {
   const last = turns.findLast(({ role }) => role === 'user');
   return last?.role === 'user' ? last.text : '';
 };
 
 /** To each prompt its own answer, so that a mix-up shows. */
 const answerEach = ({ model }: AgentWorld, prompts: readonly string[]): void => {
-  model.sayAlways('A title', isTitle);
+  model.alwaysReply('A title', isTitle);
   for (const words of prompts) {
     const pieces = [...text('You said '), { kind: 'wait' as const, ms: 3 }, ...text(words, '.')];
-    model.sayAlways(answer(pieces), (asked) => isNoTitle(asked) && lastWords(asked) === words);
+    model.alwaysReply(answer(pieces), (asked) => isNoTitle(asked) && lastLines(asked) === words);
   }
 };
 const numbered = (count: number, what: string) => Array.from({ length: count }, (_, index) => `${what} ${index}`);
@@ -42,7 +42,7 @@ describe('the agent bundle under many prompts', (check) => {
       const { id } = await newSession(agent);
       const answers = await Promise.all(prompts.map((words) => prompt(agent, id, words)));
       for (const [index, { info, parts }] of answers.entries()) {
-        assert.is(wordsOf(parts), `You said ${prompts[index]}.`);
+        assert.is(promptTexts(parts), `You said ${prompts[index]}.`);
         assert.is(info.finish, 'stop');
       }
       const messages = await messagesOf(agent, id);
@@ -50,7 +50,7 @@ describe('the agent bundle under many prompts', (check) => {
       const byId = new Map(messages.map((message) => [message.info.id, message]));
       for (const { info, parts } of answers) {
         const asked = byId.get(info.parentID);
-        assert.is(`You said ${wordsOf(asked?.parts ?? [])}.`, wordsOf(parts));
+        assert.is(`You said ${promptTexts(asked?.parts ?? [])}.`, promptTexts(parts));
       }
       // One at a time: none begins before the one before it has ended.
       const spans = answers.map(({ info }) => info.time).sort((left, right) => left.created - right.created);
@@ -76,7 +76,7 @@ describe('the agent bundle under many prompts', (check) => {
           const { id } = await newSession(agent, {});
           const first = await prompt(agent, id, words);
           assert.is(first.info.sessionID, id);
-          return wordsOf(first.parts);
+          return promptTexts(first.parts);
         }),
       );
       const tookMs = performance.now() - startedAt;
@@ -103,22 +103,22 @@ describe('the agent bundle under many prompts', (check) => {
       const { model } = world;
       const agent = await world.start();
       const { id } = await newSession(agent);
-      model.say(answer([...text('half '), { kind: 'wait', ms: 400 }, ...text('whole')]), isNoTitle);
+      model.addReply(answer([...text('half '), { kind: 'wait', ms: 400 }, ...text('whole')]), isNoTitle);
       const leaving = new AbortController();
       const path = `/session/${id}/message`;
       const asking = agent.send('POST', path, textPrompt('hello'), { signal: leaving.signal }).catch(() => undefined);
-      await until('it has begun', async () => wordsOf((await messagesOf(agent, id)).at(1)?.parts ?? []) !== '');
+      await until('it has begun', async () => promptTexts((await messagesOf(agent, id)).at(1)?.parts ?? []) !== '');
       leaving.abort();
       await (await asking)?.body?.cancel().catch(() => {});
       await until(
         'it is idle',
         async () => Object.keys((await agent.ask<object>('GET', '/session/status')).json).length === 0,
       );
-      const [, told] = await messagesOf(agent, id);
-      assert.is(wordsOf(told?.parts ?? []), 'half whole');
-      assert.is(told?.info.role === 'assistant' && told.info.finish, 'stop');
-      model.say(answer([...text('half '), { kind: 'hang' }]), isNoTitle);
-      const second = agent.ask<SaidAnswer>('POST', path, textPrompt('again'));
+      const [, reported] = await messagesOf(agent, id);
+      assert.is(promptTexts(reported?.parts ?? []), 'half whole');
+      assert.is(reported?.info.role === 'assistant' && reported.info.finish, 'stop');
+      model.addReply(answer([...text('half '), { kind: 'hang' }]), isNoTitle);
+      const second = agent.ask<ReceivedAnswer>('POST', path, textPrompt('again'));
       await until('the model is asked', () => model.requests().filter(isNoTitle).length === 2);
       await agent.ask('POST', `/session/${id}/abort`);
       assert.is((await second).json.info.error?.name, 'MessageAbortedError');

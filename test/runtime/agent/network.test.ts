@@ -3,7 +3,7 @@ import { answer, silence, text } from '../../../src/demo/model/reply.ts';
 import { withProxy } from '../../adapter/node/local-proxy.ts';
 import { describe } from '../../check.ts';
 import { closedPort } from '../../core/http/local-server.ts';
-import { CANARIES, inAgentWorld, newSession, prompt, until, wordsOf } from './world.ts';
+import { CANARIES, inAgentWorld, newSession, prompt, promptTexts, until } from './world.ts';
 
 describe('the agent bundle behind a proxy', (check) => {
   for (const name of ['HTTP_PROXY', 'http_proxy']) {
@@ -16,9 +16,9 @@ describe('the agent bundle behind a proxy', (check) => {
             variables: { [name]: `http://canary-user:canary-password@127.0.0.1:${port}` },
             config: { mcp: { far: { type: 'remote', url: `http://${far}/mcp` } } },
           });
-          model.say(answer(text('from afar')));
+          model.addReply(answer(text('from afar')));
           const { id } = await newSession(agent);
-          assert.is(wordsOf((await prompt(agent, id, 'hello')).parts), 'from afar');
+          assert.is(promptTexts((await prompt(agent, id, 'hello')).parts), 'from afar');
           assert.is(model.requests()[0]?.headers.authorization, `Bearer ${CANARIES.modelKey}`);
           await until('the tool server was looked for', () => detours.some(({ target }) => target === far));
           assert.ok(detours.some(({ target }) => target === new URL(modelAddress).host));
@@ -37,9 +37,9 @@ describe('the agent bundle behind a proxy', (check) => {
     inAgentWorld(({ start, model }) =>
       withProxy(async ({ url, detours }) => {
         const agent = await start({ variables: { HTTP_PROXY: url, NO_PROXY: '127.0.0.1' } });
-        model.say(answer(text('near')));
+        model.addReply(answer(text('near')));
         const { id } = await newSession(agent);
-        assert.is(wordsOf((await prompt(agent, id, 'hello')).parts), 'near');
+        assert.is(promptTexts((await prompt(agent, id, 'hello')).parts), 'near');
         assert.equal(detours, []);
       }),
     ),
@@ -64,8 +64,8 @@ describe('the agent bundle', (check) => {
     inAgentWorld(async ({ start, model, modelAddress }) => {
       const options = { baseURL: `${modelAddress}/v1`, headerTimeout: 150, chunkTimeout: false };
       const agent = await start({ config: { provider: { demo: { options, models: { main: {}, small: {} } } } } });
-      model.say(silence);
-      model.say(answer(text('at last')));
+      model.addReply(silence);
+      model.addReply(answer(text('at last')));
       const { id } = await newSession(agent);
       const answered = prompt(agent, id, 'hello');
       await until('it is tried again', async () => {
@@ -75,7 +75,7 @@ describe('the agent bundle', (check) => {
         );
         return json[id]?.message === 'The provider "demo" was silent for 150 ms';
       });
-      assert.is(wordsOf((await answered).parts), 'at last');
+      assert.is(promptTexts((await answered).parts), 'at last');
     }),
   );
 
@@ -89,9 +89,9 @@ describe('the agent bundle', (check) => {
           mcp: { a: { type: 'remote', url: 'http://a.invalid/', enabled: false, oauth: {} } },
         },
       });
-      const told = agent.logged().filter(({ event }) => event === 'setting-without-effect');
+      const reported = agent.logged().filter(({ event }) => event === 'setting-without-effect');
       assert.equal(
-        told.map(({ level, reason }) => [level, String(reason).split(': ').slice(0, 3).join(': ')]).toSorted(),
+        reported.map(({ level, reason }) => [level, String(reason).split(': ').slice(0, 3).join(': ')]).toSorted(),
         [
           ['warn', 'AGENT_CONFIG_CONTENT: mcp.a.oauth: read for compatibility, without effect'],
           ['warn', 'AGENT_CONFIG_CONTENT: permission.bash: without effect'],

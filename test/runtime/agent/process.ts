@@ -19,13 +19,13 @@ type Reply<T> = {
 type AskMore = { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal };
 
 /** Events of the stream itself are bare and have no id; those of `/global/event` stand in envelopes. */
-type Told = AgentEvent | { readonly type: StreamEvent['type']; readonly id?: undefined };
+type Reported = AgentEvent | { readonly type: StreamEvent['type']; readonly id?: undefined };
 export type Listening = {
-  readonly seen: () => readonly Told[];
+  readonly seen: () => readonly Reported[];
   /** The stream as it came. */
   readonly text: () => string;
   /** The first event that fits, from the beginning of the stream. */
-  readonly until: (what: string, fits: (event: Told) => boolean) => Promise<Told>;
+  readonly until: (what: string, fits: (event: Reported) => boolean) => Promise<Reported>;
   /** Settles when the server has ended the stream, with whether it ended it in order. */
   readonly ended: Promise<'ended' | 'broken'>;
   readonly leave: () => void;
@@ -62,9 +62,9 @@ const EVENT_LIMIT_MS = 20_000;
 
 const listening = (response: Response, leave: () => void): Listening => {
   let text = '';
-  const events: Told[] = [];
+  const events: Reported[] = [];
   const watchers = new Set<() => void>();
-  const tell = () => {
+  const report = () => {
     for (const watcher of [...watchers]) watcher();
   };
   const read = async (): Promise<'ended' | 'broken'> => {
@@ -78,9 +78,9 @@ const listening = (response: Response, leave: () => void): Listening => {
         rest = blocks.pop() ?? '';
         for (const block of blocks) {
           const data = block.split('\n').find((line) => line.startsWith('data: '));
-          if (data !== undefined) events.push(JSON.parse(data.slice('data: '.length)) as Told);
+          if (data !== undefined) events.push(JSON.parse(data.slice('data: '.length)) as Reported);
         }
-        tell();
+        report();
       }
       return 'ended';
     } catch {
@@ -90,7 +90,7 @@ const listening = (response: Response, leave: () => void): Listening => {
   let isOver = false;
   const ended = read().finally(() => {
     isOver = true;
-    tell();
+    report();
   });
   return {
     seen: () => [...events],
@@ -186,7 +186,7 @@ export const agentAt = (running: Running, address: string, password: string = PA
 
 /** The address that a server has said in its log. */
 export const addressOf = async (running: Running): Promise<string> => {
-  const [, address = ''] = await running.saying(/"event":"listening","address":"([^"]+)"/);
+  const [, address = ''] = await running.outputMatching(/"event":"listening","address":"([^"]+)"/);
   return address;
 };
 

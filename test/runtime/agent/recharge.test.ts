@@ -14,12 +14,12 @@ import {
   newSession,
   nextQuestion,
   prompt,
+  promptTexts,
   questionsOf,
+  type ReceivedAnswer,
   type RelayWorld,
-  type SaidAnswer,
   textPrompt,
   until,
-  wordsOf,
 } from './world.ts';
 
 const ALICE = 'alice@example.com';
@@ -74,7 +74,7 @@ describe('the maintainer of the example configuration', (check) => {
       await reply(agent, question.id, { reply: 'once' });
       const { info, parts } = await answered;
       assert.is(info.finish, 'stop');
-      assert.match(wordsOf(parts), /^Verified: 5 was added for alice@example\.com, whose balance is now /);
+      assert.match(promptTexts(parts), /^Verified: 5 was added for alice@example\.com, whose balance is now /);
       const made = callsIn(await messagesOf(agent, id));
       assert.equal(
         made.map((call) => [call.tool, call.state.status]),
@@ -103,7 +103,7 @@ describe('the maintainer of the example configuration', (check) => {
         const state = await lastState(agent, id);
         assert.match(state?.status === 'error' ? state.error : '', words);
         if (how === 'rejected') assert.is(info.finish, 'tool-calls');
-        else assert.match(wordsOf(parts), 'not today');
+        else assert.match(promptTexts(parts), 'not today');
         assertNothingSent(world);
       }),
     );
@@ -157,10 +157,10 @@ describe('the maintainer of the example configuration', (check) => {
       ] as const) {
         const { answered } = await maintain(agent, `recharge ${ALICE} ${amount}`);
         await reply(agent, (await nextQuestion(agent)).id, { reply: word });
-        assert.match(wordsOf((await answered).parts), /^Verified: /);
+        assert.match(promptTexts((await answered).parts), /^Verified: /);
       }
       const { answered } = await maintain(agent, `recharge ${ALICE} 3`);
-      assert.match(wordsOf((await answered).parts), /^Verified: 3 /);
+      assert.match(promptTexts((await answered).parts), /^Verified: 3 /);
       assert.equal(
         world.relay.control.credits().map(({ amount }) => Number(amount)),
         [1, 2, 3],
@@ -175,7 +175,7 @@ describe('the other agents of the example configuration', (check) => {
     inRelayWorld(async (world) => {
       const agent = await world.startExample();
       const { model } = world;
-      model.say(answer(calls({ name: 'relay-admin_read', arguments: { path: 'users' } })), isNoTitle);
+      model.addReply(answer(calls({ name: 'relay-admin_read', arguments: { path: 'users' } })), isNoTitle);
       for (const name of ['build', 'plan']) {
         const { id } = await newSession(agent, { title: 'a try', agent: name });
         await prompt(agent, id, 'look at the users');
@@ -208,7 +208,7 @@ describe('the other agents of the example configuration', (check) => {
       await reply(agent, question.id, { reply: 'once' });
       const { info, parts } = await answered;
       assert.is(info.sessionID, id);
-      assert.match(wordsOf(parts), /^The maintainer says: Verified: 5 was added for alice@example\.com/);
+      assert.match(promptTexts(parts), /^The maintainer says: Verified: 5 was added for alice@example\.com/);
       assert.is(world.relay.control.credits().length, 1);
       assert.equal((await agent.ask('GET', '/session/status')).json, {});
     }),
@@ -221,7 +221,7 @@ describe('the other agents of the example configuration', (check) => {
       const { id } = await newSession(agent, { title: 'a wish', agent: 'build' });
       const refused = prompt(agent, id, WANTED);
       await reply(agent, (await nextQuestion(agent)).id, { reply: 'reject' });
-      assert.not.match(wordsOf((await refused).parts), 'Verified');
+      assert.not.match(promptTexts((await refused).parts), 'Verified');
       const aborted = prompt(agent, id, WANTED);
       await nextQuestion(agent);
       await agent.ask('POST', `/session/${id}/abort`);
@@ -263,27 +263,27 @@ describe('a tool server that is killed', (check) => {
         process.kill(child ?? 0, 'SIGKILL');
         const { parts } = await answered;
         const state = await lastState(agent, id);
-        const told = state?.status === 'error' ? state.error : '';
-        assert.match(told, 'ended while the call was under way; whether it was carried out is not known');
-        assert.not.match(wordsOf(parts), 'Verified');
+        const reported = state?.status === 'error' ? state.error : '';
+        assert.match(reported, 'ended while the call was under way; whether it was carried out is not known');
+        assert.not.match(promptTexts(parts), 'Verified');
         await until('it is back', () => isBack(agent, child));
         const second = await maintain(agent);
         if (credits === 0) {
           // The journal still has a doubt about the first one, which may yet be credited.
-          assert.match(wordsOf((await second.answered).parts), 'UNRESOLVED_RECHARGE');
+          assert.match(promptTexts((await second.answered).parts), 'UNRESOLVED_RECHARGE');
         } else {
           // It shows in the history, so whoever is asked for another one is told of it.
           const again = await nextQuestion(agent);
           const { preview } = again.metadata as { preview: { warnings: readonly string[] } };
           assert.is(preview.warnings.length, 1, JSON.stringify(preview.warnings));
           await reply(agent, again.id, { reply: 'reject' });
-          assert.not.match(wordsOf((await second.answered).parts), 'Verified');
+          assert.not.match(promptTexts((await second.answered).parts), 'Verified');
         }
         assert.is(rechargesSeen(control).length, 1);
         assert.is(control.credits().length, credits);
         const other = await maintain(agent, 'recharge carol@example.org 1');
         await reply(agent, (await nextQuestion(agent)).id, { reply: 'once' });
-        assert.match(wordsOf((await other.answered).parts), /^Verified: 1 /);
+        assert.match(promptTexts((await other.answered).parts), /^Verified: 1 /);
         assert.is(control.credits().length, credits + 1);
       }),
     );
@@ -298,8 +298,8 @@ describe('a tool server that is killed', (check) => {
       for (let round = 0; round < 2; round++) {
         const [child = 0] = childrenOf(agent.pid);
         process.kill(child, 'SIGKILL');
-        model.say(answer(calls({ name: 'relay-admin_health', arguments: {} })), isNoTitle);
-        await agent.ask<SaidAnswer>('POST', `/session/${id}/message`, textPrompt(`look ${round}`));
+        model.addReply(answer(calls({ name: 'relay-admin_health', arguments: {} })), isNoTitle);
+        await agent.ask<ReceivedAnswer>('POST', `/session/${id}/message`, textPrompt(`look ${round}`));
         const state = await lastState(agent, id);
         // The prompt waits a little for a server that is being connected.
         if (state?.status === 'error') assert.match(state.error, /was not made|is not known/);

@@ -3,7 +3,16 @@ import * as assert from 'uvu/assert';
 import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { program } from '../processes.ts';
-import { inAgentWorld, isNoTitle, newSession, prompt, type SaidAnswer, textPrompt, until, wordsOf } from './world.ts';
+import {
+  inAgentWorld,
+  isNoTitle,
+  newSession,
+  prompt,
+  promptTexts,
+  type ReceivedAnswer,
+  textPrompt,
+  until,
+} from './world.ts';
 
 const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   deno: ['run', '--allow-all'],
@@ -20,12 +29,12 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
       existsSync(program(name)) ? undefined : name,
       'starts, answers a prompt and keeps it',
       inAgentWorld(async ({ start, model }) => {
-        model.sayAlways('Good day.');
+        model.alwaysReply('Good day.');
         const agent = await start({ command: program(name), flags });
         const { id } = await newSession(agent);
         const events = await agent.listen();
         const { info, parts } = await prompt(agent, id, 'hello');
-        assert.equal([info.finish, wordsOf(parts)], ['stop', 'Good day.']);
+        assert.equal([info.finish, promptTexts(parts)], ['stop', 'Good day.']);
         await events.until('the end', ({ type }) => type === 'session.idle');
         const { code, tookMs } = await agent.signal('SIGTERM');
         assert.is(code, 0, agent.running.stderr());
@@ -43,11 +52,11 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
       existsSync(program(name)) ? undefined : name,
       'gives whoever waits an aborted answer when it is told to stop',
       inAgentWorld(async ({ start, model }) => {
-        model.sayAlways(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+        model.alwaysReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
         const agent = await start({ command: program(name), flags });
         const { id } = await newSession(agent);
         const events = await agent.listen('/global/event');
-        const waiting = agent.ask<SaidAnswer>('POST', `/session/${id}/message`, textPrompt('hello'));
+        const waiting = agent.ask<ReceivedAnswer>('POST', `/session/${id}/message`, textPrompt('hello'));
         await until('it runs', () => model.requests().some(isNoTitle));
         const { code, tookMs } = await agent.signal('SIGTERM');
         assert.is(code, 0, agent.running.stderr());

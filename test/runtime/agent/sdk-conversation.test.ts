@@ -3,7 +3,7 @@ import { createOpencodeClient as createSecond } from '@opencode-ai/sdk/v2/client
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { type AgentProcess, basic, PASSWORD, USER } from './process.ts';
-import { type AgentWorld, inAgentWorld, isNoTitle, isTitle, messagesOf, wordsOf } from './world.ts';
+import { type AgentWorld, inAgentWorld, isNoTitle, isTitle, messagesOf, promptTexts } from './world.ts';
 
 const clientsOf = ({ address }: AgentProcess) => {
   const settings = { baseUrl: address, headers: { authorization: basic(USER, PASSWORD) } };
@@ -25,23 +25,23 @@ const dataOf = async <Data>(calling: Promise<{ data?: Data; error?: unknown }>):
 };
 
 /** A session in which two prompts were answered. */
-const talk = async ({ model, second }: SdkWorld): Promise<string> => {
-  model.sayAlways('A fine title', isTitle);
-  for (const words of ['First.', 'Second.', 'Third.', 'Fourth.']) model.say(words, isNoTitle);
+const startChat = async ({ model, second }: SdkWorld): Promise<string> => {
+  model.alwaysReply('A fine title', isTitle);
+  for (const words of ['First.', 'Second.', 'Third.', 'Fourth.']) model.addReply(words, isNoTitle);
   const { id: sessionID } = await dataOf(second.session.create({ title: 'Plan' }));
   for (const text of ['one', 'two'])
     await dataOf(second.session.prompt({ sessionID, parts: [{ type: 'text', text }] }));
   return sessionID;
 };
 const textsOf = async ({ agent }: SdkWorld, id: string): Promise<readonly string[]> =>
-  (await messagesOf(agent, id)).map(({ parts }) => wordsOf(parts));
+  (await messagesOf(agent, id)).map(({ parts }) => promptTexts(parts));
 
 describe('the clients of the SDK', (check) => {
   check(
     'fork a session, whole and up to a message',
     inSdkWorld(async (world) => {
       const { first, second, agent } = world;
-      const sessionID = await talk(world);
+      const sessionID = await startChat(world);
       const whole = await dataOf(second.session.fork({ sessionID }));
       assert.is(whole.title, 'Plan (fork #1)');
       assert.equal(await textsOf(world, whole.id), ['one', 'First.', 'two', 'Second.']);
@@ -58,7 +58,7 @@ describe('the clients of the SDK', (check) => {
     'turn a session back, take that back, and go on from there, over a restart too',
     inSdkWorld(async (world) => {
       const { first, second, agent, start, database } = world;
-      const sessionID = await talk(world);
+      const sessionID = await startChat(world);
       const messageID = (await messagesOf(agent, sessionID))[2]?.info.id ?? '';
       const reverted = await dataOf(second.session.revert({ sessionID, messageID }));
       assert.equal(reverted.revert, { messageID });
@@ -82,7 +82,7 @@ describe('the clients of the SDK', (check) => {
     'have a session summed up, and remove a message',
     inSdkWorld(async (world) => {
       const { first, second } = world;
-      const sessionID = await talk(world);
+      const sessionID = await startChat(world);
       const chosen = { providerID: 'demo', modelID: 'small' };
       assert.is(await dataOf(second.session.summarize({ sessionID, ...chosen })), true);
       const asked = world.model.requests().filter(isNoTitle).at(-1);

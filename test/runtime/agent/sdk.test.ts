@@ -13,9 +13,9 @@ import {
   messagesOf,
   newSession,
   nextQuestion,
+  promptTexts,
   questionsOf,
   until,
-  wordsOf,
 } from './world.ts';
 
 const CONFIG = {
@@ -47,8 +47,8 @@ const dataOf = async <Data>(calling: Promise<{ data?: Data; error?: unknown }>):
 /** What the next turn does: hands work to the helper, which needs leave, then says that it is done. */
 const scriptTask = ({ model }: AgentWorld): void => {
   const given = { description: 'Do one thing', prompt: 'do it', subagent_type: 'helper' };
-  model.say(answer(calls({ name: 'task', arguments: given })), isNoTitle);
-  model.sayAlways('Done.', (asked) => isNoTitle(asked));
+  model.addReply(answer(calls({ name: 'task', arguments: given })), isNoTitle);
+  model.alwaysReply('Done.', (asked) => isNoTitle(asked));
 };
 
 const MODEL = { providerID: 'demo', modelID: 'main' };
@@ -80,7 +80,7 @@ describe('the first client of the SDK', (check) => {
   check(
     'prompts, and reads what was said',
     inSdkWorld(async ({ first, model }) => {
-      model.say(answer(text('Good ', 'day.')), isNoTitle);
+      model.addReply(answer(text('Good ', 'day.')), isNoTitle);
       const { id } = await dataOf(first.session.create({ body: { title: 'a talk' } }));
       const { info, parts } = await dataOf(
         first.session.prompt({ path: { id }, body: { model: MODEL, parts: PARTS } }),
@@ -110,8 +110,8 @@ describe('the first client of the SDK', (check) => {
   check(
     'prompts without waiting, and hears of it in the order of the wire',
     inSdkWorld(async ({ first, model }) => {
-      model.say(answer(text('one ', 'two ', 'three')), isNoTitle);
-      model.sayAlways('A fine title', isTitle);
+      model.addReply(answer(text('one ', 'two ', 'three')), isNoTitle);
+      model.alwaysReply('A fine title', isTitle);
       const leaving = new AbortController();
       const { stream } = await first.event.subscribe({ signal: leaving.signal });
       // The stream is opened by whoever first asks for an event.
@@ -174,7 +174,7 @@ describe('the first client of the SDK', (check) => {
       const path = { id, permissionID };
       assert.is(await dataOf(first.postSessionIdPermissionsPermissionId({ path, body: { response: 'once' } })), true);
       await until('it is done', async () =>
-        (await messagesOf(agent, id)).some(({ parts }) => wordsOf(parts) === 'Done.'),
+        (await messagesOf(agent, id)).some(({ parts }) => promptTexts(parts) === 'Done.'),
       );
       const again = await first.postSessionIdPermissionsPermissionId({ path, body: { response: 'once' } });
       assert.is(again.response?.status, 404);
@@ -184,7 +184,7 @@ describe('the first client of the SDK', (check) => {
   check(
     'aborts, and the prompt that waits is told so',
     inSdkWorld(async ({ first, model, agent }) => {
-      model.say(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+      model.addReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
       const { id } = await dataOf(first.session.create({ body: { title: 'an abort' } }));
       const waiting = dataOf(first.session.prompt({ path: { id }, body: { parts: PARTS } }));
       await until('it has begun', async () => (await messagesOf(agent, id)).length === 2);
@@ -233,7 +233,7 @@ describe('the first client of the SDK', (check) => {
       assert.ok(thrown instanceof Error && thrown.message === `session "${missing}" was not found`, String(thrown));
       const { response } = await clientsOf(agent, 'wrong').first.session.list();
       assert.is(response?.status, 401);
-      model.say(refusal(401, 'invalid_api_key'), isNoTitle);
+      model.addReply(refusal(401, 'invalid_api_key'), isNoTitle);
       const { info } = await dataOf(first.session.prompt({ path: { id }, body: { parts: PARTS } }));
       assert.is(info.error?.name, 'ProviderAuthError');
     }),
@@ -244,7 +244,7 @@ describe('the second client of the SDK', (check) => {
   check(
     'goes through the life of a session',
     inSdkWorld(async ({ second, model }) => {
-      model.say('Good day.', isNoTitle);
+      model.addReply('Good day.', isNoTitle);
       const chosen = { providerID: 'demo', id: 'main', variant: 'high' };
       const session = await dataOf(
         second.session.create({ title: 'a talk', agent: 'build', model: chosen, metadata: { ours: 1 } }),
@@ -294,13 +294,13 @@ describe('the second client of the SDK', (check) => {
         assert.is(question?.sessionID, sessionID);
         assert.is(await dataOf(second.permission.reply({ requestID, reply })), true);
         await events.until('the session to be idle', ({ type }) => type === 'session.idle');
-        const told = events.seen().flatMap((event) => (event.type.startsWith('permission.') ? [event] : []));
+        const reported = events.seen().flatMap((event) => (event.type.startsWith('permission.') ? [event] : []));
         assert.equal(
-          told.map(({ type }) => type),
+          reported.map(({ type }) => type),
           ['permission.asked', 'permission.replied'],
         );
-        assert.is((told[0] as { properties: PermissionRequest } | undefined)?.properties.id, requestID);
-        assert.equal((told[1] as { properties: object } | undefined)?.properties, { sessionID, requestID, reply });
+        assert.is((reported[0] as { properties: PermissionRequest } | undefined)?.properties.id, requestID);
+        assert.equal((reported[1] as { properties: object } | undefined)?.properties, { sessionID, requestID, reply });
         assert.equal(await questionsOf(agent), []);
         const children = await dataOf(second.session.children({ sessionID }));
         assert.is(children.length, reply === 'reject' ? 0 : 1);
@@ -330,7 +330,7 @@ describe('the second client of the SDK', (check) => {
   check(
     'hears events in envelopes, and comes back to those that it missed',
     inSdkWorld(async ({ second, model, agent, directory }) => {
-      model.sayAlways('Good day.');
+      model.alwaysReply('Good day.');
       const leaving = new AbortController();
       const { stream } = await second.global.event({ signal: leaving.signal });
       assert.equal((await stream.next()).value, { payload: { type: 'server.connected', properties: {} } });

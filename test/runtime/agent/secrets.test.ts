@@ -148,28 +148,28 @@ describe('the secrets that the agent bundle holds', (check) => {
         const question = await nextQuestion(agent);
         const during = await allAnswers(agent, { id });
         await agent.ask('POST', `/permission/${question.id}/reply`, { reply: 'once' });
-        const told = [JSON.stringify(await answered), JSON.stringify(question)];
+        const reported = [JSON.stringify(await answered), JSON.stringify(question)];
         relay.control.useRouteFault('echo-key-400', 3);
-        model.say(answer(calls({ name: 'relay-admin_read', arguments: { path: 'users' } })), isNoTitle);
-        told.push(JSON.stringify(await prompt(agent, id, 'look')));
+        model.addReply(answer(calls({ name: 'relay-admin_read', arguments: { path: 'users' } })), isNoTitle);
+        reported.push(JSON.stringify(await prompt(agent, id, 'look')));
         for (const status of [400, 401, 403, 404, 422, 500, 503]) {
           let left = 3;
           // The server tries some of them again; the last one is to end it.
           while (left > 0) {
             left -= 1;
             const asked = model.requests().findLast(isNoTitle);
-            if (asked !== undefined) model.say(echo(left === 0 ? 400 : status)(asked), isNoTitle);
+            if (asked !== undefined) model.addReply(echo(left === 0 ? 400 : status)(asked), isNoTitle);
           }
           const path = `/session/${id}/message`;
           const { text } = await agent.ask('POST', path, textPrompt(`fail with ${status}`, { agent: 'plan' }));
-          told.push(text);
+          reported.push(text);
           model.clear();
         }
         // What is looked for was really there: the model and the tool servers were given all of it.
         assert.is(relay.control.credits().length, 1);
         assert.match(seen().join('\n'), CANARIES.mcpHeader);
         const after = await allAnswers(agent, { id, messageID: question.tool?.messageID ?? '' });
-        for (const text of [...during, ...after, ...told]) assertNoSecret(text, text.slice(0, 60));
+        for (const text of [...during, ...after, ...reported]) assertNoSecret(text, text.slice(0, 60));
         for (const [name, bytes] of keptIn(directory)) assertNoSecret(bytes, name);
         const { code } = await agent.signal('SIGTERM');
         assert.is(code, 0);
@@ -190,7 +190,7 @@ describe('the secrets that the agent bundle holds', (check) => {
     inRelayWorld((world) =>
       withEchoingTools(async (url) => {
         const agent = await startSecret(world, url);
-        world.model.sayAlways('Good day.');
+        world.model.alwaysReply('Good day.');
         await prompt(agent, (await newSession(agent)).id, 'hello');
         const headers = world.model.requests().find(isNoTitle)?.headers ?? {};
         assert.is(headers.authorization, `Bearer ${CANARIES.modelKey}`);
@@ -203,7 +203,7 @@ describe('the secrets that the agent bundle holds', (check) => {
   check(
     'and the words of users are in no line of the log',
     inAgentWorld(async ({ start, model }) => {
-      model.sayAlways('canary-words-of-a-model');
+      model.alwaysReply('canary-words-of-a-model');
       const agent = await start({ variables: { LOG_LEVEL: 'debug' } });
       const { id } = await newSession(agent, { title: 'canary-title', metadata: { x: 'canary-metadata' } });
       await prompt(agent, id, 'canary-words-of-a-user');

@@ -13,7 +13,7 @@ describe('starting the agent bundle', (check) => {
   check(
     'does not wait for a tool server that never says a word',
     inAgentWorld(async ({ start, model }) => {
-      model.sayAlways('Good day.');
+      model.alwaysReply('Good day.');
       const mute = { type: 'local', command: [process.execPath, '-e', 'setInterval(() => {}, 1000)'], timeout: 60_000 };
       const agent = await start({ config: { mcp: { mute } } });
       const { id } = await newSession(agent);
@@ -32,7 +32,7 @@ describe('starting the agent bundle', (check) => {
       const running = begin({ variables: { HOST: undefined, AGENT_SERVER_PASSWORD: undefined } });
       const address = await addressOf(running);
       assert.match(address, /^http:\/\/127\.0\.0\.1:\d+$/);
-      await running.saying(/"event":"this-machine-only","reason":"[^"]*AGENT_SERVER_PASSWORD/);
+      await running.outputMatching(/"event":"this-machine-only","reason":"[^"]*AGENT_SERVER_PASSWORD/);
       await untilReady(running, address);
       const open = await fetch(`${address}/session`);
       assert.equal([open.status, await open.json()], [200, []]);
@@ -108,10 +108,10 @@ describe('a start of the agent bundle that is refused', (check) => {
       const { code, stdout, lines } = await refusedStart(begin({ variables }));
       assert.equal([code, stdout], [1, '']);
       for (const path of BAD_PATHS) {
-        const told = lines.filter((line) =>
+        const reported = lines.filter((line) =>
           line.startsWith(`gatehouse agent: AGENT_CONFIG_CONTENT: ${path}: expected `),
         );
-        assert.is(told.length, 1, `${path}: ${lines.join('\n')}`);
+        assert.is(reported.length, 1, `${path}: ${lines.join('\n')}`);
       }
       assert.match(lines.join('\n'), 'top level: unknown name "modle", the nearest known one is "model"');
       assert.is(lines.length, BAD_PATHS.length + 1);

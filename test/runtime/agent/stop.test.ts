@@ -10,10 +10,10 @@ import {
   messagesOf,
   newSession,
   prompt,
-  type SaidAnswer,
+  promptTexts,
+  type ReceivedAnswer,
   textPrompt,
   until,
-  wordsOf,
 } from './world.ts';
 
 const STOP_LIMIT_MS = 10_000;
@@ -35,18 +35,18 @@ describe('stopping the agent bundle', (check) => {
     check(
       `by ${signal} ends streams in order, gives prompts their aborted answers, and ends with 0`,
       inAgentWorld(async ({ start, model }) => {
-        model.sayAlways(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+        model.alwaysReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
         const agent = await start();
         const [{ id }, { id: other }] = [await newSession(agent), await newSession(agent)];
         const streams = [await agent.listen(), await agent.listen('/global/event')];
         const waiting = ['one', 'two'].map((words) =>
-          agent.ask<SaidAnswer>('POST', `/session/${id}/message`, textPrompt(words)),
+          agent.ask<ReceivedAnswer>('POST', `/session/${id}/message`, textPrompt(words)),
         );
         await agent.ask('POST', `/session/${other}/prompt_async`, textPrompt('three'));
         await until('both run', async () => model.requests().filter(isNoTitle).length === 2);
         await until(
           'it has said something',
-          async () => wordsOf((await messagesOf(agent, id)).at(1)?.parts ?? []) !== '',
+          async () => promptTexts((await messagesOf(agent, id)).at(1)?.parts ?? []) !== '',
         );
         const { code, signal: ending, tookMs } = await agent.signal(signal);
         assert.equal([code, ending], [0, null]);
@@ -68,12 +68,12 @@ describe('stopping the agent bundle', (check) => {
         assert.not.match(agent.running.stderr(), '"event":"bug"');
         const next = await start();
         model.clear();
-        model.sayAlways('Good day.');
+        model.alwaysReply('Good day.');
         for (const session of [id, other]) {
           const messages = await messagesOf(next, session);
           for (const { info } of messages)
             if (info.role === 'assistant') assert.is(info.error?.name, 'MessageAbortedError');
-          assert.is(wordsOf((await prompt(next, session, 'again')).parts), 'Good day.');
+          assert.is(promptTexts((await prompt(next, session, 'again')).parts), 'Good day.');
         }
         assert.not.match(next.running.stderr(), 'unfinished-answers-ended');
       }),
@@ -83,7 +83,7 @@ describe('stopping the agent bundle', (check) => {
   check(
     'takes no time when nothing is under way',
     inAgentWorld(async ({ start, model }) => {
-      model.sayAlways('Good day.');
+      model.alwaysReply('Good day.');
       const agent = await start();
       await prompt(agent, (await newSession(agent)).id, 'hello');
       const stream = await agent.listen();
@@ -104,7 +104,7 @@ describe('stopping the agent bundle', (check) => {
       const held = await start();
       await endlessUpload(held);
       held.running.signal('SIGTERM');
-      await held.running.saying(/"event":"stopping"/);
+      await held.running.outputMatching(/"event":"stopping"/);
       await sleep(600);
       const { code, tookMs } = await held.signal('SIGTERM');
       assert.is(code, 1);

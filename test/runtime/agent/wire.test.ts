@@ -67,8 +67,8 @@ const Providers = v.object({
 const read = <Schema extends v.GenericSchema>(schema: Schema, given: unknown): v.InferOutput<Schema> => {
   const result = v.safeParse(schema, given);
   if (result.success) return result.output;
-  const told = result.issues.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`);
-  throw new Error(`${told.join('; ')} in ${JSON.stringify(given)}`);
+  const reported = result.issues.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`);
+  throw new Error(`${reported.join('; ')} in ${JSON.stringify(given)}`);
 };
 
 const inWireWorld = (body: (agent: AgentProcess, world: AgentWorld) => Promise<void>) =>
@@ -79,14 +79,14 @@ describe('the records of the agent server', (check) => {
     'are those of the tables: a session that is made with the name of a model, and a message',
     inWireWorld(async ({ ask }, { model, directory }) => {
       const usage = { prompt: 100, completion: 20, cached: 30, reasoning: 5 };
-      model.say(answer(text('<think>so it is</think>', 'Good day.'), { usage }), isNoTitle);
+      model.addReply(answer(text('<think>so it is</think>', 'Good day.'), { usage }), isNoTitle);
       const made = await ask('POST', '/session', { model: 'demo/main' });
       assert.is(made.status, 200);
       const session = read(SessionRecord, made.json);
       assert.is(session.directory, directory);
-      const said = await ask('POST', `/session/${session.id}/message`, textPrompt('hello'));
-      assert.equal([said.status, said.headers.get('content-type')], [200, 'application/json']);
-      const { info, parts } = read(MessageReply, said.json);
+      const outputText = await ask('POST', `/session/${session.id}/message`, textPrompt('hello'));
+      assert.equal([outputText.status, outputText.headers.get('content-type')], [200, 'application/json']);
+      const { info, parts } = read(MessageReply, outputText.json);
       assert.equal(
         [info.sessionID, info.mode, info.agent, info.modelID, info.providerID, info.finish, info.path],
         [session.id, 'build', 'build', 'main', 'demo', 'stop', { cwd: directory, root: directory }],
@@ -98,9 +98,9 @@ describe('the records of the agent server', (check) => {
         ['step-start', 'text', 'step-finish'],
       );
       assert.ok(parts.every(({ messageID, sessionID }) => messageID === info.id && sessionID === session.id));
-      const [, spoken, finished] = parts;
-      assert.is(spoken?.type === 'text' && spoken.text, '<think>so it is</think>Good day.');
-      assert.ok(spoken?.type === 'text' && spoken.time.end >= spoken.time.start);
+      const [, withText, finished] = parts;
+      assert.is(withText?.type === 'text' && withText.text, '<think>so it is</think>Good day.');
+      assert.ok(withText?.type === 'text' && withText.time.end >= withText.time.start);
       assert.equal(finished?.type === 'step-finish' && [finished.reason, finished.tokens], ['stop', info.tokens]);
       const again = read(MessageReply, (await ask('POST', `/session/${session.id}/message`, textPrompt('more'))).json);
       assert.is.not(again.info.parentID, info.parentID);
@@ -110,17 +110,17 @@ describe('the records of the agent server', (check) => {
   check(
     'hold the failure of a provider, which is no failure of the request',
     inWireWorld(async ({ ask }, { model }) => {
-      model.say(refusal(400, 'bad_request', { message: 'canary-words-of-a-backend' }), isNoTitle);
+      model.addReply(refusal(400, 'bad_request', { message: 'canary-words-of-a-backend' }), isNoTitle);
       const session = read(SessionRecord, (await ask('POST', '/session', { model: 'demo/main' })).json);
-      const said = await ask<{ info: { error?: { name: string; data: object } } }>(
+      const outputText = await ask<{ info: { error?: { name: string; data: object } } }>(
         'POST',
         `/session/${session.id}/message`,
         textPrompt('hello'),
       );
-      assert.is(said.status, 200);
-      assert.is(said.json.info.error?.name, 'APIError');
-      assert.match(JSON.stringify(said.json.info.error?.data), '"statusCode":400');
-      assert.not.match(said.text, 'canary-words');
+      assert.is(outputText.status, 200);
+      assert.is(outputText.json.info.error?.name, 'APIError');
+      assert.match(JSON.stringify(outputText.json.info.error?.data), '"statusCode":400');
+      assert.not.match(outputText.text, 'canary-words');
     }),
   );
 
@@ -240,7 +240,7 @@ describe('the routes of the agent server', (check) => {
   check(
     'send the headers of a message at once',
     inWireWorld(async (agent, { model }) => {
-      model.say(answer([{ kind: 'hang' }]), isNoTitle);
+      model.addReply(answer([{ kind: 'hang' }]), isNoTitle);
       const { id: sessionID } = await newSession(agent);
       const signal = AbortSignal.timeout(5000);
       const response = await agent.send('POST', `/session/${sessionID}/message`, textPrompt('hello'), { signal });

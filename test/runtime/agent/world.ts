@@ -22,8 +22,8 @@ export const CANARIES = {
   password: PASSWORD,
 } as const;
 
-export type SaidAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
-export type SaidMessage = { readonly info: Message; readonly parts: readonly Part[] };
+export type ReceivedAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
+export type ReceivedMessage = { readonly info: Message; readonly parts: readonly Part[] };
 export type Settings = Readonly<Record<string, string | undefined>>;
 type Config = Readonly<Record<string, unknown>>;
 type StartMore = Partial<Omit<AgentNeeds, 'variables'>> & {
@@ -200,8 +200,8 @@ export const prompt = (
   sessionID: string,
   text: string,
   more: object = {},
-): Promise<SaidAnswer> => {
-  const answered = ask<SaidAnswer>('POST', `/session/${sessionID}/message`, textPrompt(text, more));
+): Promise<ReceivedAnswer> => {
+  const answered = ask<ReceivedAnswer>('POST', `/session/${sessionID}/message`, textPrompt(text, more));
   return awaitedLater(
     answered.then((reply) => {
       if (reply.status !== 200) throw new Error(`no answer: ${reply.status} ${reply.text}`);
@@ -210,8 +210,8 @@ export const prompt = (
   );
 };
 
-export const messagesOf = async ({ ask }: AgentProcess, sessionID: string): Promise<readonly SaidMessage[]> =>
-  (await ask<readonly SaidMessage[]>('GET', `/session/${sessionID}/message`)).json;
+export const messagesOf = async ({ ask }: AgentProcess, sessionID: string): Promise<readonly ReceivedMessage[]> =>
+  (await ask<readonly ReceivedMessage[]>('GET', `/session/${sessionID}/message`)).json;
 
 export const questionsOf = async ({ ask }: AgentProcess): Promise<readonly PermissionRequest[]> =>
   (await ask<readonly PermissionRequest[]>('GET', '/permission')).json;
@@ -228,11 +228,11 @@ export const nextQuestion = async (agent: AgentProcess): Promise<PermissionReque
   return question;
 };
 
-export const wordsOf = (parts: readonly Part[]): string =>
+export const promptTexts = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
 /** The tool calls of a turn: what was called, and what came of it. */
-export const callsIn = (messages: readonly SaidMessage[]) =>
+export const callsIn = (messages: readonly ReceivedMessage[]) =>
   messages
     .flatMap(({ parts }) => parts)
     .flatMap((part) => (part.type === 'tool' ? [{ tool: part.tool, state: part.state }] : []));

@@ -1,14 +1,14 @@
 import { Agent, type AgentInputItem, OpenAIProvider, Runner, setTracingDisabled, tool, user } from '@openai/agents';
 import OpenAI from 'openai';
 import { describe } from '../../check.ts';
-import { type Client, checkClient, type Heard, type TalkNeeds, TOOL } from './clients.ts';
+import { type ChatNeeds, type Client, checkClient, type Received, TOOL } from './clients.ts';
 import { sharedBridgeWorld } from './world.ts';
 
 setTracingDisabled(true);
 
 const beside = sharedBridgeWorld();
 
-const agentOf = ({ model, onOwnTool }: TalkNeeds) =>
+const agentOf = ({ model, onOwnTool }: ChatNeeds) =>
   new Agent({
     name: 'someone',
     model,
@@ -23,18 +23,18 @@ const agentOf = ({ model, onOwnTool }: TalkNeeds) =>
     ],
   });
 
-const runnerOf = ({ baseURL, apiKey, fetch }: TalkNeeds, useResponses: boolean): Runner =>
+const runnerOf = ({ baseURL, apiKey, fetch }: ChatNeeds, useResponses: boolean): Runner =>
   new Runner({
     modelProvider: new OpenAIProvider({ openAIClient: new OpenAI({ baseURL, apiKey, fetch }), useResponses }),
     tracingDisabled: true,
   });
 
 type Asking = { readonly agent: ReturnType<typeof agentOf>; readonly items: AgentInputItem[]; readonly runner: Runner };
-type Told = { readonly heard: Heard; readonly history: readonly AgentInputItem[] };
+type Reported = { readonly collected: Received; readonly history: readonly AgentInputItem[] };
 
 const thoughtsIn = (items: readonly AgentInputItem[]): string =>
   items.flatMap((item) => (item.type === 'reasoning' ? item.content.map(({ text }) => text) : [])).join('');
-const wordsIn = (items: readonly AgentInputItem[]): string =>
+const matchesIn = (items: readonly AgentInputItem[]): string =>
   items
     .flatMap((item) => ('role' in item && item.role === 'assistant' ? item.content : []))
     .map((part) => (part.type === 'output_text' ? part.text : ''))
@@ -45,40 +45,45 @@ const tokensIn = (usage: { inputTokens: number; outputTokens: number; totalToken
   usage.totalTokens,
 ];
 
-const whole = async ({ runner, agent, items }: Asking): Promise<Told> => {
+const whole = async ({ runner, agent, items }: Asking): Promise<Reported> => {
   const { history, state } = await runner.run(agent, items);
-  const said = history.slice(items.length);
-  const words = wordsIn(said);
+  const outputText = history.slice(items.length);
+  const words = matchesIn(outputText);
   const tokens = tokensIn(state.usage);
-  return { heard: { words, pieces: [words], thoughts: thoughtsIn(said), tokens, finish: 'stop' }, history };
+  return { collected: { words, pieces: [words], thoughts: thoughtsIn(outputText), tokens, finish: 'stop' }, history };
 };
 
-const streamed = async ({ runner, agent, items }: Asking): Promise<Told> => {
+const streamed = async ({ runner, agent, items }: Asking): Promise<Reported> => {
   const result = await runner.run(agent, items, { stream: true });
   const pieces: string[] = [];
   for await (const event of result)
     if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta')
       pieces.push(event.data.delta);
   await result.completed;
-  const said = result.history.slice(items.length);
-  const heard = { words: wordsIn(said), pieces, thoughts: thoughtsIn(said), tokens: tokensIn(result.state.usage) };
-  return { heard: { ...heard, finish: 'stop' }, history: result.history };
+  const outputText = result.history.slice(items.length);
+  const collected = {
+    words: matchesIn(outputText),
+    pieces,
+    thoughts: thoughtsIn(outputText),
+    tokens: tokensIn(result.state.usage),
+  };
+  return { collected: { ...collected, finish: 'stop' }, history: result.history };
 };
 
 const clientOf = (name: string, isStreamed: boolean, useResponses: boolean): Client => ({
   name,
   isStreamed,
   hasThoughts: useResponses,
-  talk(needs) {
+  startChat(needs) {
     const runner = runnerOf(needs, useResponses);
     const agent = agentOf(needs);
     let items: AgentInputItem[] = [];
     return {
-      async say(words) {
+      async sendText(words) {
         const asked = [...items, user(words)];
-        const { heard, history } = await (isStreamed ? streamed : whole)({ runner, agent, items: asked });
+        const { collected, history } = await (isStreamed ? streamed : whole)({ runner, agent, items: asked });
         items = [...history];
-        return heard;
+        return collected;
       },
     };
   },

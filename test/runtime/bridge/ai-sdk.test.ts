@@ -7,18 +7,18 @@ import { describe, rejection } from '../../check.ts';
 import { isNoTitle, until } from '../agent/world.ts';
 import {
   asked,
+  type ChatNeeds,
   type Client,
   checkClient,
   countedFetch,
-  type Heard,
-  newWords,
-  type TalkNeeds,
+  newText,
+  type Received,
   TOOL,
 } from './clients.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
-type Asking = { readonly model: LanguageModel; readonly messages: ModelMessage[]; readonly needs: TalkNeeds };
-type Told = Heard & { readonly messages: readonly ModelMessage[] };
+type Asking = { readonly model: LanguageModel; readonly messages: ModelMessage[]; readonly needs: ChatNeeds };
+type Reported = Received & { readonly messages: readonly ModelMessage[] };
 type Usage = {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
@@ -27,12 +27,12 @@ type Usage = {
 
 const beside = sharedBridgeWorld();
 
-const toolsOf = ({ onOwnTool }: TalkNeeds) => ({
+const toolsOf = ({ onOwnTool }: ChatNeeds) => ({
   [TOOL]: tool({ inputSchema: jsonSchema({ type: 'object' }), execute: async () => onOwnTool() }),
 });
 const tokensIn = ({ inputTokens, outputTokens, totalTokens }: Usage) => [inputTokens, outputTokens, totalTokens];
 
-const streamed = async ({ model, messages, needs }: Asking): Promise<Told> => {
+const streamed = async ({ model, messages, needs }: Asking): Promise<Reported> => {
   const result = streamText({ model, messages, tools: toolsOf(needs), maxRetries: 0, onError: () => {} });
   const pieces: string[] = [];
   for await (const part of result.fullStream) {
@@ -50,7 +50,7 @@ const streamed = async ({ model, messages, needs }: Asking): Promise<Told> => {
   };
 };
 
-const whole = async ({ model, messages, needs }: Asking): Promise<Told> => {
+const whole = async ({ model, messages, needs }: Asking): Promise<Reported> => {
   const result = await generateText({ model, messages, tools: toolsOf(needs), maxRetries: 0 });
   return {
     words: result.text,
@@ -62,33 +62,33 @@ const whole = async ({ model, messages, needs }: Asking): Promise<Told> => {
   };
 };
 
-type How = { readonly isStreamed: boolean; readonly ask: (asking: Asking) => Promise<Told> };
+type How = { readonly isStreamed: boolean; readonly ask: (asking: Asking) => Promise<Reported> };
 const STREAMED: How = { isStreamed: true, ask: streamed };
 const WHOLE: How = { isStreamed: false, ask: whole };
 
-const clientOf = (name: string, { isStreamed, ask }: How, modelOf: (needs: TalkNeeds) => LanguageModel): Client => ({
+const clientOf = (name: string, { isStreamed, ask }: How, modelOf: (needs: ChatNeeds) => LanguageModel): Client => ({
   name,
   isStreamed,
   hasThoughts: true,
-  talk(needs) {
+  startChat(needs) {
     const model = modelOf(needs);
     const messages: ModelMessage[] = [];
     return {
-      async say(words) {
+      async sendText(words) {
         messages.push({ role: 'user', content: words });
-        const told = await ask({ model, messages: [...messages], needs });
-        messages.push(...told.messages);
-        return told;
+        const reported = await ask({ model, messages: [...messages], needs });
+        messages.push(...reported.messages);
+        return reported;
       },
     };
   },
 });
 
-const compatible = ({ baseURL, apiKey, fetch, model }: TalkNeeds): LanguageModel =>
+const compatible = ({ baseURL, apiKey, fetch, model }: ChatNeeds): LanguageModel =>
   createOpenAICompatible({ name: 'gatehouse', baseURL, apiKey, fetch, includeUsage: true })(model);
-const responses = ({ baseURL, apiKey, fetch, model }: TalkNeeds): LanguageModel =>
+const responses = ({ baseURL, apiKey, fetch, model }: ChatNeeds): LanguageModel =>
   createOpenAI({ baseURL, apiKey, fetch })(model);
-const chat = ({ baseURL, apiKey, fetch, model }: TalkNeeds): LanguageModel =>
+const chat = ({ baseURL, apiKey, fetch, model }: ChatNeeds): LanguageModel =>
   createOpenAI({ baseURL, apiKey, fetch }).chat(model);
 
 const CLIENTS = [
@@ -108,12 +108,12 @@ describe("Vercel's AI SDK, a client that leaves", (check) => {
     check(
       `by its abort signal ends the run at the agent (${name})`,
       beside(async (world) => {
-        world.model.say(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+        world.model.addReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
         const leaving = new AbortController();
         const place = { baseURL: world.bridge.baseURL, apiKey: BRIDGE_KEY, model: 'demo/main', fetch };
         const result = streamText({
           model: modelOf({ ...place, onOwnTool: () => '' }),
-          prompt: newWords(),
+          prompt: newText(),
           abortSignal: leaving.signal,
         });
         const parts: string[] = [];
@@ -133,7 +133,7 @@ describe("Vercel's AI SDK, asking again of its own accord", (check) => {
   check(
     'has one turn all the same if it is given an Idempotency-Key',
     beside(async (world) => {
-      world.model.sayAlways(refusal(400, 'bad_request'), isNoTitle);
+      world.model.alwaysReply(refusal(400, 'bad_request'), isNoTitle);
       const { fetch, sent } = countedFetch();
       const place = { baseURL: world.bridge.baseURL, apiKey: BRIDGE_KEY, model: 'demo/main', fetch };
       const asking = (words: string) => ({
@@ -144,7 +144,7 @@ describe("Vercel's AI SDK, asking again of its own accord", (check) => {
       });
       const needs = { ...place, onOwnTool: () => '' };
       const calls = [compatible, responses].map((modelOf) =>
-        generateText({ model: modelOf(needs), ...asking(newWords()) }),
+        generateText({ model: modelOf(needs), ...asking(newText()) }),
       );
       for (const error of await Promise.all(calls.map(rejection))) assert.match(String(error), "agent's model failed");
       assert.equal([sent.length, asked(world).length], [4, 2]);

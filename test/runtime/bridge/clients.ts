@@ -7,7 +7,7 @@ import { isNoTitle } from '../agent/world.ts';
 import { BRIDGE_KEY, type BridgeWorld } from './world.ts';
 
 /** What a client library has made of one answer. */
-export type Heard = {
+export type Received = {
   readonly words: string;
   /** The words as they came; all at once where no stream was asked for. */
   readonly pieces: readonly string[];
@@ -19,9 +19,9 @@ export type Heard = {
 };
 
 /** A chat, held in the library's own way. A failure rejects. */
-type Talk = { readonly say: (words: string) => Promise<Heard> };
+type Chat = { readonly sendText: (words: string) => Promise<Received> };
 
-export type TalkNeeds = {
+export type ChatNeeds = {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly model: string;
@@ -35,7 +35,7 @@ export type Client = {
   readonly isStreamed: boolean;
   /** Whether it shows what was thought. */
   readonly hasThoughts: boolean;
-  readonly talk: (needs: TalkNeeds) => Talk;
+  readonly startChat: (needs: ChatNeeds) => Chat;
 };
 
 /** The tool of the agent that a client's own tool is called like. */
@@ -69,12 +69,12 @@ export const countedFetch = (): Counted => {
 
 let chats = 0;
 /** Words that nobody has said before: equal chats are not told apart by what was said in them. */
-export const newWords = (): string => {
+export const newText = (): string => {
   chats += 1;
   return `question ${chats} of ${process.pid}`;
 };
 
-const lastWords = ({ turns }: ReceivedRequest): string => turns.findLast(({ role }) => role === 'user')?.text ?? '';
+const lastLines = ({ turns }: ReceivedRequest): string => turns.findLast(({ role }) => role === 'user')?.text ?? '';
 const hasToolResult = ({ turns }: ReceivedRequest): boolean => turns.at(-1)?.role === 'tool';
 
 /** What clients need of a world: a model, an agent and the bridge before it. */
@@ -90,8 +90,8 @@ export const sessionsOf = async ({ agent }: Pick<ClientWorld, 'agent'>): Promise
 
 /** A turn in which the agent runs the tool, or asks for leave to. */
 export const scriptTool = ({ model }: Pick<ClientWorld, 'model'>, name: string = TOOL): void => {
-  model.say(answer([...text('I ', 'look.'), ...calls({ name, arguments: { words: 'five' } })]), isNoTitle);
-  model.say(answer(text('It is ', 'five.')), (question) => isNoTitle(question) && hasToolResult(question));
+  model.addReply(answer([...text('I ', 'look.'), ...calls({ name, arguments: { words: 'five' } })]), isNoTitle);
+  model.addReply(answer(text('It is ', 'five.')), (question) => isNoTitle(question) && hasToolResult(question));
 };
 
 /** What a person is asked to reply in order to allow what the agent wants to do. */
@@ -122,15 +122,15 @@ const TOKENS = [30, 7, 37];
 const BROKEN: Piece = { kind: 'error', code: 'invalid_request_error', message: 'no' };
 const FAILED = /agent's (?:model|turn) failed/;
 
-const wordsIn = (error: unknown): string => {
+const matchesIn = (error: unknown): string => {
   const { message = '', error: inner, cause } = Object(error) as { message?: string; error?: unknown; cause?: unknown };
-  return `${String(error)} ${message} ${JSON.stringify(inner ?? '')} ${cause === undefined ? '' : wordsIn(cause)}`;
+  return `${String(error)} ${message} ${JSON.stringify(inner ?? '')} ${cause === undefined ? '' : matchesIn(cause)}`;
 };
 
 type Beside = (body: (world: ClientWorld) => Promise<void>) => () => Promise<void>;
-type Chatting = Talk &
+type Chatting = Chat &
   Counted & {
-    readonly newTalk: () => Talk;
+    readonly newChat: () => Chat;
     readonly world: ClientWorld;
     readonly ownTool: { ran: number };
   };
@@ -150,16 +150,16 @@ export const checkClient = (
       const ownTool = { ran: 0 };
       const onOwnTool = () => `ran ${++ownTool.ran}`;
       const place = { baseURL: world.bridge.baseURL, apiKey: BRIDGE_KEY, model: MODEL, fetch: counted.fetch };
-      const newTalk = () => client.talk({ ...place, onOwnTool });
-      await body({ ...newTalk(), newTalk, ...counted, world, ownTool });
+      const newChat = () => client.startChat({ ...place, onOwnTool });
+      await body({ ...newChat(), newChat, ...counted, world, ownTool });
     });
 
   check(
     'hears an answer, what was thought and what it cost',
-    chatting(async ({ say, world }) => {
-      const said = answer([...reasoning('Let me ', 'think.'), ...text('Good ', 'day.')], { usage: COST });
-      world.model.say(said, isNoTitle);
-      const { words, thoughts, tokens, finish } = await say(newWords());
+    chatting(async ({ sendText, world }) => {
+      const outputText = answer([...reasoning('Let me ', 'think.'), ...text('Good ', 'day.')], { usage: COST });
+      world.model.addReply(outputText, isNoTitle);
+      const { words, thoughts, tokens, finish } = await sendText(newText());
       assert.equal([words, tokens, finish], ['Good day.', TOKENS, 'stop']);
       assert.is(thoughts, client.hasThoughts ? 'Let me think.' : '');
     }),
@@ -167,9 +167,9 @@ export const checkClient = (
 
   check(
     'hears an answer of emoji, flags and other scripts as it was said',
-    chatting(async ({ say, world }) => {
-      world.model.say(answer(text(...TRICKY_PIECES)), isNoTitle);
-      const { words, pieces } = await say(newWords());
+    chatting(async ({ sendText, world }) => {
+      world.model.addReply(answer(text(...TRICKY_PIECES)), isNoTitle);
+      const { words, pieces } = await sendText(newText());
       assert.is(words, TRICKY);
       if (client.isStreamed) assert.ok(pieces.length > 1);
       assertWholeGraphemes(pieces, TRICKY);
@@ -178,9 +178,9 @@ export const checkClient = (
 
   check(
     'hears what came of a tool that the agent ran, and runs none itself',
-    chatting(async ({ say, world, ownTool, sent }) => {
+    chatting(async ({ sendText, world, ownTool, sent }) => {
       scriptTool(world);
-      const { words, finish } = await say(newWords());
+      const { words, finish } = await sendText(newText());
       assert.equal([words, finish], ['I look.\n\nIt is five.', 'stop']);
       assert.equal([ownTool.ran, sent.length, asked(world).length], [0, 1, 2]);
       assert.match(JSON.stringify(asked(world)[1]?.turns.at(-1)), 'five');
@@ -190,9 +190,9 @@ export const checkClient = (
 
   check(
     'is asked for leave in the chat, gives it, and hears what came of it',
-    chatting(async ({ say, world, sent }) => {
+    chatting(async ({ sendText, world, sent }) => {
       scriptTool(world, 'tools_noise');
-      const { words, finish } = await say(newWords());
+      const { words, finish } = await sendText(newText());
       assert.ok(
         words.startsWith(
           `I look.\n\nThe agent asks for approval: tools_noise\n\`\`\`text\n${input}\n\`\`\`\nReply "approve `,
@@ -200,7 +200,7 @@ export const checkClient = (
         words,
       );
       assert.equal([finish, asked(world).length], ['stop', 1]);
-      const after = await say(approvalIn(words));
+      const after = await sendText(approvalIn(words));
       assert.is(after.words, 'It is five.');
       assert.equal([sent.length, asked(world).length], [2, 2]);
       assert.match(JSON.stringify(asked(world)[1]?.turns.at(-1)), 'quiet');
@@ -210,18 +210,18 @@ export const checkClient = (
 
   check(
     'has three turns in one session of the agent, none of them told twice',
-    chatting(async ({ say, world, sent }) => {
-      const [first, second, third] = [newWords(), newWords(), newWords()];
+    chatting(async ({ sendText, world, sent }) => {
+      const [first, second, third] = [newText(), newText(), newText()];
       const before = (await sessionsOf(world)).length;
       for (const words of [first, second, third]) {
-        world.model.say(`Answer to ${words}.`, isNoTitle);
-        assert.is((await say(words)).words, `Answer to ${words}.`);
+        world.model.addReply(`Answer to ${words}.`, isNoTitle);
+        assert.is((await sendText(words)).words, `Answer to ${words}.`);
       }
       assert.is((await sessionsOf(world)).length, before + 1);
-      const heard = asked(world)
+      const collected = asked(world)
         .at(-1)
         ?.turns.map(({ text }) => text);
-      assert.equal(heard, [first, `Answer to ${first}.`, second, `Answer to ${second}.`, third]);
+      assert.equal(collected, [first, `Answer to ${first}.`, second, `Answer to ${second}.`, third]);
       const names = new Set(sent.map(({ response }) => response?.headers.get('x-session-id')));
       assert.is(names.size, 1);
     }),
@@ -229,15 +229,15 @@ export const checkClient = (
 
   check(
     'learns of a model that fails at once or amid its answer, and the turn is run once',
-    chatting(async ({ newTalk, world, sent }) => {
+    chatting(async ({ newChat, world, sent }) => {
       for (const failing of [refusal(400, 'bad_request'), answer([...text('so far '), BROKEN])]) {
         world.model.clear();
-        world.model.sayAlways(failing, isNoTitle);
+        world.model.alwaysReply(failing, isNoTitle);
         const count = sent.length;
-        const words = newWords();
-        assert.match(wordsIn(await rejection(newTalk().say(words))), FAILED);
+        const words = newText();
+        assert.match(matchesIn(await rejection(newChat().sendText(words))), FAILED);
         assert.equal([sent.length - count, asked(world).length], [1, 1]);
-        assert.is(lastWords(asked(world)[0] as ReceivedRequest), words);
+        assert.is(lastLines(asked(world)[0] as ReceivedRequest), words);
       }
     }),
   );

@@ -5,7 +5,7 @@ import { describe } from '../../check.ts';
 import { awaitedLater } from '../agent/process.ts';
 import { isNoTitle, until } from '../agent/world.ts';
 import { asked } from './clients.ts';
-import { ask, askChat, askResponses, chatOf, chunksIn, eventsIn, strictly, wordsIn } from './raw.ts';
+import { ask, askChat, askResponses, chatOf, chunksIn, eventsIn, matchesIn, strictly } from './raw.ts';
 import { BRIDGE_KEY, type BridgeProcess, begunTogether, inBridgeWorld } from './world.ts';
 
 /** All of these mostly wait, so they wait together. */
@@ -17,7 +17,7 @@ const LATE = answer([{ kind: 'wait', ms: SILENCE_MS }, ...text('At last.')]);
 /** Settings of the bridge, and what comes of them while nothing is said. */
 const silently = (mode: string | undefined, body: (bridge: BridgeProcess) => Promise<void>) =>
   inBridgeWorld({ bridge: mode === undefined ? {} : { BRIDGE_HEARTBEAT: mode } }, async ({ bridge, model }) => {
-    model.sayAlways(LATE, isNoTitle);
+    model.alwaysReply(LATE, isNoTitle);
     await body(bridge);
   });
 
@@ -25,12 +25,12 @@ const silently = (mode: string | undefined, body: (bridge: BridgeProcess) => Pro
 const allOf = async (bridge: BridgeProcess) => {
   const openai = new OpenAI({ baseURL: bridge.baseURL, apiKey: BRIDGE_KEY });
   const messages = [{ role: 'user' as const, content: 'hello' }];
-  const [chat, responses, heard] = await Promise.all([
+  const [chat, responses, collected] = await Promise.all([
     askChat(bridge).then(({ ended }) => ended),
     askResponses(bridge).then(({ ended }) => ended),
     openai.chat.completions.stream({ model: 'demo/main', messages }).finalContent(),
   ]);
-  return { chat, responses, heard };
+  return { chat, responses, collected };
 };
 
 describe('the bytes of a stream in which nothing is said for long', (check) => {
@@ -38,10 +38,10 @@ describe('the bytes of a stream in which nothing is said for long', (check) => {
     'are a comment now and then, which no client takes for an event',
     together(
       silently(undefined, async (bridge) => {
-        const { chat, responses, heard } = await allOf(bridge);
+        const { chat, responses, collected } = await allOf(bridge);
         for (const bytes of [chat, responses]) assert.equal(strictly(bytes).comments, [': ping']);
-        assert.is(wordsIn(chunksIn(strictly(chat).told)), 'At last.');
-        assert.is(heard, 'At last.');
+        assert.is(matchesIn(chunksIn(strictly(chat).reported)), 'At last.');
+        assert.is(collected, 'At last.');
       }),
     ),
   );
@@ -50,16 +50,16 @@ describe('the bytes of a stream in which nothing is said for long', (check) => {
     'are an empty chunk where clients hear no comments',
     together(
       silently('chunk', async (bridge) => {
-        const { chat, responses, heard } = await allOf(bridge);
-        const { told, comments } = strictly(chat);
-        const chunks = chunksIn(told);
+        const { chat, responses, collected } = await allOf(bridge);
+        const { reported, comments } = strictly(chat);
+        const chunks = chunksIn(reported);
         assert.equal(comments, []);
         assert.equal(chunks[1]?.choices[0], { index: 0, delta: {}, logprobs: null, finish_reason: null });
         assert.is(chunks[1]?.id, chunks[0]?.id);
-        assert.is(wordsIn(chunks), 'At last.');
+        assert.is(matchesIn(chunks), 'At last.');
         // There is no such event among those of responses.
         assert.equal(strictly(responses).comments, [': ping']);
-        assert.is(heard, 'At last.');
+        assert.is(collected, 'At last.');
       }),
     ),
   );
@@ -69,9 +69,12 @@ describe('the bytes of a stream in which nothing is said for long', (check) => {
     together(
       silently('off', async (bridge) => {
         const { ended } = await askChat(bridge);
-        const { told, comments } = strictly(await ended);
+        const { reported, comments } = strictly(await ended);
         assert.equal(comments, []);
-        assert.is(chunksIn(told).filter(({ choices }) => Object.keys(choices[0]?.delta ?? {}).length === 0).length, 1);
+        assert.is(
+          chunksIn(reported).filter(({ choices }) => Object.keys(choices[0]?.delta ?? {}).length === 0).length,
+          1,
+        );
       }),
     ),
   );
@@ -101,7 +104,7 @@ describe('stopping the bridge bundle', (check) => {
       `by ${signal} takes no time when nothing is under way`,
       together(
         inBridgeWorld({}, async ({ bridge, model }) => {
-          model.sayAlways('Good day.', isNoTitle);
+          model.alwaysReply('Good day.', isNoTitle);
           const { ended } = await askChat(bridge);
           await ended;
           await (await bridge.send('/v1/models')).json();
@@ -118,15 +121,15 @@ describe('stopping the bridge bundle', (check) => {
     'lets answers come to their end that take a moment',
     together(
       inBridgeWorld({}, async ({ bridge, model }) => {
-        model.sayAlways(answer([...text('so far '), { kind: 'wait', ms: 1500 }, ...text('so good.')]), isNoTitle);
+        model.alwaysReply(answer([...text('so far '), { kind: 'wait', ms: 1500 }, ...text('so good.')]), isNoTitle);
         const whole = begun(bridge);
         const chat = await askChat(bridge);
         await until('it has begun', () => /so f/.test(chat.bytes().toString()));
         const { code, tookMs } = await stopping(bridge, 'SIGTERM');
         assert.is(code, 0, bridge.running.stderr());
         assert.ok(tookMs < 5000, `${Math.round(tookMs)} ms`);
-        const { told } = strictly(await chat.ended);
-        assert.equal([wordsIn(chunksIn(told)), told.at(-1)?.data], ['so far so good.', '[DONE]']);
+        const { reported } = strictly(await chat.ended);
+        assert.equal([matchesIn(chunksIn(reported)), reported.at(-1)?.data], ['so far so good.', '[DONE]']);
         assert.match((await (await whole).ended).toString(), 'so far so good.');
       }),
     ),
@@ -137,12 +140,12 @@ describe('stopping the bridge bundle', (check) => {
     together(
       inBridgeWorld({}, async (world) => {
         const { bridge, model } = world;
-        model.sayAlways(HANGING, isNoTitle);
+        model.alwaysReply(HANGING, isNoTitle);
         const [chat, response] = await Promise.all([askChat(bridge), askResponses(bridge)]);
         const whole = begun(bridge);
         await until('all of them run', () => asked(world).length === 3);
         const over = stopping(bridge, 'SIGTERM');
-        await bridge.running.saying(/"event":"stopping"/);
+        await bridge.running.outputMatching(/"event":"stopping"/);
         assert.not.ok(
           await fetch(`${bridge.address}/ready`).then(
             ({ ok }) => ok,
@@ -152,12 +155,12 @@ describe('stopping the bridge bundle', (check) => {
         const { code, signal, tookMs } = await over;
         assert.equal([code, signal], [0, null], bridge.running.stderr());
         assert.ok(tookMs < STOP_LIMIT_MS, `${Math.round(tookMs)} ms`);
-        const { told } = strictly(await chat.ended);
+        const { reported } = strictly(await chat.ended);
         assert.match(
-          told.at(-1)?.data ?? '',
+          reported.at(-1)?.data ?? '',
           /^\{"error":\{"message":"[^"]+","type":"server_error","param":null,"code":"unavailable"/,
         );
-        const events = eventsIn(strictly(await response.ended).told);
+        const events = eventsIn(strictly(await response.ended).reported);
         assert.equal(
           events.slice(-2).map(({ type }) => type),
           ['error', 'response.failed'],
@@ -176,11 +179,11 @@ describe('stopping the bridge bundle', (check) => {
     together(
       inBridgeWorld({}, async (world) => {
         const { bridge, model } = world;
-        model.sayAlways(HANGING, isNoTitle);
+        model.alwaysReply(HANGING, isNoTitle);
         const { ended } = await askChat(bridge);
         await until('it runs', () => asked(world).length === 1);
         bridge.running.signal('SIGTERM');
-        await bridge.running.saying(/"event":"stopping"/);
+        await bridge.running.outputMatching(/"event":"stopping"/);
         bridge.running.signal('SIGINT');
         await new Promise((resolve) => setTimeout(resolve, 600));
         assert.is(bridge.running.child.exitCode, null);

@@ -6,12 +6,12 @@ import { describe, rejection } from '../../check.ts';
 import { isNoTitle } from '../agent/world.ts';
 import {
   asked,
+  type ChatNeeds,
   type Client,
   checkClient,
   countedFetch,
-  type Heard,
-  newWords,
-  type TalkNeeds,
+  newText,
+  type Received,
   TOOL,
 } from './clients.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
@@ -21,7 +21,7 @@ const beside = sharedBridgeWorld();
 /** It runs no tools itself, so it is told of one and must not be asked to call it. */
 const TOOLS = [{ type: 'function' as const, function: { name: TOOL, parameters: { type: 'object', properties: {} } } }];
 
-const modelOf = ({ baseURL, apiKey, fetch, model }: TalkNeeds, useResponsesApi: boolean) =>
+const modelOf = ({ baseURL, apiKey, fetch, model }: ChatNeeds, useResponsesApi: boolean) =>
   new ChatOpenAI({ model, apiKey, useResponsesApi, maxRetries: 0, configuration: { baseURL, fetch } }).bindTools(TOOLS);
 
 type Message = AIMessage | AIMessageChunk;
@@ -37,7 +37,7 @@ const thoughtsIn = ({ content, additional_kwargs }: Message): string => {
   return inChat ?? (inContent === '' ? (reasoning?.summary ?? []).map(({ text }) => text).join('') : inContent);
 };
 
-const heardIn = (message: Message, pieces: readonly string[] = [message.text]): Heard => {
+const receivedIn = (message: Message, pieces: readonly string[] = [message.text]): Received => {
   const { tool_calls = [], response_metadata: facts } = message;
   const usage = message.usage_metadata as Cost | undefined;
   if (tool_calls.length > 0) throw new Error('the client is to call something');
@@ -51,14 +51,14 @@ const heardIn = (message: Message, pieces: readonly string[] = [message.text]): 
   };
 };
 
-type Told = { readonly heard: Heard; readonly message: BaseMessage };
+type Reported = { readonly collected: Received; readonly message: BaseMessage };
 type Model = ReturnType<typeof modelOf>;
 
-const invoked = async (model: Model, messages: readonly BaseMessage[]): Promise<Told> => {
+const invoked = async (model: Model, messages: readonly BaseMessage[]): Promise<Reported> => {
   const message = await model.invoke([...messages]);
-  return { heard: heardIn(message), message };
+  return { collected: receivedIn(message), message };
 };
-const streamed = async (model: Model, messages: readonly BaseMessage[]): Promise<Told> => {
+const streamed = async (model: Model, messages: readonly BaseMessage[]): Promise<Reported> => {
   const pieces: string[] = [];
   let all: AIMessageChunk | undefined;
   for await (const chunk of await model.stream([...messages])) {
@@ -66,7 +66,7 @@ const streamed = async (model: Model, messages: readonly BaseMessage[]): Promise
     all = all === undefined ? chunk : all.concat(chunk);
   }
   if (all === undefined) throw new Error('nothing was said');
-  return { heard: heardIn(all, pieces), message: all };
+  return { collected: receivedIn(all, pieces), message: all };
 };
 
 type How = { readonly isStreamed: boolean; readonly isResponses: boolean };
@@ -75,15 +75,15 @@ const clientOf = (name: string, { isStreamed, isResponses }: How): Client => ({
   name,
   isStreamed,
   hasThoughts: true,
-  talk(needs) {
+  startChat(needs) {
     const model = modelOf(needs, isResponses);
     const messages: BaseMessage[] = [];
     return {
-      async say(words) {
+      async sendText(words) {
         messages.push(new HumanMessage(words));
-        const { heard, message } = await (isStreamed ? streamed : invoked)(model, messages);
+        const { collected, message } = await (isStreamed ? streamed : invoked)(model, messages);
         messages.push(message);
-        return heard;
+        return collected;
       },
     };
   },
@@ -102,7 +102,7 @@ describe('LangChain, asking again of its own accord', (check) => {
   check(
     'has one turn all the same if it is given an Idempotency-Key',
     beside(async (world) => {
-      world.model.sayAlways(refusal(400, 'bad_request'), isNoTitle);
+      world.model.alwaysReply(refusal(400, 'bad_request'), isNoTitle);
       const { fetch, sent } = countedFetch();
       // It takes no notice of x-should-retry.
       const model = new ChatOpenAI({
@@ -111,7 +111,7 @@ describe('LangChain, asking again of its own accord', (check) => {
         maxRetries: 1,
         configuration: { baseURL: world.bridge.baseURL, fetch },
       });
-      const words = newWords();
+      const words = newText();
       const headers = { 'idempotency-key': words.replaceAll(' ', '-') };
       assert.match(String(await rejection(model.invoke(words, { options: { headers } }))), "agent's model failed");
       assert.equal([sent.length, asked(world).length], [2, 1]);

@@ -1,43 +1,43 @@
 import OpenAI from 'openai';
-import { type Client, type Heard, type TalkNeeds, TOOL } from './clients.ts';
+import { type ChatNeeds, type Client, type Received, TOOL } from './clients.ts';
 
 type Message = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 type ChatUsage = OpenAI.CompletionUsage | null | undefined;
 type Thoughtful = { readonly reasoning_content?: string };
 
-const openaiOf = ({ baseURL, apiKey, fetch }: TalkNeeds): OpenAI => new OpenAI({ baseURL, apiKey, fetch });
+const openaiOf = ({ baseURL, apiKey, fetch }: ChatNeeds): OpenAI => new OpenAI({ baseURL, apiKey, fetch });
 const costOf = (usage: ChatUsage) => [usage?.prompt_tokens, usage?.completion_tokens, usage?.total_tokens];
 
 type Asking = {
   readonly openai: OpenAI;
   readonly asking: { model: string; messages: Message[] };
-  readonly needs: TalkNeeds;
+  readonly needs: ChatNeeds;
 };
 
 /** A client that sends the whole chat each time. */
 const chatClient = (
   name: string,
   { isStreamed, hasThoughts = true }: { readonly isStreamed: boolean; readonly hasThoughts?: boolean },
-  ask: (given: Asking) => Promise<Heard>,
+  ask: (given: Asking) => Promise<Received>,
 ): Client => ({
   name,
   isStreamed,
   hasThoughts,
-  talk(needs) {
+  startChat(needs) {
     const openai = openaiOf(needs);
     const messages: Message[] = [];
     return {
-      async say(words) {
+      async sendText(words) {
         messages.push({ role: 'user', content: words });
-        const heard = await ask({ openai, asking: { model: needs.model, messages: [...messages] }, needs });
-        messages.push({ role: 'assistant', content: heard.words });
-        return heard;
+        const collected = await ask({ openai, asking: { model: needs.model, messages: [...messages] }, needs });
+        messages.push({ role: 'assistant', content: collected.words });
+        return collected;
       },
     };
   },
 });
 
-const toolOf = ({ onOwnTool }: TalkNeeds) =>
+const toolOf = ({ onOwnTool }: ChatNeeds) =>
   ({
     type: 'function',
     function: {

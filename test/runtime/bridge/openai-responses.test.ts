@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { isNoTitle, until } from '../agent/world.ts';
-import { asked, checkClient, newWords, scriptTool, sessionsOf } from './clients.ts';
-import { RESPONSES_CLIENTS, wordsIn } from './openai-responses.ts';
+import { asked, checkClient, newText, scriptTool, sessionsOf } from './clients.ts';
+import { matchesIn, RESPONSES_CLIENTS } from './openai-responses.ts';
 import { BRIDGE_KEY, type BridgeWorld, OTHER_BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
 type Made = OpenAI.Responses.Response;
@@ -24,9 +24,9 @@ describe("OpenAI's own client, responses that are there", (check) => {
     beside(async (world) => {
       const openai = ownClient(world);
       scriptTool(world);
-      const made = await openai.responses.create({ model: MODEL, input: newWords() });
+      const made = await openai.responses.create({ model: MODEL, input: newText() });
       const again = await openai.responses.retrieve(made.id);
-      assert.equal([again.id, again.status, wordsIn(again)], [made.id, 'completed', 'I look.\n\nIt is five.']);
+      assert.equal([again.id, again.status, matchesIn(again)], [made.id, 'completed', 'I look.\n\nIt is five.']);
       assert.equal(again.output, made.output);
       assert.equal(again.usage, made.usage);
       assert.equal(
@@ -40,9 +40,9 @@ describe("OpenAI's own client, responses that are there", (check) => {
     'reads what there was to one whose stream it left',
     beside(async (world) => {
       const openai = ownClient(world);
-      world.model.say(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+      world.model.addReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
       let id = '';
-      for await (const event of await openai.responses.create({ model: MODEL, input: newWords(), stream: true })) {
+      for await (const event of await openai.responses.create({ model: MODEL, input: newText(), stream: true })) {
         if (event.type === 'response.created') id = event.response.id;
         if (event.type === 'response.output_text.delta') break;
       }
@@ -51,7 +51,7 @@ describe("OpenAI's own client, responses that are there", (check) => {
         found = await openai.responses.retrieve(id).catch(() => undefined);
         return found !== undefined;
       });
-      assert.is(found === undefined ? '' : wordsIn(found), 'so far ');
+      assert.is(found === undefined ? '' : matchesIn(found), 'so far ');
       assert.ok(asked(world)[0]?.isAborted());
     }),
   );
@@ -60,8 +60,8 @@ describe("OpenAI's own client, responses that are there", (check) => {
     'deletes one, which then is not there, neither to read nor to go on from',
     beside(async (world) => {
       const openai = ownClient(world);
-      world.model.sayAlways('Good day.', isNoTitle);
-      const { id } = await openai.responses.create({ model: MODEL, input: newWords() });
+      world.model.alwaysReply('Good day.', isNoTitle);
+      const { id } = await openai.responses.create({ model: MODEL, input: newText() });
       const before = (await sessionsOf(world)).length;
       await openai.responses.delete(id);
       for (const call of [openai.responses.retrieve(id), openai.responses.delete(id)]) {
@@ -83,12 +83,12 @@ describe("OpenAI's own client, responses that are there", (check) => {
   check(
     'are not there for whoever has another key',
     beside(async (world) => {
-      const [openai, stranger] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
-      world.model.sayAlways('Good day.', isNoTitle);
-      const { id } = await openai.responses.create({ model: MODEL, input: newWords() });
-      for (const call of [stranger.responses.retrieve(id), stranger.responses.delete(id)])
+      const [openai, unknownName] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
+      world.model.alwaysReply('Good day.', isNoTitle);
+      const { id } = await openai.responses.create({ model: MODEL, input: newText() });
+      for (const call of [unknownName.responses.retrieve(id), unknownName.responses.delete(id)])
         assert.instance(await rejection(call), NotFoundError);
-      const stolen = stranger.responses.create({ model: MODEL, input: 'more', previous_response_id: id });
+      const stolen = unknownName.responses.create({ model: MODEL, input: 'more', previous_response_id: id });
       assert.is(((await rejection(stolen)) as APIError).code, 'previous_response_not_found');
       assert.is((await openai.responses.retrieve(id)).id, id);
     }),
@@ -98,28 +98,28 @@ describe("OpenAI's own client, responses that are there", (check) => {
     'are gone on from in the middle, in a session that is told what was said until then and no more',
     beside(async (world) => {
       const openai = ownClient(world);
-      const [first, second, other] = [newWords(), newWords(), newWords()];
-      world.model.sayAlways('Good day.', isNoTitle);
+      const [first, second, other] = [newText(), newText(), newText()];
+      world.model.alwaysReply('Good day.', isNoTitle);
       const { id } = await openai.responses.create({ model: MODEL, input: first });
       await openai.responses.create({ model: MODEL, input: second, previous_response_id: id });
       const before = (await sessionsOf(world)).length;
       await openai.responses.create({ model: MODEL, input: other, previous_response_id: id });
       assert.is((await sessionsOf(world)).length, before + 1);
-      const heard = JSON.stringify(asked(world).at(-1)?.turns);
-      for (const words of [first, other]) assert.match(heard, words);
-      assert.not.match(heard, second);
+      const collected = JSON.stringify(asked(world).at(-1)?.turns);
+      for (const words of [first, other]) assert.match(collected, words);
+      assert.not.match(collected, second);
     }),
   );
 
   check(
     'go on in one conversation, whichever client names it, and not in that of another key',
     beside(async (world) => {
-      const conversation = newWords();
-      const [openai, stranger] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
-      world.model.sayAlways('Good day.', isNoTitle);
+      const conversation = newText();
+      const [openai, unknownName] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
+      world.model.alwaysReply('Good day.', isNoTitle);
       await openai.responses.create({ model: MODEL, input: 'one', conversation });
       await openai.responses.create({ model: MODEL, input: 'two', conversation: { id: conversation } });
-      const made = await stranger.responses.create({ model: MODEL, input: 'three', conversation });
+      const made = await unknownName.responses.create({ model: MODEL, input: 'three', conversation });
       assert.is(made.conversation?.id, conversation);
       assert.equal(
         asked(world).map(({ turns }) => turns.length),

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { type Client, type Heard, type TalkNeeds, TOOL } from './clients.ts';
+import { type ChatNeeds, type Client, type Received, TOOL } from './clients.ts';
 
 type Item = OpenAI.Responses.ResponseInputItem;
 type Made = OpenAI.Responses.Response;
@@ -9,19 +9,19 @@ type Onward = {
   readonly previous_response_id?: string;
   readonly conversation?: string;
 };
-type Said = Omit<Onward, 'model'>;
-type Told = { readonly made: Made; readonly pieces: readonly string[] };
+type Output = Omit<Onward, 'model'>;
+type Reported = { readonly made: Made; readonly pieces: readonly string[] };
 
 const tools = [
   { type: 'function' as const, name: TOOL, strict: false, parameters: { type: 'object', properties: {} } },
 ];
 const asking = (onward: Onward) => ({ tools, ...onward });
 
-const whole = async (openai: OpenAI, onward: Onward): Promise<Told> => {
+const whole = async (openai: OpenAI, onward: Onward): Promise<Reported> => {
   const made = await openai.responses.create(asking(onward));
   return { made, pieces: [made.output_text] };
 };
-const streamed = async (openai: OpenAI, onward: Onward): Promise<Told> => {
+const streamed = async (openai: OpenAI, onward: Onward): Promise<Reported> => {
   const pieces: string[] = [];
   let made: Made | undefined;
   for await (const event of await openai.responses.create({ ...asking(onward), stream: true })) {
@@ -31,7 +31,7 @@ const streamed = async (openai: OpenAI, onward: Onward): Promise<Told> => {
   if (made === undefined) throw new Error('the stream ended without a response');
   return { made, pieces };
 };
-const helped = async (openai: OpenAI, onward: Onward): Promise<Told> => {
+const helped = async (openai: OpenAI, onward: Onward): Promise<Reported> => {
   const pieces: string[] = [];
   const stream = openai.responses.stream(asking(onward));
   stream.on('response.output_text.delta', ({ delta }) => pieces.push(delta));
@@ -39,14 +39,14 @@ const helped = async (openai: OpenAI, onward: Onward): Promise<Told> => {
 };
 
 /** All that a response says. */
-export const wordsIn = ({ output }: Made): string =>
+export const matchesIn = ({ output }: Made): string =>
   output
     .flatMap((item) => (item.type === 'message' ? item.content : []))
     .map((part) => (part.type === 'output_text' ? part.text : ''))
     .join('');
 
-const heardIn = ({ made, pieces }: Told): Heard => ({
-  words: wordsIn(made),
+const receivedIn = ({ made, pieces }: Reported): Received => ({
+  words: matchesIn(made),
   pieces,
   thoughts: made.output
     .flatMap((item) => (item.type === 'reasoning' ? item.summary.map(({ text }) => text) : []))
@@ -55,7 +55,7 @@ const heardIn = ({ made, pieces }: Told): Heard => ({
   finish: made.status === 'completed' ? 'stop' : made.status,
 });
 
-const openaiOf = ({ baseURL, apiKey, fetch }: TalkNeeds): OpenAI => new OpenAI({ baseURL, apiKey, fetch });
+const openaiOf = ({ baseURL, apiKey, fetch }: ChatNeeds): OpenAI => new OpenAI({ baseURL, apiKey, fetch });
 
 let conversations = 0;
 /** How the next request goes on after what was said, by what was made of it. */
@@ -63,7 +63,7 @@ const ONWARDS = {
   id: () => {
     let last: string | undefined;
     return {
-      onward: (words: string): Said => ({
+      onward: (words: string): Output => ({
         input: words,
         ...(last === undefined ? {} : { previous_response_id: last }),
       }),
@@ -75,12 +75,12 @@ const ONWARDS = {
   name: () => {
     conversations += 1;
     const conversation = `conversation ${conversations}`;
-    return { onward: (words: string): Said => ({ input: words, conversation }), keep: () => {} };
+    return { onward: (words: string): Output => ({ input: words, conversation }), keep: () => {} };
   },
   items: () => {
     const items: Item[] = [];
     return {
-      onward(words: string): Said {
+      onward(words: string): Output {
         items.push({ role: 'user', content: words });
         return { input: [...items] };
       },
@@ -99,14 +99,14 @@ const clientOf = (name: string, { isStreamed, ask, onwards }: How): Client => ({
   name,
   isStreamed,
   hasThoughts: true,
-  talk(needs) {
+  startChat(needs) {
     const openai = openaiOf(needs);
     const { onward, keep } = onwards();
     return {
-      async say(words) {
-        const told = await ask(openai, { model: needs.model, ...onward(words) });
-        keep(told.made);
-        return heardIn(told);
+      async sendText(words) {
+        const reported = await ask(openai, { model: needs.model, ...onward(words) });
+        keep(reported.made);
+        return receivedIn(reported);
       },
     };
   },

@@ -11,7 +11,7 @@ import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { awaitedLater } from '../agent/process.ts';
 import { isNoTitle, until } from '../agent/world.ts';
-import { asked, countedFetch, newWords, sessionsOf } from './clients.ts';
+import { asked, countedFetch, newText, sessionsOf } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess, type BridgeWorld, sharedBridgeWorld } from './world.ts';
 
 const MODEL = 'demo/main';
@@ -59,16 +59,16 @@ describe("OpenAI's own client", (check) => {
     'is answered by the model of its choice, by a bare name, or by the default, and told which it was',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
-      world.model.sayAlways('Good day.', isNoTitle);
+      world.model.alwaysReply('Good day.', isNoTitle);
       for (const [model, wanted] of [
         ['demo/small', 'small'],
         ['small', 'small'],
         ['', 'demo-main'],
       ] as const) {
-        await openai.chat.completions.create({ ...asking(newWords()), model });
+        await openai.chat.completions.create({ ...asking(newText()), model });
         assert.is(asked(world).at(-1)?.model, wanted);
       }
-      const { model } = await openai.chat.completions.create({ ...asking(newWords()), model: 'small' });
+      const { model } = await openai.chat.completions.create({ ...asking(newText()), model: 'small' });
       assert.ok(['small', 'demo/small'].includes(model), model);
     }),
   );
@@ -77,12 +77,12 @@ describe("OpenAI's own client", (check) => {
     'has an error class for each refusal, with its code and its parameter, and asks once',
     beside(async (world) => {
       const { openai, sent } = openaiAt(world.bridge);
-      const words = newWords();
-      const stranger = openai.withOptions({ apiKey: 'wrong' });
+      const words = newText();
+      const unknownName = openai.withOptions({ apiKey: 'wrong' });
       const cases = [
-        [() => stranger.chat.completions.create(asking(words)), AuthenticationError, 401, 'invalid_api_key', null],
-        [() => stranger.models.list(), AuthenticationError, 401, 'invalid_api_key', null],
-        [() => stranger.responses.retrieve('resp_x'), AuthenticationError, 401, 'invalid_api_key', null],
+        [() => unknownName.chat.completions.create(asking(words)), AuthenticationError, 401, 'invalid_api_key', null],
+        [() => unknownName.models.list(), AuthenticationError, 401, 'invalid_api_key', null],
+        [() => unknownName.responses.retrieve('resp_x'), AuthenticationError, 401, 'invalid_api_key', null],
         [
           () => openai.chat.completions.create({ ...asking(words), model: 'gpt-5' }),
           NotFoundError,
@@ -156,10 +156,10 @@ describe("OpenAI's own client", (check) => {
   check(
     'is told when too many wait for one conversation',
     beside(async (world) => {
-      world.model.sayAlways(HANGING, isNoTitle);
+      world.model.alwaysReply(HANGING, isNoTitle);
       const { openai } = openaiAt(world.bridge, { maxRetries: 0 });
       const leaving = new AbortController();
-      const headers = { 'x-session-id': newWords() };
+      const headers = { 'x-session-id': newText() };
       const all = Array.from({ length: 20 }, () =>
         rejection(openai.chat.completions.create(asking('hello'), { headers, signal: leaving.signal })),
       );
@@ -185,15 +185,15 @@ describe("OpenAI's own client", (check) => {
     'asks again by itself when the bridge is busy, and is answered',
     beside(async (world) => {
       const narrow = await world.startBridge({ MAX_CONCURRENCY: '1' });
-      world.model.say(answer([{ kind: 'wait', ms: 400 }, ...text('First.')]), isNoTitle);
-      world.model.say('Second.', isNoTitle);
-      const first = awaitedLater(openaiAt(narrow).openai.chat.completions.create(asking(newWords())));
+      world.model.addReply(answer([{ kind: 'wait', ms: 400 }, ...text('First.')]), isNoTitle);
+      world.model.addReply('Second.', isNoTitle);
+      const first = awaitedLater(openaiAt(narrow).openai.chat.completions.create(asking(newText())));
       await until('the first runs', () => asked(world).length === 1);
       const { openai, sent } = openaiAt(narrow);
-      const busy = await failureOf(openai.chat.completions.create(asking(newWords()), { maxRetries: 0 }));
+      const busy = await failureOf(openai.chat.completions.create(asking(newText()), { maxRetries: 0 }));
       assert.instance(busy, InternalServerError);
       assert.equal([busy.status, busy.code, busy.headers?.get('retry-after')], [503, 'overloaded', '1']);
-      const { choices } = await openai.chat.completions.create(asking(newWords()));
+      const { choices } = await openai.chat.completions.create(asking(newText()));
       assert.is(choices[0]?.message.content, 'Second.');
       assert.equal([sent.length, asked(world).length], [3, 2]);
       assert.is((await first).choices[0]?.message.content, 'First.');
@@ -209,8 +209,8 @@ describe("OpenAI's own client, asking again", (check) => {
       const { openai } = openaiAt(world.bridge);
       for (const isResponses of [false, true]) {
         world.model.clear();
-        world.model.sayAlways(answer([{ kind: 'wait', ms: 100 }, ...text('Good day.')]), isNoTitle);
-        const words = newWords();
+        world.model.alwaysReply(answer([{ kind: 'wait', ms: 100 }, ...text('Good day.')]), isNoTitle);
+        const words = newText();
         const again = { headers: { 'idempotency-key': words.replaceAll(' ', '-') } };
         const one = async (): Promise<string> => {
           if (isResponses) return (await openai.responses.create({ model: MODEL, input: words }, again)).output_text;
@@ -234,8 +234,11 @@ describe("OpenAI's own client, asking again", (check) => {
       const { openai } = openaiAt(world.bridge);
       for (const stream of [false, true]) {
         world.model.clear();
-        world.model.sayAlways(answer([...text('so far '), { kind: 'wait', ms: 300 }, ...text('so good.')]), isNoTitle);
-        const { messages } = asking(newWords());
+        world.model.alwaysReply(
+          answer([...text('so far '), { kind: 'wait', ms: 300 }, ...text('so good.')]),
+          isNoTitle,
+        );
+        const { messages } = asking(newText());
         const one = async (count: number): Promise<string> => {
           const options = { headers: { 'x-stainless-retry-count': String(count) } };
           if (stream)
@@ -255,9 +258,9 @@ describe("OpenAI's own client, asking again", (check) => {
     'after its own time limit, hears the whole of an answer and never a part as if it were all',
     beside(async (world) => {
       const { openai, sent } = openaiAt(world.bridge, { timeout: 400, maxRetries: 2 });
-      world.model.say(answer([...text('so far '), { kind: 'wait', ms: 5000 }, ...text('too late')]), isNoTitle);
-      world.model.say(answer(text('so far ', 'so good.')), isNoTitle);
-      const { choices } = await openai.chat.completions.create(asking(newWords()));
+      world.model.addReply(answer([...text('so far '), { kind: 'wait', ms: 5000 }, ...text('too late')]), isNoTitle);
+      world.model.addReply(answer(text('so far ', 'so good.')), isNoTitle);
+      const { choices } = await openai.chat.completions.create(asking(newText()));
       assert.is(choices[0]?.message.content, 'so far so good.');
       assert.is(sent.length, 2);
       assert.ok(asked(world)[0]?.isAborted(), 'the first run was ended');
@@ -269,9 +272,9 @@ describe("OpenAI's own client, asking again", (check) => {
     beside(async (world) => {
       const patient = await world.startBridge({ BRIDGE_ON_DISCONNECT: '' });
       const { openai, sent } = openaiAt(patient, { timeout: 400, maxRetries: 2 });
-      world.model.sayAlways(answer([...text('so far '), { kind: 'wait', ms: 700 }, ...text('so good.')]), isNoTitle);
+      world.model.alwaysReply(answer([...text('so far '), { kind: 'wait', ms: 700 }, ...text('so good.')]), isNoTitle);
       const before = (await sessionsOf(world)).length;
-      const { choices } = await openai.chat.completions.create(asking(newWords()));
+      const { choices } = await openai.chat.completions.create(asking(newText()));
       assert.is(choices[0]?.message.content, 'so far so good.');
       assert.is(asked(world).length, 1);
       assert.ok(sent.length > 1);
@@ -285,8 +288,8 @@ describe("OpenAI's own client, asking again", (check) => {
     'has two turns for the same words without such a sign, and the two chats stay apart',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
-      world.model.sayAlways('Good day.', isNoTitle);
-      const { messages } = asking(newWords());
+      world.model.alwaysReply('Good day.', isNoTitle);
+      const { messages } = asking(newText());
       const goOn = (more: string) =>
         openai.chat.completions.create({
           model: MODEL,
@@ -306,8 +309,8 @@ describe("OpenAI's own client, leaving", (check) => {
     'ends the run at the agent, whatever it asked for',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
-      world.model.sayAlways(HANGING, isNoTitle);
-      const words = newWords();
+      world.model.alwaysReply(HANGING, isNoTitle);
+      const words = newText();
       const calls = [
         (signal: AbortSignal) => openai.chat.completions.create(asking(words), { signal }),
         (signal: AbortSignal) => openai.responses.create({ model: MODEL, input: words }, { signal }),
@@ -321,7 +324,7 @@ describe("OpenAI's own client, leaving", (check) => {
       ];
       for (const call of calls) {
         world.model.clear();
-        world.model.sayAlways(HANGING, isNoTitle);
+        world.model.alwaysReply(HANGING, isNoTitle);
         const leaving = new AbortController();
         const left = rejection(call(leaving.signal));
         await until('it runs', () => asked(world).length === 1);
@@ -340,22 +343,22 @@ describe("OpenAI's own client, leaving", (check) => {
     'by a break out of its loop ends the run too, and goes on in the same session with what it heard',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
-      world.model.say(HANGING, isNoTitle);
-      const words = newWords();
-      const headers = { 'x-openwebui-chat-id': newWords() };
-      let heard = '';
+      world.model.addReply(HANGING, isNoTitle);
+      const words = newText();
+      const headers = { 'x-openwebui-chat-id': newText() };
+      let collected = '';
       for await (const { choices } of await openai.chat.completions.create(
         { ...asking(words), stream: true },
         { headers },
       )) {
-        heard += choices[0]?.delta.content ?? '';
-        if (heard === 'so far ') break;
+        collected += choices[0]?.delta.content ?? '';
+        if (collected === 'so far ') break;
       }
       await isLeft(world);
-      world.model.say('Good day.', isNoTitle);
+      world.model.addReply('Good day.', isNoTitle);
       const messages = [
         ...asking(words).messages,
-        { role: 'assistant' as const, content: heard },
+        { role: 'assistant' as const, content: collected },
         { role: 'user' as const, content: 'go on' },
       ];
       const before = (await sessionsOf(world)).length;
@@ -369,8 +372,8 @@ describe("OpenAI's own client, leaving", (check) => {
     'while it waits for its turn is not run at all',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
-      world.model.say(answer([{ kind: 'wait', ms: 300 }, ...text('Good day.')]), isNoTitle);
-      const headers = { 'x-session-id': newWords() };
+      world.model.addReply(answer([{ kind: 'wait', ms: 300 }, ...text('Good day.')]), isNoTitle);
+      const headers = { 'x-session-id': newText() };
       const first = awaitedLater(openai.chat.completions.create(asking('one'), { headers }));
       await until('the first runs', () => asked(world).length === 1);
       const leaving = new AbortController();
@@ -379,7 +382,7 @@ describe("OpenAI's own client, leaving", (check) => {
       leaving.abort();
       assert.instance(await second, APIUserAbortError);
       assert.is((await first).choices[0]?.message.content, 'Good day.');
-      world.model.say('And you?', isNoTitle);
+      world.model.addReply('And you?', isNoTitle);
       await openai.chat.completions.create(asking('three'), { headers });
       assert.is(asked(world).length, 2);
       assert.not.match(JSON.stringify(asked(world).at(-1)?.turns), 'two');

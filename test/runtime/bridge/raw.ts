@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import * as assert from 'uvu/assert';
-import { newWords } from './clients.ts';
+import { newText } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess } from './world.ts';
 
 type Raw = {
@@ -31,7 +31,7 @@ export const ask = ({ address }: BridgeProcess, path: string, body: object): Pro
 /** The body of a chat's first request, in words that nobody has said before. */
 export const chatOf = (more: object = {}) => ({
   model: 'demo/main',
-  messages: [{ role: 'user', content: newWords() }],
+  messages: [{ role: 'user', content: newText() }],
   ...more,
 });
 /** A streamed chat completion. */
@@ -39,23 +39,25 @@ export const askChat = (bridge: BridgeProcess, more: object = {}) =>
   ask(bridge, '/v1/chat/completions', chatOf({ stream: true, ...more }));
 /** A streamed response. */
 export const askResponses = (bridge: BridgeProcess, more: object = {}) =>
-  ask(bridge, '/v1/responses', { model: 'demo/main', input: newWords(), stream: true, ...more });
+  ask(bridge, '/v1/responses', { model: 'demo/main', input: newText(), stream: true, ...more });
 
-type Told = { readonly event: string | undefined; readonly data: string };
+type Reported = { readonly event: string | undefined; readonly data: string };
 
 /**
  * Reads a stream as the strictest clients do: with line feeds alone, one line of data an event, no line that is neither event,
  * data nor comment, and nothing after the last blank line. An id would make a comment an empty event to some.
  */
-export const strictly = (bytes: Buffer): { readonly told: readonly Told[]; readonly comments: readonly string[] } => {
+export const strictly = (
+  bytes: Buffer,
+): { readonly reported: readonly Reported[]; readonly comments: readonly string[] } => {
   const words = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   assert.not.match(words, '\r');
   assert.ok(words.endsWith('\n\n'), 'the last event is not ended');
   const comments: string[] = [];
-  const told = words
+  const reported = words
     .slice(0, -2)
     .split('\n\n')
-    .flatMap((block): Told[] => {
+    .flatMap((block): Reported[] => {
       const lines = block.split('\n');
       if (lines.length === 1 && block.startsWith(':')) {
         comments.push(block);
@@ -68,7 +70,7 @@ export const strictly = (bytes: Buffer): { readonly told: readonly Told[]; reado
       assert.match(data, /^data: \S/);
       return [{ event, data: data.slice('data: '.length) }];
     });
-  return { told, comments };
+  return { reported, comments };
 };
 
 type Choice = {
@@ -87,17 +89,17 @@ type Chunk = {
 };
 
 /** All but the last word of a stream. */
-export const chunksIn = (told: readonly Told[]): readonly Chunk[] =>
-  told.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data) as Chunk);
+export const chunksIn = (reported: readonly Reported[]): readonly Chunk[] =>
+  reported.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data) as Chunk);
 /** What a stream says to whoever reads it. */
-export const wordsIn = (chunks: readonly Chunk[]): string =>
+export const matchesIn = (chunks: readonly Chunk[]): string =>
   chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
 
 type ResponseEvent = { readonly type: string; readonly sequence_number: number; readonly output_index?: number };
 
 /** The events of a response, which say what they are twice. */
-export const eventsIn = (told: readonly Told[]): readonly ResponseEvent[] =>
-  told.map(({ event, data }) => {
+export const eventsIn = (reported: readonly Reported[]): readonly ResponseEvent[] =>
+  reported.map(({ event, data }) => {
     const one = JSON.parse(data) as ResponseEvent;
     assert.is(one.type, event);
     return one;

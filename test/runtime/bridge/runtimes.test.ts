@@ -6,7 +6,7 @@ import { describe } from '../../check.ts';
 import { isNoTitle, until } from '../agent/world.ts';
 import { program } from '../processes.ts';
 import { asked, assertWholeGraphemes, TRICKY, TRICKY_PIECES } from './clients.ts';
-import { askChat, chunksIn, strictly, wordsIn } from './raw.ts';
+import { askChat, chunksIn, matchesIn, strictly } from './raw.ts';
 import { BRIDGE_KEY, begunTogether, inBridgeWorld } from './world.ts';
 
 const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
@@ -26,11 +26,11 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
           const { bridge, model } = world;
           const openai = new OpenAI({ baseURL: bridge.baseURL, apiKey: BRIDGE_KEY });
           assert.is((await openai.models.retrieve('demo/small')).id, 'demo/small');
-          model.say(answer(text('Good ', 'day.')), isNoTitle);
+          model.addReply(answer(text('Good ', 'day.')), isNoTitle);
           const messages = [{ role: 'user' as const, content: 'hello' }];
           const { choices } = await openai.chat.completions.create({ model: 'demo/main', messages });
           assert.is(choices[0]?.message.content, 'Good day.');
-          model.say(answer(text(...TRICKY_PIECES)), isNoTitle);
+          model.addReply(answer(text(...TRICKY_PIECES)), isNoTitle);
           const stream = openai.chat.completions.stream({
             model: 'demo/main',
             messages: [...messages, { role: 'assistant', content: 'Good day.' }, { role: 'user', content: 'more' }],
@@ -43,18 +43,18 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
           assert.is(asked(world).at(-1)?.turns.length, 3);
 
           model.clear();
-          model.say(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+          model.addReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
           const left = await askChat(bridge);
           await until('it runs', () => /so f/.test(left.bytes().toString()));
           left.leave();
           await until('the model sees that nobody listens', () => asked(world)[0]?.isAborted() === true);
 
-          model.say(answer([...text('so far '), { kind: 'wait', ms: 500 }, ...text('so good.')]), isNoTitle);
+          model.addReply(answer([...text('so far '), { kind: 'wait', ms: 500 }, ...text('so good.')]), isNoTitle);
           const last = await askChat(bridge);
           await until('it runs', () => /so f/.test(last.bytes().toString()));
           bridge.running.signal('SIGTERM');
-          const { told } = strictly(await last.ended);
-          assert.equal([wordsIn(chunksIn(told)), told.at(-1)?.data], ['so far so good.', '[DONE]']);
+          const { reported } = strictly(await last.ended);
+          assert.equal([matchesIn(chunksIn(reported)), reported.at(-1)?.data], ['so far so good.', '[DONE]']);
           assert.is((await bridge.running.ended).code, 0, bridge.running.stderr());
         }),
       ),

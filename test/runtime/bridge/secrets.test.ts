@@ -77,7 +77,7 @@ describe('the secrets that the bridge bundle holds', (check) => {
         const { ask, answers } = keptBy(bridge);
         const named = { 'x-session-id': `${WORDS} of a name`, 'x-request-id': 'fine-1' };
         for (const isStreamed of [false, true]) {
-          model.sayAlways(answer([...reasoning(`${WORDS} thought`), ...text(`${WORDS} said`)]), isNoTitle);
+          model.alwaysReply(answer([...reasoning(`${WORDS} thought`), ...text(`${WORDS} said`)]), isNoTitle);
           assert.match(
             await ask('/v1/chat/completions', chatOf(`${WORDS} 1`, { stream: isStreamed, user: WORDS }), named),
             `${WORDS} sai`,
@@ -96,9 +96,9 @@ describe('the secrets that the bridge bundle holds', (check) => {
           const question = await ask('/v1/chat/completions', chatOf(`${WORDS} 3`), headers);
           const approval = approvalIn(question.replaceAll('\\"', '"'));
           assert.match(await ask('/v1/chat/completions', chatOf(approval, { stream: isStreamed }), headers), 'five');
-          model.say(refusal(400, WORDS, { message: `Wrong key ${CANARIES.modelKey}` }), isNoTitle);
+          model.addReply(refusal(400, WORDS, { message: `Wrong key ${CANARIES.modelKey}` }), isNoTitle);
           await ask('/v1/chat/completions', chatOf(`${WORDS} 4`, { stream: isStreamed }));
-          model.say(refusal(401, WORDS, { message: `Wrong key ${CANARIES.modelKey}` }), isNoTitle);
+          model.addReply(refusal(401, WORDS, { message: `Wrong key ${CANARIES.modelKey}` }), isNoTitle);
           await ask('/v1/responses', { model: 'demo/main', input: `${WORDS} 5`, stream: isStreamed });
         }
         for (const path of ['/v1/models', '/v1/chat/completions', '/v1/responses/x']) {
@@ -113,8 +113,8 @@ describe('the secrets that the bridge bundle holds', (check) => {
         await ask(`/v1/models/${WORDS}`);
         await ask(`/${WORDS}?key=${WORDS}`);
         const open = [await ask('/health'), await ask('/ready'), await ask('/openapi.json'), await ask('/metrics')];
-        const stranger = await startBridge({ BRIDGE_API_KEYS: BRIDGE_KEY, LOG_LEVEL: 'debug' });
-        await stranger.send('/v1/models');
+        const unknownName = await startBridge({ BRIDGE_API_KEYS: BRIDGE_KEY, LOG_LEVEL: 'debug' });
+        await unknownName.send('/v1/models');
 
         for (const [path, words] of answers) assertNone(words, SECRETS, path);
         for (const words of open) assertNone(words, [WORDS], 'what everybody may see');
@@ -125,7 +125,7 @@ describe('the secrets that the bridge bundle holds', (check) => {
         const database = databaseOf(directory);
         assert.match(database, `${WORDS} of an operator`);
         assertNone(database, SECRETS, 'database');
-        for (const { running } of [bridge, stranger]) {
+        for (const { running } of [bridge, unknownName]) {
           running.signal('SIGTERM');
           assert.is((await running.ended).code, 0);
           assertNone(running.stdout() + running.stderr(), [...SECRETS, 'canary'], 'log');

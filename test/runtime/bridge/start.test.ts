@@ -12,7 +12,7 @@ import { beginBridge } from './world.ts';
 const KEYS = { BRIDGE_API_KEYS: 'canary-key-1' } as const;
 
 /** What a start that must fail has written. */
-const complaintsOf = async (variables: Settings): Promise<readonly string[]> => {
+const errorsOf = async (variables: Settings): Promise<readonly string[]> => {
   const running = beginBridge(variables);
   const { code } = await running.ended;
   assert.equal([code, running.stdout()], [1, '']);
@@ -48,22 +48,22 @@ describe('starting the bridge bundle', (check) => {
     await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const complaints = await complaintsOf({ PORT: String(port), ...KEYS });
+    const errorTexts = await errorsOf({ PORT: String(port), ...KEYS });
     server.close();
-    assert.equal(complaints, [`gatehouse bridge: PORT: port ${port} on 127.0.0.1 is in use; set PORT to a free one`]);
+    assert.equal(errorTexts, [`gatehouse bridge: PORT: port ${port} on 127.0.0.1 is in use; set PORT to a free one`]);
   });
 
   check('names a misspelt variable, which may be the cause', async () => {
-    const complaints = await complaintsOf({ HOST: '0.0.0.0', BRIDGE_API_KEY: 'canary' });
-    assert.is(complaints.length, 2, complaints.join());
+    const errorTexts = await errorsOf({ HOST: '0.0.0.0', BRIDGE_API_KEY: 'canary' });
+    assert.is(errorTexts.length, 2, errorTexts.join());
     assert.is(
-      complaints[1],
+      errorTexts[1],
       'gatehouse bridge: BRIDGE_API_KEY: this variable has no effect; did you mean BRIDGE_API_KEYS?',
     );
   });
 
   check('names everything that is wrong at once, and never what was given', async () => {
-    const complaints = await complaintsOf({
+    const errorTexts = await errorsOf({
       HOST: '0.0.0.0',
       PORT: 'canary-1',
       AGENT_BASE_URL: 'ftp://canary-2:canary-3@host',
@@ -76,7 +76,7 @@ describe('starting the bridge bundle', (check) => {
       BRIDGE_CONFIG: '/canary-10',
       MAX_BODY_BYTES: '1',
     });
-    const named = complaints.map((line) => /^gatehouse bridge: ([A-Z_]+): expected /.exec(line)?.[1] ?? line);
+    const named = errorTexts.map((line) => /^gatehouse bridge: ([A-Z_]+): expected /.exec(line)?.[1] ?? line);
     assert.equal(named.sort(), [
       'AGENT_BASE_URL',
       'BRIDGE_API_KEYS',
@@ -90,13 +90,13 @@ describe('starting the bridge bundle', (check) => {
       'OPENAI_STREAM_CHUNK_SIZE',
       'PORT',
     ]);
-    assert.not.match(complaints.join('\n'), 'canary');
+    assert.not.match(errorTexts.join('\n'), 'canary');
   });
 
   check(
     'takes the four settings from a file, under the variables, and complains of what it does not know',
     inAgentWorld(async ({ start, model, directory }) => {
-      model.sayAlways('Good day.', isNoTitle);
+      model.alwaysReply('Good day.', isNoTitle);
       const agent = await start();
       const file = join(directory, 'bridge.json');
       const settings = { defaultModel: 'demo/small', openaiStreamChunkSize: 2, openaiStreamChunkDelayMs: 0 };
@@ -115,7 +115,7 @@ describe('starting the bridge bundle', (check) => {
         },
       );
       writeFileSync(file, JSON.stringify({ defaultmodel: 'canary' }));
-      assert.equal(await complaintsOf({ ...KEYS, BRIDGE_CONFIG: file }), [
+      assert.equal(await errorsOf({ ...KEYS, BRIDGE_CONFIG: file }), [
         'gatehouse bridge: BRIDGE_CONFIG: defaultmodel: an unknown name; the nearest known one is defaultModel',
       ]);
     }),
@@ -133,7 +133,7 @@ describe('starting the bridge bundle', (check) => {
   check(
     'without an agent starts, says why it is not ready, and is ready when the agent comes',
     inAgentWorld(async ({ start, model }) => {
-      model.sayAlways('Good day.', isNoTitle);
+      model.alwaysReply('Good day.', isNoTitle);
       const port = await freePort();
       const place = {
         AGENT_BASE_URL: `http://127.0.0.1:${port}`,

@@ -5,7 +5,7 @@ import { answer, reasoning, text } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { isNoTitle, until } from '../agent/world.ts';
 import { asked, scriptTool, TRICKY } from './clients.ts';
-import { ask, askChat, askResponses, chatOf, chunksIn, eventsIn, strictly, wordsIn } from './raw.ts';
+import { ask, askChat, askResponses, chatOf, chunksIn, eventsIn, matchesIn, strictly } from './raw.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
 const beside = sharedBridgeWorld();
@@ -28,16 +28,16 @@ describe('the bytes of a streamed chat completion', (check) => {
   check(
     'are a role, then words, then why it ended, then [DONE]: and no usage that nobody asked for',
     beside(async ({ bridge, model }) => {
-      model.say(answer([...reasoning('Hm.'), ...text(...TRICKY)]), isNoTitle);
+      model.addReply(answer([...reasoning('Hm.'), ...text(...TRICKY)]), isNoTitle);
       const { response, ended } = await askChat(bridge);
       assertStreamHead(response);
-      const { told } = strictly(await ended);
-      assert.ok(told.every(({ event }) => event === undefined));
+      const { reported } = strictly(await ended);
+      assert.ok(reported.every(({ event }) => event === undefined));
       assert.equal(
-        told.flatMap(({ data }, place) => (data === '[DONE]' ? [place] : [])),
-        [told.length - 1],
+        reported.flatMap(({ data }, place) => (data === '[DONE]' ? [place] : [])),
+        [reported.length - 1],
       );
-      const chunks = chunksIn(told);
+      const chunks = chunksIn(reported);
       const [first] = chunks;
       assert.equal(first?.choices[0]?.delta, { role: 'assistant', content: '' });
       for (const { id, object, created, model: name, choices, ...more } of chunks) {
@@ -48,17 +48,17 @@ describe('the bytes of a streamed chat completion', (check) => {
       const finishes = chunks.map(({ choices }) => choices[0]?.finish_reason);
       assert.equal([finishes.indexOf('stop'), finishes.filter((why) => why !== null).length], [finishes.length - 1, 1]);
       assert.equal(chunks.at(-1)?.choices[0]?.delta, {});
-      assert.is(wordsIn(chunks), TRICKY);
-      assert.not.match(JSON.stringify(told), /\\\\ud[89a-f]/);
+      assert.is(matchesIn(chunks), TRICKY);
+      assert.not.match(JSON.stringify(reported), /\\\\ud[89a-f]/);
     }),
   );
 
   check(
     'tell the usage once if it is asked for, before [DONE] and with no choice beside it',
     beside(async ({ bridge, model }) => {
-      model.say(answer(text('Good ', 'day.'), { usage: { prompt: 30, completion: 7 } }), isNoTitle);
+      model.addReply(answer(text('Good ', 'day.'), { usage: { prompt: 30, completion: 7 } }), isNoTitle);
       const { ended } = await askChat(bridge, { stream_options: { include_usage: true } });
-      const chunks = chunksIn(strictly(await ended).told);
+      const chunks = chunksIn(strictly(await ended).reported);
       const last = chunks.at(-1);
       assert.equal([last?.choices, last?.usage?.total_tokens], [[], 37]);
       for (const { usage, choices } of chunks.slice(0, -1)) assert.equal([usage, choices.length], [null, 1]);
@@ -68,7 +68,7 @@ describe('the bytes of a streamed chat completion', (check) => {
   check(
     'begin at once, however long the model thinks',
     beside(async (world) => {
-      world.model.say(answer([{ kind: 'hang' }]), isNoTitle);
+      world.model.addReply(answer([{ kind: 'hang' }]), isNoTitle);
       const { response, bytes, leave } = await askChat(world.bridge);
       assertStreamHead(response);
       await until('the role is there', () => /"role":"assistant"/.test(bytes().toString()));
@@ -85,8 +85,8 @@ describe('the bytes of a streamed chat completion', (check) => {
       const { ended } = await askChat(world.bridge, { tools: [] });
       const bytes = await ended;
       assert.not.match(bytes.toString(), /tool_calls|function_call/);
-      const chunks = chunksIn(strictly(bytes).told);
-      assert.is(wordsIn(chunks), 'I look.\n\nIt is five.');
+      const chunks = chunksIn(strictly(bytes).reported);
+      assert.is(matchesIn(chunks), 'I look.\n\nIt is five.');
       const thoughts = chunks.map(({ choices }) => choices[0]?.delta.reasoning_content ?? '').join('');
       assert.is(thoughts, '[tool tools_echo] started\n\n[tool tools_echo] finished');
     }),
@@ -96,16 +96,16 @@ describe('the bytes of a streamed chat completion', (check) => {
     'end with an error and without [DONE] when the model fails amid its answer',
     beside(async ({ bridge, model }) => {
       const error = { kind: 'error', code: 'invalid_request_error', message: 'canary-backend-words' } as const;
-      model.say(answer([...text('so far '), error]), isNoTitle);
+      model.addReply(answer([...text('so far '), error]), isNoTitle);
       const { ended } = await askChat(bridge);
       const bytes = await ended;
-      const { told } = strictly(bytes);
-      const last = JSON.parse(told.at(-1)?.data ?? '') as { readonly error: Readonly<Record<string, unknown>> };
+      const { reported } = strictly(bytes);
+      const last = JSON.parse(reported.at(-1)?.data ?? '') as { readonly error: Readonly<Record<string, unknown>> };
       assert.equal(Object.keys(last), ['error']);
       assert.equal(Object.keys(last.error).sort(), ['code', 'message', 'param', 'type']);
       assert.equal([last.error.code, last.error.type], ['model_error', 'server_error']);
-      assert.is(wordsIn(chunksIn(told.slice(0, -1))), 'so far ');
-      assert.ok(chunksIn(told.slice(0, -1)).every(({ choices }) => choices[0]?.finish_reason === null));
+      assert.is(matchesIn(chunksIn(reported.slice(0, -1))), 'so far ');
+      assert.ok(chunksIn(reported.slice(0, -1)).every(({ choices }) => choices[0]?.finish_reason === null));
       assert.not.match(bytes.toString(), '[DONE]');
     }),
   );
@@ -137,7 +137,7 @@ describe('the bytes of a whole chat completion', (check) => {
   check(
     'say of a failing model that asking again is of no use',
     beside(async ({ bridge, model }) => {
-      model.say({ kind: 'refusal', status: 400, body: { error: { message: 'canary-backend-words' } } }, isNoTitle);
+      model.addReply({ kind: 'refusal', status: 400, body: { error: { message: 'canary-backend-words' } } }, isNoTitle);
       const { response, ended } = await ask(bridge, '/v1/chat/completions', chatOf());
       const { error } = JSON.parse((await ended).toString()) as { readonly error: Readonly<Record<string, unknown>> };
       assert.equal([response.statusCode, response.headers['x-should-retry']], [502, 'false']);
@@ -148,7 +148,7 @@ describe('the bytes of a whole chat completion', (check) => {
   check(
     'are the same to a client that sends its request in packets of one byte',
     beside(async ({ bridge, model }) => {
-      model.say('Good day.', isNoTitle);
+      model.addReply('Good day.', isNoTitle);
       const body = JSON.stringify(chatOf());
       const head = [
         'POST /v1/chat/completions HTTP/1.1',
@@ -159,7 +159,7 @@ describe('the bytes of a whole chat completion', (check) => {
         'Connection: close',
       ];
       const { port } = new URL(bridge.address);
-      const heard = await new Promise<string>((settle, reject) => {
+      const collected = await new Promise<string>((settle, reject) => {
         let words = '';
         const socket = connect({ port: Number(port), host: '127.0.0.1', noDelay: true });
         socket.setEncoding('utf8').on('error', reject);
@@ -169,8 +169,8 @@ describe('the bytes of a whole chat completion', (check) => {
         socket.on('close', () => settle(words));
         for (const byte of Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)) socket.write(Uint8Array.of(byte));
       });
-      assert.match(heard, /^HTTP\/1\.1 200 /);
-      assert.match(heard, '"content":"Good day."');
+      assert.match(collected, /^HTTP\/1\.1 200 /);
+      assert.match(collected, '"content":"Good day."');
     }),
   );
 });
@@ -182,7 +182,7 @@ describe('the bytes of a streamed response', (check) => {
       scriptTool(world);
       const { response, ended } = await askResponses(world.bridge);
       assertStreamHead(response);
-      const events = eventsIn(strictly(await ended).told);
+      const events = eventsIn(strictly(await ended).reported);
       assert.equal(
         events.map(({ sequence_number }) => sequence_number),
         events.map((_, place) => place),
@@ -205,9 +205,9 @@ describe('the bytes of a streamed response', (check) => {
     'end with an error and a failed response when the model fails amid its answer',
     beside(async ({ bridge, model }) => {
       const error = { kind: 'error', code: 'invalid_request_error', message: 'canary-backend-words' } as const;
-      model.say(answer([...text('so far '), error]), isNoTitle);
+      model.addReply(answer([...text('so far '), error]), isNoTitle);
       const { ended } = await askResponses(bridge);
-      const events = eventsIn(strictly(await ended).told);
+      const events = eventsIn(strictly(await ended).reported);
       assert.equal(
         events.slice(-2).map(({ type }) => type),
         ['error', 'response.failed'],

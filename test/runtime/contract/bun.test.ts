@@ -8,7 +8,7 @@ contract(
     const running = start(program('bun'), [bundle('gateway.worker.js')], {
       variables: { DO_NOT_TRACK: '1', ...variables, PORT: String(port) },
     });
-    await running.saying(/Started development server|Started server/);
+    await running.outputMatching(/Started development server|Started server/);
     return { ...running, address: `http://127.0.0.1:${port}` };
   }),
 );

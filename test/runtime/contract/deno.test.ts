@@ -9,7 +9,7 @@ contract(
     const running = start(program('deno'), [...SERVE, bundle('gateway.worker.js')], {
       variables: { DENO_NO_UPDATE_CHECK: '1', ...variables },
     });
-    const [address = ''] = await running.saying(/http:\/\/127\.0\.0\.1:\d+/);
+    const [address = ''] = await running.outputMatching(/http:\/\/127\.0\.0\.1:\d+/);
     return { ...running, address };
   }),
 );

@@ -39,7 +39,7 @@ contract(
     const config = join(directory, `${count}.capnp`);
     writeFileSync(config, configOf(variables));
     const running = start(program('workerd'), ['serve', config, '--control-fd=3']);
-    const [, port] = await running.saying(/"event":"listen".*"port":(\d+)/);
+    const [, port] = await running.outputMatching(/"event":"listen".*"port":(\d+)/);
     return { ...running, address: `http://127.0.0.1:${port}` };
   }),
 );

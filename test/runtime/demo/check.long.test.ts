@@ -82,7 +82,7 @@ describe('gatehouse demo --check', (check) => {
   check.needing(NO_SHELL, 'leaves nothing behind when it is broken off, and does not call that a success', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const meanwhile = async (running: Running): Promise<void> => {
-        await running.saying(/^OK .*\n.*\n/);
+        await running.outputMatching(/^OK .*\n.*\n/);
         running.signal(signal);
       };
       const { code, words, stderr } = await checked({ meanwhile });

@@ -24,7 +24,7 @@ const withDemo = async (variables: Variables, body: (demo: Demo) => Promise<void
     isGroup: true,
   });
   try {
-    const [banner] = await running.saying(/^[\s\S]*Ctrl-C ends the demo\.\n/);
+    const [banner] = await running.outputMatching(/^[\s\S]*Ctrl-C ends the demo\.\n/);
     await body({ ...running, banner, group: running.child.pid ?? 0, temporary });
   } finally {
     await running.kill();

@@ -64,7 +64,7 @@ describe('the Node bundle without the Redis it was told of', (check) => {
   check('serves on from its own memory, says so once, and shows no password', async () => {
     const REDIS_URL = `redis://:canary-password@127.0.0.1:${await freePort()}`;
     await within({ REDIS_URL, RATE_LIMIT_RPM: '4' }, async ({ gateway }) => {
-      await gateway.saying(/"event":"shared-state-lost"/);
+      await gateway.outputMatching(/"event":"shared-state-lost"/);
       const seen: number[] = [];
       for (const input of ['one', 'two', 'one', 'three', 'four']) {
         seen.push((await moderate(gateway.address, { input })).status);

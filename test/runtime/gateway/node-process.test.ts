@@ -29,8 +29,8 @@ describe('the Node bundle and its clients', (check) => {
             assert.equal(seen, tenOf(413), `${connection} ${JSON.stringify(sending)}`);
           }
         }
-        const stranger = { framing, pieces: 1, pieceBytes: 1_000_000, key: 'wrong', connection: 'close' } as const;
-        const seen = await Promise.all(tenOf(stranger).map((each) => sendPieces(gateway.address, each)));
+        const unknownName = { framing, pieces: 1, pieceBytes: 1_000_000, key: 'wrong', connection: 'close' } as const;
+        const seen = await Promise.all(tenOf(unknownName).map((each) => sendPieces(gateway.address, each)));
         assert.equal(seen, tenOf(401));
       }),
     );
@@ -74,7 +74,7 @@ describe('the Node bundle and its clients', (check) => {
           assert.ok(tookMs < 100, `${tookMs} ms`);
           await asked;
         }
-        const [line = ''] = await gateway.saying(/.*"fault":"client-left".*/);
+        const [line = ''] = await gateway.outputMatching(/.*"fault":"client-left".*/);
         assert.is((JSON.parse(line) as { status: number }).status, 499);
       },
     ),
@@ -82,11 +82,11 @@ describe('the Node bundle and its clients', (check) => {
 });
 
 describe('the Node bundle and its backend', (check) => {
-  for (const misdeed of ['hang', 'drip'] as const) {
+  for (const faultyReply of ['hang', 'drip'] as const) {
     check(
-      `gives up at the deadline on a backend that does nothing but ${misdeed}, and closes the call`,
+      `gives up at the deadline on a backend that does nothing but ${faultyReply}, and closes the call`,
       inWorld(
-        () => misdeed,
+        () => faultyReply,
         { REQUEST_DEADLINE_MS: '400' },
         async ({ gateway, backend }) => {
           const startedAt = performance.now();
@@ -101,11 +101,11 @@ describe('the Node bundle and its backend', (check) => {
     );
   }
 
-  for (const misdeed of ['reset', 'reset-in-body'] as const) {
+  for (const faultyReply of ['reset', 'reset-in-body'] as const) {
     check(
-      `has an error and no verdict when the backend does a ${misdeed}`,
+      `has an error and no verdict when the backend does a ${faultyReply}`,
       inWorld(
-        ({ text }) => (text.includes('please') ? misdeed : undefined),
+        ({ text }) => (text.includes('please') ? faultyReply : undefined),
         {},
         async ({ gateway }) => {
           const answer = await moderate(gateway.address, { input: 'please' });
@@ -170,8 +170,8 @@ describe('the log of the Node bundle', (check) => {
     inWorld(judged, { BACKEND_API_KEYS: 'canary-backend-key', LOG_LEVEL: 'debug' }, async ({ gateway }) => {
       await moderate(gateway.address, { input: 'canary text\n{"level":"error"}' });
       await moderate(gateway.address, { input: [] }, { 'x-request-id': 'known-1' });
-      await gateway.saying(/known-1/);
-      await gateway.saying(/"ready"/);
+      await gateway.outputMatching(/known-1/);
+      await gateway.outputMatching(/"ready"/);
       assert.is(gateway.stdout(), '');
       assert.not.match(gateway.stderr(), /canary/);
       const lines = gateway

@@ -91,8 +91,8 @@ describe('the official OpenAI client', (check) => {
   check(
     'has an error class for each refusal, with its code and its parameter, and asks once',
     withClient(judged, own, async ({ openai, sent, backend }) => {
-      const stranger = openai.withOptions({ apiKey: 'wrong' });
-      const unknown = await failureOf(stranger.moderations.create({ input: 'x' }));
+      const unknownName = openai.withOptions({ apiKey: 'wrong' });
+      const unknown = await failureOf(unknownName.moderations.create({ input: 'x' }));
       assert.instance(unknown, AuthenticationError);
       assert.equal([unknown.status, unknown.code, unknown.type], [401, 'invalid_api_key', 'invalid_request_error']);
       assert.match(unknown.requestID ?? '', /^req-/);

@@ -4,7 +4,7 @@ export type Gateway = Running & { readonly address: string };
 
 /** A gateway, once it says in its log where it listens. */
 const listening = async (running: Running): Promise<Gateway> => {
-  const [, address = ''] = await running.saying(/"event":"listening","address":"([^"]+)"/);
+  const [, address = ''] = await running.outputMatching(/"event":"listening","address":"([^"]+)"/);
   return { ...running, address };
 };
 

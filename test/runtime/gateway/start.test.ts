@@ -21,7 +21,7 @@ const fileOf = (name: string, text: string): string => {
   return file;
 };
 /** What it said in its own words: the log's lines left out. */
-const complaints = (stderr: string): string[] =>
+const errorTexts = (stderr: string): string[] =>
   stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 
 /** A Node of this machine that is too old for us, if there is one beside ours. */
@@ -49,7 +49,7 @@ describe('a start of the Node bundle that fails', (check) => {
     const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, PORT: String(port) });
     squatter.close();
     assert.is(code, 1);
-    assert.equal(complaints(stderr), [
+    assert.equal(errorTexts(stderr), [
       `gatehouse gateway: PORT: port ${port} on 127.0.0.1 is in use; set PORT to a free one`,
     ]);
   });
@@ -57,7 +57,7 @@ describe('a start of the Node bundle that fails', (check) => {
   check('over an address that is not of this machine names HOST', async () => {
     const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, HOST: '192.0.2.1' });
     assert.is(code, 1);
-    assert.equal(complaints(stderr), [
+    assert.equal(errorTexts(stderr), [
       'gatehouse gateway: HOST: expected an address of this machine, such as 127.0.0.1 or 0.0.0.0',
     ]);
   });
@@ -75,7 +75,7 @@ describe('a start of the Node bundle that fails', (check) => {
     });
     assert.is(code, 1);
     assert.not.match(stderr, /canary/);
-    const named = complaints(stderr).map((line) => /^gatehouse gateway: ([A-Z_]+): expected /.exec(line)?.[1]);
+    const named = errorTexts(stderr).map((line) => /^gatehouse gateway: ([A-Z_]+): expected /.exec(line)?.[1]);
     assert.equal(named.sort(), [
       'BACKEND_API_KEYS',
       'BACKEND_BASE_URL',
@@ -95,7 +95,7 @@ describe('a start of the Node bundle that fails', (check) => {
       const { code, stderr } = await gatewayEnd({ ...more, APP_ENV: 'production', [name]: 'canary' });
       assert.is(code, 1);
       assert.is(
-        complaints(stderr).at(-1),
+        errorTexts(stderr).at(-1),
         `gatehouse gateway: ${name}: this variable has no effect; did you mean ${meant}?`,
       );
       assert.not.match(stderr, 'canary');
@@ -109,7 +109,7 @@ describe('a start of the Node bundle that fails', (check) => {
     );
     const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, MODERATION_POLICY_FILE });
     assert.is(code, 1);
-    assert.equal(complaints(stderr), [
+    assert.equal(errorTexts(stderr), [
       'gatehouse gateway: MODERATION_POLICY_FILE: categories: unknown name "harrasment", the nearest known one is "harassment"',
     ]);
   });
@@ -119,7 +119,7 @@ describe('a start of the Node bundle that fails', (check) => {
     for (const MODERATION_POLICY_FILE of files) {
       const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, MODERATION_POLICY_FILE });
       assert.is(code, 1);
-      assert.is(complaints(stderr).length, 1, stderr);
+      assert.is(errorTexts(stderr).length, 1, stderr);
       assert.match(stderr, 'gatehouse gateway: MODERATION_POLICY_FILE: expected ');
     }
   });
@@ -127,7 +127,7 @@ describe('a start of the Node bundle that fails', (check) => {
   check('in production without a backend shows the three ways to one', async () => {
     const { code, stderr } = await gatewayEnd({ APP_ENV: 'production', MODERATION_API_KEYS: KEY });
     assert.is(code, 1);
-    const lines = complaints(stderr);
+    const lines = errorTexts(stderr);
     assert.is(lines.length, 4, stderr);
     for (const way of ['BACKEND_API_KEYS=', 'BACKEND_BASE_URL=', 'npm run demo']) {
       assert.is(lines.filter((line) => line.includes(way)).length, 1, way);
@@ -137,7 +137,7 @@ describe('a start of the Node bundle that fails', (check) => {
   check('in production without a key names the variable', async () => {
     const { code, stderr } = await gatewayEnd({ ...NOWHERE, APP_ENV: 'production' });
     assert.is(code, 1);
-    assert.equal(complaints(stderr), [
+    assert.equal(errorTexts(stderr), [
       'gatehouse gateway: MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production',
     ]);
   });
@@ -175,7 +175,7 @@ describe('a start of the Node bundle that fails', (check) => {
 describe('a start of the Node bundle that succeeds', (check) => {
   check('in development without a key makes one for the run, shows it once, and it works', async () => {
     await withGateway({ variables: { MODERATION_API_KEYS: '' } }, async ({ gateway }) => {
-      const [, key = ''] = await gateway.saying(/the key of this run is (\S+)/);
+      const [, key = ''] = await gateway.outputMatching(/the key of this run is (\S+)/);
       const asked = { authorization: `Bearer ${key}` };
       assert.is((await moderate(gateway.address, { input: 'good morning' }, asked)).status, 200);
       assert.is((await moderate(gateway.address, { input: 'good morning' })).status, 401);

@@ -98,7 +98,7 @@ describe('stopping the Node bundle', (check) => {
       const probe = keptAlive(gateway.address);
       assert.equal(await probe.ask('/ready'), { status: 200, isLast: false, text: '{"status":"ready"}' });
       gateway.signal('SIGTERM');
-      await gateway.saying(/"event":"stopping","signal":"SIGTERM"/);
+      await gateway.outputMatching(/"event":"stopping","signal":"SIGTERM"/);
       const { status, isLast, text } = await probe.ask('/ready');
       assert.equal([status, isLast], [503, true]);
       assert.match(text, 'the service is stopping');
@@ -118,7 +118,7 @@ describe('stopping the Node bundle', (check) => {
           const slow = connection.ask('/v1/moderations', { input: 'I will kill you' });
           await arrived;
           gateway.signal(signal);
-          await gateway.saying(/"event":"stopping"/);
+          await gateway.outputMatching(/"event":"stopping"/);
           const late = await moderate(gateway.address, { input: 'x' }).then(String, (error) =>
             String(error.cause.code),
           );
@@ -171,7 +171,7 @@ describe('stopping the Node bundle', (check) => {
         const hanging = moderate(gateway.address, { input: 'x' }).catch(() => undefined);
         await arrived;
         gateway.signal('SIGTERM');
-        await gateway.saying(/"event":"stopping"/);
+        await gateway.outputMatching(/"event":"stopping"/);
         await pause(600);
         const secondAt = performance.now();
         gateway.signal('SIGTERM');

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { answer, calls, text } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
-import { callsIn, isNoTitle, isTitle, messagesOf, questionsOf, until, wordsOf } from '../agent/world.ts';
+import { callsIn, isNoTitle, isTitle, messagesOf, promptTexts, questionsOf, until } from '../agent/world.ts';
 import { missingTmux, openTerminal, type Terminal } from '../terminal.ts';
 import { besideOpencode, missingOpencode, type OpencodeWorld } from './world.ts';
 
@@ -11,7 +11,7 @@ const missing = missingOpencode ?? missingTmux;
 /** Runs the body behind a terminal in which OpenCode's own is attached to the server, and can be typed into. */
 const attached = async (world: OpencodeWorld, body: (terminal: Terminal) => Promise<void>): Promise<void> => {
   const { program, agent, work, programVariables, model } = world;
-  model.sayAlways('A fine title', isTitle);
+  model.alwaysReply('A fine title', isTitle);
   const command = [program, 'attach', agent.address];
   const terminal = await openTerminal({ command, directory: work, variables: programVariables });
   try {
@@ -42,7 +42,7 @@ describe("OpenCode's terminal, attached", (check) => {
     beside((world) =>
       attached(world, async (terminal) => {
         assert.match(await terminal.showing(/⊙ 1 MCP/), 'Build · Main Demo');
-        world.model.say(answer([...text('The first half, '), { kind: 'hang' }]), isNoTitle);
+        world.model.addReply(answer([...text('The first half, '), { kind: 'hang' }]), isNoTitle);
         await enter(terminal, 'tell me');
         assert.match(await terminal.showing(/The first half,/), /esc interrupt/);
         const { id } = await newest(world);
@@ -54,12 +54,12 @@ describe("OpenCode's terminal, attached", (check) => {
           const { json } = await world.agent.ask<object>('GET', '/session/status');
           return Object.keys(json).length === 0;
         });
-        world.model.say(answer(text('Another ', 'answer, ', 'whole.')), isNoTitle);
+        world.model.addReply(answer(text('Another ', 'answer, ', 'whole.')), isNoTitle);
         await enter(terminal, 'once more');
         await terminal.showing(/Another answer, whole\./);
-        const said = await messagesOf(world.agent, id);
+        const messages = await messagesOf(world.agent, id);
         assert.equal(
-          said.map(({ info, parts }) => [info.role, wordsOf(parts)]),
+          messages.map(({ info, parts }) => [info.role, promptTexts(parts)]),
           [
             ['user', 'tell me'],
             ['assistant', 'The first half, '],
@@ -80,8 +80,8 @@ describe("OpenCode's terminal, attached", (check) => {
       `asks a person, who ${choice} by keys`,
       beside((world) =>
         attached(world, async (terminal) => {
-          world.model.say(answer(calls({ name: 'tools_echo', arguments: { words: 'far away' } })), isNoTitle);
-          world.model.say('So it is done.', isNoTitle);
+          world.model.addReply(answer(calls({ name: 'tools_echo', arguments: { words: 'far away' } })), isNoTitle);
+          world.model.addReply('So it is done.', isNoTitle);
           await enter(terminal, 'say it');
           const screen = await terminal.showing(/Permission required[\s\S]*Reject/);
           assert.match(screen, 'tools_echo');
@@ -101,10 +101,10 @@ describe("OpenCode's terminal, attached", (check) => {
     'takes back what was said, brings it again, and sums up',
     beside((world) =>
       attached(world, async (terminal) => {
-        world.model.say('The first answer.', isNoTitle);
+        world.model.addReply('The first answer.', isNoTitle);
         await enter(terminal, 'question one');
         await terminal.showing(/The first answer\./);
-        world.model.say('The second answer.', isNoTitle);
+        world.model.addReply('The second answer.', isNoTitle);
         await enter(terminal, 'question two');
         await terminal.showing(/The second answer\./);
         const { id } = await newest(world);
@@ -118,7 +118,7 @@ describe("OpenCode's terminal, attached", (check) => {
         await enter(terminal, '/redo');
         await terminal.showing(/The second answer\./);
         assert.is(await revertNow(), undefined);
-        world.model.say('It was about two questions.', isNoTitle);
+        world.model.addReply('It was about two questions.', isNoTitle);
         await enter(terminal, '/compact');
         await terminal.showing(/It was about two questions\./);
         const summary = (await messagesOf(world.agent, id)).at(-1)?.info;

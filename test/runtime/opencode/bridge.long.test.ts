@@ -11,7 +11,7 @@ import { describe } from '../../check.ts';
 import { createControlledModel } from '../../demo/model/control.ts';
 import { agentAt, PASSWORD, USER } from '../agent/process.ts';
 import { isNoTitle, plainConfig, until } from '../agent/world.ts';
-import { approvalIn, asked, type ClientWorld, checkClient, newWords } from '../bridge/clients.ts';
+import { approvalIn, asked, type ClientWorld, checkClient, newText } from '../bridge/clients.ts';
 import { CHAT_CLIENTS } from '../bridge/openai-chat.ts';
 import { RESPONSES_CLIENTS } from '../bridge/openai-responses.ts';
 import { BRIDGE_KEY, sharedWorld, startBridgeAt, untilToolsAreThere } from '../bridge/world.ts';
@@ -69,7 +69,7 @@ const withOpencode = async (body: (world: ClientWorld) => Promise<void>): Promis
       const words = ['serve', '--hostname=127.0.0.1', `--port=${await freePort()}`];
       const running = start(program, words, { directory: work, variables: variablesIn(directory, url) });
       try {
-        const [, address = ''] = await running.saying(/listening on (http:\/\/\S+)/);
+        const [, address = ''] = await running.outputMatching(/listening on (http:\/\/\S+)/);
         const agent = agentAt(running, address, PASSWORD);
         const bridge = await startBridgeAt({ address, user: USER, password: PASSWORD });
         try {
@@ -120,21 +120,21 @@ describe("OpenAI's own client before a real OpenCode", (check) => {
       for (const isApproved of [true, false]) {
         world.model.clear();
         const command = { command: 'echo fi""ve', description: 'Says it' };
-        world.model.say(answer(calls({ name: 'bash', arguments: command })), isNoTitle);
-        world.model.say('So be it.', isNoTitle);
-        const headers = { 'x-session-id': newWords() };
-        const say = async (words: string): Promise<string> => {
+        world.model.addReply(answer(calls({ name: 'bash', arguments: command })), isNoTitle);
+        world.model.addReply('So be it.', isNoTitle);
+        const headers = { 'x-session-id': newText() };
+        const send = async (words: string): Promise<string> => {
           const messages = [{ role: 'user' as const, content: words }];
           const { choices } = await openai.chat.completions.create({ model: 'demo/main', messages }, { headers });
           return choices[0]?.message.content ?? '';
         };
-        const question = await say('please');
+        const question = await send('please');
         assert.match(question, 'The agent asks for approval: bash\n```text\n{"command":"echo fi\\"\\"ve"}');
         const approval = approvalIn(question);
-        const after = await say(isApproved ? approval : approval.replace('approve', 'reject'));
+        const after = await send(isApproved ? approval : approval.replace('approve', 'reject'));
         if (isApproved) assert.is(after, 'So be it.');
-        const heard = JSON.stringify(asked(world).at(-1)?.turns.at(-1));
-        assert.is(/"text":"five/.test(heard), isApproved, heard);
+        const collected = JSON.stringify(asked(world).at(-1)?.turns.at(-1));
+        assert.is(/"text":"five/.test(collected), isApproved, collected);
       }
     }),
   );
@@ -143,8 +143,8 @@ describe("OpenAI's own client before a real OpenCode", (check) => {
     missing,
     'ends its run when it leaves',
     beside(async (world) => {
-      world.model.say(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
-      const messages = [{ role: 'user' as const, content: newWords() }];
+      world.model.addReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
+      const messages = [{ role: 'user' as const, content: newText() }];
       const stream = await openaiOf(world).chat.completions.create({ model: 'demo/main', messages, stream: true });
       for await (const { choices } of stream) if (choices[0]?.delta.content) break;
       await until('the model sees that nobody listens', () => asked(world)[0]?.isAborted() === true);

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { answer, calls, refusal } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
-import { callsIn, isNoTitle, isTitle, messagesOf, wordsOf } from '../agent/world.ts';
+import { callsIn, isNoTitle, isTitle, messagesOf, promptTexts } from '../agent/world.ts';
 import type { Variables } from '../processes.ts';
 import { besideOpencode, missingOpencode, type OpencodeWorld } from './world.ts';
 
@@ -34,15 +34,15 @@ const facts = async (world: OpencodeWorld, words: readonly string[]) => {
 const sessionsOf = async ({ agent }: OpencodeWorld): Promise<readonly Session[]> =>
   (await agent.ask<readonly Session[]>('GET', '/session')).json;
 const newest = async (world: OpencodeWorld): Promise<string> => (await sessionsOf(world))[0]?.id ?? '';
-const say = ({ model }: OpencodeWorld, ...said: readonly string[]): void => {
-  model.sayAlways('A fine title', isTitle);
-  for (const words of said) model.say(words, isNoTitle);
+const addReply = ({ model }: OpencodeWorld, ...messages: readonly string[]): void => {
+  model.alwaysReply('A fine title', isTitle);
+  for (const words of messages) model.addReply(words, isNoTitle);
 };
 /** The model asks for a call, and then says what there is to say. */
-const sayAndCall = (world: OpencodeWorld, name: string): void => {
-  world.model.sayAlways('A fine title', isTitle);
-  world.model.say(answer(calls({ name, arguments: { words: 'far away' } })), isNoTitle);
-  world.model.say('So it is done.', isNoTitle);
+const replyAndCall = (world: OpencodeWorld, name: string): void => {
+  world.model.alwaysReply('A fine title', isTitle);
+  world.model.addReply(answer(calls({ name, arguments: { words: 'far away' } })), isNoTitle);
+  world.model.addReply('So it is done.', isNoTitle);
 };
 
 const beside = besideOpencode();
@@ -54,7 +54,7 @@ describe("OpenCode's run, attached", (check) => {
     beside(async (world) => {
       // It ends as soon as it has the answer: what it had not heard by then it would not print.
       for (const words of ['Good day.', 'Good evening.', 'Good night.']) {
-        say(world, words);
+        addReply(world, words);
         const { code, stdout, stderr } = await run(world, ['hello there']);
         assert.equal([code, stdout.trim()], [0, words], stderr);
       }
@@ -65,7 +65,7 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'prints what there is to say of a call, and what came of it',
     beside(async (world) => {
-      sayAndCall(world, 'tools_place');
+      replyAndCall(world, 'tools_place');
       const { stdout, stderr } = await run(world, ['where are you']);
       assert.match(stdout, /So it is done\./);
       assert.match(stdout + stderr, 'tools_place');
@@ -78,14 +78,14 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'writes facts as JSON: steps, calls and texts',
     beside(async (world) => {
-      sayAndCall(world, 'tools_place');
-      const told = await facts(world, ['where are you']);
+      replyAndCall(world, 'tools_place');
+      const reported = await facts(world, ['where are you']);
       assert.equal(
-        told.map(({ type }) => type),
+        reported.map(({ type }) => type),
         ['step_start', 'tool_use', 'step_finish', 'step_start', 'text', 'step_finish'],
       );
-      assert.is(told[1]?.part.tool, 'tools_place');
-      assert.is(told[4]?.part.text, 'So it is done.');
+      assert.is(reported[1]?.part.tool, 'tools_place');
+      assert.is(reported[4]?.part.text, 'So it is done.');
     }),
   );
 
@@ -93,23 +93,23 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'goes on with the last session, with one that is named, and with a fork',
     beside(async (world) => {
-      say(world, 'First.', 'Second.', 'Third.', 'Fourth.');
+      addReply(world, 'First.', 'Second.', 'Third.', 'Fourth.');
       await run(world, ['one']);
       const id = await newest(world);
       assert.match((await run(world, ['-c', 'two'])).stdout, 'Second.');
       assert.is((await messagesOf(world.agent, id)).length, 4);
       await world.agent.ask('POST', '/session', { title: 'another one' });
       assert.match((await run(world, ['-s', id, 'three'])).stdout, 'Third.');
-      const said = await messagesOf(world.agent, id);
-      assert.is(said.length, 6);
-      const [told] = await facts(world, ['-s', id, '--fork', 'four']);
-      assert.is.not(told?.sessionID, id);
-      const copies = await messagesOf(world.agent, told?.sessionID ?? '');
+      const messages = await messagesOf(world.agent, id);
+      assert.is(messages.length, 6);
+      const [reported] = await facts(world, ['-s', id, '--fork', 'four']);
+      assert.is.not(reported?.sessionID, id);
+      const copies = await messagesOf(world.agent, reported?.sessionID ?? '');
       assert.equal(
-        copies.map(({ parts }) => wordsOf(parts)),
-        [...said.map(({ parts }) => wordsOf(parts)), 'four', 'Fourth.'],
+        copies.map(({ parts }) => promptTexts(parts)),
+        [...messages.map(({ parts }) => promptTexts(parts)), 'four', 'Fourth.'],
       );
-      assert.equal(await messagesOf(world.agent, id), said);
+      assert.equal(await messagesOf(world.agent, id), messages);
     }),
   );
 
@@ -117,7 +117,7 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'asks the agent that is named, and no agent that there is not',
     beside(async (world) => {
-      say(world, 'Looked at.', 'Looked at again.');
+      addReply(world, 'Looked at.', 'Looked at again.');
       assert.match((await run(world, ['--agent', 'reviewer', 'look'])).stdout, 'Looked at.');
       const [, reply] = await messagesOf(world.agent, await newest(world));
       assert.is(reply?.info.agent, 'reviewer');
@@ -131,7 +131,7 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'asks the model that is named, with its variant',
     beside(async (world) => {
-      say(world, 'Small.', 'High.');
+      addReply(world, 'Small.', 'High.');
       assert.match((await run(world, ['-m', 'demo/small', 'hello'])).stdout, 'Small.');
       assert.match((await run(world, ['-m', 'demo/main', '--variant', 'high', 'hello'])).stdout, 'High.');
       const asked = world.model.requests().filter(isNoTitle);
@@ -149,7 +149,7 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'rejects what it is asked to leave to a person, and says so',
     beside(async (world) => {
-      sayAndCall(world, 'tools_echo');
+      replyAndCall(world, 'tools_echo');
       const { stderr, stdout } = await run(world, ['say it']);
       assert.match(stderr + stdout, 'permission requested: tools_echo (*); auto-rejecting');
       const [call] = callsIn(await messagesOf(world.agent, await newest(world)));
@@ -162,7 +162,7 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'approves with --auto',
     beside(async (world) => {
-      sayAndCall(world, 'tools_echo');
+      replyAndCall(world, 'tools_echo');
       const { stdout } = await run(world, ['--auto', 'say it']);
       assert.match(stdout, 'So it is done.');
       const [call] = callsIn(await messagesOf(world.agent, await newest(world)));
@@ -174,7 +174,7 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'says why there is no answer',
     beside(async (world) => {
-      world.model.say(refusal(401, 'invalid_api_key'), isNoTitle);
+      world.model.addReply(refusal(401, 'invalid_api_key'), isNoTitle);
       const { stderr, stdout } = await run(world, ['hello']);
       assert.match(stderr + stdout, 'The provider "demo" refused the API key');
     }),
@@ -184,7 +184,7 @@ describe("OpenCode's run, attached", (check) => {
     missingOpencode,
     'takes the password from its words, and is not let in with a wrong one',
     beside(async (world) => {
-      say(world, 'Welcome.');
+      addReply(world, 'Welcome.');
       const { OPENCODE_SERVER_PASSWORD: password = '', OPENCODE_SERVER_USERNAME: user = '' } = world.programVariables;
       const without = { OPENCODE_SERVER_PASSWORD: undefined, OPENCODE_SERVER_USERNAME: undefined };
       assert.match((await run(world, ['-u', user, '-p', password, 'hello'], without)).stdout, 'Welcome.');

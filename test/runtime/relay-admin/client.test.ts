@@ -123,7 +123,7 @@ describe('the relay admin bundle and the official client', (check) => {
     }),
   );
 
-  const TROUBLES = [
+  const FAILURES = [
     ['unauthorized', 'UPSTREAM_AUTH'],
     ['terms', 'TERMS_NOT_ACCEPTED'],
     ['redirect-307', 'UPSTREAM_REDIRECT'],
@@ -139,7 +139,7 @@ describe('the relay admin bundle and the official client', (check) => {
     'agree on the answers of a relay in trouble',
     inWorld(async (world) => {
       const client = await listed(world);
-      for (const [fault, code] of TROUBLES) {
+      for (const [fault, code] of FAILURES) {
         world.control.useRouteFault(fault, 1000);
         for (const tool of ['read', 'find_user', 'preview_recharge', 'update_user_limits'] as const) {
           const [, given = {}] = [...READING_CALLS, ...CHANGING_CALLS].find(([name]) => name === tool) ?? [];

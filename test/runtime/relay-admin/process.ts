@@ -35,7 +35,7 @@ export type RelayAdminProcess = {
   /** The events in the log so far, in order. */
   readonly events: () => readonly Readonly<Record<string, unknown>>[];
   /** The first match on standard error, now or later. */
-  readonly saying: (pattern: RegExp) => Promise<RegExpExecArray>;
+  readonly outputMatching: (pattern: RegExp) => Promise<RegExpExecArray>;
   readonly ended: Promise<Ended>;
   readonly isOver: () => boolean;
   /** Ends the process's input, and tells how it ended and after how long. */
@@ -75,7 +75,7 @@ const initializeParams = (protocolVersion: string = LATEST_VERSION) => ({
 const createNews = (isOver: () => boolean, account: () => string) => {
   const listeners = new Set<() => void>();
   return {
-    tell() {
+    report() {
       for (const listener of [...listeners]) listener();
     },
     until: <T>(what: string, find: () => T | undefined): Promise<T> =>
@@ -122,7 +122,7 @@ export const startRelayAdmin = ({
     () => isOver,
     () => `it wrote:\n${(lines.at(-1) ?? '').slice(0, 500)}\n${stderr.slice(-3000)}`,
   );
-  const hear = (line: string): void => {
+  const receive = (line: string): void => {
     lines.push(line);
     if (!line.startsWith('{')) return;
     const message = JSON.parse(line) as Message;
@@ -134,20 +134,20 @@ export const startRelayAdmin = ({
     const [first = '', ...others] = text.split('\n');
     if (others.length === 0) rest += first;
     else {
-      hear(rest + first);
+      receive(rest + first);
       rest = others.pop() ?? '';
-      for (const line of others) hear(line);
+      for (const line of others) receive(line);
     }
-    news.tell();
+    news.report();
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
-    news.tell();
+    news.report();
   });
   const ended = once(child, 'close').then(([code, signal]): Ended => {
     alive.delete(child);
     isOver = true;
-    news.tell();
+    news.report();
     return { code, signal };
   });
   child.on('error', (error) => {
@@ -189,7 +189,7 @@ export const startRelayAdmin = ({
     lines: () => (rest === '' ? lines : [...lines, rest]),
     stderr: () => stderr,
     events: () => stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : [])),
-    saying: (pattern) => news.until(String(pattern), () => pattern.exec(stderr) ?? undefined),
+    outputMatching: (pattern) => news.until(String(pattern), () => pattern.exec(stderr) ?? undefined),
     ended,
     isOver: () => isOver,
     endInput: () => timedEnd(() => child.stdin.end()),

@@ -32,7 +32,7 @@ const ALSO_READ: readonly NamedCall[] = [
   ['find_user', { email: 'mallory@example.net' }],
   ['preview_recharge', { user_id: 5, amount: '1' }],
 ];
-const TROUBLES = [
+const FAILURES = [
   'echo-key-400',
   'unauthorized',
   'html',
@@ -44,7 +44,7 @@ const TROUBLES = [
   'internal',
   'wrong-shape',
 ] as const;
-const TROUBLES_OF_A_RECHARGE = [
+const RECHARGE_FAILURES = [
   'echo-key-500',
   'unauthorized',
   'html-before',
@@ -72,7 +72,7 @@ const assertNoSecret = (admin: RelayAdminProcess, world: RelayAdminWorld): void 
 };
 
 /** With the tools and a recharge that has gone through, so that every place where something can be left has something. */
-const talkative = async ({ start }: RelayAdminWorld): Promise<RelayAdminProcess> => {
+const verbose = async ({ start }: RelayAdminWorld): Promise<RelayAdminProcess> => {
   const admin = start({ variables: { LOG_LEVEL: 'debug' } });
   await admin.initialize();
   const pair = { preview_token: await previewed(admin, 4, '1'), idempotency_key: keyNumber(999) };
@@ -84,7 +84,7 @@ describe('nothing that the relay admin bundle says, logs or keeps', (check) => {
   check(
     'holds the key or a secret of the relay, when all goes well',
     inWorld(async (world) => {
-      const admin = await talkative(world);
+      const admin = await verbose(world);
       for (const [tool, given] of [...READING_CALLS, ...ALSO_READ, ...CHANGING_CALLS])
         assert.is((await admin.call(tool, given)).isError, undefined, `${tool} ${JSON.stringify(given)}`);
       await admin.endInput();
@@ -100,9 +100,9 @@ describe('nothing that the relay admin bundle says, logs or keeps', (check) => {
     'holds them when the relay fails in any way while a tool runs',
     inWorld(async (world) => {
       const { control } = world;
-      const admin = await talkative(world);
+      const admin = await verbose(world);
       control.setLocation(`https://elsewhere.example/?x-api-key=${KEY}`);
-      for (const fault of TROUBLES) {
+      for (const fault of FAILURES) {
         control.useRouteFault(fault, 10_000);
         // What works in a moment only takes its second try from the time of this test.
         await Promise.all(
@@ -119,16 +119,16 @@ describe('nothing that the relay admin bundle says, logs or keeps', (check) => {
     'holds them when a change fails in any way',
     inWorld(async (world) => {
       const { control } = world;
-      const admin = await talkative(world);
+      const admin = await verbose(world);
       control.setLocation(`https://elsewhere.example/?x-api-key=${KEY}`);
       const userIds = [2, 3, 4, 5, 6, 7, 8, 1];
-      for (const [at, fault] of TROUBLES_OF_A_RECHARGE.entries()) {
+      for (const [at, fault] of RECHARGE_FAILURES.entries()) {
         const preview_token = await previewed(admin, userIds[at] ?? 0, '0.5');
         control.useFault(fault);
         const { content } = await admin.call('recharge', { preview_token, idempotency_key: keyNumber(at) });
         assert.match(content[0]?.text ?? '', /accepted_unverified|^RECHARGE_REFUSED: /, fault);
       }
-      for (const fault of TROUBLES) {
+      for (const fault of FAILURES) {
         for (const [target, tool, given] of [
           [/users\/2$/, 'update_user_limits', { user_id: 2, rpm_limit: 70 }],
           [/schedulable$/, 'set_account_schedulable', { account_id: 3, schedulable: false }],
@@ -146,7 +146,7 @@ describe('nothing that the relay admin bundle says, logs or keeps', (check) => {
   check(
     'holds the key when the relay refuses the connection, or another takes its place',
     inWorld(async (world) => {
-      const admin = await talkative(world);
+      const admin = await verbose(world);
       await world.relay.stop();
       for (const [tool, given] of [...READING_CALLS, ...CHANGING_CALLS]) await admin.call(tool, given);
       await admin.endInput();
@@ -157,12 +157,12 @@ describe('nothing that the relay admin bundle says, logs or keeps', (check) => {
   check(
     'holds what a user wrote to be taken for more than data',
     inWorld(async (world) => {
-      const admin = await talkative(world);
+      const admin = await verbose(world);
       for (const [tool, given] of ALSO_READ) await admin.call(tool, given);
       await admin.endInput();
-      const said = admin.lines().join('\n');
-      assert.match(said, 'mallory', 'the hostile user was shown');
-      for (const text of [said, admin.stderr(), world.journalText()]) {
+      const outputText = admin.lines().join('\n');
+      assert.match(outputText, 'mallory', 'the hostile user was shown');
+      for (const text of [outputText, admin.stderr(), world.journalText()]) {
         assert.not.ok(text.includes(HOSTILE.username) || text.includes(HOSTILE.notes));
         assert.not.match(
           text,

@@ -26,10 +26,10 @@ describe('the environment of the relay admin bundle', (check) => {
     inWorld(async ({ start }) => {
       const admin = start({ flags: ['--import', SPY], variables: { OPENAI_API_KEY: 'canary-openai' } });
       await admin.initialize();
-      await admin.saying(/"event":"listening"/);
+      await admin.outputMatching(/"event":"listening"/);
       const before = admin.stderr().length;
       await admin.call('read', { path: 'users' });
-      await admin.saying(/spied(?:[\s\S]*?spied){3}/);
+      await admin.outputMatching(/spied(?:[\s\S]*?spied){3}/);
       const spied =
         admin
           .stderr()
@@ -47,12 +47,12 @@ describe('the environment of the relay admin bundle', (check) => {
   check(
     'is told of nowhere: not the key, and nothing of what is not ours',
     inWorld(async ({ start, journalText }) => {
-      const strangers = {
+      const unknownNames = {
         OPENAI_API_KEY: 'canary-openai',
         HTTP_PROXY: 'http://canary-proxy.example:1',
         AWS_SECRET: 'canary-aws',
       };
-      const admin = start({ variables: { LOG_LEVEL: 'debug', ...strangers } });
+      const admin = start({ variables: { LOG_LEVEL: 'debug', ...unknownNames } });
       await admin.initialize();
       for (const [tool, given] of ALL_CALLS) await admin.call(tool, given);
       await admin.endInput();

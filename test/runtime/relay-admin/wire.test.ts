@@ -217,7 +217,7 @@ describe('cancelling a call of the relay admin bundle', (check) => {
       await until('the read is there', () => control.requests().length > 0);
       const startedAt = performance.now();
       cancel(admin, 'slow');
-      await admin.saying(/"event":"tool-called","tool":"read","durationMs":\d+,"reason":"CANCELLED"/);
+      await admin.outputMatching(/"event":"tool-called","tool":"read","durationMs":\d+,"reason":"CANCELLED"/);
       assert.ok(performance.now() - startedAt < 2000);
       await admin.ask('ping');
       assert.equal(
@@ -238,7 +238,7 @@ describe('cancelling a call of the relay admin bundle', (check) => {
       admin.send({ id: 'slow', method: 'tools/call', params: toolCall('recharge', pair) });
       await until('the look at the user is there', () => control.requests().length > 0);
       cancel(admin, 'slow');
-      await admin.saying(/"tool":"recharge","durationMs":\d+,"reason":"CANCELLED"/);
+      await admin.outputMatching(/"tool":"recharge","durationMs":\d+,"reason":"CANCELLED"/);
       control.clearFaults();
       assert.equal(rechargesSeen(control), []);
       assert.not.match(journalText(), '"claim"');
@@ -275,7 +275,7 @@ describe('standard output of the relay admin bundle', (check) => {
     inWorld(async ({ start, control }) => {
       const admin = start({ flags: ['--import', CHATTER], variables: { LOG_LEVEL: 'debug' } });
       await admin.initialize();
-      await admin.saying(/chatter/);
+      await admin.outputMatching(/chatter/);
       const calls = [...READING_CALLS, ...CHANGING_CALLS];
       for (const fault of [undefined, 'html', 'drop', 'echo-key-400'] as const) {
         if (fault !== undefined) control.useRouteFault(fault, 1000);
@@ -286,7 +286,7 @@ describe('standard output of the relay admin bundle', (check) => {
       await admin.call('recharge', pair);
       await admin.ask('tools/call', { name: 'nonsense' });
       admin.write('garbage\n');
-      await admin.saying(/stray-input/);
+      await admin.outputMatching(/stray-input/);
       await admin.endInput();
       assert.ok(admin.lines().length > calls.length * 4);
       for (const line of admin.lines()) {

@@ -4,7 +4,7 @@ import { streamText } from 'ai';
 import OpenAI, { APIError, BadRequestError, InternalServerError } from 'openai';
 import * as assert from 'uvu/assert';
 import { describe, rejection } from '../../../check.ts';
-import { ASK, ended, failed, ranTool, saidText, thought } from '../../harness/recorded-outputs.ts';
+import { ASK, ended, failed, ranTool, textEvents, thought } from '../../harness/recorded-outputs.ts';
 import { type ChatWorld, createChatWorld } from './world.ts';
 
 const MESSAGES = [{ role: 'user' as const, content: 'Hello' }];
@@ -13,14 +13,14 @@ const ASKING = { model: MODEL, messages: MESSAGES };
 
 const ANSWER = [
   thought('r', 'Hm.'),
-  saidText('a', 'I ', 'look.'),
+  textEvents('a', 'I ', 'look.'),
   ranTool('search'),
-  saidText('b', 'Found 👨‍👩‍👧.'),
+  textEvents('b', 'Found 👨‍👩‍👧.'),
   ended({ approvalRequests: [ASK] }),
 ] as const;
 const WORDS = 'I look.\n\nFound 👨‍👩‍👧.';
 const THOUGHTS = 'Hm.\n\n[tool search] started\n\n[tool search] finished';
-const BROKEN = [saidText('a', 'I look.'), failed()] as const;
+const BROKEN = [textEvents('a', 'I look.'), failed()] as const;
 
 const openaiOver = ({ baseURL, fetch }: ChatWorld): OpenAI => new OpenAI({ apiKey: 'sk-test', baseURL, fetch });
 

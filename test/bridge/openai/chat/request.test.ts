@@ -91,7 +91,7 @@ describe('a chat completion request', (check) => {
 
   check('names what is given and has no effect, and refuses none of it', () => {
     const given = {
-      audio: { voice: 'x' },
+      audio: { resolvedModel: 'x' },
       frequency_penalty: 0.5,
       functions: [{ name: 'f' }],
       logit_bias: { 1: 2 },

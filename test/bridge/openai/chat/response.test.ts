@@ -7,19 +7,19 @@ import {
   ended,
   FAILURE,
   failed,
+  type Reported,
   ranTool,
-  saidText,
-  type Told,
-  telling,
+  reporting,
+  textEvents,
   thought,
 } from '../../harness/recorded-outputs.ts';
 
 const FACTS = { id: 'chatcmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000 };
-const answer = (...sayings: readonly Told[]) => createChatCompletion(telling(...sayings), FACTS);
+const answer = (...outputEvents: readonly Reported[]) => createChatCompletion(reporting(...outputEvents), FACTS);
 
 describe('a chat completion in one piece', (check) => {
   check('tells what was said, and what it cost', async () => {
-    assert.equal(await answer(saidText('a', 'Hel', 'lo'), ended()), {
+    assert.equal(await answer(textEvents('a', 'Hel', 'lo'), ended()), {
       id: 'chatcmpl-1',
       object: 'chat.completion',
       created: 1_700_000_000,
@@ -44,9 +44,9 @@ describe('a chat completion in one piece', (check) => {
 
   check('keeps texts apart by a blank line, and leaves out the calls between them', async () => {
     const { choices } = await answer(
-      saidText('a', 'I look.'),
+      textEvents('a', 'I look.'),
       ranTool('search'),
-      saidText('b', 'Found', ' it.'),
+      textEvents('b', 'Found', ' it.'),
       ended(),
     );
     assert.is(choices[0]?.message.content, 'I look.\n\nFound it.');
@@ -54,7 +54,7 @@ describe('a chat completion in one piece', (check) => {
   });
 
   check('keeps reasoning out of the words', async () => {
-    const { choices } = await answer(thought('r', 'Hm', 'm.'), saidText('a', 'Yes.'), thought('s', 'Sure?'), ended());
+    const { choices } = await answer(thought('r', 'Hm', 'm.'), textEvents('a', 'Yes.'), thought('s', 'Sure?'), ended());
     assert.is(choices[0]?.message.content, 'Yes.');
     assert.is(choices[0]?.message.reasoning_content, 'Hmm.\n\nSure?');
   });
@@ -66,17 +66,17 @@ describe('a chat completion in one piece', (check) => {
   });
 
   check('names the questions that it ends with', async () => {
-    const { gatehouse } = await answer(saidText('a', 'May I?'), ended({ approvalRequests: [ASK] }));
+    const { gatehouse } = await answer(textEvents('a', 'May I?'), ended({ approvalRequests: [ASK] }));
     assert.equal(gatehouse, { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] });
   });
 
   check('that fails is a fault that nobody should ask again after', async () => {
-    const thrown = await rejection(answer(saidText('a', 'Hel'), failed()));
+    const thrown = await rejection(answer(textEvents('a', 'Hel'), failed()));
     assert.instance(thrown, Fault);
     assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
   });
 
   check('without a last word is a bug', async () => {
-    assert.match(String(await rejection(answer(saidText('a', 'Hel')))), 'ended without `end` or `failure`');
+    assert.match(String(await rejection(answer(textEvents('a', 'Hel')))), 'ended without `end` or `failure`');
   });
 });

@@ -4,7 +4,7 @@ import { streamChatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
 import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
-import { ASK, ended, failed, ranTool, saidText, telling, thought } from '../../harness/recorded-outputs.ts';
+import { ASK, ended, failed, ranTool, reporting, textEvents, thought } from '../../harness/recorded-outputs.ts';
 
 const FACTS = { id: 'chatcmpl-1', model: 'a"b', createdSeconds: 1_700_000_000, includeUsage: false, showsTools: false };
 
@@ -15,9 +15,12 @@ type Chunk = {
   readonly usage?: object | null;
 };
 
-const dataOf = async (sayings: AsyncIterable<OutputEvent>, more: Partial<typeof FACTS> = {}): Promise<string[]> => {
+const dataOf = async (
+  outputEvents: AsyncIterable<OutputEvent>,
+  more: Partial<typeof FACTS> = {},
+): Promise<string[]> => {
   const data: string[] = [];
-  for await (const one of streamChatChunks(sayings, { ...FACTS, ...more })) data.push(one);
+  for await (const one of streamChatChunks(outputEvents, { ...FACTS, ...more })) data.push(one);
   return data;
 };
 const chunksIn = (data: readonly string[]): Chunk[] =>
@@ -42,7 +45,7 @@ const USAGE = {
 
 describe('a chat completion in chunks', (check) => {
   check('says who speaks, what is said, why it ends, and that it is done', async () => {
-    const data = await dataOf(telling(saidText('a', 'Hel', 'l"o\n'), ended()));
+    const data = await dataOf(reporting(textEvents('a', 'Hel', 'l"o\n'), ended()));
     assert.is(data.at(-1), '[DONE]');
     assert.equal(chunksIn(data), [
       whole({ role: 'assistant', content: '' }),
@@ -62,7 +65,7 @@ describe('a chat completion in chunks', (check) => {
   });
 
   check('tells what it cost in a chunk of its own, and only when asked to', async () => {
-    const data = await dataOf(telling(saidText('a', 'Hi'), ended()), { includeUsage: true });
+    const data = await dataOf(reporting(textEvents('a', 'Hi'), ended()), { includeUsage: true });
     const { choices: _, ...facts } = whole({});
     assert.equal(chunksIn(data), [
       whole({ role: 'assistant', content: '' }, null, { usage: null }),
@@ -71,48 +74,48 @@ describe('a chat completion in chunks', (check) => {
       { ...facts, choices: [], usage: USAGE },
     ]);
     assert.is(data.at(-1), '[DONE]');
-    for (const chunk of chunksIn(await dataOf(telling(ended())))) assert.not.ok('usage' in chunk);
+    for (const chunk of chunksIn(await dataOf(reporting(ended())))) assert.not.ok('usage' in chunk);
   });
 
   check('adds up to the answer in one piece', async () => {
-    const sayings = [
+    const outputEvents = [
       thought('r', 'Hm', 'm.'),
-      saidText('a', 'I ', 'look.'),
+      textEvents('a', 'I ', 'look.'),
       ranTool('search'),
       thought('s', 'So.'),
-      saidText('b', 'Found.'),
+      textEvents('b', 'Found.'),
       ended({ finish: 'content_filter' }),
     ];
-    const deltas = deltasIn(await dataOf(telling(...sayings)));
-    const { choices } = await createChatCompletion(telling(...sayings), FACTS);
+    const deltas = deltasIn(await dataOf(reporting(...outputEvents)));
+    const { choices } = await createChatCompletion(reporting(...outputEvents), FACTS);
     assert.is(deltas.map((delta) => delta?.content ?? '').join(''), choices[0]?.message.content);
     assert.is(deltas.map((delta) => delta?.reasoning_content ?? '').join(''), choices[0]?.message.reasoning_content);
     assert.is(choices[0]?.message.content, 'I look.\n\nFound.');
   });
 
   check('keeps texts apart by a chunk of their own', async () => {
-    const deltas = deltasIn(await dataOf(telling(saidText('a', 'one'), saidText('b', 'two'), ended())));
+    const deltas = deltasIn(await dataOf(reporting(textEvents('a', 'one'), textEvents('b', 'two'), ended())));
     assert.equal(deltas.slice(1, 4), [{ content: 'one' }, { content: '\n\n' }, { content: 'two' }]);
   });
 
   check('tells of tools in the reasoning, and only when it is to', async () => {
-    const sayings = [thought('r', 'Hm.'), ranTool('search'), ranTool('pay', true), ended()];
+    const outputEvents = [thought('r', 'Hm.'), ranTool('search'), ranTool('pay', true), ended()];
     const lines = (deltas: readonly ({ reasoning_content?: string } | undefined)[]) =>
       deltas.map((delta) => delta?.reasoning_content ?? '').join('');
-    const shown = await dataOf(telling(...sayings), { showsTools: true });
+    const shown = await dataOf(reporting(...outputEvents), { showsTools: true });
     assert.is(
       lines(deltasIn(shown)),
       'Hm.\n\n[tool search] started\n\n[tool search] finished\n\n[tool pay] started\n\n[tool pay] failed',
     );
     assert.not.match(shown.join(''), 'tool_calls');
     assert.not.match(shown.join(''), 'the output');
-    assert.is(lines(deltasIn(await dataOf(telling(...sayings)))), 'Hm.');
+    assert.is(lines(deltasIn(await dataOf(reporting(...outputEvents)))), 'Hm.');
   });
 
   check('names the questions that it ends with in its last chunk', async () => {
     for (const includeUsage of [false, true]) {
       const chunks = chunksIn(
-        await dataOf(telling(saidText('a', 'May I?'), ended({ approvalRequests: [ASK] })), { includeUsage }),
+        await dataOf(reporting(textEvents('a', 'May I?'), ended({ approvalRequests: [ASK] })), { includeUsage }),
       );
       assert.equal(chunks.map(({ gatehouse }) => gatehouse).filter(Boolean), [
         { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] },
@@ -122,7 +125,7 @@ describe('a chat completion in chunks', (check) => {
   });
 
   check('that fails ends with an error and is not called done', async () => {
-    const data = await dataOf(telling(saidText('a', 'Hel'), failed()));
+    const data = await dataOf(reporting(textEvents('a', 'Hel'), failed()));
     assert.equal(JSON.parse(data.at(-1) ?? ''), {
       error: { message: "The agent's model failed", type: 'server_error', param: null, code: 'model_error' },
     });
@@ -132,7 +135,7 @@ describe('a chat completion in chunks', (check) => {
 
   check('tells of an overlong conversation as of a mistake of the client', async () => {
     const failure = { status: 400, code: 'context_length_exceeded', message: 'Too long' };
-    const [, data] = await dataOf(telling(failed(failure)));
+    const [, data] = await dataOf(reporting(failed(failure)));
     assert.equal(JSON.parse(data ?? ''), {
       error: { message: 'Too long', type: 'invalid_request_error', param: null, code: 'context_length_exceeded' },
     });
@@ -140,7 +143,7 @@ describe('a chat completion in chunks', (check) => {
 
   check('tells of a fault of its source in the same way', async () => {
     async function* refused(): AsyncGenerator<OutputEvent> {
-      yield* saidText('a', 'Hel');
+      yield* textEvents('a', 'Hel');
       throw new Fault({ kind: 'backend-error', reason: 'agent server not reached' });
     }
     const data = await dataOf(refused());
@@ -155,7 +158,7 @@ describe('a chat completion in chunks', (check) => {
 
   check('tells of a bug without a detail, and passes it on', async () => {
     async function* broken(): AsyncGenerator<OutputEvent> {
-      yield* saidText('a', 'Hel');
+      yield* textEvents('a', 'Hel');
       throw new TypeError('secret detail');
     }
     const data: string[] = [];
@@ -165,14 +168,14 @@ describe('a chat completion in chunks', (check) => {
     assert.match(String(await rejection(reading)), 'secret detail');
     assert.match(data.at(-1) ?? '', '"code":"internal_error"');
     assert.not.match(data.join(''), 'secret detail');
-    assert.match(String(await rejection(dataOf(telling(saidText('a', 'x'))))), 'ended without `end` or `failure`');
+    assert.match(String(await rejection(dataOf(reporting(textEvents('a', 'x'))))), 'ended without `end` or `failure`');
   });
 
   check('says nothing more to a client that left, and lets go of its source', async () => {
     let isLetGo = false;
     async function* long(): AsyncGenerator<OutputEvent> {
       try {
-        for (;;) yield* saidText('a', 'more');
+        for (;;) yield* textEvents('a', 'more');
       } finally {
         isLetGo = true;
       }
@@ -180,7 +183,7 @@ describe('a chat completion in chunks', (check) => {
     for await (const data of streamChatChunks(long(), FACTS)) if (data.includes('more')) break;
     assert.is(isLetGo, true);
     async function* left(): AsyncGenerator<OutputEvent> {
-      yield* saidText('a', 'Hel');
+      yield* textEvents('a', 'Hel');
       throw new Fault({ kind: 'client-left' });
     }
     assert.is((await dataOf(left())).length, 2);

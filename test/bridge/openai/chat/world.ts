@@ -5,7 +5,7 @@ import { streamChatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { type SseEvent, sseResponse } from '../../../../src/core/http/sse.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
-import { type Told, telling } from '../../harness/recorded-outputs.ts';
+import { type Reported, reporting } from '../../harness/recorded-outputs.ts';
 
 export type ChatWorld = {
   readonly baseURL: string;
@@ -21,14 +21,14 @@ async function* eventsOf(data: AsyncIterable<string>): AsyncGenerator<SseEvent> 
 const neverLate = { clock: createFakeClock(), heartbeat: { everyMs: 1000, event: () => ({ data: '' }) } };
 
 /** Chat completions without an agent and without a network: whatever is asked is answered with these sayings. */
-export const createChatWorld = (...sayings: readonly Told[]): ChatWorld => {
+export const createChatWorld = (...outputEvents: readonly Reported[]): ChatWorld => {
   const asked: ParsedChatRequest[] = [];
   const answer = async (request: Request): Promise<Response> => {
     const wanted = parseChatRequest(await request.json(), request.headers);
     asked.push(wanted);
     const facts = { id: 'chatcmpl-1', model: wanted.model ?? 'acme/small', createdSeconds: 1_700_000_000 };
-    if (!wanted.isStreamed) return Response.json(await createChatCompletion(telling(...sayings), facts));
-    const data = streamChatChunks(telling(...sayings), {
+    if (!wanted.isStreamed) return Response.json(await createChatCompletion(reporting(...outputEvents), facts));
+    const data = streamChatChunks(reporting(...outputEvents), {
       ...facts,
       includeUsage: wanted.includeUsage,
       showsTools: true,

@@ -7,26 +7,26 @@ import OpenAI, { APIError, BadRequestError, InternalServerError } from 'openai';
 import * as assert from 'uvu/assert';
 import { normalizeMessages } from '../../../../src/bridge/conversation/fingerprint.ts';
 import { describe, rejection } from '../../../check.ts';
-import { ended, FAILURE, failed, saidText, thought } from '../../harness/recorded-outputs.ts';
+import { ended, FAILURE, failed, textEvents, thought } from '../../harness/recorded-outputs.ts';
 import { BESIDE, createResponsesWorld, type ResponsesWorld, responseID } from './world.ts';
 
 setTracingDisabled(true);
 
-const PLAIN = [saidText('a', 'Hel', 'lo 👨‍👩‍👧'), ended()] as const;
-const THINKING = [thought('r', 'Let me ', 'think'), saidText('a', 'Hello'), ended()] as const;
-const WORKING = [thought('r', 'Hm'), saidText('a', 'I look.'), BESIDE, saidText('b', 'Five.'), ended()] as const;
+const PLAIN = [textEvents('a', 'Hel', 'lo 👨‍👩‍👧'), ended()] as const;
+const THINKING = [thought('r', 'Let me ', 'think'), textEvents('a', 'Hello'), ended()] as const;
+const WORKING = [thought('r', 'Hm'), textEvents('a', 'I look.'), BESIDE, textEvents('b', 'Five.'), ended()] as const;
 const SILENT = [BESIDE, ended()] as const;
-const BROKEN = [saidText('a', 'I look.'), failed()] as const;
+const BROKEN = [textEvents('a', 'I look.'), failed()] as const;
 const BROKEN_AT_ONCE = [failed()] as const;
-const CUT = [saidText('a', 'I look'), ended({ finish: 'length' })] as const;
+const CUT = [textEvents('a', 'I look'), ended({ finish: 'length' })] as const;
 
 const WORDS = 'I look.\n\nFive.';
 const AFTER = { kind: 'after', responseID: responseID() };
-const asWords = (text: string) => [{ type: 'text', text }];
+const asText = (text: string) => [{ type: 'text', text }];
 
 /** What a client has said once more, as conversations are recognised by it. */
-const saidAgain = ({ asked }: ResponsesWorld) => normalizeMessages(asked[1]?.history ?? []);
-const TOLD = [
+const repeated = ({ asked }: ResponsesWorld) => normalizeMessages(asked[1]?.history ?? []);
+const REPORTED = [
   { role: 'user', text: 'Hello' },
   { role: 'assistant', text: 'I look. Five.' },
 ];
@@ -62,8 +62,8 @@ describe("OpenAI's own client", (check) => {
   });
 
   check('puts a stream together again, and finds what it was told in the end', async () => {
-    for (const sayings of [PLAIN, THINKING, WORKING, SILENT, CUT]) {
-      const world = createResponsesWorld(...sayings);
+    for (const outputEvents of [PLAIN, THINKING, WORKING, SILENT, CUT]) {
+      const world = createResponsesWorld(...outputEvents);
       const stream = openaiOver(world).responses.stream(ASKING);
       const snapshots: string[] = [];
       stream.on('response.output_text.delta', ({ snapshot }) => snapshots.push(snapshot));
@@ -73,13 +73,13 @@ describe("OpenAI's own client", (check) => {
       const types = (output: readonly { type: string }[]) => output.map(({ type }) => type);
       assert.equal(types(made.output), types(whole.output));
       assert.equal([made.status, made.incomplete_details], [whole.status, whole.incomplete_details]);
-      if (sayings === WORKING) assert.equal(snapshots, ['I look.', '\n\nFive.']);
+      if (outputEvents === WORKING) assert.equal(snapshots, ['I look.', '\n\nFive.']);
     }
   });
 
   check('learns of a failure amid a stream, and does not ask again', async () => {
-    for (const sayings of [BROKEN, BROKEN_AT_ONCE]) {
-      const world = createResponsesWorld(...sayings);
+    for (const outputEvents of [BROKEN, BROKEN_AT_ONCE]) {
+      const world = createResponsesWorld(...outputEvents);
       const raw = await rejection(streamed(world));
       const helped = await rejection(openaiOver(world).responses.stream(ASKING).finalResponse());
       for (const error of [raw, helped]) {
@@ -119,7 +119,7 @@ describe("OpenAI's own client", (check) => {
       { role: 'user', content: 'More' },
     ];
     await client.responses.create({ ...ASKING, input });
-    assert.equal(saidAgain(world), TOLD);
+    assert.equal(repeated(world), REPORTED);
     const made = await client.responses.create({ ...ASKING, previous_response_id: id });
     assert.equal([made.previous_response_id, world.asked[2]?.conversation], [id, AFTER]);
   });
@@ -178,8 +178,8 @@ describe("Vercel's AI SDK", (check) => {
   });
 
   check('learns of a failure once, and does not ask again', async () => {
-    for (const sayings of [BROKEN, BROKEN_AT_ONCE]) {
-      const world = createResponsesWorld(...sayings);
+    for (const outputEvents of [BROKEN, BROKEN_AT_ONCE]) {
+      const world = createResponsesWorld(...outputEvents);
       const { result, errors } = await streamed(world);
       assert.equal([errors, await result.finishReason, world.asked.length], [[FAILURE.message], 'error', 1]);
     }
@@ -201,7 +201,7 @@ describe("Vercel's AI SDK", (check) => {
     await generateText({ model: modelOver(world), messages });
     assert.not.match(JSON.stringify(world.bodies[1]), 'Five');
     const { conversation: place, history, prompt } = world.asked[1] ?? {};
-    assert.equal([place, history, prompt], [AFTER, [], asWords('More')]);
+    assert.equal([place, history, prompt], [AFTER, [], asText('More')]);
   });
 
   check('goes on with what was said for models that it takes for reasoning ones, and is understood', async () => {
@@ -212,7 +212,7 @@ describe("Vercel's AI SDK", (check) => {
       model,
       messages: [{ role: 'user', content: 'Hello' }, ...response.messages, { role: 'user', content: 'More' }],
     });
-    assert.equal([world.asked[1]?.conversation.kind, saidAgain(world)], ['unnamed', TOLD]);
+    assert.equal([world.asked[1]?.conversation.kind, repeated(world)], ['unnamed', REPORTED]);
   });
 });
 
@@ -252,8 +252,8 @@ describe('LangChain', (check) => {
   });
 
   check('learns of a failure, and does not ask again', async () => {
-    for (const sayings of [BROKEN, BROKEN_AT_ONCE]) {
-      const world = createResponsesWorld(...sayings);
+    for (const outputEvents of [BROKEN, BROKEN_AT_ONCE]) {
+      const world = createResponsesWorld(...outputEvents);
       assert.match(((await rejection(streamed(world))) as Error).message, FAILURE.message);
       assert.is(world.asked.length, 1);
     }
@@ -268,7 +268,7 @@ describe('LangChain', (check) => {
     const world = createResponsesWorld(...WORKING);
     const answer = await streamed(world);
     await modelOver(world).invoke([new HumanMessage('Hello'), answer, new HumanMessage('More')]);
-    assert.equal([saidAgain(world), world.asked[1]?.prompt], [TOLD, asWords('More')]);
+    assert.equal([repeated(world), world.asked[1]?.prompt], [REPORTED, asText('More')]);
   });
 });
 
@@ -324,12 +324,12 @@ describe("OpenAI's agents", (check) => {
   });
 
   check('learn of a failure and of an answer that is not whole, and do not ask again', async () => {
-    for (const [sayings, words] of [
+    for (const [outputEvents, words] of [
       [BROKEN, FAILURE.message],
       [BROKEN_AT_ONCE, FAILURE.message],
       [CUT, 'response.incomplete'],
     ] as const) {
-      const world = createResponsesWorld(...sayings);
+      const world = createResponsesWorld(...outputEvents);
       assert.match(((await rejection(streamed(world))) as Error).message, words);
       assert.is(world.asked.length, 1);
     }
@@ -339,7 +339,7 @@ describe("OpenAI's agents", (check) => {
     const world = createResponsesWorld(...WORKING);
     const { result } = await streamed(world);
     await runnerOver(world).run(agent, [...result.history, user('More')]);
-    assert.equal([saidAgain(world), world.asked[1]?.prompt], [TOLD, asWords('More')]);
+    assert.equal([repeated(world), world.asked[1]?.prompt], [REPORTED, asText('More')]);
     await runnerOver(world).run(agent, 'More', { previousResponseId: responseID() });
     assert.equal(world.asked[2]?.conversation, AFTER);
   });

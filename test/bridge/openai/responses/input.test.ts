@@ -116,8 +116,8 @@ describe("the items of a request's input", (check) => {
   });
 
   check('hold the texts of one answer as one, as a client puts them together', () => {
-    const told = historyOf(user('One'), assistant('I look.'), assistant('\n\nFive.'));
-    assert.is(told[1]?.text.replace(/\s+/g, ' '), 'I look. Five.');
+    const reported = historyOf(user('One'), assistant('I look.'), assistant('\n\nFive.'));
+    assert.is(reported[1]?.text.replace(/\s+/g, ' '), 'I look. Five.');
   });
 
   check('are refused without anything to answer', () => {

@@ -108,8 +108,16 @@ describe('a response that is made again', (check) => {
   });
 
   check('is under way while its turn is', () => {
-    const saying = assistant('msg_a1', 'msg_u1', { time: { created: 5000 } }, text('Fi', { time: { start: 1 } }));
-    assert.equal([stored(ASKED, saying)?.status, outputOf(ASKED, saying)], ['in_progress', ['msg_0 in_progress Fi']]);
+    const runningAnswer = assistant(
+      'msg_a1',
+      'msg_u1',
+      { time: { created: 5000 } },
+      text('Fi', { time: { start: 1 } }),
+    );
+    assert.equal(
+      [stored(ASKED, runningAnswer)?.status, outputOf(ASKED, runningAnswer)],
+      ['in_progress', ['msg_0 in_progress Fi']],
+    );
     const made = stored(ASKED);
     assert.equal([made?.status, made?.output, made?.created_at, made?.model], ['in_progress', [], 77, '']);
   });

@@ -4,17 +4,26 @@ import { streamResponse } from '../../../../src/bridge/openai/responses/stream.t
 import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
-import { ASK, ended, FAILURE, failed, saidText, type Told, telling, thought } from '../../harness/recorded-outputs.ts';
+import {
+  ASK,
+  ended,
+  FAILURE,
+  failed,
+  type Reported,
+  reporting,
+  textEvents,
+  thought,
+} from '../../harness/recorded-outputs.ts';
 import { BESIDE, began, callOf, responseID, returned, startOf } from './world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: events have many shapes, and a check looks at one member each
 type Event = any;
 
-const read = async (sayings: AsyncIterable<OutputEvent>, more: Partial<ResponseStart> = {}) => {
+const read = async (outputEvents: AsyncIterable<OutputEvent>, more: Partial<ResponseStart> = {}) => {
   const events: Event[] = [];
   let thrown: unknown;
   try {
-    for await (const { event, data } of streamResponse(sayings, startOf(more))) {
+    for await (const { event, data } of streamResponse(outputEvents, startOf(more))) {
       const parsed = JSON.parse(data);
       assert.is(parsed.type, event);
       assert.is(parsed.sequence_number, events.length);
@@ -25,15 +34,17 @@ const read = async (sayings: AsyncIterable<OutputEvent>, more: Partial<ResponseS
   }
   return { events, thrown, names: events.map(({ type }) => type.replace('response.', '')) };
 };
-const eventsOf = async (...sayings: Told[]): Promise<Event[]> => (await read(telling(...sayings))).events;
-const namesOf = async (...sayings: Told[]): Promise<string[]> => (await read(telling(...sayings))).names;
+const eventsOf = async (...outputEvents: Reported[]): Promise<Event[]> =>
+  (await read(reporting(...outputEvents))).events;
+const namesOf = async (...outputEvents: Reported[]): Promise<string[]> =>
+  (await read(reporting(...outputEvents))).names;
 
 /** Everything that has parts from the beginning of an answer to its end. */
-const ALL = [thought('r', 'H', 'm'), saidText('a', 'I ', 'look.'), BESIDE, saidText('b', 'Five.'), ended()];
+const ALL = [thought('r', 'H', 'm'), textEvents('a', 'I ', 'look.'), BESIDE, textEvents('b', 'Five.'), ended()];
 
 describe('the events of a response', (check) => {
   check('tell a text from its beginning to its end', async () => {
-    assert.equal(await namesOf(saidText('a', 'Hel', 'lo'), ended()), [
+    assert.equal(await namesOf(textEvents('a', 'Hel', 'lo'), ended()), [
       'created',
       'in_progress',
       'output_item.added',
@@ -48,7 +59,7 @@ describe('the events of a response', (check) => {
   });
 
   check('hold everything that is known of a text', async () => {
-    const events = await eventsOf(saidText('a', 'Hel', 'lo "x"\n'), ended());
+    const events = await eventsOf(textEvents('a', 'Hel', 'lo "x"\n'), ended());
     const at = { item_id: `msg_0_${responseID()}`, output_index: 0 };
     const [, , added, part, first, second, done, partDone, itemDone, completed] = events;
     assert.equal(added.item, {
@@ -71,7 +82,7 @@ describe('the events of a response', (check) => {
   });
 
   check('tell reasoning as a summary, which is what clients show', async () => {
-    const { events, names } = await read(telling(thought('r', 'H', 'm'), saidText('a', 'Yes'), ended()));
+    const { events, names } = await read(reporting(thought('r', 'H', 'm'), textEvents('a', 'Yes'), ended()));
     assert.equal(names.slice(2, 9), [
       'output_item.added',
       'reasoning_summary_part.added',
@@ -87,7 +98,7 @@ describe('the events of a response', (check) => {
   });
 
   check('tell calls beside each other, each at the place where it began', async () => {
-    const { events, names } = await read(telling(BESIDE, saidText('a', 'Five'), ended()));
+    const { events, names } = await read(reporting(BESIDE, textEvents('a', 'Five'), ended()));
     const begins = ['output_item.added', 'mcp_call.in_progress', 'mcp_call_arguments.delta', 'mcp_call_arguments.done'];
     assert.equal(names.slice(2, 14), [
       ...begins,
@@ -124,7 +135,7 @@ describe('the events of a response', (check) => {
   });
 
   check('begin each later text with a new paragraph, because clients put texts together as they are', async () => {
-    const events = await eventsOf(saidText('a', 'I look.'), saidText('b', 'Fi', 've.'), ended());
+    const events = await eventsOf(textEvents('a', 'I look.'), textEvents('b', 'Fi', 've.'), ended());
     const deltas = events.filter(({ type }) => type === 'response.output_text.delta').map(({ delta }) => delta);
     assert.equal(deltas, ['I look.', '\n\nFi', 've.']);
     assert.is(events.at(-1).response.output[1].content[0].text, '\n\nFive.');
@@ -143,14 +154,14 @@ describe('the events of a response', (check) => {
   });
 
   check('end with what was said until then where that is not all', async () => {
-    const { events, names } = await read(telling(saidText('a', 'Hel'), ended({ finish: 'length' })));
+    const { events, names } = await read(reporting(textEvents('a', 'Hel'), ended({ finish: 'length' })));
     assert.is(names.at(-1), 'incomplete');
     assert.equal(events.at(-1).response.incomplete_details, { reason: 'max_output_tokens' });
     assert.is(events.at(-1).response.output.length, 1);
   });
 
   check('name the questions that an answer ended with', async () => {
-    const events = await eventsOf(saidText('a', 'May I?'), ended({ approvalRequests: [ASK] }));
+    const events = await eventsOf(textEvents('a', 'May I?'), ended({ approvalRequests: [ASK] }));
     assert.equal(events.at(-1).response.gatehouse.approvals, [{ id: ASK.id, tool: ASK.tool, input: ASK.input }]);
   });
 
@@ -165,7 +176,7 @@ describe('the events of a response', (check) => {
   });
 
   check('tell the same response in the end as one that is not streamed', async () => {
-    const [whole, events] = [await createResponse(telling(...ALL), startOf()), await eventsOf(...ALL)];
+    const [whole, events] = [await createResponse(reporting(...ALL), startOf()), await eventsOf(...ALL)];
     assert.equal(events.at(-1).response, JSON.parse(JSON.stringify(whole)));
   });
 
@@ -173,7 +184,7 @@ describe('the events of a response', (check) => {
     let isEnded = false;
     async function* source(): AsyncGenerator<OutputEvent> {
       try {
-        yield* telling(saidText('a', 'Hello', 'there'));
+        yield* reporting(textEvents('a', 'Hello', 'there'));
       } finally {
         isEnded = true;
       }
@@ -185,7 +196,7 @@ describe('the events of a response', (check) => {
 
 describe('the events of a response that fails', (check) => {
   check('are an error, which every client hears, and the failed response', async () => {
-    const { events, names } = await read(telling(saidText('a', 'Hel'), failed()));
+    const { events, names } = await read(reporting(textEvents('a', 'Hel'), failed()));
     assert.equal(names.slice(-2), ['error', 'failed']);
     const { sequence_number: _number, ...error } = events.at(-2);
     assert.equal(error, { type: 'error', code: FAILURE.code, message: FAILURE.message, param: null });
@@ -194,7 +205,7 @@ describe('the events of a response that fails', (check) => {
   });
 
   check('come after an item in any case, or some clients have the turn run again', async () => {
-    const { names } = await read(telling(failed()));
+    const { names } = await read(reporting(failed()));
     assert.is(names[2], 'output_item.added');
     assert.equal(names.slice(-3), ['output_item.done', 'error', 'failed']);
   });
@@ -203,7 +214,7 @@ describe('the events of a response that fails', (check) => {
     const rejecting = async (): Promise<string> => {
       throw new Fault({ kind: 'backend-timeout' });
     };
-    const { events, thrown } = await read(telling(failed()), { responseID: rejecting });
+    const { events, thrown } = await read(reporting(failed()), { responseID: rejecting });
     assert.equal(events, [
       { type: 'error', sequence_number: 0, code: FAILURE.code, message: FAILURE.message, param: null },
     ]);
@@ -224,14 +235,14 @@ describe('the events of a response that fails', (check) => {
   });
 
   check('take an answer that just ends for a bug', async () => {
-    const { names, thrown } = await read(telling(saidText('a', 'Hel')));
+    const { names, thrown } = await read(reporting(textEvents('a', 'Hel')));
     assert.is(names.at(-1), 'failed');
     assert.instance(thrown, Error);
   });
 
   check('say no more to a client that left', async () => {
     async function* left(): AsyncGenerator<OutputEvent> {
-      yield* telling(saidText('a', 'Hel'));
+      yield* reporting(textEvents('a', 'Hel'));
       throw new Fault({ kind: 'client-left' });
     }
     const { names, thrown } = await read(left());
@@ -241,24 +252,24 @@ describe('the events of a response that fails', (check) => {
 
 describe('a response in one piece', (check) => {
   check('is the fault of a failure, which nobody is to try again', async () => {
-    const thrown = await rejection(createResponse(telling(saidText('a', 'Hel'), failed()), startOf()));
+    const thrown = await rejection(createResponse(reporting(textEvents('a', 'Hel'), failed()), startOf()));
     assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
   });
 
   check('is the fault of an answer that never began, as it was', async () => {
     const fault = new Fault({ kind: 'backend-timeout' });
     const start = startOf({ responseID: () => Promise.reject(fault) });
-    assert.is(await rejection(createResponse(telling(failed()), start)), fault);
+    assert.is(await rejection(createResponse(reporting(failed()), start)), fault);
   });
 
   check('takes an answer that just ends for a bug', async () => {
-    const thrown = await rejection(createResponse(telling(saidText('a', 'Hel')), startOf()));
+    const thrown = await rejection(createResponse(reporting(textEvents('a', 'Hel')), startOf()));
     assert.not.instance(thrown, Fault);
   });
 
   check('knows when it began and when it ended', async () => {
     const start = startOf({ createdSeconds: 100, nowSeconds: () => 101 });
-    const made = await createResponse(telling(ended()), start);
+    const made = await createResponse(reporting(ended()), start);
     assert.equal([made.created_at, (made as Record<string, unknown>).completed_at], [100, 101]);
   });
 });

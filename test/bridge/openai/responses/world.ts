@@ -6,7 +6,7 @@ import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.t
 import { Fault } from '../../../../src/core/fault.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
-import { type Told, telling } from '../../harness/recorded-outputs.ts';
+import { type Reported, reporting } from '../../harness/recorded-outputs.ts';
 
 /** What every response is called here. The second one of a world ends in 2, and so on. */
 export const responseID = (count = 1): string => `resp_s1_${String(count).padStart(12, '0')}`;
@@ -55,7 +55,7 @@ export type ResponsesWorld = {
 const neverLate = { clock: createFakeClock(), heartbeat: undefined };
 
 /** Responses without an agent and without a network: whatever is asked is answered with these sayings. */
-export const createResponsesWorld = (...sayings: readonly Told[]): ResponsesWorld => {
+export const createResponsesWorld = (...outputEvents: readonly Reported[]): ResponsesWorld => {
   const asked: ParsedResponsesRequest[] = [];
   const bodies: Record<string, unknown>[] = [];
   const answer = async (request: Request): Promise<Response> => {
@@ -65,8 +65,8 @@ export const createResponsesWorld = (...sayings: readonly Told[]): ResponsesWorl
     asked.push(wanted);
     const count = asked.length;
     const start = startOf({ responseID: async () => responseID(count), echo: wanted.echo });
-    if (!wanted.isStreamed) return Response.json(await createResponse(telling(...sayings), start));
-    return sseResponse(() => streamResponse(telling(...sayings), start), {
+    if (!wanted.isStreamed) return Response.json(await createResponse(reporting(...outputEvents), start));
+    return sseResponse(() => streamResponse(reporting(...outputEvents), start), {
       ...neverLate,
       onBug(error) {
         throw error;
