@@ -26,7 +26,7 @@ import { createAnswers } from './turn/answers.ts';
 import { createSessionFamilies } from './turn/permission-requests.ts';
 
 export type BridgeOptions = {
-  readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'agent' | 'isLocalWithoutKeys'>;
+  readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'isLocalWithoutKeys'>;
   /** Without keys only programs of this machine are allowed. */
   readonly isForThisMachine: boolean;
   readonly agent: AgentClient;
@@ -75,7 +75,9 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     digest,
     corsOrigins: settings.corsOrigins,
   });
-  const catalog = createModelCatalog(agent, clock, settings.defaultModel);
+  const { credentials } = settings.agent;
+  const secrets = [...settings.keys, ...(credentials === undefined ? [] : [credentials.password])];
+  const catalog = createModelCatalog(agent, clock, settings.defaultModel, secrets);
   const sessionFamilies = createSessionFamilies(agent, feed);
   const conversations = createConversations({
     agent,

@@ -5,8 +5,8 @@
 export type CoreFault =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'bad-input'; readonly code: string; readonly param: string | null; readonly message: string }
-  /** `asked` is the name as the caller sent it, where the error may repeat it; quoted only if it is an identifier. */
-  | { readonly kind: 'model-not-found'; readonly asked?: string | undefined; readonly valid: readonly string[] }
+  /** `message` where a name was sent, by `notConfiguredText`; the error lists the valid names after it. */
+  | { readonly kind: 'model-not-found'; readonly message?: string; readonly valid: readonly string[] }
   | { readonly kind: 'not-found'; readonly hint: string }
   /** It cannot be done as things stand now; later it may. */
   | { readonly kind: 'conflict'; readonly message: string }

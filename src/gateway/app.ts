@@ -17,7 +17,7 @@ import { createJudge } from './judge/judge.ts';
 import { createModerate, type SharedVerdicts } from './judge/moderate.ts';
 import { contextTokensFor, createSystemPrompt } from './judge/prompt.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import type { ModelAlias } from './models.ts';
+import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
 import type { Policy } from './policy/policy.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
@@ -131,11 +131,12 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     digest: needs.digest,
   });
+  const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
   const moderation = createModerationRoute({
     clock,
     gatewayKeys,
-    models,
+    findAlias,
     policy,
     moderate,
     rateLimit: shared?.rateLimit(settings.RATE_LIMIT_RPM, localRateLimit) ?? localRateLimit,
@@ -171,7 +172,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
 
   const table: RouteTable = {
     '/v1/moderations': { POST: moderation },
-    ...modelRoutes(models, gatewayKeys),
+    ...modelRoutes(models, findAlias, gatewayKeys),
     ...createStandardRoutes({
       service: 'gateway',
       version,

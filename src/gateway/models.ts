@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../core/config.ts';
 import { Fault } from '../core/fault.ts';
+import { notConfiguredText } from '../core/identifier.ts';
 import { isRecord, parseJsonValue } from '../core/json.ts';
 import { isGptOss } from '../llm/model-name.ts';
 import type { Think } from '../llm/types.ts';
@@ -96,9 +97,15 @@ export const parseModelAliases = (text: string | undefined): ReadonlyMap<string,
   return new Map([...entries].map(([alias, entry]) => [alias, toModelAlias(alias, entry)]));
 };
 
-/** The alias of a name that a request sends. Faults with `model-not-found`, which names it where it has the form of a name. */
-export const findAlias = (models: ReadonlyMap<string, ModelAlias>, name: string): ModelAlias => {
-  const alias = models.get(name);
-  if (alias === undefined) throw new Fault({ kind: 'model-not-found', asked: name, valid: [...models.keys()] });
-  return alias;
+/** The alias of a name that a request sends. */
+export type FindAlias = (name: string) => ModelAlias;
+
+/** Finds aliases by name. Faults with `model-not-found`, which never quotes one of the `secrets`. */
+export const createAliasLookup = (models: ReadonlyMap<string, ModelAlias>, secrets: readonly string[]): FindAlias => {
+  const valid = [...models.keys()];
+  return (name) => {
+    const alias = models.get(name);
+    if (alias !== undefined) return alias;
+    throw new Fault({ kind: 'model-not-found', message: notConfiguredText('model', name, valid, secrets), valid });
+  };
 };

@@ -75,7 +75,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     isForThisMachine: isLoopback(settings.host),
     store,
     peers,
-    catalog: createAgentCatalog(config),
+    catalog: createAgentCatalog(config, settings.credentials === undefined ? [] : [settings.credentials.password]),
     configViews: {
       config: config.redacted,
       provider: createProviderList(config),

@@ -1,46 +1,113 @@
 import * as assert from 'uvu/assert';
 import { errorResponse } from '../../src/core/http/response.ts';
-import { notConfiguredText, notFoundText, shownIdentifier } from '../../src/core/identifier.ts';
+import { nearName, notConfiguredText, notFoundText } from '../../src/core/identifier.ts';
 import { describe } from '../check.ts';
 
-describe('an identifier', (check) => {
-  for (const text of ['a', 'fake/ghost', 'gpt-oss:120b', 'ses_01H.x', 'x'.repeat(128)]) {
-    check(`${text.slice(0, 20)} may be shown`, () => assert.is(shownIdentifier(text), text));
+const KNOWN = ['fake/main', 'fake/small', 'moderation-fast', 'omni-moderation-latest', 'build', 'my-tools'];
+
+describe('a name that a caller sent', (check) => {
+  for (const [name, meant] of [
+    ['fake/mian', 'fake/main'],
+    ['fkae/main', 'fake/main'],
+    ['FAKE/MAIN', 'fake/main'],
+    ['moderation-fsat', 'moderation-fast'],
+    ['moderation', 'moderation-fast'],
+    ['biuld', 'build'],
+    ['fake/ghost', 'fake/main'],
+    ['fake/llama-3.3:70b-instruct', 'fake/main'],
+    ['fake/claude-sonnet-4-5-20250929', 'fake/main'],
+  ] as const) {
+    check(`is near to a known one: ${name}`, () => {
+      assert.is(nearName(name, KNOWN)?.split('/')[0], meant.split('/')[0]);
+      assert.match(notConfiguredText('model', name, KNOWN), `model "${name}" is not configured; the nearest is "`);
+    });
   }
-  for (const text of ['', 'two words', 'a"b', 'a\nb', 'a\u200bb', 'é', '<b>', 'x'.repeat(129)]) {
-    check(`${JSON.stringify(text.slice(0, 20))} may not be shown`, () => assert.is(shownIdentifier(text), undefined));
+
+  /** What has been sent in place of a name: keys, numbers of people, texts. */
+  const STRANGE = [
+    '',
+    'Kp9xQ2mN7vB4tL8wR3yZ',
+    'bk-9f8e7d6c5b4a',
+    'br-key-1',
+    'canary-model',
+    'd41d8cd98f00b204e9800998ecf8427',
+    'AbCdEf123456GhIjKl78',
+    'fw_3ZaBcD4eFgH5iJkL6mNoPqR',
+    'tvly-dev-abcdef',
+    'SG.abc.def',
+    '123456789:AAEabc',
+    'apikey-2f8c9d1e',
+    'Bearer:abc',
+    'admin-Zx9kQ2',
+    '4111-1111-1111-1111',
+    '123-45-6789',
+    'DE89370400440532013000',
+    'I-want-to-kill-myself',
+    '/home/alice/diagnosis.pdf',
+    'https://intranet.example/patients/4711',
+    'two words',
+    'fake/two words',
+    'fake/ma"n',
+    'mai\u200bn',
+    'fake/4111-1111-1111-1111',
+    'fake/Kp9xQ2mN7vB4tL8wR3yZ',
+    'fake/apikey-2f8c9d1e',
+    'fake/sk-abcdefgh',
+    'other/main-model-of-mine',
+    `fake/${'x'.repeat(124)}`,
+    'x'.repeat(1_000_000),
+  ];
+  for (const name of STRANGE) {
+    check(`is not quoted: ${JSON.stringify(name.slice(0, 40))}`, () => {
+      assert.is(nearName(name, KNOWN), undefined);
+      assert.is(notConfiguredText('model', name, KNOWN), 'this model is not configured');
+    });
   }
+
+  check('is not quoted where nothing is known', () => {
+    assert.is(notConfiguredText('agent', 'biuld', []), 'this agent is not configured');
+  });
+
+  check('is not quoted when it contains a secret, however near', () => {
+    for (const [name, secret] of [
+      ['fake/br-key-1', 'br-key-1'],
+      ['fake/ghost', 'fake/ghost'],
+      ['moderation-fsat', 'moderation-fsat'],
+    ] as const) {
+      assert.is(notConfiguredText('model', name, KNOWN, ['other', secret]), 'this model is not configured');
+      assert.match(notConfiguredText('model', name, KNOWN, ['other', '']), `"${name}"`);
+    }
+  });
+
+  check('is cut where it is long', () => {
+    const name = `fake/${'long-'.repeat(20)}`;
+    const shown = `model "${name.slice(0, 60)}..." is not configured; the nearest is "fake/small"`;
+    assert.is(notConfiguredText('model', name, ['fake/small']), shown);
+  });
 });
 
-describe('the error about a name that is not there', (check) => {
-  check('quotes the name and the nearest one', () => {
-    assert.is(
-      notConfiguredText('model', 'fake/ghost', ['fake/main', 'other/x']),
-      'model "fake/ghost" is not configured; the nearest is "fake/main"',
-    );
-    assert.is(notConfiguredText('agent', 'biuld', []), 'agent "biuld" is not configured');
+describe('the error about something that is not stored', (check) => {
+  check('names its id, if it has one', () => {
     assert.is(notFoundText('session', 'ses_1'), 'session "ses_1" was not found');
-  });
-
-  check('never quotes what may be a text of a user', () => {
-    const text = 'my secret diary';
-    assert.is(notConfiguredText('model', text, ['main']), 'this model is not configured; the nearest is "main"');
-    assert.is(notConfiguredText('model', text, []), 'this model is not configured');
-    assert.is(notFoundText('session', text), 'this session was not found');
-  });
-
-  check('takes no time to speak of over a name of a million characters', () => {
-    assert.is(notConfiguredText('model', 'x'.repeat(1_000_000), ['y']).includes('xx'), false);
+    assert.is(notFoundText('session', undefined), 'this session was not found');
   });
 });
 
 describe('the answer to an unknown model', (check) => {
-  const messageFor = async (asked: string | undefined): Promise<string> =>
-    (await errorResponse({ kind: 'model-not-found', asked, valid: ['fake/main', 'fake/small'] }).json()).error.message;
+  const valid = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest'];
+  const messageFor = async (message?: string): Promise<string> => {
+    const detail = { kind: 'model-not-found', valid, ...(message === undefined ? {} : { message }) } as const;
+    return (await errorResponse(detail).json()).error.message;
+  };
 
-  check('names it, the nearest one and all others', async () => {
-    const all = 'Valid models: fake/main, fake/small';
-    assert.is(await messageFor('fake/mian'), `model "fake/mian" is not configured; the nearest is "fake/main". ${all}`);
-    assert.is(await messageFor(undefined), `No such model. ${all}`);
+  check('says what is wrong, and which ones there are', async () => {
+    assert.is(await messageFor(), `No such model. Valid models: ${valid.join(', ')}`);
+    assert.is(await messageFor('this model is x'), `this model is x. Valid models: ${valid.join(', ')}`);
+  });
+
+  check('has room for all of a few models beside the longest name', async () => {
+    const own = `own/${'long-'.repeat(16)}`;
+    const message = await messageFor(notConfiguredText('model', `${own}longer`, [own]));
+    assert.ok(message.endsWith('omni-moderation-latest'), message);
   });
 });

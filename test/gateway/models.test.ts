@@ -114,13 +114,18 @@ describe('the list of models', (check) => {
       assert.equal(await (await visit(`/v1/models/${encodeURIComponent(model.id)}`)).json(), model);
     }
   });
-  check('answers an unknown one as 404 with the valid ones', async () => {
-    const { visit } = gatewayOver(judging());
-    const error = await errorOf(await visit('/v1/models/nothing-here'));
-    assert.is(`${error.status} ${error.code}`, '404 model_not_found');
-    assert.match(error.message, 'moderation-fast');
-    assert.match(error.message, /^model "nothing-here" is not configured; the nearest is "/);
-  });
+  check(
+    'answers an unknown one as 404 with the valid ones, and names it only if it is near to one of them',
+    async () => {
+      const { visit } = gatewayOver(judging());
+      const error = await errorOf(await visit('/v1/models/nothing-here'));
+      assert.is(`${error.status} ${error.code}`, '404 model_not_found');
+      assert.match(error.message, 'moderation-fast');
+      assert.match(error.message, /^this model is not configured\. /);
+      const slip = await errorOf(await visit('/v1/models/moderation-fsat'));
+      assert.match(slip.message, /^model "moderation-fsat" is not configured; the nearest is "moderation-fast"\. /);
+    },
+  );
   check('is for holders of a key', async () => {
     const { visit } = gatewayOver(judging());
     for (const path of ['/v1/models', '/v1/models/moderation-fast', '/v1/models/x']) {

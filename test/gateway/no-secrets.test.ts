@@ -44,7 +44,7 @@ const watched = (answer: Answer, variables: Readonly<Record<string, string>> = {
       '/openapi.json',
       '/v1/models',
       '/canary',
-      '/v1/models/sk-canary-0123456789',
+      '/v1/models/canary',
     ]) {
       await keep(await world.visit(path, 'GET', { authorization }));
     }
@@ -127,7 +127,7 @@ describe('no key, no text and no word of the backend is told', (check) => {
     const { askAll, assertSilence } = watched(judging());
     await askAll({ input: TEXT }, { authorization: 'Bearer canary-wrong-key' });
     await askAll({ input: TEXT }, { authorization: `Bearer ${BACKEND_SECRETS[0]}` });
-    await askAll({ input: TEXT, model: 'sk-canary-model-0123456789' });
+    await askAll({ input: TEXT, model: 'canary-model' });
     await askAll({ input: { canary: TEXT } });
     await askAll({ input: [TEXT, { canary: 5 }] });
     await askAll({ input: [{ type: 'canary', text: TEXT }] });
@@ -139,6 +139,26 @@ describe('no key, no text and no word of the backend is told', (check) => {
     await askAll({ input: TEXT }, { 'x-request-id': 'canary with blanks' });
     await askAll({ input: TEXT }, { 'x-stainless-timeout': 'canary', 'user-agent': 'canary' });
     await assertSilence();
+  });
+  check('by an unknown model that is a key', async () => {
+    const keys = ['br-key-1', 'Kp9xQ2mN7vB4tL8wR3yZ', 'ghost', 'moderation-fas7'];
+    for (const variable of ['MODERATION_API_KEYS', 'BACKEND_API_KEYS']) {
+      const given = [variable === 'MODERATION_API_KEYS' ? GATEWAY_SECRET : '', ...keys].filter((key) => key !== '');
+      const { ask, visit } = watched(judging(), {
+        [variable]: given.join(','),
+        MODERATION_MODELS: '{"own/model":"gemma4:31b"}',
+      });
+      const authorization = `Bearer ${GATEWAY_SECRET}`;
+      for (const model of keys.flatMap((key) => [key, `own/${key}`])) {
+        for (const response of [
+          await ask({ input: TEXT, model }, { authorization }),
+          await visit(`/v1/models/${encodeURIComponent(model)}`, 'GET', { authorization }),
+        ]) {
+          assert.is(response.status, 404);
+          assert.match(await response.text(), '"this model is not configured. Valid');
+        }
+      }
+    }
   });
   check('by the state of the keys, but for their fingerprints', async () => {
     const { askAll, visit, logged } = watched(FAULTS['401 as plain text']!.answer);

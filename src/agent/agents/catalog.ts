@@ -22,6 +22,8 @@ export type AgentCatalog = {
   readonly titlerFor: (ref: ModelRef) => Titler | undefined;
   /** Names of all models, `provider/key`. */
   readonly models: readonly string[];
+  /** Keys and passwords of the configuration, which no error may quote. */
+  readonly secrets: readonly string[];
   /** The model with the options of an agent; undefined when there is no such model or variant. */
   readonly modelFor: (ref: ModelRef, agent: string) => ResolvedModel | undefined;
   /** The names of a model's variants; none where there is no such model. */
@@ -38,7 +40,10 @@ export const requireAgent = (catalog: AgentCatalog, name: string): KnownAgent =>
   const agent = catalog.agents.get(name);
   if (agent?.canAnswerPrompts === true) return agent;
   const known = [...catalog.agents.values()].filter(({ canAnswerPrompts }) => canAnswerPrompts).map((one) => one.name);
-  const what = agent === undefined ? notConfiguredText('agent', name, known) : `agent "${name}" answers no prompts`;
+  const what =
+    agent === undefined
+      ? notConfiguredText('agent', name, known, catalog.secrets)
+      : `agent "${name}" answers no prompts`;
   throw bad('agent', `${what}. Agents are: ${known.join(', ')}`);
 };
 
@@ -54,5 +59,6 @@ export const requireModel = (catalog: AgentCatalog, ref: ModelRef): ModelRef => 
       `variant: ${name} has no such variant. Its variants are: ${variants === '' ? 'none' : variants}`,
     );
   }
-  throw bad('model', `${notConfiguredText('model', name, catalog.models)}. GET /config/providers lists all`);
+  const what = notConfiguredText('model', name, catalog.models, catalog.secrets);
+  throw bad('model', `${what}. GET /config/providers lists all`);
 };

@@ -69,8 +69,20 @@ const mergePreferences = (
   options: { ...under?.options, ...over?.options },
 });
 
-/** Who can answer, from the startup configuration. */
-export const createAgentCatalog = (config: AgentServerConfig): AgentCatalog => {
+/** Shorter values of headers and variables are switches and numbers. */
+const SECRET_MIN_CHARS = 6;
+
+const secretsIn = ({ providers, mcp }: AgentServerConfig): readonly string[] => {
+  const backends = [...providers.values()];
+  const values = [
+    ...backends.flatMap(({ headers, models }) => [headers, ...[...models.values()].map((model) => model.headers)]),
+    ...[...mcp.values()].map((server) => (server.type === 'local' ? server.environment : server.headers)),
+  ].flatMap((fields) => Object.values(fields).filter((value) => value.length >= SECRET_MIN_CHARS));
+  return [...new Set([...backends.flatMap(({ apiKey }) => apiKey ?? []), ...values])];
+};
+
+/** Who can answer, from the startup configuration. No error quotes what the configuration keeps secret, or one of `secrets`. */
+export const createAgentCatalog = (config: AgentServerConfig, secrets: readonly string[] = []): AgentCatalog => {
   const instructions = config.instructions.map(({ text }) => text);
   const voiceOf = (ref: ModelRef, agent: ModelPreferences | undefined): ResolvedModel | undefined => {
     const provider = config.providers.get(ref.providerID);
@@ -123,6 +135,7 @@ export const createAgentCatalog = (config: AgentServerConfig): AgentCatalog => {
     defaultModel: config.defaultModel,
     titlerFor,
     models: [...config.providers.values()].flatMap(({ id, models }) => [...models.keys()].map((key) => `${id}/${key}`)),
+    secrets: [...secretsIn(config), ...secrets],
     modelFor,
     variantsFor: (ref) => [...(modelConfigFor(config, ref)?.variants.keys() ?? [])],
     summariserFor,

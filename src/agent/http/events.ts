@@ -12,6 +12,7 @@ import {
   parseLastEventID,
 } from '../events/stream.ts';
 import type { McpStatus } from '../mcp/connection.ts';
+import { isId } from '../protocol/ids.ts';
 import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
 import { requestDirectory } from './query.ts';
 
@@ -46,7 +47,10 @@ const streamEventToSse = (event: StreamEvent, isGlobal: boolean): SseEvent => ({
 const HEARTBEAT_MS = 10_000;
 
 const permissionNotFound = (id: string) =>
-  new Fault({ kind: 'not-found', hint: `${notFoundText('permission request', id)}, or is no longer open` });
+  new Fault({
+    kind: 'not-found',
+    hint: `${notFoundText('permission request', isId('permission', id) ? id : undefined)}, or is no longer open`,
+  });
 
 const eventRoutes = ({
   clock,

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
 import type { Publication, Publisher } from '../events/publisher.ts';
-import type { Ids } from '../protocol/ids.ts';
+import { type Ids, isId } from '../protocol/ids.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
 import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../protocol/types.ts';
 import { StaleSessionError } from '../store/errors.ts';
@@ -82,9 +82,12 @@ export const createSlug = (id: string): string => {
   return `${ADJECTIVES[first % ADJECTIVES.length]}-${NOUNS[second % NOUNS.length]}`;
 };
 
-/** The fault for something that is not stored, or not any more: `session "ses_1" was not found`. */
+/** The fault for something that is not stored, or not any more: `session "ses_..." was not found`. */
 export const notFound = (kind: 'session' | 'message' | 'part' | 'output of part', id: string): Fault =>
-  new Fault({ kind: 'not-found', hint: notFoundText(kind, id) });
+  new Fault({
+    kind: 'not-found',
+    hint: notFoundText(kind, isId(kind === 'output of part' ? 'part' : kind, id) ? id : undefined),
+  });
 
 /** How often a change is tried. Two servers that change one session at a time get their turns within a few tries. */
 const TRIES = 20;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { shownIdentifier } from '../../core/identifier.ts';
+import { nearName } from '../../core/identifier.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
@@ -56,10 +56,9 @@ const TOO_MANY = `One step makes at most ${MAX_CALLS_PER_STEP} calls, so this on
 const OVER = 'The turn ended with another call of this step, so this one was not made.';
 
 const unknownToolOutcome = (name: string, tools: readonly AgentTool[]): ToolOutcome => {
-  const known = tools.map((tool) => tool.name).join(', ') || 'none';
-  const shown = shownIdentifier(name);
-  const missing = shown === undefined ? 'There is no tool of this name' : `There is no tool "${shown}"`;
-  const output = `${missing}. The tools are: ${known}`;
+  const known = tools.map((tool) => tool.name);
+  const missing = nearName(name, known) === undefined ? 'There is no tool of this name' : `There is no tool "${name}"`;
+  const output = `${missing}. The tools are: ${known.join(', ') || 'none'}`;
   return { output, title: 'Invalid tool', metadata: {}, isError: false };
 };
 

@@ -150,10 +150,12 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
   ): Promise<ToolOutcome> => {
     const { sessionID, signal } = context;
     const subagent = subagents.find(({ name }) => name === subagent_type);
-    if (subagent === undefined)
-      return failed(
-        `subagent_type: ${notConfiguredText('agent', subagent_type, [])}; expected one of ${names.join(', ')}`,
-      );
+    if (subagent === undefined) {
+      const wrong = catalog.agents.has(subagent_type)
+        ? `agent "${subagent_type}" takes no tasks`
+        : notConfiguredText('agent', subagent_type, names, catalog.secrets);
+      return failed(`subagent_type: ${wrong}; expected one of ${names.join(', ')}`);
+    }
     if ((await countAncestors(store, sessionID)) > MAX_DEPTH)
       return failed('Tasks are nested too deeply. Do the work yourself.');
     if (!taskTracker.takeOne(context)) return failed(OUT_OF_TASKS);

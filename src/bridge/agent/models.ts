@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import { notConfiguredText } from '../../core/identifier.ts';
 import type { AgentClient, AgentModel, AgentModels } from './types.ts';
 
 /** The agent's models by the names that clients use. */
@@ -22,11 +23,12 @@ const CACHE_MS = 30_000;
 export const modelNameOf = ({ providerID, modelID }: Pick<AgentModel, 'providerID' | 'modelID'>): string =>
   `${providerID}/${modelID}`;
 
-/** `defaultModel`: the setting, which comes before the agent's own default. */
+/** `defaultModel`: the setting, which comes before the agent's own default. `secrets` are never quoted in an error. */
 export const createModelCatalog = (
   agent: AgentClient,
   clock: Clock,
   defaultModel: string | undefined,
+  secrets: readonly string[] = [],
 ): ModelCatalog => {
   let cached: { readonly models: Promise<AgentModels>; readonly until: number } | undefined;
   // Shared by concurrent requests, so it must not abort with one of them: calls of the agent have a time limit of their own.
@@ -62,7 +64,9 @@ export const createModelCatalog = (
       const known = await models();
       const found = name === undefined ? findDefault(known) : findByName(known, name);
       if (found !== undefined) return found;
-      throw new Fault({ kind: 'model-not-found', asked: name, valid: known.models.map(modelNameOf) });
+      const valid = known.models.map(modelNameOf);
+      const message = name === undefined ? {} : { message: notConfiguredText('model', name, valid, secrets) };
+      throw new Fault({ kind: 'model-not-found', valid, ...message });
     },
     async findSmall(otherwise) {
       const known = await models();

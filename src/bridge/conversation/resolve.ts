@@ -1,5 +1,4 @@
 import { Fault } from '../../core/fault.ts';
-import { notFoundText } from '../../core/identifier.ts';
 import type { KeyedQueue } from '../../core/keyed-queue.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient } from '../agent/types.ts';
@@ -9,7 +8,7 @@ import type { ConversationMatch, ConversationPlan, LockConversation } from './lo
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
 import { promptIDsIn, type StoredConversation } from './record.ts';
-import { readResponseID } from './response-id.ts';
+import { readResponseID, responseNotFoundText } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { messagesUpTo } from './transcript.ts';
 import type { Conversations, Owner, ResolvedConversation } from './types.ts';
@@ -38,7 +37,7 @@ const unknownResponse = (responseID: string): Fault =>
     kind: 'bad-input',
     code: 'previous_response_not_found',
     param: 'previous_response_id',
-    message: `${notFoundText('response', responseID)} for this API key: send all earlier messages in 'input' instead`,
+    message: `${responseNotFoundText(responseID)} for this API key: send all earlier messages in 'input' instead`,
   });
 
 /**

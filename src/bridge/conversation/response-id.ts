@@ -1,3 +1,5 @@
+import { notFoundText } from '../../core/identifier.ts';
+
 const TOKEN_CHARS = 12;
 const RESPONSE_ID = /^resp_([A-Za-z0-9]{1,64})_([A-Za-z0-9]{12})$/;
 
@@ -13,3 +15,7 @@ export const readResponseID = (id: string): ResponseLocation | undefined => {
   const [, session, token] = RESPONSE_ID.exec(id) ?? [];
   return session === undefined || token === undefined ? undefined : { sessionID: `ses_${session}`, token };
 };
+
+/** The text of an error about a response that is not there. An id that no bridge creates is not quoted. */
+export const responseNotFoundText = (id: string): string =>
+  notFoundText('response', readResponseID(id) === undefined ? undefined : id);

@@ -1,5 +1,4 @@
 import type { CoreFault } from '../fault.ts';
-import { notConfiguredText } from '../identifier.ts';
 
 /** A JSON answer. */
 export const jsonResponse = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response =>
@@ -76,9 +75,8 @@ export const errorResponse = (detail: CoreFault): Response => {
     case 'bad-input':
       return clientError(400, detail.code, detail.message, {}, detail.param);
     case 'model-not-found': {
-      const { asked, valid } = detail;
-      const what = asked === undefined ? 'No such model' : notConfiguredText('model', asked, valid);
-      return clientError(404, 'model_not_found', `${what}. Valid models: ${valid.join(', ')}`, {}, 'model');
+      const { message = 'No such model', valid } = detail;
+      return clientError(404, 'model_not_found', `${message}. Valid models: ${valid.join(', ')}`, {}, 'model');
     }
     case 'not-found':
       return clientError(404, 'not_found', detail.hint);

@@ -33,7 +33,7 @@ export const OPENAI_MODELS = {
 
 /** `POST /v1/chat/completions`, whole: a call that asks for a stream is refused. */
 export const replyAsOpenAi = ({ model, messages, stream }: OpenAiChat): Response => {
-  if (model !== JUDGE_MODEL) throw new Fault({ kind: 'model-not-found', asked: model, valid: [JUDGE_MODEL] });
+  if (model !== JUDGE_MODEL) throw new Fault({ kind: 'model-not-found', valid: [JUDGE_MODEL] });
   if (stream) {
     const message = 'The demo judge does not stream: leave "stream" out or send false';
     throw new Fault({ kind: 'bad-input', code: 'stream_unsupported', param: 'stream', message });

@@ -1,6 +1,6 @@
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import { findAlias, type ModelAlias } from '../models.ts';
+import type { FindAlias, ModelAlias } from '../models.ts';
 import { requireGatewayKey } from './request.ts';
 
 /** Clients expect a date, and aliases have none: the first day of the first release's year. */
@@ -14,7 +14,11 @@ const toModel = ({ alias }: ModelAlias) => ({
 });
 
 /** `GET /v1/models` and `GET /v1/models/:id`: the aliases that a client may send. Requires a gateway key. */
-export const modelRoutes = (models: ReadonlyMap<string, ModelAlias>, gatewayKeys: readonly string[]): RouteTable => ({
+export const modelRoutes = (
+  models: ReadonlyMap<string, ModelAlias>,
+  findAlias: FindAlias,
+  gatewayKeys: readonly string[],
+): RouteTable => ({
   '/v1/models': {
     GET(request) {
       requireGatewayKey(request, gatewayKeys);
@@ -24,7 +28,7 @@ export const modelRoutes = (models: ReadonlyMap<string, ModelAlias>, gatewayKeys
   '/v1/models/:id': {
     GET(request, { id }) {
       requireGatewayKey(request, gatewayKeys);
-      return jsonResponse(200, toModel(findAlias(models, id ?? '')));
+      return jsonResponse(200, toModel(findAlias(id ?? '')));
     },
   },
 });

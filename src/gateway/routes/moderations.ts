@@ -5,7 +5,7 @@ import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { ItemVerdict, Moderate, ModerationItem } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { DEFAULT_ALIAS, findAlias, type ModelAlias } from '../models.ts';
+import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { RateLimit } from '../rate-limit.ts';
@@ -66,7 +66,7 @@ const createResult = (scores: CategoryScores, { categories }: Policy, item: Mode
 type ModerationRouteNeeds = {
   readonly clock: Clock;
   readonly gatewayKeys: readonly string[];
-  readonly models: ReadonlyMap<string, ModelAlias>;
+  readonly findAlias: FindAlias;
   readonly policy: Policy;
   readonly moderate: Moderate;
   readonly rateLimit: RateLimit;
@@ -88,13 +88,13 @@ const cacheHeader = (verdicts: readonly ItemVerdict[]): string => {
 
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
-  const { clock, gatewayKeys, models, policy, moderate, rateLimit, metrics } = needs;
+  const { clock, gatewayKeys, findAlias, policy, moderate, rateLimit, metrics } = needs;
   // Replicas may list their keys in another order, so an index would not identify a key in a shared count.
   const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
   const parseRequest = async (request: Request, deadline: Deadline): Promise<ParsedRequest> => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
-    const alias = findAlias(models, model);
+    const alias = findAlias(model);
     return { alias, items: parseModerationItems(input, alias.vision, needs.limits) };
   };
 

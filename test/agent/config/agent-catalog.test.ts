@@ -121,9 +121,9 @@ describe('whoever sums up a conversation', (check) => {
 });
 
 describe('a model that a prompt names', (check) => {
-  const errorText = (ref: ModelRef): string => {
+  const errorText = (ref: ModelRef, catalog = agentsOf()): string => {
     try {
-      requireModel(agentsOf(), ref);
+      requireModel(catalog, ref);
     } catch (error) {
       if (error instanceof Fault && error.detail.kind === 'bad-input') return error.detail.message;
     }
@@ -137,6 +137,28 @@ describe('a model that a prompt names', (check) => {
     );
     assert.match(errorText({ providerID: 'home', modelID: 'cold', variant: 'high' }), /Its variants are: none$/);
     assert.is(errorText({ ...LARGE, variant: 'high' }), 'taken');
+  });
+
+  check('is not repeated when it is a secret of the server', () => {
+    const config = configOf({
+      provider: {
+        home: {
+          options: { baseURL: 'http://127.0.0.1:1/v1', apiKey: 'key-one', headers: { 'x-team': 'team-two' } },
+          models: { small: { headers: { 'x-own': 'own-three' } } },
+        },
+      },
+      mcp: {
+        files: { type: 'local', command: ['files'], environment: { FILES_KEY: 'files-four' } },
+        web: { type: 'remote', url: 'http://127.0.0.1:1/mcp', headers: { 'x-key': 'web-five' } },
+      },
+    });
+    for (const modelID of ['key-one', 'team-two', 'own-three', 'files-four', 'web-five', 'pass-six']) {
+      for (const [catalog, says] of [
+        [createAgentCatalog(config, ['pass-six']), 'this model is not configured'],
+        [agentsOf(), `model "home/${modelID}" is not configured`],
+      ] as const)
+        assert.ok(errorText({ providerID: 'home', modelID }, catalog).startsWith(says), modelID);
+    }
   });
 
   check('is refused by its name when that is wrong, with the nearest', () => {

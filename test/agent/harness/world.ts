@@ -167,6 +167,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     titlerFor: (ref) =>
       given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...resolvedModel, ref }, ...given.titler },
     models: ['demo/main'],
+    secrets: [],
     variantsFor: () => [],
     modelFor: (ref) => {
       const known = [resolvedModel.ref, ...(given.models ?? [])];

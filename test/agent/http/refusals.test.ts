@@ -16,18 +16,20 @@ describe('a request that goes wrong', (check) => {
     const none = 'msg_000000000000aaaaaaaaaaaaaa';
     for (const [method, path, message] of [
       ['GET', '/nowhere', 'No such path. GET /doc lists all'],
-      ['GET', '/session/nope', 'session "nope" was not found'],
-      ['PATCH', '/session/nope', 'session "nope" was not found'],
-      ['DELETE', '/session/nope', 'session "nope" was not found'],
-      ['GET', '/session/nope/children', 'session "nope" was not found'],
-      ['POST', '/session/nope/abort', 'session "nope" was not found'],
-      ['GET', '/session/nope/message', 'session "nope" was not found'],
-      ['GET', `/session/nope/message/${none}`, 'session "nope" was not found'],
+      ['GET', '/session/ses_000000000000aaaaaaaaaaaaaa', 'session "ses_000000000000aaaaaaaaaaaaaa" was not found'],
+      ['GET', `/session/${id}/message/br-key-1`, 'this message was not found'],
+      ['GET', '/session/nope', 'this session was not found'],
+      ['PATCH', '/session/nope', 'this session was not found'],
+      ['DELETE', '/session/nope', 'this session was not found'],
+      ['GET', '/session/nope/children', 'this session was not found'],
+      ['POST', '/session/nope/abort', 'this session was not found'],
+      ['GET', '/session/nope/message', 'this session was not found'],
+      ['GET', `/session/nope/message/${none}`, 'this session was not found'],
       ['GET', `/session/${id}/message/${none}`, `message "${none}" was not found`],
-      ['GET', `/session/nope/message/${none}/part/prt_x/output`, 'session "nope" was not found'],
+      ['GET', `/session/nope/message/${none}/part/prt_x/output`, 'this session was not found'],
       ['GET', `/session/${id}/message/${none}/part/prt_x/output`, `message "${none}" was not found`],
-      ['POST', '/mcp/nobody/connect', 'tool server "nobody" is not configured'],
-      ['POST', '/mcp/nobody/disconnect', 'tool server "nobody" is not configured'],
+      ['POST', '/mcp/nobody/connect', 'this tool server is not configured'],
+      ['POST', '/mcp/nobody/disconnect', 'this tool server is not configured'],
     ] as const) {
       const response = await world.call(method, path, method === 'PATCH' ? {} : undefined);
       assert.is(response.status, 404, `${method} ${path}`);

@@ -66,17 +66,23 @@ describe('a prompt that cannot be answered', (check) => {
     const path = `/session/${id}/message`;
     const parts = [{ type: 'text', text: 'hi' }];
     const cases: readonly (readonly [unknown, string, RegExp])[] = [
+      [prompt('x', { agent: 'nobody' }), 'agent', /^this agent is not configured\. Agents are: build$/],
       [
-        prompt('x', { agent: 'nobody' }),
+        prompt('x', { agent: 'biuld' }),
         'agent',
-        /^agent "nobody" is not configured; the nearest is "build"\. Agents are: build$/,
+        /^agent "biuld" is not configured; the nearest is "build"\. Agents are: build$/,
       ],
       [prompt('x', { agent: 'hidden' }), 'agent', /^agent "hidden" answers no prompts\. Agents are: build$/],
       [prompt('x', { model: 'demo/mian' }), 'model', /nearest is "demo\/main"/],
       [
         prompt('x', { model: { providerID: 'other', modelID: 'main' } }),
         'model',
-        /^model "other\/main" is not configured; the nearest is /,
+        /^this model is not configured\. GET /,
+      ],
+      [
+        prompt('x', { model: 'demo/ghost' }),
+        'model',
+        /^model "demo\/ghost" is not configured; the nearest is "demo\/main"\. GET /,
       ],
       [prompt('x', { model: 'nonsense' }), 'model', /expected a model as "provider\/key"/],
       [prompt('x', { model: 7 }), 'model', /expected a model/],
@@ -133,7 +139,7 @@ describe('a prompt that cannot be answered', (check) => {
       for (const route of ['message', 'prompt_async']) {
         const { status, name, data } = await refused(world, ['POST', `/session/${id}/${route}`, prompt('x')]);
         if (id === '..') continue;
-        const message = id === '%00' ? 'this session was not found' : `session "${id}" was not found`;
+        const message = id.startsWith('ses_') ? `session "${id}" was not found` : 'this session was not found';
         assert.equal([status, name, data], [404, 'NotFoundError', { message }]);
       }
     }

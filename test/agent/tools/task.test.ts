@@ -121,6 +121,18 @@ describe('a task', (check) => {
     }
   });
 
+  check('for an agent that takes none, or that there is not, is told so with those that do', async () => {
+    for (const [subagent_type, says] of [
+      ['build', 'subagent_type: agent "build" takes no tasks; expected one of helper'],
+      ['hepler', 'subagent_type: agent "hepler" is not configured; the nearest is "helper"; expected one of helper'],
+      ['br-key-1', 'subagent_type: this agent is not configured; expected one of helper'],
+    ] as const) {
+      const { world, id } = await handing([task({ ...TASK, subagent_type }), saying('then not')]);
+      await ask(world, id);
+      assert.is(outputOf((await callsOf(world, id))[0]), says);
+    }
+  });
+
   check('that fails is told to have failed', async () => {
     const { world, id } = await handing([task(), failing(new ModelError('auth', 'Refused')), replying('it failed')]);
     assert.is(textOf(await ask(world, id)), 'it failed');

@@ -75,6 +75,7 @@ export type BridgeGiven = WorldGiven & {
 
 const SETTINGS: BridgeOptions['settings'] = {
   keys: [KEY, OTHER_KEY],
+  agent: { baseUrls: [], credentials: undefined },
   agentName: undefined,
   defaultModel: undefined,
   chunkSize: 0,

@@ -5,6 +5,7 @@ import {
   assistant,
   type BridgeWorld,
   createBridgeWorld,
+  KEY,
   prompts,
   sessionsMade,
   system,
@@ -20,11 +21,12 @@ const withPolite = (body: (world: BridgeWorld) => Promise<void>, settings = {}):
   withBridge({ scripts: [polite], settings }, body);
 
 type ErrorRow = { readonly message: string; readonly param: string | null; readonly code: string };
-const refused = async (world: BridgeWorld, path: string, body: unknown, headers = {}) => {
-  const response = await world.send(path, body, headers);
+const errorOf = async (response: Response) => {
   const { error } = JSON.parse(await response.text()) as { error: ErrorRow };
   return { status: response.status, ...error };
 };
+const refused = async (world: BridgeWorld, path: string, body: unknown, headers = {}) =>
+  errorOf(await world.send(path, body, headers));
 const CHAT_PATH = '/v1/chat/completions';
 const RESPONSES_PATH = '/v1/responses';
 
@@ -136,6 +138,27 @@ describe('a request', (check) => {
   );
 });
 
+describe('a response', (check) => {
+  check('that is not stored is named by its id, and anything else in place of an id is not', () =>
+    withPolite(async (world) => {
+      const id = 'resp_000000000000AaBbCcDdEeFfGg_0123456789ab';
+      const errorsFor = async (given: string) => {
+        const path = `${RESPONSES_PATH}/${encodeURIComponent(given)}`;
+        const asked = await refused(world, path, undefined);
+        const headers = { authorization: `Bearer ${KEY}` };
+        const deletion = new Request(`http://bridge.test${path}`, { method: 'DELETE', headers });
+        const deleted = await errorOf(await world.bridge.handler(deletion));
+        const onward = await refused(world, RESPONSES_PATH, { input: 'hi', previous_response_id: given });
+        return [asked, deleted, onward].map(({ status, message }) => `${status} ${message.split(' for')[0]}`);
+      };
+      const named = `response "${id}" was not found`;
+      assert.equal(await errorsFor(id), [`404 ${named}`, `404 ${named}`, `400 ${named}`]);
+      const unnamed = 'this response was not found';
+      assert.equal(await errorsFor('br-key-1'), [`404 ${unnamed}`, `404 ${unnamed}`, `400 ${unnamed}`]);
+    }),
+  );
+});
+
 describe('a model', (check) => {
   const modelsOf = (world: BridgeWorld) => prompts(world).map(({ body }) => (body as { model: unknown }).model);
 
@@ -163,6 +186,26 @@ describe('a model', (check) => {
       }
       assert.is((await refused(world, '/v1/models/demo%2Fno', undefined)).code, 'model_not_found');
     }),
+  );
+
+  check('that there is not is quoted only if it is near to one there is, and never if it is a key', () =>
+    withPolite(
+      async (world) => {
+        for (const [model, says] of [
+          ['demo/mian', 'model "demo/mian" is not configured; the nearest is "demo/main". Valid'],
+          ['demo/ghost', 'model "demo/ghost" is not configured; the nearest is "demo/main". Valid'],
+          ['canary-model', 'this model is not configured. Valid'],
+          ...['bk-9f8e7d6c5b4a', 'br-key-1', 'pass-of-agent'].flatMap((key) =>
+            [key, `demo/${key}`].map((name) => [name, 'this model is not configured. Valid'] as const),
+          ),
+        ] as const)
+          assert.ok((await refused(world, CHAT_PATH, { ...CHAT, model })).message.startsWith(says), model);
+      },
+      {
+        keys: [KEY, 'bk-9f8e7d6c5b4a', 'br-key-1'],
+        agent: { baseUrls: [], credentials: { username: 'opencode', password: 'pass-of-agent' } },
+      },
+    ),
   );
 
   check('is listed with the others, and shown by its name as it is or escaped', () =>

@@ -182,21 +182,28 @@ describe('a body', (check) => {
 });
 
 describe('a path', (check) => {
-  check('of an unknown model is 404 that names it, the nearest one and the valid ones', async () => {
+  check('of an unknown model is 404 that names the valid ones and not the one asked for', async () => {
     const { ask, calls } = gatewayOver(judging());
     const error = await errorOf(await ask({ model: 'no-such-model-xyz', input: 'a' }));
     assert.equal([error.status, error.code, error.param], [404, 'model_not_found', 'model']);
     for (const alias of ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest']) {
       assert.ok(error.message.includes(alias), alias);
     }
-    assert.match(error.message, /^model "no-such-model-xyz" is not configured; the nearest is "/);
+    assert.not.ok(error.message.includes('no-such-model-xyz'));
     assert.is(calls.length, 0);
   });
-  check('of an unknown model repeats nothing that has not the form of a name, or looks like a key', async () => {
+  check('of an unknown model repeats a slip of typing and nothing else', async () => {
     const { ask } = gatewayOver(judging());
-    for (const model of ['tell me a secret', `sk-${'x1'.repeat(12)}`]) {
+    const slip = await errorOf(await ask({ model: 'moderation-fsat', input: 'a' }));
+    assert.match(slip.message, /^model "moderation-fsat" is not configured; the nearest is "moderation-fast"\. /);
+    for (const model of [
+      'tell me a secret',
+      `sk-${'x1'.repeat(12)}`,
+      'Kp9xQ2mN7vB4tL8wR3yZ',
+      'I-want-to-kill-myself',
+    ]) {
       const { message } = await errorOf(await ask({ model, input: 'a' }));
-      assert.match(message, /^this model is not configured; /);
+      assert.match(message, /^this model is not configured\. /);
       assert.not.ok(message.includes(model));
     }
   });

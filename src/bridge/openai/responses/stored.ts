@@ -4,6 +4,7 @@ import { jsonResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
 import type { AgentClient } from '../../agent/types.ts';
+import { responseNotFoundText } from '../../conversation/response-id.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
 import type { Conversations, Owner } from '../../conversation/types.ts';
 import { toTurnEnd } from '../../turn/failure.ts';
@@ -92,7 +93,8 @@ type StoredResponseOptions = {
   readonly clock: Clock;
 };
 
-const NO_RESPONSE = new Fault({ kind: 'not-found', hint: 'No such response, or not one of this key' });
+const notFound = (id: string): Fault =>
+  new Fault({ kind: 'not-found', hint: `${responseNotFoundText(id)} for this API key` });
 
 /** `GET` and `DELETE /v1/responses/{id}`: responses are not stored here but rebuilt from the agent's session. */
 export const createStoredResponseRoutes = ({
@@ -105,16 +107,16 @@ export const createStoredResponseRoutes = ({
     async GET(request, { id = '' }) {
       const owner = authenticate(request);
       const found = await conversations.findResponse(id, owner, request.signal);
-      if (found === undefined) throw NO_RESPONSE;
+      if (found === undefined) throw notFound(id);
       const messages = await agent.messages(found.sessionID, request.signal);
       const nowSeconds = Math.floor(clock.now() / 1000);
       const response = rebuildResponse(messages, { responseID: id, promptID: found.promptID, nowSeconds });
-      if (response === undefined) throw NO_RESPONSE;
+      if (response === undefined) throw notFound(id);
       return jsonResponse(200, response);
     },
     async DELETE(request, { id = '' }) {
       const owner = authenticate(request);
-      if (!(await conversations.deleteResponse(id, owner, request.signal))) throw NO_RESPONSE;
+      if (!(await conversations.deleteResponse(id, owner, request.signal))) throw notFound(id);
       return jsonResponse(200, toDeletedResponse(id));
     },
   },
