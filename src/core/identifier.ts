@@ -11,6 +11,13 @@ const PLAIN_PART = /^(?:[a-z0-9]{0,4}|[a-z]{1,20}\d{0,4}|\d{1,8}[a-z]{0,4})$/i;
 const isPlainName = (text: string): boolean =>
   /^[a-z]/i.test(text) && text.split(/[._:/-]/).every((part) => PLAIN_PART.test(part)) && withoutSecrets(text) === text;
 
+/**
+ * The text if it has the form of an identifier and does not look like a secret. Enough for a name that a model or a service
+ * sent; what a caller sent may be anything, and is quoted by `notConfiguredText` alone.
+ */
+export const shownIdentifier = (text: string): string | undefined =>
+  text.length <= LIMIT_CHARS && IDENTIFIER.test(text) && withoutSecrets(text) === text ? text : undefined;
+
 /** As many changes as a slip of typing makes in a name of this length. */
 const slipLimit = (name: string): number => Math.min(3, Math.ceil(name.length / 3));
 

@@ -1,9 +1,18 @@
 import * as assert from 'uvu/assert';
 import { errorResponse } from '../../src/core/http/response.ts';
-import { nearName, notConfiguredText, notFoundText } from '../../src/core/identifier.ts';
+import { nearName, notConfiguredText, notFoundText, shownIdentifier } from '../../src/core/identifier.ts';
 import { describe } from '../check.ts';
 
 const KNOWN = ['fake/main', 'fake/small', 'moderation-fast', 'omni-moderation-latest', 'build', 'my-tools'];
+
+describe('a name that a model or a service sent', (check) => {
+  for (const text of ['a', 'relay-admin_read', 'x'.repeat(128)]) {
+    check(`${text.slice(0, 20)} may be shown`, () => assert.is(shownIdentifier(text), text));
+  }
+  for (const text of ['', 'two words', 'a"b', 'a\nb', 'a\u200bb', 'é', 'x'.repeat(129), 'sk-abcdefgh']) {
+    check(`${JSON.stringify(text.slice(0, 20))} may not be shown`, () => assert.is(shownIdentifier(text), undefined));
+  }
+});
 
 describe('a name that a caller sent', (check) => {
   for (const [name, meant] of [

@@ -127,7 +127,7 @@ describe('a task', (check) => {
       ['hepler', 'subagent_type: agent "hepler" is not configured; the nearest is "helper"; expected one of helper'],
       ['br-key-1', 'subagent_type: this agent is not configured; expected one of helper'],
     ] as const) {
-      const { world, id } = await handing([task({ ...TASK, subagent_type }), saying('then not')]);
+      const { world, id } = await handing([task({ ...TASK, subagent_type }), replying('then not')]);
       await ask(world, id);
       assert.is(outputOf((await callsOf(world, id))[0]), says);
     }
