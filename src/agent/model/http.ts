@@ -63,7 +63,10 @@ type ModelBackend = {
 };
 
 const ERROR_LIMIT_BYTES = 64 * 1024;
-const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
+/** A stream of the longest answers that models give, with some 250 bytes around each token. It is not held. */
+const STREAM_LIMIT_BYTES = 64 * 1024 * 1024;
+/** An answer in one piece, and a line of a stream: both are held whole. */
+const PIECE_LIMIT_BYTES = 8 * 1024 * 1024;
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** The headers of a request. The configuration overrides what the SDK sets. */
@@ -116,7 +119,7 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
   };
 
   const readWholeAnswer = async ({ status: statusCode, body }: Response, limiter: ExchangeLimiter): Promise<string> => {
-    const answer = parseJson(await limiter.readText(body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }));
+    const answer = parseJson(await limiter.readText(body, { limitMs: gapMs, limitBytes: PIECE_LIMIT_BYTES }));
     if (isRecord(answer) && answer.error !== undefined && answer.error !== null) {
       throw createProviderError({ providerID, statusCode: undefined, body: answer, secrets });
     }
@@ -139,9 +142,8 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
       throw new ModelError('api', `${who} answered with a web page: the baseURL leads elsewhere`);
     }
     if (response.body === null) throw new ModelError('cut-off', `${who} gave an empty answer`, { isRetryable: true });
-    return new Response(limiter.body(response.body, { limitMs: gapMs, limitBytes: ANSWER_LIMIT_BYTES }), {
-      headers,
-    });
+    const limits = { limitMs: gapMs, limitBytes: STREAM_LIMIT_BYTES, lineLimitBytes: PIECE_LIMIT_BYTES };
+    return new Response(limiter.body(response.body, limits), { headers });
   };
 
   return async (input, init = {}) => {

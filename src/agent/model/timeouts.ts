@@ -32,6 +32,8 @@ type ReadLimits = {
   readonly limitMs: number;
   /** For the whole body. */
   readonly limitBytes: number;
+  /** For one line. A line is held whole until it ends. */
+  readonly lineLimitBytes?: number;
 };
 
 /** Time and size limits of one exchange with a backend. A caller's abort ends it too. */
@@ -110,11 +112,12 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
   };
   const readerOf = (
     body: ReadableStream<Uint8Array>,
-    { limitMs, limitBytes }: ReadLimits,
+    { limitMs, limitBytes, lineLimitBytes = limitBytes }: ReadLimits,
     hasContent: (bytes: Uint8Array) => boolean,
   ) => {
     const reader = body.getReader();
     let bytes = 0;
+    let lineBytes = 0;
     // Counts only while a read is pending: a slow consumer is not the backend's silence.
     let silentMs = 0;
     return {
@@ -122,8 +125,13 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
         const startedAt = clock.now();
         const { value } = await within(limitMs, reader.read(), silentMs);
         silentMs = value !== undefined && hasContent(value) ? 0 : silentMs + clock.now() - startedAt;
-        bytes += value?.byteLength ?? 0;
+        if (value === undefined) return undefined;
+        bytes += value.byteLength;
         if (bytes > limitBytes) throw new ModelError('api', `${who} answered with more than ${limitBytes} bytes`);
+        const lineEnd = value.indexOf(LINE_FEED);
+        if (lineBytes + (lineEnd === -1 ? value.byteLength : lineEnd) > lineLimitBytes)
+          throw new ModelError('api', `${who} answered with a line of more than ${lineLimitBytes} bytes`);
+        lineBytes = lineEnd === -1 ? lineBytes + value.byteLength : value.byteLength - value.lastIndexOf(LINE_FEED) - 1;
         return value;
       },
       // A backend may ignore this, so it is not awaited.

@@ -2,12 +2,15 @@ import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Publication } from '../events/publisher.ts';
 import { mergeDeltas, partUpdatedEvent } from '../events/records.ts';
-import type { ModelEvent } from '../model/types.ts';
+import { ModelError, type ModelEvent } from '../model/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { isNestedBeyond } from '../protocol/request-schemas.ts';
 import { type Part, type ReasoningPart, type TextPart, type ToolPart, WITHDRAWN } from '../protocol/types.ts';
 import type { RequestedCall } from '../tools/tool.ts';
+
+/** Texts, reasoning and arguments of one answer together. The longest outputs of models have about an eighth of it. */
+const OUTPUT_LIMIT_CHARS = 4 * 1024 * 1024;
 
 type StreamedPart = TextPart | ReasoningPart;
 type ResponsePartsNeeds = {
@@ -28,6 +31,12 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
   const pending = new Map<string, ToolPart>();
   const calls: RequestedCall[] = [];
   const callIDs = new Set<string>();
+  let outputChars = 0;
+  const count = (text: string): void => {
+    outputChars += text.length;
+    if (outputChars > OUTPUT_LIMIT_CHARS)
+      throw new ModelError('api', `The model answered with more than ${OUTPUT_LIMIT_CHARS} characters`);
+  };
 
   const closeGrowing = (): EventDraft[] => {
     if (growing === undefined) return [];
@@ -37,6 +46,7 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
     return [partUpdatedEvent(closed, clock.now())];
   };
   const append = (type: StreamedPart['type'], delta: string): EventDraft[] => {
+    count(delta);
     const before = growing !== undefined && growing.type !== type ? closeGrowing() : [];
     const isNew = growing === undefined;
     const current: StreamedPart = growing ?? { ...location(), type, text: '', time: { start: clock.now() } };
@@ -74,6 +84,7 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
     const begun = pending.has(id) ? [] : begin(id, name);
     const known = pending.get(id);
     if (known === undefined) return begun;
+    count(raw);
     pending.delete(id);
     // Nothing can store a value that is nested too deeply.
     const given = isRecord(input) && !isNestedBeyond(input) ? input : undefined;
@@ -143,6 +154,7 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
       pending.clear();
       calls.length = 0;
       callIDs.clear();
+      outputChars = 0;
       return factOf(drafts);
     },
   };

@@ -226,12 +226,35 @@ describe('a fetch from a backend', (check) => {
   });
 
   check('that never stops talking is given up', async () => {
-    const { body, isLeft } = endless(Array.from({ length: 70 }, () => 'x'.repeat(1024 * 1024)));
+    const { body, isLeft } = endless(Array.from({ length: 70 }, () => `${'x'.repeat(1024 * 1024 - 1)}\n`));
     const { ask } = createWorld(async () => new Response(body, EVENTS));
     const problem = await rejection((await ask()).text());
     assert.ok(problem instanceof ModelError && !problem.isRetryable);
     assert.match(problem.message, 'more than 67108864 bytes');
     assert.ok(isLeft());
+  });
+
+  check('that comes in one endless line, or in one large piece, is given up much earlier', async () => {
+    const pieces = () => endless(Array.from({ length: 10 }, () => 'x'.repeat(1024 * 1024)));
+    const line = pieces();
+    const streamed = createWorld(async () => new Response(line.body, EVENTS));
+    const problem = await rejection((await streamed.ask()).text());
+    assert.ok(problem instanceof ModelError && !problem.isRetryable);
+    assert.match(problem.message, 'a line of more than 8388608 bytes');
+    assert.ok(line.isLeft());
+    const whole = pieces();
+    const json = { headers: { 'content-type': 'application/json' } };
+    const answered = createWorld(async () => new Response(whole.body, json));
+    const refusal = await rejection(answered.ask());
+    assert.ok(refusal instanceof ModelError && !refusal.isRetryable);
+    assert.match(refusal.message, 'more than 8388608 bytes');
+    assert.ok(whole.isLeft());
+  });
+
+  check('may have lines of any number, each of them short', async () => {
+    const text = `${'x'.repeat(1024 * 1024)}\n`.repeat(20);
+    const { ask } = createWorld(async () => new Response(text, EVENTS));
+    assert.is((await (await ask()).text()).length, text.length);
   });
 
   check('that refuses at length is read only so far', async () => {
