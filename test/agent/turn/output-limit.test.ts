@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
-import { askHeard } from '../harness/permission-requests.ts';
+import { askAndRead } from '../harness/permission-requests.ts';
 import { calling, createAgentWorld, type Script } from '../harness/world.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -16,7 +16,7 @@ describe('the output of a model', (check) => {
   for (const kind of ['text', 'reasoning'] as const) {
     check(`ends with an error after four million characters of ${kind}, and is not asked for again`, async () => {
       const world = await createAgentWorld({ scripts: [endless(kind)] });
-      const { info, parts } = await askHeard(world, await world.session());
+      const { info, parts } = await askAndRead(world, await world.session());
       assert.is(info.error?.name, 'APIError');
       assert.match(JSON.stringify(info.error), 'more than 4194304 characters');
       const chars = parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0);
@@ -28,7 +28,7 @@ describe('the output of a model', (check) => {
   check('counts the arguments of calls', async () => {
     const calls = Array.from({ length: 5 }, () => ({ name: 'echo', input: { text: 'x'.repeat(MEGABYTE) } }));
     const world = await createAgentWorld({ scripts: [calling(...calls)] });
-    const { info, parts } = await askHeard(world, await world.session());
+    const { info, parts } = await askAndRead(world, await world.session());
     assert.match(JSON.stringify(info.error), 'more than 4194304 characters');
     for (const part of parts) if (part.type === 'tool') assert.is(part.state.status, 'error');
   });
