@@ -26,7 +26,12 @@ export const gatewayErrorResponse = (detail: GatewayFault): Response => {
         ...(isHopelessWait(detail.retryAfterMs) ? NEVER_RETRY : {}),
       });
     case 'backend-error':
-      return serverError(502, 'backend_error', `The backend could not answer: ${detail.reason}`);
+      return serverError(
+        502,
+        'backend_error',
+        `The backend could not answer: ${detail.reason}`,
+        detail.isFinal === true ? NEVER_RETRY : {},
+      );
     case 'backend-unusable':
       return serverError(
         502,

@@ -2,8 +2,9 @@ import { untilAborted } from '../core/async.ts';
 import { Fault } from '../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { retryAfterMs } from '../core/retry.ts';
-import type { DialectChoice } from './detect.ts';
+import { BACKEND_BUSY, type DialectChoice } from './detect.ts';
 import type { BackendKey, KeyRefusal } from './key-state.ts';
+import { detectKnownError } from './known-errors.ts';
 import { detectRefusal } from './refusal.ts';
 import type { ChatCall, ChatReply, Dialect } from './types.ts';
 
@@ -12,8 +13,10 @@ export type Attempt =
   | { readonly kind: 'answered'; readonly reply: Exclude<ChatReply, { readonly kind: 'error' }> }
   /** The backend refused the key. */
   | { readonly kind: 'refused'; readonly refusal: KeyRefusal }
-  /** The backend refused the request, whatever the key. */
-  | { readonly kind: 'rejected'; readonly reason: string }
+  /** The backend refused the request, whatever the key. `isFinal`: it would refuse a repair of it as well. */
+  | { readonly kind: 'rejected'; readonly reason: string; readonly isFinal?: true }
+  /** The backend is well and has no room, or is still loading its model: the same call may succeed in a moment. */
+  | { readonly kind: 'busy'; readonly retryAfterMs?: number }
   /** Another key may succeed. A missing model is no failure of the host and must not block its other models. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isHostFailure: boolean };
 
@@ -43,6 +46,16 @@ const toFailure = (status: number): Attempt => {
   return status === 404 ? { kind: 'failed', reason, isHostFailure: false } : { kind: 'rejected', reason };
 };
 
+const readError = (status: number, text: string, waitMs: number | undefined): Attempt => {
+  const refusal = detectRefusal(status, text, waitMs);
+  if (refusal !== undefined) return { kind: 'refused', refusal };
+  const known = detectKnownError(status, text);
+  if (known?.kind === 'busy') return { kind: 'busy', ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }) };
+  if (known?.kind === 'final') return { kind: 'rejected', reason: known.reason, isFinal: true };
+  if (known?.kind === 'unusable') return { kind: 'answered', reply: { kind: 'unusable', reason: known.reason } };
+  return toFailure(status);
+};
+
 /** Makes one call with one key. Rejects with the signal's reason when it aborts; every other outcome is a value. */
 export const attemptRequest = async (
   { baseUrl, dialect, httpClient, now }: AttemptNeeds,
@@ -65,16 +78,13 @@ export const attemptRequest = async (
   } catch (error) {
     if (error instanceof Fault || !(error instanceof HttpClientError)) throw error;
     dialect.forget();
-    return hostFailure(`no whole answer (${error.code})`);
+    return error.code === BACKEND_BUSY ? { kind: 'busy' } : hostFailure(`no whole answer (${error.code})`);
   }
   const { status, text } = response;
-  const refusal =
-    status === 200 ? undefined : detectRefusal(status, text, retryAfterMs(response.header('retry-after'), now()));
-  if (refusal !== undefined) return { kind: 'refused', refusal };
   if (status !== 200) {
     // Another server may now have the address.
     if (status === 404) dialect.forget();
-    return toFailure(status);
+    return readError(status, text, retryAfterMs(response.header('retry-after'), now()));
   }
   const reply = chatApi.parseReply(text, call.model);
   if (reply.kind !== 'error') return { kind: 'answered', reply };

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type HttpClient, HttpClientError } from '../core/http/client.ts';
 import { parseJson } from '../core/json.ts';
+import { detectKnownError } from './known-errors.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
 import type { Dialect } from './types.ts';
@@ -19,6 +20,9 @@ type DetectNeeds = {
 
 /** A dialect, and whether the server proved it. An assumed one serves one call and is not remembered. */
 export type DetectedDialect = { readonly dialect: Dialect; readonly isCertain: boolean };
+
+/** The code of a server that cannot tell its dialect yet, because it is loading its model. */
+export const BACKEND_BUSY = 'BACKEND_BUSY';
 
 /** The server refuses this key, or every caller for now: it may have any dialect. */
 const isAccessRefused = (status: number): boolean => status === 401 || status === 403 || status === 429;
@@ -39,7 +43,10 @@ export const detectDialect = async ({
     httpClient({ method: 'GET', url: baseUrl + path, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
   const version = await fetchPath('/api/version');
   // A failing host may be Ollama, whose OpenAI dialect silently truncates long prompts.
-  if (version.status >= 500) throw new HttpClientError(`HTTP_${version.status}`);
+  if (version.status >= 500) {
+    const isBusy = detectKnownError(version.status, version.text)?.kind === 'busy';
+    throw new HttpClientError(isBusy ? BACKEND_BUSY : `HTTP_${version.status}`);
+  }
   if (isAccessRefused(version.status)) return { dialect: ollama, isCertain: false };
   const isOllama = version.status === 200 && parseJson(OllamaVersion, version.text) !== undefined;
   if (isOllama) return { dialect: ollama, isCertain: true };

@@ -4,7 +4,7 @@ import type { CoreFault } from '../core/fault.ts';
 export type BackendFault =
   /** Every key is cooling down. */
   | { readonly kind: 'no-backend-key'; readonly retryAfterMs: number }
-  /** The host failed with every key, or is being left alone. `reason` is our own text. */
-  | { readonly kind: 'backend-error'; readonly reason: string };
+  /** The host failed with every key, or is being left alone. `reason` is our own text. `isFinal`: a repeat fails as well. */
+  | { readonly kind: 'backend-error'; readonly reason: string; readonly isFinal?: boolean };
 
 export type LlmFault = CoreFault | BackendFault;

@@ -1,4 +1,4 @@
-import { createDeadline, type Deadline, untilAborted } from '../core/async.ts';
+import { createDeadline, type Deadline, pause, untilAborted } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
@@ -63,6 +63,21 @@ const MIN_ATTEMPT_MS = 8000;
 export const attemptLimitMs = (remainingMs: number, hasOthers: boolean): number =>
   hasOthers ? Math.max(remainingMs * ATTEMPT_SHARE, Math.min(remainingMs, MIN_ATTEMPT_MS)) : remainingMs;
 
+/** The first wait for a busy backend; each further one is twice as long. */
+const BUSY_WAIT_MS = 250;
+const MAX_BUSY_WAIT_MS = 2000;
+/** What a client is told to wait when the backend was busy until its deadline. */
+const BUSY_RETRY_AFTER_MS = 5000;
+
+/** A busy backend is not a broken one: its host is not blamed. */
+const stillBusy = (retryAfterMs = BUSY_RETRY_AFTER_MS): AllKeysFailed => ({
+  kind: 'all-keys-failed',
+  fault: new Fault<LlmFault>({ kind: 'overloaded', retryAfterMs }),
+  isHostFailure: false,
+});
+
+const isTimeout = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
+
 /** Creates a failover over the pool's keys, within the deadline. Throws only the deadline's own fault, or a bug. */
 export const createFailover = (needs: FailoverNeeds): Failover => {
   const { pool, clock, onAttempt } = needs;
@@ -124,7 +139,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
     } catch (error) {
       // Nothing is known about the key: the caller disconnected, its time ran out, or there is a bug.
       lease.release();
-      if (error instanceof Fault && error.detail.kind === 'backend-timeout') report('hung');
+      if (isTimeout(error)) report('hung');
       throw error;
     }
   };
@@ -132,6 +147,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
   return async (call, deadline, avoid) => {
     const tried = new Set<BackendKey>();
     let last: AllKeysFailed | undefined;
+    let busyWaits = 0;
     for (;;) {
       deadline.signal.throwIfAborted();
       const lease = await nextLease({ tried, model: call.model, avoid }, deadline.signal);
@@ -148,7 +164,11 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
       const { key } = lease;
       tried.add(key);
       const mayMoveOn = hasUntriedKey(tried, call.model, ['active', 'half-open']);
-      const outcome = await attemptAndRecord({ call, lease, deadline, mayMoveOn });
+      const outcome = await attemptAndRecord({ call, lease, deadline, mayMoveOn }).catch((error: unknown) => {
+        // It was busy, and took the call in the end, too late.
+        if (busyWaits > 0 && isTimeout(error)) return stillBusy();
+        throw error;
+      });
       if (outcome === 'hung') {
         lease.release();
         last = {
@@ -156,6 +176,16 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
           fault: new Fault<LlmFault>({ kind: 'backend-timeout' }),
           isHostFailure: true,
         };
+      } else if (outcome.kind === 'all-keys-failed') {
+        return outcome;
+      } else if (outcome.kind === 'busy') {
+        lease.release();
+        const growingMs = Math.min(BUSY_WAIT_MS * 2 ** busyWaits, MAX_BUSY_WAIT_MS);
+        const waitMs = Math.max(outcome.retryAfterMs ?? 0, growingMs);
+        if (waitMs >= deadline.remainingMs()) return stillBusy(outcome.retryAfterMs);
+        await pause(clock, waitMs, deadline.signal);
+        busyWaits += 1;
+        tried.delete(key);
       } else if (outcome.kind === 'refused') {
         lease.refuse(outcome.refusal);
       } else if (outcome.kind === 'failed') {
@@ -186,8 +216,7 @@ const BREAKER_IS_OPEN = new Fault<LlmFault>({
   reason: 'it failed several times in a row and is not called for a moment',
 });
 
-const isHangOfHost = (error: unknown, durationMs: number): boolean =>
-  error instanceof Fault && error.detail.kind === 'backend-timeout' && durationMs >= MIN_HANG_MS;
+const isHangOfHost = (error: unknown, durationMs: number): boolean => isTimeout(error) && durationMs >= MIN_HANG_MS;
 
 /** Puts a failover behind a breaker, so that a failing host gets no calls for a while. */
 export const createUpstream =

@@ -1,8 +1,9 @@
 import { untilAborted } from '../core/async.ts';
 import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { headersFor } from './attempt.ts';
-import type { DialectChoice } from './detect.ts';
+import { BACKEND_BUSY, type DialectChoice } from './detect.ts';
 import type { BackendKey } from './key-state.ts';
+import { detectKnownError } from './known-errors.ts';
 import type { Dialect } from './types.ts';
 
 /** Whether a backend would accept a call now, and which models it lists. Reasons never quote the backend. */
@@ -17,6 +18,8 @@ type HealthNeeds = {
 };
 
 const ANSWER_LIMIT_BYTES = 4_194_304;
+
+const IS_BUSY = 'the backend is loading its model, or has no room for further requests';
 
 const down = (reason: string): BackendHealth => ({ kind: 'down', reason });
 
@@ -45,12 +48,14 @@ export const checkBackendHealth = async (
   } catch (error) {
     if (!(error instanceof HttpClientError)) throw error;
     dialect.forget();
+    if (error.code === BACKEND_BUSY) return down(IS_BUSY);
     return down(`the backend is not reached (${error.code})`);
   }
   // Another server may now have the address; a gateway that is not ready has no other way to notice.
   if (response.status === 404) dialect.forget();
   if (response.status === 401 || response.status === 403)
     return down(`the backend refuses its key (HTTP ${response.status})`);
+  if (detectKnownError(response.status, response.text)?.kind === 'busy') return down(IS_BUSY);
   if (response.status !== 200) return down(`the backend answers HTTP ${response.status}`);
   const models = chatApi.parseModels(response.text);
   return models === undefined ? down('the backend lists no models') : { kind: 'up', models };

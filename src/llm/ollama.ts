@@ -50,7 +50,7 @@ const parseReply = (text: string, model: string): ChatReply => {
   if (!answer.done || answer.done_reason !== 'stop') return { kind: 'unusable', reason: 'the answer was cut off' };
   if (answer.message.tool_calls?.length) return { kind: 'unusable', reason: 'the model called a tool' };
   if (answer.model !== undefined && !isSameModel(model, answer.model)) {
-    return { kind: 'unusable', reason: 'another model answered' };
+    return { kind: 'unusable', reason: 'another model answered', isFinal: true };
   }
   return {
     kind: 'answered',

@@ -66,7 +66,7 @@ const parseReply = (text: string, model: string): ChatReply => {
   if (message.refusal || message.tool_calls?.length)
     return { kind: 'unusable', reason: 'the model refused or called a tool' };
   if (answer.model !== undefined && !isSameModel(model, answer.model)) {
-    return { kind: 'unusable', reason: 'another model answered' };
+    return { kind: 'unusable', reason: 'another model answered', isFinal: true };
   }
   // Reasoning fields are never read: a verdict in the model's thinking is no verdict.
   return {

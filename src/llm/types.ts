@@ -27,7 +27,8 @@ export type ChatReply =
       readonly promptTokens: number;
       readonly outputTokens: number;
     }
-  | { readonly kind: 'unusable'; readonly reason: string }
+  /** `isFinal`: a repeated call would be answered in the same way. */
+  | { readonly kind: 'unusable'; readonly reason: string; readonly isFinal?: true }
   | { readonly kind: 'error'; readonly text: string };
 
 /** The chat APIs that a backend can be called with. */

@@ -3,6 +3,7 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { type HttpClient, HttpClientError, type HttpResponse, type OpenHttpStream } from '../../core/http/client.ts';
+import { decodeContent } from './content-encoding.ts';
 import { errorCode } from './error-code.ts';
 
 /** An HTTP client with its connections. */
@@ -28,7 +29,9 @@ const readText = async (answer: IncomingMessage, limitBytes: number): Promise<st
     if (bytes > limitBytes) throw new HttpClientError('ANSWER_TOO_LARGE');
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const body = Buffer.concat(chunks);
+  const encoding = answer.headers['content-encoding'] ?? null;
+  return ((await decodeContent(body, encoding, limitBytes)) ?? body).toString('utf8');
 };
 
 /** Looks up headers of a response by their lower-case names. */

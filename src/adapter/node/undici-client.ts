@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { ConfigError, type Variables } from '../../core/config.ts';
 import { HttpClientError, type HttpResponse } from '../../core/http/client.ts';
+import { decodeContent } from './content-encoding.ts';
 import { errorCode } from './error-code.ts';
 import { codeOf, headerFrom, type NodeHttpClient } from './http-client.ts';
 
@@ -44,7 +45,12 @@ const createCollector = (
     },
     onResponseEnd() {
       signal.removeEventListener('abort', onAbort);
-      resolve({ status, header: headerFrom(headers), text: Buffer.concat(chunks).toString('utf8') });
+      const header = headerFrom(headers);
+      const body = Buffer.concat(chunks);
+      const settle = (text: Buffer) => resolve({ status, header, text: text.toString('utf8') });
+      const decoded = decodeContent(body, header('content-encoding'), limitBytes);
+      if (decoded === undefined) settle(body);
+      else decoded.then(settle, reject);
     },
     onResponseError(_controller, error) {
       signal.removeEventListener('abort', onAbort);

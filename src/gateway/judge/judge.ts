@@ -30,9 +30,19 @@ export type Judge = (excerpt: Excerpt, alias: ModelAlias, deadline: Deadline) =>
 
 type JudgeAnswer =
   | { readonly kind: 'scores'; readonly scores: CategoryScores }
-  | { readonly kind: 'unusable' | 'rejected'; readonly reason: string; readonly key: BackendKey };
+  | {
+      readonly kind: 'unusable' | 'rejected';
+      readonly reason: string;
+      readonly isFinal?: boolean;
+      readonly key: BackendKey;
+    };
 
-/** Creates a judge that asks the backend once more when the first answer holds no usable verdict. */
+const faultOf = ({ kind, reason, isFinal = false }: Exclude<JudgeAnswer, { readonly kind: 'scores' }>) =>
+  new Fault<GatewayFault>(
+    kind === 'rejected' ? { kind: 'backend-error', reason, isFinal } : { kind: 'backend-unusable', reason },
+  );
+
+/** Creates a judge that asks the backend once more when the first answer holds no usable verdict, if that may help. */
 export const createJudge = (needs: JudgeNeeds): Judge => {
   const { upstream, semaphore, clock, hedgeAfterMs, onUnusable, onTokens } = needs;
 
@@ -81,7 +91,7 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
       hedgeAfterMs === 0
         ? await run(deadline, false)
         : await runHedged({ clock, deadline, afterMs: hedgeAfterMs }, run);
-    if (outcome.kind === 'rejected') return { kind: 'rejected', reason: outcome.reason, key };
+    if (outcome.kind === 'rejected') return { ...outcome, key };
     if (outcome.reply.kind === 'unusable') return { ...outcome.reply, key };
     onTokens(alias.model, { prompt: outcome.reply.promptTokens, output: outcome.reply.outputTokens });
     const verdict = parseVerdict(outcome.reply.content, nonce);
@@ -92,13 +102,11 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     const first = await askJudge(excerpt, alias, deadline);
     if (first.kind === 'scores') return first.scores;
     onUnusable(alias.model, first.reason);
+    if (first.isFinal === true) throw faultOf(first);
     const second = await askJudge(excerpt, alias, deadline, first.key);
     if (second.kind === 'scores') return second.scores;
     onUnusable(alias.model, second.reason);
-    throw new Fault<GatewayFault>({
-      kind: second.kind === 'rejected' ? 'backend-error' : 'backend-unusable',
-      reason: second.reason,
-    });
+    throw faultOf(second);
   };
 };
 

@@ -64,7 +64,9 @@ const parseImage = (url: string, param: string): ChatImage => {
   throw badInput('image_url_unsupported', param, message);
 };
 
-const parseParts = (value: unknown, hasVision: boolean, limits: InputLimits): ModerationItem => {
+const parseParts = (value: readonly unknown[], hasVision: boolean, limits: InputLimits): ModerationItem => {
+  if (value.length > limits.inputs)
+    throw badInput('too_many_inputs', 'input', `Expected at most ${limits.inputs} parts`);
   const parts = parse(Parts, value, 'input');
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   const images = parts.flatMap((part, index) =>

@@ -63,17 +63,6 @@ describe("an exchange over Node's own client", (check) => {
     assert.equal(seen, ['PATCH 7 {"a":1}', 'DELETE undefined ', 'POST 0 ']);
   });
 
-  check('takes a compressed answer as it came', () =>
-    withHttpServer(
-      (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('not unpacked'),
-      async ({ url }) => {
-        const { httpClient, close } = createNodeHttpClient();
-        assert.is((await httpClient(get(url))).text, 'not unpacked');
-        await close();
-      },
-    ),
-  );
-
   check('does not wait for an answer larger than allowed', () =>
     withHttpServer(
       (_request, response) => void response.write('x'.repeat(100_000)),

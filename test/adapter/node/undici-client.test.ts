@@ -1,6 +1,5 @@
 import { getEventListeners } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
-import { gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import { createUndiciClient, type ProxySettings, readProxySettings } from '../../../src/adapter/node/undici-client.ts';
 import type { HttpClient } from '../../../src/core/http/client.ts';
@@ -45,17 +44,16 @@ const withVariables = async (variables: Readonly<Record<string, string>>, body: 
 describe('an exchange over undici', (check) => {
   exchangeContract(check, () => createUndiciClient({}));
 
-  check('asks for no compression and takes none apart', () => {
-    const packed = gzipSync('{"ok":true}');
+  check('asks for no compression', () => {
     const seen: IncomingHttpHeaders[] = [];
     return withHttpServer(
       ({ headers }, response) => {
         seen.push(headers);
-        response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
+        response.end('{"ok":true}');
       },
       ({ url }) =>
         using({}, async (httpClient) => {
-          assert.not.match((await httpClient(get(url))).text, 'ok');
+          await httpClient(get(url));
           assert.is(seen[0]?.['accept-encoding'], undefined);
         }),
     );

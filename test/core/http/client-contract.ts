@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
 import {
@@ -88,6 +89,32 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
     onSocket: Parameters<typeof withTcpServer>[0],
     body: (httpClient: HttpClient, local: LocalServer) => Promise<void>,
   ) => using((httpClient) => withTcpServer(onSocket, (local) => body(httpClient, local)));
+
+  for (const [encoding, encode] of Object.entries({ gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync })) {
+    const encoded = (text: string, body: (httpClient: HttpClient, local: LocalServer) => Promise<void>) =>
+      withHttp(
+        (_request, response) => void response.writeHead(200, { 'content-encoding': encoding }).end(encode(text)),
+        body,
+      );
+    check(`decodes an answer in ${encoding}, which it did not ask for`, () =>
+      encoded('{"a":"ä"}', async (httpClient, { url }) => {
+        assert.is((await httpClient(get(url))).text, '{"a":"ä"}');
+      }),
+    );
+    check(`takes no more than its limit out of an answer in ${encoding}`, () =>
+      encoded('x'.repeat(1_000_000), async (httpClient, { url }) => {
+        assert.is(await codeOf(httpClient(get(url, { limitBytes: 10_000 }))), 'ANSWER_TOO_LARGE');
+      }),
+    );
+    check(`has no answer where one in ${encoding} is broken`, () =>
+      withHttp(
+        (_request, response) => void response.writeHead(200, { 'content-encoding': encoding }).end('not encoded'),
+        async (httpClient, { url }) => {
+          await codeOf(httpClient(get(url)));
+        },
+      ),
+    );
+  }
 
   check('sends what it was given, and tells status, headers and text', async () => {
     const seen: { method?: string | undefined; url?: string | undefined; key?: string | undefined; body: string }[] =

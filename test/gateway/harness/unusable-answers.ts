@@ -130,9 +130,13 @@ const ANY_SERVER: Readonly<Record<string, Reply>> = {
     const isOllama = sent.url.endsWith('/api/chat');
     return replying({ ...sent, url: isOllama ? '/v1/chat/completions' : '/api/chat' }, verdictJson(nonceOf(sent)));
   },
+  'a numbered model name': changed((answer) => ({ ...answer, model: 20 })),
+};
+
+/** Answers that a second call cannot make good. */
+export const FINAL_REPLIES: Readonly<Record<string, Reply>> = {
   'another model': changed((answer) => ({ ...answer, model: 'llama3:8b' })),
   'a model that only begins alike': changed((answer) => ({ ...answer, model: 'gpt-oss:20b2' })),
-  'a numbered model name': changed((answer) => ({ ...answer, model: 20 })),
 };
 
 /** Answers under HTTP 200 that hold no verdict, whatever their text says, by dialect. */

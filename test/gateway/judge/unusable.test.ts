@@ -3,7 +3,7 @@ import { createPrometheusGatewayMetrics } from '../../../src/adapter/prometheus/
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { eachCategory, errorOf, resultsOf } from '../harness/read-answer.ts';
-import { UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from '../harness/unusable-answers.ts';
+import { FINAL_REPLIES, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from '../harness/unusable-answers.ts';
 import {
   type Answer,
   gatewayOver,
@@ -61,6 +61,16 @@ for (const dialect of ['ollama', 'openai'] as const) {
 }
 
 describe('the repair attempt', (check) => {
+  for (const [name, answer] of Object.entries(FINAL_REPLIES)) {
+    check(`is left out where it cannot help: ${name}`, async () => {
+      for (const variables of Object.values(DIALECTS)) {
+        const { ask, calls } = gatewayOver(answer, { variables });
+        const error = await errorOf(await ask({ input: 'some text' }));
+        assert.equal([error.status, error.code, error.shouldRetry], [502, 'backend_unusable_reply', 'false']);
+        assert.is(calls.length, 1);
+      }
+    });
+  }
   check('says so, and goes without the grammar that may have got in the way', async () => {
     for (const variables of Object.values(DIALECTS)) {
       const { ask, calls } = gatewayOver((sent) => replying(sent, ''), { variables });

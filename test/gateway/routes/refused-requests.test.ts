@@ -39,6 +39,8 @@ const BAD_INPUTS: readonly (readonly [name: string, body: unknown, code: string,
   ['an empty text in an array', { input: ['a', ''] }, 'empty_input', 'input[1]'],
   ['an empty text part', { input: [{ type: 'text', text: INVISIBLE }] }, 'empty_input', 'input'],
   ['more inputs than allowed', { input: Array(33).fill('a') }, 'too_many_inputs', 'input'],
+  ['more parts than allowed', { input: Array(33).fill({ type: 'text', text: 'a' }) }, 'too_many_inputs', 'input'],
+  ['more parts than allowed, whatever they are', { input: [{}, ...Array(32).fill(1)] }, 'too_many_inputs', 'input'],
   ['a text too long', { input: 'a'.repeat(100_001) }, 'input_too_long', 'input'],
   ['a text too long in an array', { input: ['a', 'a'.repeat(100_001)] }, 'input_too_long', 'input[1]'],
 ];
