@@ -10,6 +10,7 @@ import {
 } from '../adapter/files/eval.ts';
 
 import { systemClock } from '../adapter/node/clock.ts';
+import { STOP_SIGNALS } from '../adapter/node/signals.ts';
 import type { Clock } from '../core/clock.ts';
 import { ConfigError } from '../core/config.ts';
 import { createVerdictRequester } from '../eval/ask.ts';
@@ -63,16 +64,14 @@ const report = async (options: Options): Promise<number> => {
     process.stderr.write('\nfinishing the running requests; press again to stop at once\n');
     stop.abort();
   };
-  process.once('SIGINT', interrupt);
-  process.once('SIGTERM', interrupt);
+  for (const signal of STOP_SIGNALS) process.once(signal, interrupt);
   try {
     const evaluation = await evaluateFile(options, stop.signal);
     const { file, model, url } = options;
     process.stdout.write((options.asJson ? reportJson : reportText)(evaluation, { file, model, url }));
     return evaluation.interrupted ? 130 : evaluation.errors.count > 0 ? 2 : 0;
   } finally {
-    process.off('SIGINT', interrupt);
-    process.off('SIGTERM', interrupt);
+    for (const signal of STOP_SIGNALS) process.off(signal, interrupt);
   }
 };
 

@@ -4,6 +4,7 @@ import { ConfigError, logUnknownVariables, type Variables, withUnknownVariables 
 import type { Handler } from '../../core/http/handler.ts';
 import type { Log } from '../../core/log.ts';
 import { type RunningServer, serveNode } from './server.ts';
+import { STOP_SIGNALS } from './signals.ts';
 
 /** Writes log lines to stderr, all of one turn of the event loop in one write. */
 type LineWriter = { readonly write: (line: string) => void; readonly flush: () => void };
@@ -83,7 +84,7 @@ const within = (limitMs: number, promise: Promise<unknown> | undefined): Promise
 const serve = ({ handler, host, port }: Service): Promise<RunningServer> => serveNode(handler, { host, port });
 
 /**
- * Runs a service until a signal ends it: SIGTERM or SIGINT stops accepting, lets running requests finish and exits 0; a
+ * Runs a service until a signal ends it: each of `STOP_SIGNALS` stops accepting, lets running requests finish and exits 0; a
  * second one exits at once with 1. A failed start prints its errors, one a line, and exits 1. Either way it names the variables
  * that have no effect.
  */
@@ -118,7 +119,7 @@ export const runService = async (
       lines.flush();
       process.exit(0);
     };
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+    for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
     // The parent process has ended.
     process.on('disconnect', () => void stop('disconnect'));
     // After the signal handlers: a reader of this line may send a signal at once.

@@ -5,6 +5,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { ConfigError, type Variables } from '../../core/config.ts';
 import type { Log } from '../../core/log.ts';
 import { createLineWriter } from './service.ts';
+import { STOP_SIGNALS } from './signals.ts';
 
 /** An MCP server that is served over standard input and output. */
 export type StdioService = {
@@ -64,7 +65,7 @@ export const runStdio = async (
     };
     process.stdin.on('end', () => void stop('end of input'));
     process.stdout.on('error', () => void stop('broken output'));
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+    for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
     server.onclose = () => void stop('closed');
     await server.connect(new StdioServerTransport(process.stdin, output));
     log('info', 'listening');

@@ -1,4 +1,5 @@
 import { systemClock } from '../../adapter/node/clock.ts';
+import { STOP_SIGNALS } from '../../adapter/node/signals.ts';
 
 /** One Ctrl-C can arrive twice, from the terminal and from the program that started this one. */
 const ECHO_MS = 300;
@@ -20,7 +21,7 @@ export const createStopSignals = (): StopSignals => {
     if (systemClock.now() - firstAt > ECHO_MS) forced.abort();
     stopping.abort();
   };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal);
+  for (const name of STOP_SIGNALS) process.on(name, onSignal);
   // The reader of a pipe has closed it.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => stopping.abort());
   return { stopping: stopping.signal, forced: forced.signal };

@@ -99,7 +99,7 @@ const stopping = async ({ running }: BridgeProcess, signal: NodeJS.Signals) => {
 const begun = (bridge: BridgeProcess) => awaitedLater(ask(bridge, '/v1/chat/completions', chatOf()));
 
 describe('stopping the bridge bundle', (check) => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     check(
       `by ${signal} takes no time when nothing is under way`,
       together(

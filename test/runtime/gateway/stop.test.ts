@@ -107,7 +107,7 @@ describe('stopping the Node bundle', (check) => {
     }),
   );
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     check(
       `by ${signal} lets a slow request finish, takes no new one, and ends soon after it`,
       inWorld(

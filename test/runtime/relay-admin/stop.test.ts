@@ -11,6 +11,7 @@ const WAYS: Readonly<Record<string, (admin: RelayAdminProcess) => Promise<End>>>
   'the end of its input': (admin) => admin.endInput(),
   SIGTERM: (admin) => admin.signal('SIGTERM'),
   SIGINT: (admin) => admin.signal('SIGINT'),
+  SIGHUP: (admin) => admin.signal('SIGHUP'),
   'a client that is gone': async (admin) => {
     const startedAt = performance.now();
     admin.child.stdout?.destroy();
