@@ -100,8 +100,9 @@ const UNSUPPORTED: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/global\//, 'control of the server from outside'],
 ];
 
-/** The message of the 404 for a path: unsupported here but part of OpenCode's API, or unknown. */
+/** The message of the 404 for a path: an id in it is empty, or it is unsupported here but part of OpenCode's API, or unknown. */
 export const unknownPathHint = (path: string): string => {
+  if (path.includes('//')) return 'A part of the path is empty (//): an id in it was not filled in';
   const name = UNSUPPORTED.find(([form]) => form.test(path))?.[1];
   const beginning = name === undefined ? 'No such path' : `This server does not offer ${name}`;
   return `${beginning}. GET /doc lists all`;

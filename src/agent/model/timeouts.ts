@@ -98,7 +98,7 @@ export const createExchangeLimiter = ({ clock, who, wholeLimitMs, signal }: Exch
     if (error instanceof ModelError) return error;
     const code = systemErrorCode(error);
     const message = `${who} could not be reached, or the connection broke${code === undefined ? '' : ` (${code})`}`;
-    return new ModelError('network', message, { isRetryable: true });
+    return new ModelError('network', message, { isRetryable: true, code });
   };
   const within = async <T>(limitMs: number, promise: Promise<T>, silentMs = 0): Promise<T> => {
     // After some silence already, at least a moment remains.

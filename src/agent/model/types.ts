@@ -78,17 +78,25 @@ export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;
   readonly statusCode: number | undefined;
+  /** The platform's code for a failure below HTTP, such as ECONNREFUSED. */
+  readonly code: string | undefined;
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
 
   constructor(
     kind: ModelErrorKind,
     message: string,
-    more: { readonly statusCode?: number; readonly isRetryable?: boolean; readonly retryAfterMs?: number } = {},
+    more: {
+      readonly statusCode?: number;
+      readonly code?: string | undefined;
+      readonly isRetryable?: boolean;
+      readonly retryAfterMs?: number;
+    } = {},
   ) {
     super(message);
     this.kind = kind;
     this.statusCode = more.statusCode;
+    this.code = more.code;
     this.isRetryable = more.isRetryable ?? false;
     this.retryAfterMs = more.retryAfterMs;
   }

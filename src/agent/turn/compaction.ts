@@ -101,9 +101,17 @@ const writeSummary = async (
   }: Summarised & { readonly request: UserMessage; readonly close: CloseSummary },
   signal: AbortSignal,
 ): Promise<void> => {
-  const { clock, ids, publish, chance, metrics, show } = needs;
+  const { clock, ids, publish, chance, metrics, onFailedAttempt, show } = needs;
   const responder = toSummarisingResponder(answered.responder);
-  const modelCall = { clock, chance, metrics, publish, show, model: modelFor(needs.model, answered.responder) };
+  const modelCall = {
+    clock,
+    chance,
+    metrics,
+    onFailedAttempt,
+    publish,
+    show,
+    model: modelFor(needs.model, answered.responder),
+  };
   const asked = { ...answered, responder };
   const sessionID = asked.session.id;
   // Waiting prompts come after the request.

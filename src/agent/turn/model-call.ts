@@ -4,6 +4,7 @@ import type { Publication } from '../events/publisher.ts';
 import { type AgentMetrics, countModelCall } from '../metrics.ts';
 import { type ChatModel, ModelError, type ModelRequest } from '../model/types.ts';
 import type { Finish, MessageTokens, SessionStatus } from '../protocol/types.ts';
+import type { FailureLog } from './failure-log.ts';
 import type { ResponseParts } from './response-parts.ts';
 
 const ATTEMPT_LIMIT = 5;
@@ -120,6 +121,7 @@ export type ModelCallNeeds = {
   /** From 0 to 1, for spreading retries. */
   readonly chance: () => number;
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
+  readonly onFailedAttempt: FailureLog['onFailedAttempt'];
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
 };
@@ -140,7 +142,7 @@ const READ_AHEAD = 2000;
 
 /** Calls the model for one step, with retries where they may help, and publishes its output as it arrives. */
 export const callModel = async (
-  { clock, model, chance, metrics, publish, show }: ModelCallNeeds,
+  { clock, model, chance, metrics, onFailedAttempt, publish, show }: ModelCallNeeds,
   { request, parts }: { readonly request: ModelRequest; readonly parts: ResponseParts },
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
@@ -162,8 +164,10 @@ export const callModel = async (
       return await countModelCall({ clock, metrics }, request, { signal, ask: once });
     } catch (error) {
       signal.throwIfAborted();
-      const delayMs = error instanceof ModelError ? retryDelayMs(error, attempt, chance()) : undefined;
-      if (delayMs === undefined || !(error instanceof ModelError)) throw error;
+      if (!(error instanceof ModelError)) throw error;
+      const delayMs = retryDelayMs(error, attempt, chance());
+      onFailedAttempt(error, delayMs);
+      if (delayMs === undefined) throw error;
       await publish(parts.end('The step was restarted', true));
       await show({ type: 'retry', attempt, message: error.message, next: clock.now() + delayMs });
       await pause(clock, delayMs, signal);

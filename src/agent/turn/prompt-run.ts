@@ -24,6 +24,7 @@ import type { TaskTracker } from '../tools/task.ts';
 import type { AgentTool, OutputLimits } from '../tools/tool.ts';
 import { isSummaryRequest, runSummary } from './compaction.ts';
 import { serverEndedTurn, TurnTimeout } from './errors.ts';
+import { createFailureLog, type FailureLog } from './failure-log.ts';
 import { createSessionNamer } from './title.ts';
 import { runTurn } from './turn.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
@@ -82,20 +83,6 @@ type AnswerNeeds = {
   readonly ending: AbortSignal;
 };
 
-/** Logs a failed turn, without any text of a model or a user. An aborted turn is no warning: someone asked for it. */
-const logFailure = (log: Log, { sessionID, providerID, modelID, error }: AssistantMessage, attempts: number): void => {
-  if (error === undefined) return;
-  const status = error.name === 'APIError' ? error.data.statusCode : undefined;
-  const level = error.name === 'MessageAbortedError' ? 'info' : 'warn';
-  log(level, 'turn-failed', {
-    session: sessionID,
-    model: `${providerID}/${modelID}`,
-    fault: error.name,
-    ...(status === undefined ? {} : { status }),
-    count: attempts,
-  });
-};
-
 const turnOutcome = ({ error }: AssistantMessage): 'answered' | 'failed' | 'aborted' =>
   error === undefined ? 'answered' : error.name === 'MessageAbortedError' ? 'aborted' : 'failed';
 
@@ -113,7 +100,11 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
       .map(({ server, text }) => `Instructions of the tool server ${server} for its tools:\n${text}`);
 
   /** What a turn works with in this session. Everything that it publishes is stored under the lease of the run. */
-  const createContext = ({ session, showStatus, atEnd, leaseID }: QueuedPrompt, model: ChatModel): TurnContext => ({
+  const createContext = (
+    { session, showStatus, atEnd, leaseID }: QueuedPrompt,
+    model: ChatModel,
+    { onFailedAttempt }: FailureLog,
+  ): TurnContext => ({
     clock,
     ids,
     chance: needs.chance,
@@ -124,6 +115,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     budget: needs.budget,
     metrics,
     onBug: needs.onBug,
+    onFailedAttempt,
     publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
     show: showStatus,
     atEnd,
@@ -164,11 +156,17 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     const model: ChatModel = responder.model.splitsThinking
       ? (...request) => splitThinking(counted.model(...request))
       : counted.model;
-    const context = createContext(prompted, model);
+    const { providerID, modelID } = responder.model.ref;
+    const failures = createFailureLog(log, {
+      session: session.id,
+      model: `${providerID}/${modelID}`,
+      attempts: counted.attempts,
+    });
+    const context = createContext(prompted, model, failures);
     const stored = await store.message(session.id, user.id);
     const run = stored !== undefined && isSummaryRequest(stored) ? runSummary : runWithTools;
     const message = await run(context, { session, user, responder }, signal);
-    logFailure(log, message, counted.attempts());
+    failures.onEnd(message);
     return message;
   };
 
@@ -191,7 +189,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     const failed = sessionErrorPublication(session.id, error);
     const publication = joinPublications(messagePublication(message), failed, await atEnd());
     await publisher.publish(session.directory, { ...publication, leaseID });
-    logFailure(log, message, 0);
+    createFailureLog(log, { session: session.id, model: `${providerID}/${modelID}`, attempts: () => 0 }).onEnd(message);
     return message;
   };
 

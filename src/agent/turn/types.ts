@@ -9,6 +9,7 @@ import type { Action, MessageTokens, SessionStatus } from '../protocol/types.ts'
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { AgentTool, OutputLimits } from '../tools/tool.ts';
+import type { FailureLog } from './failure-log.ts';
 
 /** What the steps of one turn work with. */
 export type TurnContext = {
@@ -31,6 +32,7 @@ export type TurnContext = {
     step: { readonly tokens: MessageTokens; readonly cost: number },
     within: (changed: Publication) => Publication,
   ) => Promise<unknown>;
+  readonly onFailedAttempt: FailureLog['onFailedAttempt'];
   /** Called with an unexpected failure; the caller learns only that there was one. */
   readonly onBug: (error: unknown) => void;
 };

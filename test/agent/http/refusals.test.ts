@@ -25,6 +25,7 @@ describe('a request that goes wrong', (check) => {
       ['POST', '/session/nope/abort', 'this session was not found'],
       ['GET', '/session/nope/message', 'this session was not found'],
       ['GET', `/session/nope/message/${none}`, 'this session was not found'],
+      ['POST', '/session//message', 'A part of the path is empty (//): an id in it was not filled in'],
       ['GET', `/session/${id}/message/${none}`, `message "${none}" was not found`],
       ['GET', `/session/nope/message/${none}/part/prt_x/output`, 'this session was not found'],
       ['GET', `/session/${id}/message/${none}/part/prt_x/output`, `message "${none}" was not found`],

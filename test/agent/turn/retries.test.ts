@@ -29,12 +29,11 @@ const cut = (...deltas: readonly string[]): Script =>
     throw new ModelError('network', 'The connection was lost', { isRetryable: true });
   };
 
+const eventsIn = ({ logged }: AgentWorld, wanted: string) =>
+  logged.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ event }) => event === wanted);
 /** What the log tells of turns that failed, without when and by whom it was written. */
-const failuresIn = ({ logged }: AgentWorld) =>
-  logged
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ event }) => event === 'turn-failed')
-    .map(({ time, service, event, ...fields }) => fields);
+const failuresIn = (world: AgentWorld) =>
+  eventsIn(world, 'turn-failed').map(({ time, service, event, ...fields }) => fields);
 
 describe('a backend that fails for a while', (check) => {
   check('is asked again after the pause, and what is going on can be seen', async () => {
@@ -69,6 +68,29 @@ describe('a backend that fails for a while', (check) => {
       { level: 'warn', session: id, model: 'demo/main', fault: 'APIError', status: 429, count: 6 },
     ]);
     assert.not.match(world.logged.join('\n'), /secret words|is busy/);
+  });
+
+  check('is in the log after its first attempt, with the reason and the delay', async () => {
+    const unreachable = new ModelError('network', 'Not reached', { isRetryable: true, code: 'ECONNREFUSED' });
+    const world = await createAgentWorld({ scripts: [failing(unreachable)] });
+    const session = await world.session();
+    const answer = ask(world, session);
+    const failures = () =>
+      eventsIn(world, 'model-call-failed').map(({ level, session, model, reason, restMs }) => [
+        level,
+        session,
+        model,
+        reason,
+        Number(restMs) >= 2000,
+      ]);
+    await world.clock.advance(10);
+    assert.equal(failures(), [['warn', session, 'demo/main', 'network (ECONNREFUSED)', true]]);
+    await world.clock.advance(80_000);
+    await answer;
+    assert.is(failures().length, 1);
+    assert.equal(failuresIn(world), [
+      { level: 'warn', session, model: 'demo/main', fault: 'APIError', reason: 'network (ECONNREFUSED)', count: 6 },
+    ]);
   });
 
   check('is told of with the attempts of the step that failed', async () => {
