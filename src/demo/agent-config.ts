@@ -15,7 +15,7 @@ type AgentConfigNeeds = {
 /** The demo's only model, as the agent server and the bridge name it. */
 export const DEMO_MODEL_NAME = `demo/${DEMO_MODEL}`;
 
-/** The example configuration with the scripted model for its provider, and with its tool server before the toy relay. */
+/** The example configuration with the scripted model for its provider, and with its tool server before the demo relay. */
 export const demoAgentConfig = <Given extends Example>(example: Given, { model, relay }: AgentConfigNeeds) => {
   const tools = example.mcp['relay-admin'];
   return {

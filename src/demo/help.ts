@@ -1,7 +1,7 @@
 import type { DemoCommand } from './commands.ts';
 
 /** What `gatehouse demo --help` says. */
-export const DEMO_HELP = `gatehouse demo: all four services on this machine, with a toy judge, a scripted model and a toy relay behind them
+export const DEMO_HELP = `gatehouse demo: all four services on this machine, with a demo judge, a scripted model and a demo relay behind them
 
 Usage: gatehouse demo            starts them, and prints five commands to copy
        gatehouse demo --check    starts them on free ports, runs the five commands by itself and prints their results
@@ -47,6 +47,8 @@ export type DemoAddresses = {
   readonly adminKey: string;
   /** The configuration for an MCP client, and the file that holds it. */
   readonly client: { readonly file: string; readonly text: string };
+  /** Services that are not on their usual port, each with the reason. */
+  readonly moved: readonly string[];
 };
 
 const commandText = ({ title, line }: DemoCommand): string => `${title}:\n  ${line}\n`;
@@ -55,7 +57,7 @@ const commandText = ({ title, line }: DemoCommand): string => `${title}:\n  ${li
 export const demoBanner = (
   facts: DemoAddresses,
   commands: readonly DemoCommand[],
-): string => `THIS IS A DEMO: the judge is a table of words, the model a script, the relay a toy. Never use them for real input.
+): string => `THIS IS A DEMO: the judge is a table of words, the model a script, the relay a demo. Never use them for real input.
 
   gateway       ${facts.gateway}   key ${facts.key}
   agent server  ${facts.agent}   no password, this machine only
@@ -64,7 +66,7 @@ export const demoBanner = (
   judge         ${facts.judge}   ${facts.judgeModel}
   model         ${facts.model}   ${facts.modelName}
   relay         ${facts.relay}   in memory, no network behind it; demo key ${facts.adminKey}
-
+${facts.moved.map((reason) => `\n  NOTE: ${reason}\n`).join('')}
 ${commands.map(commandText).join('\n')}
 The configuration of an MCP client for the relay admin tools, and a command that lists them:
   ${facts.client.text}

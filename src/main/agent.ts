@@ -18,6 +18,7 @@ import { createDeferredMetrics } from './agent/deferred-metrics.ts';
 import { createAgentFetch } from './agent/fetch.ts';
 import { openAgentStore } from './agent/store.ts';
 import { createCommandLookup } from './agent/tool-commands.ts';
+import { runWithoutArguments } from './arguments.ts';
 import { AGENT_HELP } from './help.ts';
 import { readIfPresent } from './read-file.ts';
 import { VERSION } from './version.ts';
@@ -110,7 +111,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   for (const reason of config.warnings) log('warn', 'setting-without-effect', { reason });
   if (settings.isLocalWithoutPassword) {
     log('warn', 'this-machine-only', {
-      reason: 'no AGENT_SERVER_PASSWORD is set; set one, and HOST, to be reached from elsewhere',
+      reason: 'no AGENT_SERVER_PASSWORD is set; set one to listen on all addresses',
     });
   }
   return {
@@ -139,15 +140,5 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
 /** Starts the agent server as this process's service. */
 export const main = (): Promise<void> => runService({ name: 'agent', unknownVariables: unknownAgentVariables }, build);
 
-const run = async (args: readonly string[]): Promise<void> => {
-  if (args.length === 0) return main();
-  if (args.some((arg) => arg === '--help' || arg === '-h')) process.stdout.write(AGENT_HELP);
-  else {
-    process.stderr.write(
-      'gatehouse agent: expected no arguments; the server takes environment variables, see --help\n',
-    );
-    process.exitCode = 1;
-  }
-};
-
-if (isMain(import.meta.url)) await run(process.argv.slice(2));
+if (isMain(import.meta.url))
+  await runWithoutArguments(process.argv.slice(2), { name: 'agent', help: AGENT_HELP, main });

@@ -13,6 +13,7 @@ import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
+import { runWithoutArguments } from './arguments.ts';
 import { BRIDGE_HELP } from './help.ts';
 import { readIfPresent } from './read-file.ts';
 import { VERSION } from './version.ts';
@@ -51,7 +52,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   log('info', 'starting', { version: VERSION, address: baseUrls.join(', ') });
   if (settings.isLocalWithoutKeys) {
     log('warn', 'this-machine-only', {
-      reason: 'no BRIDGE_API_KEYS are set; set one, and HOST, to be reached from elsewhere',
+      reason: 'no BRIDGE_API_KEYS are set; set one to listen on all addresses',
     });
   }
   const { host, port } = settings;
@@ -62,15 +63,5 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
 export const main = (): Promise<void> =>
   runService({ name: 'bridge', unknownVariables: unknownBridgeVariables }, build);
 
-const run = async (args: readonly string[]): Promise<void> => {
-  if (args.length === 0) return main();
-  if (args.some((arg) => arg === '--help' || arg === '-h')) process.stdout.write(BRIDGE_HELP);
-  else {
-    process.stderr.write(
-      'gatehouse bridge: expected no arguments; the bridge takes environment variables, see --help\n',
-    );
-    process.exitCode = 1;
-  }
-};
-
-if (isMain(import.meta.url)) await run(process.argv.slice(2));
+if (isMain(import.meta.url))
+  await runWithoutArguments(process.argv.slice(2), { name: 'bridge', help: BRIDGE_HELP, main });

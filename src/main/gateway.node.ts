@@ -12,6 +12,8 @@ import { createLog, type Log } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { DEFAULT_POLICY, parsePolicy } from '../gateway/policy/policy.ts';
 import { readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
+import { runWithoutArguments } from './arguments.ts';
+import { GATEWAY_HELP } from './help.ts';
 import { VERSION } from './version.ts';
 
 export { createGateway };
@@ -88,4 +90,5 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
 export const main = (): Promise<void> =>
   runService({ name: 'gateway', unknownVariables: unknownGatewayVariables }, build);
 
-if (isMain(import.meta.url)) await main();
+if (isMain(import.meta.url))
+  await runWithoutArguments(process.argv.slice(2), { name: 'gateway', help: GATEWAY_HELP, main });

@@ -11,6 +11,8 @@ import { createLog } from '../core/log.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
 import { createRelayAdminServer } from '../relay-admin/server.ts';
 import { readRelayConfig, unknownRelaySettings } from '../relay-admin/settings.ts';
+import { runWithoutArguments } from './arguments.ts';
+import { RELAY_ADMIN_HELP } from './help.ts';
 import { VERSION } from './version.ts';
 
 const build = ({ variables, writeLine }: StdioContext): StdioService => {
@@ -40,4 +42,5 @@ export const main = (): Promise<void> => {
   return runStdio({ name: 'relay-admin', secrets: ['RELAY_ADMIN_API_KEY'] }, build);
 };
 
-if (isMain(import.meta.url)) await main();
+if (isMain(import.meta.url))
+  await runWithoutArguments(process.argv.slice(2), { name: 'relay-admin', help: RELAY_ADMIN_HELP, main });

@@ -23,6 +23,21 @@ describe('gatehouse', (check) => {
     }
   });
 
+  check('has bundles of its services that explain themselves too, and take no arguments', async () => {
+    for (const name of ['gateway', 'agent', 'bridge', 'relay-admin']) {
+      const program = (...words: readonly string[]) => run(process.execPath, [bundle(`${name}.js`), ...words]);
+      const help = await program('--help');
+      assert.equal([help.code, help.stderr], [0, ''], name);
+      assert.match(help.stdout, `gatehouse ${name}: `);
+      assert.equal(await program('--port', 'canary'), {
+        ...help,
+        code: 1,
+        stdout: '',
+        stderr: `gatehouse ${name}: expected no arguments, only environment variables; see --help\n`,
+      });
+    }
+  });
+
   check('tells its version', async () => {
     for (const flag of ['--version', '-v']) assert.is((await gatehouse(flag)).stdout, `${version}\n`);
   });

@@ -9,10 +9,10 @@ const PROBE_LIMIT_MS = 1000;
 
 /** The error when no backend is configured: three ways to get one. */
 const NO_BACKEND = [
-  'BACKEND_BASE_URL: expected a backend, and none is set. There are three ways to one:',
+  'BACKEND_BASE_URL: expected a backend, and none is set. Set one of:',
   '  cloud:        BACKEND_API_KEYS=<keys of https://ollama.com, separated by commas>',
   '  self-hosted:  BACKEND_BASE_URL=http://<host>:<port> of an Ollama, vLLM, llama.cpp or SGLang server',
-  '  just looking: npm run demo (or: gatehouse demo) starts a gateway with a toy judge',
+  '  to try it:    npm run demo (or: gatehouse demo) starts a gateway with a demo judge',
 ];
 
 const isAnswering = async (httpClient: HttpClient): Promise<boolean> => {

@@ -27,14 +27,17 @@ export type RunningDemo = {
 
 type Begin = (needs: ProcessNeeds) => DemoProcess;
 
-/** Starts a service on its port, or on any free one. Resolves with its address. */
-const addressOf = async (begin: Begin, needs: ProcessNeeds): Promise<string> => {
-  const process = begin({ ...needs, mayChangePort: true });
+/** Starts a service on its port, or on any free one, whose reason then goes to `moved`. Resolves with its address. */
+const addressOf = async (begin: Begin, needs: ProcessNeeds, moved: string[]): Promise<string> => {
+  const { service, variables } = needs;
+  const first = begin({ ...needs, mayChangePort: true });
   try {
-    return await process.address;
+    return await first.address;
   } catch (error) {
-    if (!process.hasPortConflict()) throw error;
-    return begin({ ...needs, variables: { ...needs.variables, PORT: '0' } }).address;
+    if (!first.hasPortConflict()) throw error;
+    const address = await begin({ ...needs, variables: { ...variables, PORT: '0' } }).address;
+    moved.push(`port ${variables.PORT} is in use, so the ${service} is at ${address}`);
+    return address;
   }
 };
 
@@ -45,12 +48,13 @@ const startAll = async (
 ): Promise<DemoAddresses> => {
   const { directory, client } = files;
   const { judge, model, relay } = toys;
+  const moved: string[] = [];
   const ofGateway = gatewayVariables(variables, { port: ports.gateway, key, judge });
   const gateway = begin({ service: 'gateway', variables: ofGateway, directory: process.cwd() });
   const ofAgent = agentVariables(variables, { port: ports.agent, files });
-  const agent = await addressOf(begin, { service: 'agent', variables: ofAgent, directory });
+  const agent = await addressOf(begin, { service: 'agent', variables: ofAgent, directory }, moved);
   const ofBridge = bridgeVariables(variables, { port: ports.bridge, agent, key });
-  const bridge = await addressOf(begin, { service: 'bridge', variables: ofBridge, directory });
+  const bridge = await addressOf(begin, { service: 'bridge', variables: ofBridge, directory }, moved);
   await Promise.all([waitForTools(agent), checkModels(bridge, key)]);
   return {
     gateway: await gateway.address,
@@ -64,6 +68,7 @@ const startAll = async (
     key,
     adminKey: DEMO_ADMIN_KEY,
     client,
+    moved,
   };
 };
 

@@ -239,7 +239,7 @@ describe('gatehouse demo', (check) => {
     });
   });
 
-  check('has a toy relay that an MCP client credits with what is printed', async () => {
+  check('has a demo relay that an MCP client credits with what is printed', async () => {
     await withDemo({ PORT: '0' }, async (demo) => {
       await withClient(demo, async (client) => {
         assert.is((await client.listTools()).tools.length, 9);
@@ -264,13 +264,14 @@ describe('gatehouse demo', (check) => {
     });
   });
 
-  check('puts agent server, bridge and relay on other ports when theirs are taken, without a word', async () => {
+  check('puts agent server, bridge and relay on other ports when theirs are taken, and says so', async () => {
     const taken = [4000, 4100, 8090];
     // Whoever has a port already serves just as well.
     const others = await Promise.all(taken.map((port) => someoneElse(port).catch(() => undefined)));
     const demoElsewhere = withDemo({ PORT: '0' }, async (demo) => {
       const ports = portsIn(demo.banner);
       for (const port of taken) assert.not(ports.includes(port));
+      for (const port of [4000, 4100]) assert.match(demo.banner, `port ${port} is in use, so the `);
       assert.is(demo.stderr(), '');
       assert.is(await healthOf(addressOf(demo, 'bridge')), 'bridge');
       await withClient(demo, async (client) => {

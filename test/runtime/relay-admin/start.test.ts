@@ -198,7 +198,7 @@ describe('gatehouse relay-admin', (check) => {
     for (const words of [['--read-only'], ['users'], ['canary-word', '--port', '1']]) {
       const { code, stdout, stderr } = await gatehouse('relay-admin', ...words);
       assert.equal([code, stdout], [1, '']);
-      assert.match(stderr, /^gatehouse: relay-admin takes no arguments, only environment variables/);
+      assert.match(stderr, /^gatehouse relay-admin: expected no arguments, only environment variables/);
       assert.not.match(stderr, 'canary');
     }
   });
