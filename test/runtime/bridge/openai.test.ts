@@ -7,11 +7,11 @@ import OpenAI, {
   NotFoundError,
 } from 'openai';
 import * as assert from 'uvu/assert';
-import { answer, text } from '../../../src/demo/model/reply.ts';
+import { answer, calls, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { awaitedLater } from '../agent/process.ts';
 import { isNoTitle, until } from '../agent/world.ts';
-import { asked, countedFetch, newText, sessionsOf } from './clients.ts';
+import { asked, countedFetch, newText, sessionsOf, TOOL } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess, type BridgeWorld, sharedBridgeWorld } from './world.ts';
 
 const MODEL = 'demo/main';
@@ -302,6 +302,66 @@ describe("OpenAI's own client, asking again", (check) => {
         assert.not.match(JSON.stringify(turns), /mine is a secret.*and yours|and yours.*mine is a secret/);
     }),
   );
+});
+
+/** A turn that calls a tool and then takes its time. */
+const scriptSlowTool = ({ model }: BridgeWorld, ms: number): void => {
+  model.addReply(answer([...calls({ name: TOOL, arguments: { words: 'five' } })]), isNoTitle);
+  model.addReply(answer([{ kind: 'wait', ms }, ...text('It is five.')]), (one) => one.turns.at(-1)?.role === 'tool');
+};
+type Listed = { readonly parts: readonly { readonly type: string }[] };
+/** How often a tool was called in the newest session. */
+const callsIn = async (world: BridgeWorld): Promise<number> => {
+  const sessions = [...(await sessionsOf(world))].sort((left, right) => right.time.created - left.time.created);
+  const { json } = await world.agent.ask<readonly Listed[]>('GET', `/session/${sessions[0]?.id}/message`);
+  return json.flatMap(({ parts }) => parts.filter(({ type }) => type === 'tool')).length;
+};
+const ASKING_WITH_A_TOOL: readonly (readonly [string, (openai: OpenAI, words: string) => Promise<unknown>])[] = [
+  [
+    'a chat completion',
+    async (openai, words) => (await openai.chat.completions.create(asking(words))).choices[0]?.message.content,
+  ],
+  [
+    'a chat completion with a key, in a named session',
+    async (openai, words) => {
+      const headers = { 'x-session-id': words, 'idempotency-key': words.replaceAll(' ', '-') };
+      return (await openai.chat.completions.create(asking(words), { headers })).choices[0]?.message.content;
+    },
+  ],
+  ['a response', async (openai, words) => (await openai.responses.create({ model: MODEL, input: words })).output_text],
+];
+
+describe("OpenAI's own client, with less patience than a turn with a tool takes", (check) => {
+  for (const [what, ask] of ASKING_WITH_A_TOOL) {
+    check(
+      `tries ${what} three times, and has one turn and one call of the tool`,
+      beside(async (world) => {
+        const bridge = await world.startBridge({ BRIDGE_ON_DISCONNECT: '' });
+        const { openai, sent } = openaiAt(bridge, { timeout: 500, maxRetries: 2 });
+        scriptSlowTool(world, 2000);
+        const before = (await sessionsOf(world)).length;
+        assert.is(await ask(openai, newText()), 'It is five.');
+        assert.is(sent.length, 3);
+        assert.equal([asked(world).length, await callsIn(world)], [2, 1]);
+        assert.is((await sessionsOf(world)).length, before + 1);
+        await bridge.running.kill();
+      }),
+    );
+
+    check(
+      `is told of ${what} that its leaving has aborted, and the tool is not called again`,
+      beside(async (world) => {
+        const bridge = await world.startBridge({ BRIDGE_ON_DISCONNECT: 'abort' });
+        const { openai, sent } = openaiAt(bridge, { timeout: 500, maxRetries: 2 });
+        scriptSlowTool(world, 5000);
+        const error = await failureOf(ask(openai, newText()));
+        assert.equal([error.status, error.code, sent.length], [409, 'turn_aborted', 2]);
+        assert.match(error.message, TOOL);
+        assert.equal([asked(world).length, await callsIn(world)], [2, 1]);
+        await bridge.running.kill();
+      }),
+    );
+  }
 });
 
 describe("OpenAI's own client, leaving", (check) => {
