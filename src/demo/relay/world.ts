@@ -20,6 +20,10 @@ type RelaySettings = {
   areTermsAccepted: boolean;
   arePlanted: boolean;
   health: HealthAnswer;
+  /** While it is down only the health answers, which does not look at it. */
+  isDatabaseDown: boolean;
+  /** Groups of the newer releases have `model_allowlist` where older ones have `models_list_config`. */
+  hasModelAllowlist: boolean;
   version: string;
 };
 
@@ -50,6 +54,8 @@ export const createRelayWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: Wo
     areTermsAccepted: true,
     arePlanted: true,
     health: 'ok',
+    isDatabaseDown: false,
+    hasModelAllowlist: false,
     version: '0.1.179',
   },
   users: seedUsers(clock.now()),

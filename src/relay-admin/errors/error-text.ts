@@ -143,6 +143,12 @@ export const errorTextFor = (detail: RelayErrorDetail): ErrorText => {
       return errorText('UPSTREAM_UNAVAILABLE', `the relay could not be asked (${detail.why})`, 'call health.', {
         retry: formatRetryAfter(detail.retryAfterMs ?? 10_000),
       });
+    case 'not-composite':
+      return errorText(
+        'NOT_COMPOSITE',
+        'the relay failed with status 500, as it does for the composite routes of a group that is not composite',
+        'read the group itself: only one whose platform is composite has such routes.',
+      );
     case 'upstream-redirect':
       return errorText(
         'UPSTREAM_REDIRECT',

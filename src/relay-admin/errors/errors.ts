@@ -52,6 +52,8 @@ export type RelayErrorDetail =
   | { readonly kind: 'upstream-refused'; readonly status: number }
   | { readonly kind: 'upstream-rate-limit'; readonly retryAfterMs: number }
   | { readonly kind: 'upstream-unavailable'; readonly why: string; readonly retryAfterMs?: number }
+  /** A list that the relay has for composite groups alone: for any other group it fails. */
+  | { readonly kind: 'not-composite' }
   | { readonly kind: 'upstream-redirect' }
   | { readonly kind: 'upstream-contract'; readonly why: 'not-json' | 'unexpected-shape' | 'too-large' }
   | { readonly kind: 'deadline' }

@@ -7,6 +7,7 @@ import { readPage } from '../relay/list.ts';
 import {
   type AccountView,
   type ChannelView,
+  findGroupModelSetting,
   type GroupView,
   toAccountViews,
   toChannelViews,
@@ -26,6 +27,8 @@ export type ModelList<View> = {
 
 /** What was read of each of the relay's lists that can concern a model. */
 export type ModelLists = {
+  /** The setting for models that the groups of this release have. */
+  readonly groupModelSetting: ReturnType<typeof findGroupModelSetting>;
   readonly accounts: ModelList<AccountView>;
   readonly groups: ModelList<GroupView>;
   readonly channels: ModelList<ChannelView>;
@@ -74,23 +77,34 @@ const readGroups = async (
   relay: RelayClient,
   toViews: ToViews<GroupView>,
   signal: AbortSignal,
-): Promise<ModelLists['groups']> => {
+): Promise<Pick<ModelLists, 'groups' | 'groupModelSetting'>> => {
   try {
     const parsed = v.safeParse(Groups, await relay.get('groups/all', {}, signal));
     if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
     const all = parsed.output ?? [];
     const rows = all.slice(0, MAX_GROUPS);
     const read = { total: all.length, examined: rows.length, views: parseRows(toViews, rows) };
-    return rows.length === all.length ? read : { ...read, unreadReason: 'list_too_long' };
+    return {
+      groups: rows.length === all.length ? read : { ...read, unreadReason: 'list_too_long' },
+      groupModelSetting: findGroupModelSetting(rows),
+    };
   } catch (error) {
-    return { total: 0, examined: 0, views: [], unreadReason: toUnreadReason(error) };
+    return {
+      groups: { total: 0, examined: 0, views: [], unreadReason: toUnreadReason(error) },
+      groupModelSetting: null,
+    };
   }
 };
 
 const notRead = { total: 0, examined: 0, views: [], unreadReason: 'no_admin_key' };
 
 /** The lists of a server without an admin key: nothing was read. */
-export const NO_LISTS: ModelLists = { accounts: notRead, groups: notRead, channels: notRead };
+export const NO_LISTS: ModelLists = {
+  accounts: notRead,
+  groups: notRead,
+  channels: notRead,
+  groupModelSetting: null,
+};
 
 /** Reads what can be read within the time. Rejects only when the call was cancelled, and for a bug. */
 export const readLists = async (
@@ -98,10 +112,10 @@ export const readLists = async (
   model: string | undefined,
   signal: AbortSignal,
 ): Promise<ModelLists> => {
-  const [accounts, groups, channels] = await Promise.all([
+  const [accounts, { groups, groupModelSetting }, channels] = await Promise.all([
     readPages(relay, { path: 'accounts', toViews: (rows) => toAccountViews(rows, model) }, signal),
     readGroups(relay, (rows) => toGroupViews(rows, model), signal),
     readPages(relay, { path: 'channels', toViews: (rows) => toChannelViews(rows, model) }, signal),
   ]);
-  return { accounts, groups, channels };
+  return { accounts, groups, channels, groupModelSetting };
 };

@@ -153,7 +153,15 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
     control: 'group models_list_config',
     can: false,
     by: 'nothing',
-    effect: 'Changes only which models are listed to clients. It blocks nothing.',
+    effect: 'Releases up to 0.1: changes only which models are listed to clients. It blocks nothing.',
+    zero_means: null,
+  },
+  {
+    scope: 'model',
+    control: 'group model_allowlist',
+    can: true,
+    by: 'relay_admin_ui',
+    effect: 'Releases from 0.2, in place of models_list_config: while enabled, the group serves only these models.',
     zero_means: null,
   },
   {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isRecord } from '../../core/json.ts';
 import { redactedLine } from '../../core/text.ts';
 import { RelayId } from '../relay/users.ts';
 
@@ -41,6 +42,7 @@ const GroupRow = v.object({
   default_mapped_model: v.fallback(Word, ''),
   model_routing: Names,
   models_list_config: Part({ models: Models }),
+  model_allowlist: Part({ enabled: v.fallback(v.boolean(), false), models: Models }),
 });
 
 const ChannelRow = v.object({
@@ -72,6 +74,9 @@ export const AccountView = v.strictObject({
 
 export type AccountView = v.InferOutput<typeof AccountView>;
 
+/** Fields of a group that name models. Releases have one of the first two. */
+const MODEL_FIELDS = ['models_list_config', 'model_allowlist', 'default_mapped_model', 'model_routing'] as const;
+
 /** A group in the result. */
 export const GroupView = v.strictObject({
   id: v.number(),
@@ -80,7 +85,11 @@ export const GroupView = v.strictObject({
   status: v.string(),
   rpm_limit: v.pipe(v.nullable(v.number()), v.description('for each user in it; 0 is no limit')),
   rate_multiplier: v.nullable(v.number()),
-  model_in: v.nullable(v.array(v.picklist(['models_list_config', 'default_mapped_model', 'model_routing']))),
+  model_in: v.nullable(v.array(v.picklist(MODEL_FIELDS))),
+  allows_model: v.pipe(
+    v.nullable(v.boolean()),
+    v.description('whether its model_allowlist holds the model; null: it has none that is enabled'),
+  ),
 });
 
 export type GroupView = v.InferOutput<typeof GroupView>;
@@ -152,6 +161,7 @@ const toAccountView = (row: v.InferOutput<typeof AccountRow>, model: string | un
 const toGroupView = (row: v.InferOutput<typeof GroupRow>, model: string | undefined): GroupView => {
   const places = {
     models_list_config: row.models_list_config?.models ?? [],
+    model_allowlist: row.model_allowlist?.models ?? [],
     default_mapped_model: [row.default_mapped_model],
     model_routing: Object.keys(row.model_routing),
   };
@@ -163,12 +173,8 @@ const toGroupView = (row: v.InferOutput<typeof GroupRow>, model: string | undefi
     status: redactedLine(row.status, WORD_LIMIT),
     rpm_limit: row.rpm_limit,
     rate_multiplier: row.rate_multiplier,
-    model_in:
-      model === undefined
-        ? null
-        : (['models_list_config', 'default_mapped_model', 'model_routing'] as const).filter((name) =>
-            holds(places[name]),
-          ),
+    model_in: model === undefined ? null : MODEL_FIELDS.filter((name) => holds(places[name])),
+    allows_model: model === undefined || row.model_allowlist?.enabled !== true ? null : holds(places.model_allowlist),
   };
 };
 
@@ -203,11 +209,18 @@ const rankOf = ({ model_limits, model_mapping }: AccountView): number => {
 export const sortByRelevance = (accounts: readonly AccountView[]): readonly AccountView[] =>
   accounts.toSorted((left, right) => rankOf(left) - rankOf(right));
 
-/** Views of the groups that name the model, or of all without a model; `undefined` when a row is not a group. */
+/** Views of the groups that name the model or do not allow it, or of all without a model; `undefined` when a row is not a group. */
 export const toGroupViews = (rows: readonly unknown[], model: string | undefined): readonly GroupView[] | undefined =>
   parseRows(GroupRow, rows)
     ?.map((row) => toGroupView(row, model))
-    .filter(({ model_in }) => model_in === null || model_in.length > 0);
+    .filter(({ model_in, allows_model }) => model_in === null || model_in.length > 0 || allows_model === false);
+
+/** The setting for models that groups of this release have; null when no row shows one. */
+export const findGroupModelSetting = (rows: readonly unknown[]): 'model_allowlist' | 'models_list_config' | null => {
+  const has = (name: string): boolean => rows.some((row) => isRecord(row) && Object.hasOwn(row, name));
+  if (has('model_allowlist')) return 'model_allowlist';
+  return has('models_list_config') ? 'models_list_config' : null;
+};
 
 /** Views of the channels that name the model, or that restrict models and so exclude it; `undefined` when a row is not a channel. */
 export const toChannelViews = (

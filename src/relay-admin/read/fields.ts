@@ -79,17 +79,38 @@ export const TEMP_UNSCHEDULABLE_FIELDS = fields('active', {
   ),
 });
 
+const TIME_PRICING_FIELDS = fields('timezone weekdays_only', {
+  periods: listOf(fields('start_time end_time multiplier')),
+});
+
+/** The prices of some models, and by how much they are multiplied at some times of the day. */
+const PRICE_FIELDS = fields(
+  `id platform billing_mode input_price output_price cache_write_price cache_write_1h_price cache_read_price
+  image_input_price image_output_price per_request_price fast_multiplier flex_multiplier`,
+  { models: listOf(plain), time_pricing: TIME_PRICING_FIELDS },
+);
+
+/** With the fields of all releases: those until 0.1 have `models_list_config`, newer ones `model_allowlist`. */
 export const GROUP_FIELDS = fields(
   `id name description platform status is_exclusive subscription_type rate_multiplier rpm_limit daily_limit_usd
   weekly_limit_usd monthly_limit_usd allow_image_generation claude_code_only fallback_group_id
   fallback_group_id_on_invalid_request allow_messages_dispatch require_oauth_only require_privacy_set model_routing_enabled
-  default_mapped_model account_count active_account_count rate_limited_account_count sort_order created_at updated_at`,
+  default_mapped_model account_count active_account_count rate_limited_account_count sort_order created_at updated_at
+  profit_control_enabled profit_min_margin profit_safety_buffer peak_rate_enabled peak_start peak_end peak_rate_multiplier
+  max_reasoning_effort max_reasoning_effort_over_limit`,
   {
+    model_pricing: listOf(PRICE_FIELDS),
+    model_allowlist: fields('enabled', { models: listOf(plain) }),
+    codex_models_manifest_config: fields('enabled fallback_to_scheduler', { account_ids: listOf(plain) }),
+    reasoning_effort_mappings: listOf(fields('from to match_type model')),
     model_routing: mapOf(listOf(plain)),
     supported_model_scopes: listOf(plain),
     models_list_config: fields('enabled', { models: listOf(plain) }),
   },
 );
+
+/** What single users pay in a group, and their limit there: ids only, no names or notes. */
+export const USER_RATE_FIELDS = fields('user_id user_status rate_multiplier rpm_override');
 
 export const COMPOSITE_ROUTE_FIELDS = fields(
   'id group_id public_model match_type target_platform upstream_model endpoint priority enabled',
@@ -99,42 +120,15 @@ export const CHANNEL_FIELDS = fields(
   `id name description status billing_model_source restrict_models apply_pricing_to_account_stats created_at updated_at`,
   {
     group_ids: listOf(plain),
-    model_pricing: listOf(
-      fields(
-        `id platform billing_mode input_price output_price cache_write_price cache_read_price image_input_price
-        image_output_price per_request_price`,
-        { models: listOf(plain) },
-      ),
-    ),
+    model_pricing: listOf(PRICE_FIELDS),
+    time_pricing: TIME_PRICING_FIELDS,
     model_mapping: mapOf(mapOf(plain)),
   },
 );
 
-export const VERSION_FIELDS = fields('version');
-
-/** No masked keys and no blocked words. `redactData` removes a user and a password from `base_url`. */
-export const RISK_CONFIG_FIELDS = fields(
-  `enabled mode base_url model api_key_configured api_key_count timeout_ms retry_count sample_rate all_groups
-  record_non_hits worker_count queue_size block_status block_message email_on_hit auto_ban_enabled ban_threshold
-  violation_window_hours hit_retention_days non_hit_retention_days pre_hash_check_enabled keyword_blocking_mode`,
-  {
-    group_ids: listOf(plain),
-    thresholds: mapOf(plain),
-    model_filter: fields('type mode', { models: listOf(plain) }),
-  },
-);
-
-export const RISK_STATUS_FIELDS = fields(
-  `enabled risk_control_enabled mode worker_count max_workers active_workers idle_workers queue_size queue_length
-  queue_usage_percent enqueued dropped processed errors pre_block_active pre_block_checked pre_block_allowed
-  pre_block_blocked pre_block_errors pre_block_avg_latency_ms pre_block_api_key_active
-  pre_block_api_key_available_count flagged_hash_count last_cleanup_at last_cleanup_deleted_hit
-  last_cleanup_deleted_non_hit`,
-);
-
 /** Fields whose text names what a statistic is about. A text in any other field is dropped. */
 const STATISTIC_TEXT_FIELDS = new Set(
-  `name display_name group_name account_name key_name model models model_name requested_model upstream_model public_model
+  `name display_name job_name group_name account_name key_name model models model_name requested_model upstream_model public_model
   platform provider target_platform match_type type kind status state mode billing_mode action source scope category
   level severity phase date day hour week month time timestamp bucket period window range time_range interval granularity
   timezone unit currency version endpoint service_tier plan tier label`.split(/\s+/),

@@ -1,6 +1,7 @@
 import { RelayError } from '../errors/errors.ts';
 import type { RelayQuery } from '../relay/client.ts';
-import { type AllowedRoute, ROUTES } from './routes.ts';
+import type { AllowedRoute } from './route.ts';
+import { ROUTES } from './routes.ts';
 
 const PREFIX = '/api/v1/admin/';
 /** Checked on the text as given, without decoding, so no encoded, absolute or relative path passes. */

@@ -6,7 +6,7 @@ import { formatUnits, unitsFromNumber } from '../money.ts';
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
 /** Copies from a value what may be shown; `undefined` drops the value. */
-type Projection = (value: unknown) => Json | undefined;
+export type Projection = (value: unknown) => Json | undefined;
 
 /** Copies from a whole answer what may be shown. Throws `upstream-contract` when the answer has another shape. */
 export type AnswerReader = (data: unknown) => Json;

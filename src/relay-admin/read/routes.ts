@@ -1,4 +1,3 @@
-import type { RelayQuery } from '../relay/client.ts';
 import {
   ACCOUNT_FIELDS,
   ACCOUNT_MODEL_FIELDS,
@@ -7,121 +6,17 @@ import {
   COMPOSITE_ROUTE_FIELDS,
   GROUP_FIELDS,
   PLATFORM_QUOTAS_FIELDS,
-  RISK_CONFIG_FIELDS,
-  RISK_STATUS_FIELDS,
   RPM_STATUS_FIELDS,
   SUBSCRIPTION_FIELDS,
   statisticsReader,
   TEMP_UNSCHEDULABLE_FIELDS,
   USER_FIELDS,
-  VERSION_FIELDS,
+  USER_RATE_FIELDS,
 } from './fields.ts';
-import { type AnswerReader, amount, listReader, pageReader, recordReader } from './project.ts';
-import {
-  DATES,
-  FLAG,
-  GRANULARITY,
-  ID,
-  LIMIT,
-  MODEL,
-  oneOfRule,
-  PAGES,
-  PARTIES,
-  patternRule,
-  type QueryRules,
-  SORT_ORDER,
-  WORD,
-  wholeNumberRule,
-  ZONE,
-} from './query-rules.ts';
-
-/** A route that the `read` tool allows. */
-export type AllowedRoute = {
-  /** Path below the admin prefix; `:id` stands for a whole number from 1: `users/:id/rpm-status`. */
-  readonly template: string;
-  /** The query parameters that a caller may set. */
-  readonly query: QueryRules;
-  /** Query parameters that are always sent. A caller can replace those that `query` names. */
-  readonly defaults: RelayQuery;
-  readonly readAnswer: AnswerReader;
-};
-
-type RouteOptions = { readonly query?: QueryRules; readonly defaults?: RelayQuery };
-
-const route = (
-  template: string,
-  reading: AnswerReader,
-  { query = {}, defaults: sent = {} }: RouteOptions = {},
-): AllowedRoute => ({
-  template,
-  readAnswer: reading,
-  query,
-  defaults: sent,
-});
-
-/** Sent explicitly, because a release of the relay may change the default. */
-const FIRST_PAGE: RelayQuery = { page: 1, page_size: 20 };
-
-const statisticsRoute = (template: string, query: QueryRules = {}): AllowedRoute =>
-  route(template, statisticsReader(), { query });
-
-const DASHBOARD_ROUTES: readonly AllowedRoute[] = [
-  statisticsRoute('dashboard/snapshot-v2', {
-    ...DATES,
-    ...GRANULARITY,
-    ...PARTIES,
-    model: MODEL,
-    include_stats: FLAG,
-    include_trend: FLAG,
-    include_model_stats: FLAG,
-    include_group_stats: FLAG,
-    include_users_trend: FLAG,
-  }),
-  statisticsRoute('dashboard/stats'),
-  statisticsRoute('dashboard/realtime'),
-  statisticsRoute('dashboard/trend', { ...DATES, ...GRANULARITY, ...PARTIES, model: MODEL }),
-  statisticsRoute('dashboard/models', { ...DATES, ...PARTIES }),
-  statisticsRoute('dashboard/groups', { ...DATES, ...PARTIES }),
-  statisticsRoute('dashboard/api-keys-trend', { ...DATES, ...GRANULARITY, ...LIMIT }),
-  statisticsRoute('dashboard/users-trend', { ...DATES, ...GRANULARITY, ...LIMIT }),
-  statisticsRoute('dashboard/users-ranking', { ...DATES, ...LIMIT }),
-  statisticsRoute('dashboard/user-breakdown', { ...DATES, group_id: ID, model: MODEL, ...LIMIT }),
-  statisticsRoute('usage/stats', { ...DATES, period: oneOfRule('today', 'week', 'month'), ...PARTIES, model: MODEL }),
-];
-
-const WHERE: QueryRules = { platform: WORD, group_id: ID };
-const RECENT: QueryRules = { time_range: oneOfRule('5m', '30m', '1h', '6h', '24h'), ...WHERE };
-
-const OPS_ROUTES: readonly AllowedRoute[] = [
-  statisticsRoute('ops/concurrency', WHERE),
-  statisticsRoute('ops/user-concurrency'),
-  statisticsRoute('ops/account-availability', WHERE),
-  statisticsRoute('ops/realtime-traffic', { window: oneOfRule('1min', '5min', '30min', '1h'), ...WHERE }),
-  statisticsRoute('ops/system-logs/health'),
-  statisticsRoute('ops/dashboard/snapshot-v2', RECENT),
-  statisticsRoute('ops/dashboard/overview', RECENT),
-  statisticsRoute('ops/dashboard/throughput-trend', RECENT),
-  statisticsRoute('ops/dashboard/latency-histogram', RECENT),
-  statisticsRoute('ops/dashboard/error-trend', RECENT),
-  statisticsRoute('ops/dashboard/error-distribution', RECENT),
-  route('ops/dashboard/openai-token-stats', statisticsReader(), {
-    query: { time_range: oneOfRule('30m', '1h', '1d', '15d', '30d'), ...WHERE, ...PAGES },
-    defaults: FIRST_PAGE,
-  }),
-];
-
-/** Statistics, settings and versions: routes that are not about a user, an account or a group. */
-const STATISTICS_ROUTES: readonly AllowedRoute[] = [
-  route('system/version', recordReader(VERSION_FIELDS)),
-  ...DASHBOARD_ROUTES,
-  ...OPS_ROUTES,
-  route('risk-control/config', recordReader(RISK_CONFIG_FIELDS)),
-  route('risk-control/status', recordReader(RISK_STATUS_FIELDS)),
-  statisticsRoute('settings/overload-cooldown'),
-  statisticsRoute('settings/rate-limit-429-cooldown'),
-  statisticsRoute('settings/panel-rate-limit'),
-  statisticsRoute('settings/stream-timeout'),
-];
+import { amount, listReader, pageReader, recordReader } from './project.ts';
+import { FLAG, ID, oneOfRule, PAGES, patternRule, SORT_ORDER, WORD, wholeNumberRule, ZONE } from './query-rules.ts';
+import { type AllowedRoute, FIRST_PAGE, route, statisticsRoute } from './route.ts';
+import { STATISTICS_ROUTES } from './statistics-routes.ts';
 
 const ACCOUNT_STATUS = oneOfRule(
   'active',
@@ -149,8 +44,8 @@ const ACCOUNT_ROUTES: readonly AllowedRoute[] = [
     defaults: { ...FIRST_PAGE, lite: true },
   }),
   route('accounts/:id', recordReader(ACCOUNT_FIELDS)),
-  route('accounts/:id/stats', statisticsReader(), { query: { days: wholeNumberRule(1, 90), ...ZONE } }),
-  route('accounts/:id/today-stats', statisticsReader(), { query: ZONE }),
+  statisticsRoute('accounts/:id/stats', { days: wholeNumberRule(1, 90), ...ZONE }),
+  statisticsRoute('accounts/:id/today-stats', ZONE),
   route('accounts/:id/models', listReader(ACCOUNT_MODEL_FIELDS)),
   route('accounts/:id/temp-unschedulable', recordReader(TEMP_UNSCHEDULABLE_FIELDS)),
 ];
@@ -163,12 +58,19 @@ const GROUP_ROUTES: readonly AllowedRoute[] = [
     defaults: FIRST_PAGE,
   }),
   route('groups/all', listReader(GROUP_FIELDS), { query: { platform: WORD } }),
-  route('groups/usage-summary', statisticsReader(), { query: ZONE }),
-  route('groups/capacity-summary', statisticsReader()),
+  statisticsRoute('groups/usage-summary', ZONE),
+  statisticsRoute('groups/capacity-summary'),
   route('groups/:id', recordReader(GROUP_FIELDS)),
-  route('groups/:id/stats', statisticsReader()),
-  route('groups/:id/composite-routes', listReader(COMPOSITE_ROUTE_FIELDS)),
-  route('groups/:id/models-list-candidates', statisticsReader('models')),
+  statisticsRoute('groups/:id/stats'),
+  route('groups/:id/composite-routes', listReader(COMPOSITE_ROUTE_FIELDS), { failure: 'not-composite' }),
+  // One list under the names of older and newer releases.
+  route('groups/:id/models-list-candidates', statisticsReader('models'), {
+    otherTemplate: 'groups/:id/model-allowlist-candidates',
+  }),
+  route('groups/:id/model-allowlist-candidates', statisticsReader('models'), {
+    otherTemplate: 'groups/:id/models-list-candidates',
+  }),
+  route('groups/:id/rate-multipliers', listReader(USER_RATE_FIELDS)),
   route('channels', pageReader(CHANNEL_FIELDS), {
     query: { ...PAGES, status: oneOfRule('active', 'disabled'), ...SORT_ORDER },
     defaults: FIRST_PAGE,
@@ -215,6 +117,10 @@ const USER_ROUTES: readonly AllowedRoute[] = [
   route('users/:id/rpm-status', recordReader(RPM_STATUS_FIELDS)),
   route('users/:id/platform-quotas', recordReader(PLATFORM_QUOTAS_FIELDS)),
   route('users/:id/subscriptions', listReader(SUBSCRIPTION_FIELDS)),
+  route('subscriptions', pageReader(SUBSCRIPTION_FIELDS), {
+    query: { ...PAGES, user_id: ID, group_id: ID, status: WORD },
+    defaults: FIRST_PAGE,
+  }),
 ];
 
 /**

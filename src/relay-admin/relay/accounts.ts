@@ -8,6 +8,8 @@ import { type ListPage, readPage } from './list.ts';
 import { RelayId, readById } from './users.ts';
 
 const Time = v.nullish(v.string(), null);
+/** A figure that only some accounts have. In another shape it counts as absent. */
+const Figure = v.fallback(v.nullish(v.number(), null), null);
 
 /** The groups of an account record. Only a warning needs them, so an unknown shape here fails nothing else. */
 const Groups = v.object({
@@ -27,6 +29,15 @@ const RelayAccount = v.object({
   auto_pause_on_expired: v.nullish(v.boolean(), false),
   /** Seconds since the epoch. */
   expires_at: v.nullish(v.number(), null),
+  type: v.fallback(v.nullish(v.string(), ''), ''),
+  quota_limit: Figure,
+  quota_used: Figure,
+  quota_daily_limit: Figure,
+  quota_daily_used: Figure,
+  quota_daily_reset_at: v.fallback(Time, null),
+  quota_weekly_limit: Figure,
+  quota_weekly_used: Figure,
+  quota_weekly_reset_at: v.fallback(Time, null),
   group_ids: v.optional(v.unknown()),
   account_groups: v.optional(v.unknown()),
 });
@@ -61,6 +72,7 @@ export const BLOCKS = [
   'rate_limited',
   'overloaded',
   'temporarily_unschedulable',
+  'quota_used_up',
 ] as const;
 
 /** A state other than the switch that keeps an account from being scheduled; `until` in ISO 8601 where it is known. */
@@ -74,6 +86,31 @@ const blockUntil = (code: Block['code'], time: string | null, now: number): read
   return endsAt > now ? [{ code, until: new Date(endsAt).toISOString() }] : [];
 };
 
+/** The platform counts a quota for accounts with a key of their own only. */
+const TYPES_WITHOUT_QUOTA = new Set(['oauth', 'setup-token']);
+
+/** A quota that is used up, until its reset where that is known. The platform then answers 503 and shows no block of its own. */
+const quotaBlock = (
+  limit: number | null,
+  used: number | null,
+  { resetAt, now }: { readonly resetAt: string | null; readonly now: number },
+): readonly Block[] => {
+  if (limit === null || limit <= 0 || (used ?? 0) < limit) return [];
+  return resetAt === null || resetAt === ''
+    ? [{ code: 'quota_used_up', until: null }]
+    : blockUntil('quota_used_up', resetAt, now);
+};
+
+const quotaBlocks = (account: Account, now: number): readonly Block[] => {
+  if (TYPES_WITHOUT_QUOTA.has(account.type)) return [];
+  const { quota_daily_reset_at, quota_weekly_reset_at } = account;
+  return [
+    ...quotaBlock(account.quota_limit, account.quota_used, { resetAt: null, now }),
+    ...quotaBlock(account.quota_daily_limit, account.quota_daily_used, { resetAt: quota_daily_reset_at, now }),
+    ...quotaBlock(account.quota_weekly_limit, account.quota_weekly_used, { resetAt: quota_weekly_reset_at, now }),
+  ];
+};
+
 /** Everything but the switch that keeps an account from being scheduled now, as far as its record shows. */
 export const findBlocks = (account: Account, now: number): readonly Block[] => {
   const { status, auto_pause_on_expired, expires_at } = account;
@@ -84,6 +121,7 @@ export const findBlocks = (account: Account, now: number): readonly Block[] => {
     ...blockUntil('rate_limited', account.rate_limit_reset_at, now),
     ...blockUntil('overloaded', account.overload_until, now),
     ...blockUntil('temporarily_unschedulable', account.temp_unschedulable_until, now),
+    ...quotaBlocks(account, now),
   ];
 };
 
@@ -102,19 +140,23 @@ const SHARE_LEFT_FOR_CHANGE = 0.625;
 /** `last`: the account is the last one that serves the group. */
 type GroupCheck = 'last' | 'served' | 'unknown';
 
-/** Some relays may not filter by group, so an account that lists only other groups does not serve this one. */
-const serves = (candidate: Account, group: number): boolean => {
+/**
+ * Whether an account serves a group now: it is switched on, and nothing else blocks it, such as a limit or a quota that is used
+ * up. Some relays may not filter by group, so an account that lists only other groups does not serve this one.
+ */
+const serves = (candidate: Account, { group, now }: { readonly group: number; readonly now: number }): boolean => {
   const groups = parseGroups(candidate) ?? [];
-  return candidate.schedulable && candidate.status === 'active' && (groups.length === 0 || groups.includes(group));
+  const isMember = groups.length === 0 || groups.includes(group);
+  return candidate.schedulable && isMember && findBlocks(candidate, now).length === 0;
 };
 
-/** Whether a group has a schedulable account other than `id`, from the first page of its accounts. */
+/** Whether a group has an account other than `id` that serves it, from the first page of its accounts. */
 const checkPage = (
   { items, total }: ListPage,
-  { id, group }: { readonly id: number; readonly group: number },
+  { id, ...place }: { readonly id: number; readonly group: number; readonly now: number },
 ): GroupCheck => {
   const accounts = items.map(parseAccount);
-  if (accounts.some((other) => other !== undefined && other.id !== id && serves(other, group))) return 'served';
+  if (accounts.some((other) => other !== undefined && other.id !== id && serves(other, place))) return 'served';
   const isWhole = total <= items.length && !accounts.includes(undefined);
   return isWhole ? 'last' : 'unknown';
 };
@@ -122,12 +164,12 @@ const checkPage = (
 const checkGroup = async (
   relay: RelayClient,
   account: Account,
-  call: { readonly signal: AbortSignal; readonly group: number },
+  call: { readonly signal: AbortSignal; readonly group: number; readonly now: number },
 ) => {
-  const { signal, group } = call;
+  const { signal, group, now } = call;
   try {
     const page = await readPage(relay, { path: 'accounts', query: { group }, page: 1 }, signal);
-    return checkPage(page, { id: account.id, group });
+    return checkPage(page, { id: account.id, group, now });
   } catch {
     return 'unknown';
   }
@@ -136,7 +178,7 @@ const checkGroup = async (
 const toWarnings = (code: GroupWarning['code'], ids: readonly number[]): readonly GroupWarning[] =>
   ids.length === 0 ? [] : [{ code, group_ids: ids.slice(0, GROUPS_NAMED) }];
 
-/** The groups that would have no other active and schedulable account. Never rejects: an unchecked group is a warning, too. */
+/** The groups that no other account would serve. Never rejects: an unchecked group is a warning, too. */
 export const findGroupWarnings = async (
   { relay, clock }: { readonly relay: RelayClient; readonly clock: Clock },
   account: Account,
@@ -149,7 +191,7 @@ export const findGroupWarnings = async (
   try {
     for (const group of groups.slice(0, GROUPS_CHECKED)) {
       if (deadline.signal.aborted || deadline.remainingMs() === 0) break;
-      checks.set(group, await checkGroup(relay, account, { signal: deadline.signal, group }));
+      checks.set(group, await checkGroup(relay, account, { signal: deadline.signal, group, now: clock.now() }));
     }
   } finally {
     deadline.clear();

@@ -27,11 +27,19 @@ export type Write = {
   readonly idempotencyKey?: string;
 };
 
+/** How a read is sent. */
+type ReadMode = {
+  /** Below `/api/v1/` and without the key, instead of below the admin prefix. */
+  readonly isPublic?: boolean;
+  /** Whether a transient failure is tried a second time. */
+  readonly isRetried?: boolean;
+};
+
 /** The HTTP client for the relay. Every request of this process goes through it. */
 export type RelayClient = {
   readonly address: RelayAddress;
   /** Reads a path such as `users/7` and returns the payload. Throws a `RelayError`. Retries once after a transient failure. */
-  readonly get: (path: string, query: RelayQuery, signal: AbortSignal) => Promise<unknown>;
+  readonly get: (path: string, query: RelayQuery, signal: AbortSignal, mode?: ReadMode) => Promise<unknown>;
   /** Sends a change once. Never rejects once it may have been sent: an unclear outcome is `unknown`. */
   readonly send: (write: Write, signal: AbortSignal) => Promise<WriteAnswer>;
   /** `GET /health` without the key, as it was received. Rejects like an `HttpClient`. */
@@ -48,7 +56,8 @@ type RelayClientNeeds = {
   readonly version: string;
 };
 
-const ADMIN_PREFIX = 'api/v1/admin/';
+const PUBLIC_PREFIX = 'api/v1/';
+const ADMIN_PREFIX = `${PUBLIC_PREFIX}admin/`;
 /** The largest answer that is accepted from the relay. */
 export const ANSWER_LIMIT_BYTES = 4 * 1024 * 1024;
 const HEALTH_LIMIT_BYTES = 64 * 1024;
@@ -126,8 +135,11 @@ export const createRelayClient = ({
       release();
     }
   };
-  const readOnce = async (url: string, signal: AbortSignal): Promise<unknown> => {
-    const headers = { ...agent, 'x-api-key': adminSecret(key) };
+  const readOnce = async (
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<unknown> => {
     try {
       return parsePayload(
         await gated({ method: 'GET', url, headers, signal, limitBytes: ANSWER_LIMIT_BYTES }),
@@ -139,15 +151,16 @@ export const createRelayClient = ({
   };
   return {
     address,
-    async get(path, query, signal) {
-      const url = toUrl(address.origin, `${ADMIN_PREFIX}${path}`, query);
+    async get(path, query, signal, { isPublic = false, isRetried = true } = {}) {
+      const url = toUrl(address.origin, `${isPublic ? PUBLIC_PREFIX : ADMIN_PREFIX}${path}`, query);
+      const headers = isPublic ? agent : { ...agent, 'x-api-key': adminSecret(key) };
       try {
-        return await readOnce(url, signal);
+        return await readOnce(url, headers, signal);
       } catch (error) {
-        const pauseMs = retryPauseMs(error);
+        const pauseMs = isRetried ? retryPauseMs(error) : undefined;
         if (pauseMs === undefined) throw error;
         await pause(clock, pauseMs, signal);
-        return readOnce(url, signal);
+        return readOnce(url, headers, signal);
       }
     },
     async send({ method, path, body, idempotencyKey }, signal) {

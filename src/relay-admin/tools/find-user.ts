@@ -37,8 +37,17 @@ const parseRow = (record: unknown): v.InferOutput<typeof Row> => {
   return parsed.output;
 };
 
+/**
+ * Letters whose lower case has another length than they have: a database does not find one by the other, so neither may be
+ * part of the search. The only such letter is the capital I with a dot.
+ */
+const UNEVEN_LETTERS = /\u0130|i\u0307/u;
+
+/** The part of the address around the @ that a search for it finds in any case. */
+const searchText = (email: string): string => email.split(UNEVEN_LETTERS).find((part) => part.includes('@')) ?? email;
+
 const searchQuery = (email: string) => ({
-  search: [...email].slice(0, SEARCH_LIMIT_POINTS).join(''),
+  search: [...searchText(email)].slice(0, SEARCH_LIMIT_POINTS).join(''),
   include_subscriptions: false,
   sort_by: 'created_at',
   sort_order: 'asc',

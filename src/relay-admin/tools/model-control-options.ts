@@ -46,6 +46,10 @@ const Output = v.strictObject({
     v.array(v.strictObject({ list: v.picklist(LISTS), reason: v.string() })),
     v.description('lists that were not or not wholly read, and why'),
   ),
+  group_model_setting: v.pipe(
+    v.nullable(v.picklist(['model_allowlist', 'models_list_config'])),
+    v.description('which of the two the groups of this release have; null when not read'),
+  ),
   summary: v.string(),
   options: v.array(ControlOption),
   accounts: List(AccountView),
@@ -92,6 +96,7 @@ const toResult = (read: ModelLists, model: string | undefined): v.InferInput<typ
     model: model ?? null,
     source: isStatic ? 'static' : unread.length > 0 ? 'partly_live' : 'live',
     unread,
+    group_model_setting: read.groupModelSetting,
     summary: SUMMARY,
     options: [...CONTROL_OPTIONS],
     accounts,

@@ -67,7 +67,9 @@ const Output = v.strictObject({
         group_ids: v.array(v.number()),
       }),
     ),
-    v.description('groups left without another active and schedulable account, and groups that could not be looked at'),
+    v.description(
+      'groups that no other account serves now (switched off, limited and used-up ones serve none), and groups that could not be looked at',
+    ),
   ),
   effects: v.pipe(v.array(v.string()), v.description('what the switch does and does not do')),
 });

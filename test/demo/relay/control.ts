@@ -36,6 +36,8 @@ export type RelayControl = {
   readonly setKey: (key: string) => void;
   readonly setTermsAccepted: (areAccepted: boolean) => void;
   readonly setHealthAnswer: (answer: HealthAnswer) => void;
+  readonly setDatabaseDown: (isDown: boolean) => void;
+  readonly setModelAllowlist: (hasModelAllowlist: boolean) => void;
   readonly setVersion: (version: string) => void;
   readonly setLocation: (url: string) => void;
   readonly setDelayMs: (ms: number) => void;
@@ -128,6 +130,12 @@ export const createFaultyRelay = ({
     },
     setHealthAnswer(answer) {
       relaySettings.health = answer;
+    },
+    setDatabaseDown(isDown) {
+      relaySettings.isDatabaseDown = isDown;
+    },
+    setModelAllowlist(hasModelAllowlist) {
+      relaySettings.hasModelAllowlist = hasModelAllowlist;
     },
     setVersion(version) {
       relaySettings.version = version;

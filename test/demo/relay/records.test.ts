@@ -173,6 +173,10 @@ const READABLE = [
   ),
   ...['users/2/platform-quotas', 'users/2/subscriptions', 'usage/stats', 'risk-control/config', 'risk-control/status'],
   ...['groups', 'groups/all', 'groups/1', 'groups/usage-summary', 'groups/capacity-summary', 'groups/1/stats'],
+  ...['alert-events', 'alert-rules', 'ingress-rejections', 'auth-cache-invalidation/health'].map(
+    (name) => `ops/${name}`,
+  ),
+  ...['ops/request-errors', 'ops/upstream-errors', 'risk-control/logs', 'subscriptions', 'groups/1/rate-multipliers'],
   ...['groups/3/composite-routes', 'groups/1/models-list-candidates', 'channels', 'channels/2'],
   ...['accounts/1/stats', 'accounts/1/today-stats', 'accounts/1/models'],
   ...['overload-cooldown', 'rate-limit-429-cooldown', 'panel-rate-limit', 'stream-timeout'].map(
@@ -195,8 +199,26 @@ describe('demo relay and what else can be read', (check) => {
     assert.equal([route.public_model, route.match_type, route.group_id], ['smart', 'exact', 3]);
     const channel = await data('channels/2');
     assert.equal([channel.restrict_models, channel.model_pricing[1].models[0]], [true, 'gemini-2.5-pro']);
-    assert.equal(await data('groups/1/models-list-candidates'), ['gpt-5', 'gpt-5-mini']);
+    assert.equal(await data('groups/1/models-list-candidates'), { models: ['gpt-5', 'gpt-5-mini'] });
     assert.is((await data('groups/1')).rpm_limit, 120);
+  });
+  check('fails over the composite routes of any other group', async () => {
+    const { answer } = relayWorld();
+    const [status, body] = await answer('groups/1/composite-routes');
+    assert.equal([status, body.message], [500, 'internal error']);
+  });
+  check('has the names of older releases or those of newer ones, never both', async () => {
+    const { call, control, data } = relayWorld();
+    assert.is((await call('groups/1/model-allowlist-candidates')).status, 404);
+    assert.ok(Object.hasOwn(await data('groups/1'), 'models_list_config'));
+    control.setModelAllowlist(true);
+    assert.is((await call('groups/1/models-list-candidates')).status, 404);
+    assert.equal(await data('groups/1/model-allowlist-candidates'), { models: ['gpt-5', 'gpt-5-mini'] });
+    const group = await data('groups/1');
+    assert.ok(Object.hasOwn(group, 'model_allowlist') && !Object.hasOwn(group, 'models_list_config'));
+  });
+  check('names the exemption of admins from the panel’s limit as the platform does', async () => {
+    assert.is((await relayWorld().data('settings/panel-rate-limit')).exempt_admin, true);
   });
   check('knows no group and no channel beyond its own', async () => {
     const { answer } = relayWorld();

@@ -44,6 +44,20 @@ describe('demo relay at its door', (check) => {
     assert.is((await answer('users'))[0], 401);
     assert.is((await answer('users', { headers: { 'x-api-key': 'admin-new' } }))[0], 200);
   });
+  check('asks for the terms before there is any key, and for the key once they are accepted', async () => {
+    const { answer, control } = relayWorld();
+    control.setKey('');
+    control.setTermsAccepted(false);
+    assert.is((await answer('users'))[0], 423);
+    control.setTermsAccepted(true);
+    assert.equal([(await answer('users'))[0], (await answer('users'))[1].code], [401, 'INVALID_ADMIN_KEY']);
+  });
+  check('is well while its database is down, and fails everything else', async () => {
+    const { answer, control } = relayWorld();
+    control.setDatabaseDown(true);
+    assert.is((await answer('/health'))[0], 200);
+    for (const path of ['users', '/api/v1/settings/public']) assert.is((await answer(path))[0], 500, path);
+  });
   check('locks everything but the terms themselves until they are accepted, yet asks for the key first', async () => {
     const { answer, control } = relayWorld();
     control.setTermsAccepted(false);

@@ -77,6 +77,7 @@ export const EVERY_PROBLEM: Details = {
     { kind: 'upstream-unavailable', why: 'status 503', retryAfterMs: 7000 },
     { kind: 'upstream-unavailable', why: 'A'.repeat(64) },
   ],
+  'not-composite': [{ kind: 'not-composite' }],
   'upstream-redirect': [{ kind: 'upstream-redirect' }],
   'upstream-contract': [
     { kind: 'upstream-contract', why: 'not-json' },

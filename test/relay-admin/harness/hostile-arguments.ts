@@ -25,7 +25,7 @@ export const HOSTILE_PATHS: readonly string[] = [
   ...['groups/1/api-keys', 'accounts/data', 'accounts/1/usage', 'proxies', 'proxies/1', 'proxies/data', 'usage'],
   ...['redeem-codes', 'redeem-codes/export', 'promo-codes', 'settings', 'settings/admin-api-key', 'compliance'],
   ...['settings/admin-api-key/regenerate', 'compliance/accept', 'backups/1/download-url', 'backups/s3-config'],
-  ...['data-management/config', 'channel-monitors', 'ops/errors', 'risk-control/logs', 'audit-logs', 'payment/orders'],
+  ...['data-management/config', 'channel-monitors', 'ops/errors', 'ops/system-logs', 'audit-logs', 'payment/orders'],
   ...['users/', '/users', 'users//1', 'users/1/', 'users/01', 'users/0', 'users/-1', 'users/+1', 'users/1e0'],
   ...['users/0x1', 'users/1.0', 'users/\uff11', 'users/\u0663', 'users/9007199254740993', 'users/1/../2', 'users/.'],
   ...['users/1;x', 'users;/../settings', 'users/1\u0000', 'users\r\nX-Api-Key: x', 'USERS', 'users ', ' users'],

@@ -21,6 +21,17 @@ describe('a bound on data', (check) => {
     assert.is(itemsLeft, 50);
     assert.is(limitSize({ items }, bytesOf(items.slice(0, 20)) + 30).itemsLeft, 20);
   });
+  check('cuts lists by time at their beginning where the newest is wanted, and others at their end', () => {
+    const day = (id: number) => ({ id, date: `2026-01-${String(id + 1).padStart(2, '0')}`, name: 'n'.repeat(20) });
+    const days = Array.from({ length: 28 }, (_, id) => day(id));
+    const keptOf = (items: readonly Json[], keepsNewest?: boolean) =>
+      (limitSize({ items }, 800, keepsNewest).data as { items: readonly Json[] }).items;
+    assert.equal(keptOf(days, true), days.slice(-10));
+    assert.equal(keptOf(days), days.slice(0, 10));
+    const newestFirst = days.toReversed();
+    assert.equal(keptOf(newestFirst, true), newestFirst.slice(0, 10));
+    assert.equal(keptOf(many(60), true), many(60).slice(0, 10));
+  });
   check('cuts maps like lists, and leaves the fields of a thing', () => {
     const map = Object.fromEntries(many(500).map((item, id) => [String(id), item]));
     const { data } = limitSize({ enabled: true, account: map, timestamp: 'now' }, 2000);

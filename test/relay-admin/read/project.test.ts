@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { statisticsReader } from '../../../src/relay-admin/read/fields.ts';
 import { matchRoute } from '../../../src/relay-admin/read/match.ts';
+import type { Json } from '../../../src/relay-admin/read/project.ts';
 import {
   amount,
   fields,
@@ -12,9 +13,10 @@ import {
   plain,
   recordReader,
 } from '../../../src/relay-admin/read/project.ts';
+import { redactData } from '../../../src/relay-admin/read/redact.ts';
 import { describe } from '../../check.ts';
 
-const readingOf = (path: string, data: unknown): unknown => matchRoute(path).route.readAnswer(data);
+const readingOf = (path: string, data: unknown): Json => matchRoute(path).route.readAnswer(data);
 const isOtherShape = (error: unknown): boolean =>
   error instanceof RelayError && error.detail.kind === 'upstream-contract';
 
@@ -108,6 +110,62 @@ describe('what is shown of the relay', (check) => {
       thresholds: { hate: 0.65 },
     });
     assert.equal(shown, { enabled: true, api_key_count: 2, thresholds: { hate: 0.65 } });
+  });
+  check('of the keys of moderation is which are frozen, and no key, mask, hash or error', () => {
+    const status = { index: 0, status: 'frozen', frozen_until: '2026-01-01T00:10:00Z', last_http_status: 413 };
+    const secrets = { masked: 'sk-a…z', key_hash: 'x', last_error: 'canary' };
+    const read = readingOf('risk-control/status', { enabled: true, api_key_statuses: [{ ...status, ...secrets }] });
+    assert.equal(read, { enabled: true, key_statuses: [status] });
+    // The name is one that the second step leaves in place.
+    assert.equal(redactData(read).data, read);
+  });
+  check('of the log of moderation is what was decided, and nothing that a user wrote', () => {
+    const row = { id: 1, action: 'error', highest_score: 0.5, category_scores: { 'hate/threatening': 0.5 } };
+    const words = { input_excerpt: 'x', matched_keyword: 'x', error: 'x', user_email: 'x', api_key_name: 'x' };
+    const frame = { total: 1, page: 1, page_size: 20, pages: 1 };
+    const read = readingOf('risk-control/logs', { items: [{ ...row, ...words }], ...frame });
+    assert.equal(read, { items: [row], ...frame });
+  });
+  check('of failed requests is what failed, and not the message, the body or the person', () => {
+    const row = { id: 1, status_code: 502, upstream_status_code: 400, model: 'gpt-5', user_id: 2, account_id: 3 };
+    const words = {
+      message: 'x',
+      error_body: 'x',
+      upstream_errors: '[]',
+      user_email: 'x',
+      client_ip: 'x',
+      user_agent: 'x',
+    };
+    for (const path of ['ops/request-errors', 'ops/upstream-errors']) {
+      assert.equal(readingOf(path, [{ ...row, ...words }]), [row]);
+      assert.equal(readingOf(path, { items: [{ ...row, ...words }], total: 1 }), { items: [row], total: 1 });
+    }
+  });
+  check('of special rates are the users by id alone', () => {
+    const row = { user_id: 2, user_status: 'active', rate_multiplier: 0.8, rpm_override: null };
+    const people = { user_name: 'x', user_email: 'x', user_notes: 'x' };
+    assert.equal(readingOf('groups/1/rate-multipliers', [{ ...row, ...people }]), [row]);
+  });
+  check('of a group and a channel are the fields of either release', () => {
+    const group = {
+      id: 1,
+      profit_control_enabled: true,
+      profit_min_margin: 0.3,
+      peak_rate_enabled: true,
+      peak_start: '20:00',
+      peak_rate_multiplier: 2,
+      max_reasoning_effort_over_limit: 'deny',
+      model_pricing: [{ models: ['gpt-5'], input_price: 1e-6 }],
+      model_allowlist: { enabled: true, models: ['gpt-5'] },
+      codex_models_manifest_config: { enabled: true, account_ids: [3], fallback_to_scheduler: false },
+    };
+    assert.equal(readingOf('groups/1', { ...group, later: 'x' }), group);
+    const time_pricing = {
+      timezone: 'Asia/Tokyo',
+      periods: [{ start_time: '20:00', end_time: '00:00', multiplier: 0.5 }],
+    };
+    const channel = { id: 2, model_pricing: [{ models: ['gpt-5'], time_pricing }] };
+    assert.equal(readingOf('channels/2', channel), channel);
   });
   check('is nothing that a later release adds', () => {
     const routes = ['users/1', 'accounts/1', 'groups/1', 'channels/1', 'users/1/rpm-status', 'system/version'];

@@ -21,7 +21,6 @@ const NEVER = [
   'data-management/config',
   'usage',
   'usage/search-api-keys',
-  'risk-control/logs',
   'prompt-audit/events',
   'audit-logs',
   'ops/errors',

@@ -4,6 +4,7 @@ import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { createFindUserTool } from '../../../src/relay-admin/tools/find-user.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
+import { createWorld, refusalOf, resultOf } from '../harness/world.ts';
 import {
   type Answering,
   type Asked,
@@ -53,6 +54,19 @@ const among = (rows: readonly Row[]) => over((asked) => pageOf(rows, asked));
 
 describe('find_user', (check) => {
   check('is described for a model', () => assertWellDescribed(among([]).tool));
+
+  check('finds an address with a letter whose lower case is longer, in either form', async () => {
+    const world = createWorld();
+    const user = world.control.user(2);
+    for (const stored of ['İstanbul@example.com', 'kadİköy@İzmir.example', 'i\u0307stanbul@example.com']) {
+      user.email = stored;
+      for (const email of [stored, stored.toLowerCase(), ` ${stored}`]) {
+        const found = await resultOf(world.start(), 'find_user', { email });
+        assert.is((found.user as { id: number }).id, 2, `${stored} by ${email}`);
+      }
+    }
+    assert.match(await refusalOf(world.start(), 'find_user', { email: 'istanbul@example.com' }), /^NOT_FOUND/);
+  });
 
   check('finds the one user with exactly this e-mail, and shows no more than it should', async () => {
     const { find } = among([user(7, 'ada@example.com')]);

@@ -5,11 +5,16 @@ import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { createHealthTool } from '../../../src/relay-admin/tools/health.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
+import { createWorld, resultOf as resultIn } from '../harness/world.ts';
 import { assertWellDescribed, callTool, createScriptedRelay, problemOf, received, SILENCE } from './scripted-relay.ts';
 
-const healthOf = (answer: HttpResponse | Error | typeof SILENCE, clock: FakeClock = createFakeClock()) => {
+const healthOf = (
+  answer: HttpResponse | Error | typeof SILENCE,
+  clock: FakeClock = createFakeClock(),
+  settings: unknown = { version: '0.1.179' },
+) => {
   const { relay, asked } = createScriptedRelay(
-    () => new Error('Read something'),
+    () => settings,
     () => answer,
   );
   return { tool: createHealthTool({ relay, clock }), asked, clock };
@@ -27,6 +32,7 @@ describe('health', (check) => {
     assert.equal(await resultOf(received(200, '{"status":"ok"}')), {
       reachable: true,
       healthy: true,
+      database: 'ok',
       status: 200,
       latency_ms: 0,
       reason: null,
@@ -80,6 +86,7 @@ describe('health', (check) => {
       assert.equal(await resultOf(new HttpClientError(code)), {
         reachable: false,
         healthy: false,
+        database: 'unknown',
         status: null,
         latency_ms: null,
         reason,
@@ -94,7 +101,7 @@ describe('health', (check) => {
 
   check('says how long the relay took', async () => {
     const clock = createFakeClock();
-    const { relay } = createScriptedRelay(() => undefined);
+    const { relay } = createScriptedRelay(() => ({ version: '0.1.179' }));
     const slow = {
       ...relay,
       health: () =>
@@ -133,10 +140,44 @@ describe('health', (check) => {
     assert.instance(await rejection(callTool(tool, {})), TypeError);
   });
 
-  check('takes no arguments and reads nothing with the key', async () => {
+  const DATABASES: readonly (readonly [string, RelayError, string, boolean])[] = [
+    ['a 500', new RelayError({ kind: 'upstream-unavailable', why: 'status 500' }), 'failing', false],
+    ['no such route', new RelayError({ kind: 'not-found', what: 'resource' }), 'unknown', true],
+    ['a page', new RelayError({ kind: 'upstream-contract', why: 'not-json' }), 'unknown', true],
+  ];
+  for (const [name, error, database, healthy] of DATABASES) {
+    check(`of a relay that says ok and has ${name} for its settings has a database that is ${database}`, async () => {
+      const { tool, clock } = healthOf(received(200, '{"status":"ok"}'), createFakeClock(), error);
+      const result = await callTool(tool, {}, { clock });
+      assert.equal([result.healthy, result.database, result.status], [healthy, database, 200]);
+      assert.is(result.reason, healthy ? null : 'database_failing');
+    });
+  }
+
+  check('does not wait longer than five seconds for the database', async () => {
+    const { tool, clock } = healthOf(received(200, '{"status":"ok"}'), createFakeClock(), SILENCE);
+    const call = callTool(tool, {}, { clock });
+    await clock.advance(5000);
+    const { reachable, healthy, reason } = await call;
+    assert.equal([reachable, healthy, reason], [true, false, 'database_failing']);
+    assert.is(clock.pending(), 0);
+  });
+
+  check('is not healthy while PostgreSQL is down, though the relay says ok, and needs no key to see it', async () => {
+    const world = createWorld();
+    world.control.setDatabaseDown(true);
+    for (const variables of [{}, { RELAY_ADMIN_API_KEY: '' }]) {
+      const { healthy, database, reason } = await resultIn(world.start({ variables }), 'health');
+      assert.equal([healthy, database, reason], [false, 'failing', 'database_failing']);
+    }
+    world.control.setDatabaseDown(false);
+    assert.is((await resultIn(world.start({ variables: { RELAY_ADMIN_API_KEY: '' } }), 'health')).database, 'ok');
+  });
+
+  check('takes no arguments and reads nothing but the public settings', async () => {
     const { tool, asked } = healthOf(received(200, '{"status":"ok"}'));
     assert.is((await problemOf(callTool(tool, { url: 'http://169.254.169.254/' }))).kind, 'invalid-argument');
     await callTool(tool, undefined);
-    assert.equal(asked, []);
+    assert.equal(asked, [{ path: 'settings/public', query: {} }]);
   });
 });

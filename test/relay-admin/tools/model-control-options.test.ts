@@ -160,6 +160,7 @@ describe('model_control_options with a key', (check) => {
         rpm_limit: 60,
         rate_multiplier: 1.5,
         model_in: null,
+        allows_model: null,
       },
     ]);
     assert.equal(channels.shown, [
@@ -173,6 +174,33 @@ describe('model_control_options with a key', (check) => {
         group_ids: [1],
       },
     ]);
+  });
+
+  check('says which setting for models the groups of this release have', async () => {
+    for (const [more, setting] of [
+      [{ models_list_config: { enabled: false } }, 'models_list_config'],
+      [{ model_allowlist: { enabled: false, models: [] } }, 'model_allowlist'],
+      [{}, null],
+    ] as const) {
+      assert.is((await over({ groups: [group(2, more)] }).call()).group_model_setting, setting);
+    }
+  });
+
+  check('shows the groups whose allow-list shuts the model out, which the older setting never did', async () => {
+    const groups = [
+      group(1, { model_allowlist: { enabled: true, models: ['gpt-5'] } }),
+      group(2, { model_allowlist: { enabled: true, models: [MODEL] } }),
+      group(3, { model_allowlist: { enabled: false, models: ['gpt-5'] } }),
+      group(4, { models_list_config: { enabled: true, models: ['gpt-5'] } }),
+    ];
+    const { groups: shown } = await over({ groups }).call({ model: MODEL });
+    assert.equal(
+      shown.shown.map(({ id, allows_model }: { id: number; allows_model: boolean | null }) => [id, allows_model]),
+      [
+        [1, false],
+        [2, true],
+      ],
+    );
   });
 
   check('shows the automatic limits of the model asked for, and of no other', async () => {

@@ -6,6 +6,7 @@ import { formatErrorText } from '../../../src/relay-admin/errors/format.ts';
 import { createReadTool } from '../../../src/relay-admin/tools/read.ts';
 import { describe, rejection } from '../../check.ts';
 import { patientCall, recordingRelay } from '../harness/recording-relay.ts';
+import { createWorld, resultOf, refusalOf as worldRefusalOf } from '../harness/world.ts';
 
 const HEX = '0123456789abcdef'.repeat(4);
 
@@ -35,7 +36,53 @@ describe('read', (check) => {
       { path: '/api/v1/admin/system/version' },
     );
     assert.equal(result, { path: 'system/version', data: { version: '0.1.179' }, truncated: false, narrow: null });
-    assert.equal(asked, [{ path: 'system/version', query: {} }]);
+    // The route of this name hangs while GitHub is silent; the public settings carry the version, too.
+    assert.equal(asked, [{ path: 'settings/public', query: {} }]);
+  });
+  check('finds the version without the key, and hands on nothing else of the public settings', async () => {
+    const world = createWorld();
+    const result = await resultOf(world.start(), 'read', { path: 'system/version' });
+    assert.equal(result.data, { version: '0.1.179' });
+    const [request, ...more] = world.control.requests();
+    assert.equal([request?.target, more], ['/api/v1/settings/public', []]);
+    assert.not.ok(Object.hasOwn(request?.headers ?? {}, 'x-api-key'));
+  });
+  check('says of an ordinary group that it has no composite routes, and asks once', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const text = await worldRefusalOf(admin, 'read', { path: 'groups/1/composite-routes' });
+    assert.match(text, /^NOT_COMPOSITE: .*not composite\. outcome=not_applied retry=no\. /);
+    assert.is(world.control.requests().length, 1);
+    const rows = await resultOf(admin, 'read', { path: 'groups/3/composite-routes' });
+    assert.is((rows.data as unknown[]).length, 1);
+  });
+  check('finds the models of a group under the name of either release, and says which it was', async () => {
+    const world = createWorld();
+    const admin = world.start();
+    const names = ['models-list-candidates', 'model-allowlist-candidates'];
+    for (const [isNewer, found] of names.entries()) {
+      world.control.setModelAllowlist(isNewer === 1);
+      for (const name of names) {
+        const { path, data } = await resultOf(admin, 'read', { path: `groups/1/${name}` });
+        assert.equal([path, data], [`groups/1/${found}`, { models: ['gpt-5', 'gpt-5-mini'] }]);
+      }
+    }
+    assert.match(await worldRefusalOf(admin, 'read', { path: 'groups/9/models-list-candidates' }), /^NOT_FOUND/);
+  });
+  check('cuts a trend of 24 hours at its beginning, and says so', async () => {
+    const at = (index: number) => new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString();
+    const points = Array.from({ length: 1440 }, (_, index) => ({ bucket_start: at(index), request_count: index }));
+    const given = { path: 'ops/dashboard/throughput-trend', query: { time_range: '24h' } };
+    const { result } = await readOf({ bucket: '1m', points }, given);
+    const kept = (result.data as { points: typeof points }).points;
+    assert.ok(kept.length >= 50 && kept.length < 1440);
+    assert.equal(kept, points.slice(-kept.length));
+    assert.match(String(result.narrow), 'the newest part is kept');
+  });
+  check('names the jobs of heartbeats, and not what they failed with', async () => {
+    const heartbeat = { job_name: 'ops_cleanup', last_duration_ms: 12, last_error: 'canary' };
+    const { result } = await readOf({ job_heartbeats: [heartbeat] }, { path: 'ops/dashboard/overview' });
+    assert.equal(result.data, { job_heartbeats: [{ job_name: 'ops_cleanup', last_duration_ms: 12 }] });
   });
   check('asks for a page of 20 unless it is told otherwise', async () => {
     const empty = { items: [], total: 0, page: 1, page_size: 20, pages: 1 };

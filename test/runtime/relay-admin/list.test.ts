@@ -14,10 +14,10 @@ const SNAPSHOT = join(import.meta.dirname, 'tools.json');
 
 /** Every name in every schema. One more is something to look at: it is a thing that a model gives or is given. */
 const NAMES =
-  `account_id account_name accounts acknowledge_doubt admin_key advice after alphabet amount amount_decimals applied
+  `account_id account_name accounts acknowledge_doubt admin_key advice after allows_model alphabet amount amount_decimals applied
   available balance balance_after balance_before balance_change balance_moved_otherwise balance_now before blocked_by by
-  call_timeout_ms can changes channels code concurrency control created_at credit_sign data earlier_recharges effect effects email
-  examined expected expires_at first frozen_balance group_ids groups healthy history_row history_rows id
+  call_timeout_ms can changes channels code concurrency control created_at credit_sign data database earlier_recharges effect effects email
+  examined expected expires_at first frozen_balance group_ids group_model_setting groups healthy history_row history_rows id
   idempotency_key largest_page_size largest_recharge last_used_at latency_ms limits list lists_model
   maps_model marker matching max_chars min_chars mode model model_in model_limits model_mapping name narrow not_exposed
   note options outcome path platform present preview_token preview_token_lifetime_s query rate_multiplier reachable
@@ -31,13 +31,15 @@ const CLOSED_SETS = [
   'last_schedulable_in_group|groups_not_checked',
   'lists_model|lists_others|none',
   'live|partly_live|static',
-  'models_list_config|default_mapped_model|model_routing',
+  'model_allowlist|models_list_config',
+  'models_list_config|model_allowlist|default_mapped_model|model_routing',
   'no_answer|timed_out|redirected|server_error|unusable_answer|in_progress|retry_backoff|store_unavailable|refusal_unconfirmed|answer_not_recorded|history_unreadable|history_row_missing|history_value_differs|credited_more_than_once|user_unreadable',
   'not_read_back|reads_differently|no_usable_answer',
+  'ok|failing|unknown',
   'read_write|read_only',
   'relay_said_so|history_row|balance_rose',
-  'setup_pending|redirect|not_json|unexpected_json|too_large|connection_refused|dns_failure|tls_failure|timeout|connection_failed',
-  'status_not_active|expired|rate_limited|overloaded|temporarily_unschedulable',
+  'setup_pending|redirect|not_json|unexpected_json|too_large|connection_refused|dns_failure|tls_failure|timeout|connection_failed|database_failing',
+  'status_not_active|expired|rate_limited|overloaded|temporarily_unschedulable|quota_used_up',
   'update_user_limits|set_account_schedulable|relay_admin_ui|nothing',
   'user_not_active|user_is_admin|large_amount|much_more_than_balance|running_usage|earlier_recharge_credited|earlier_recharge_balance_rose|earlier_recharge_unknown',
   'user|user_in_group|group|user_and_platform|api_key|account|model|price',

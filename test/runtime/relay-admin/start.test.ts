@@ -83,7 +83,7 @@ describe('the environment of the relay admin bundle', (check) => {
       }
       assert.equal(
         [...new Set(control.requests().map(({ method, target }) => `${method} ${target}`))],
-        ['GET /health'],
+        ['GET /health', 'GET /api/v1/settings/public'],
       );
     }),
   );

@@ -198,7 +198,7 @@ describe('the wire of the relay admin bundle', (check) => {
       const _meta = { authorization: 'Bearer canary-1', progressToken: 'canary-1', 'x-api-key': 'canary-1' };
       await admin.ask('tools/call', toolCall('read', { path: 'users' }, { _meta }));
       await admin.ask('tools/call', toolCall('health', {}, { _meta }));
-      assert.is(control.requests().length, 2);
+      assert.is(control.requests().length, 3);
       assert.not.match(JSON.stringify(control.requests()), 'canary-1');
     }),
   );

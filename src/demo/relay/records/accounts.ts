@@ -21,6 +21,9 @@ export type DemoAccount = {
   temp_unschedulable_until: string | null;
   temp_unschedulable_reason: string;
   expires_at: number | null;
+  /** Only accounts with a quota have these. */
+  quota_limit?: number;
+  quota_used?: number;
   updated_at: string;
 };
 

@@ -23,7 +23,6 @@ const LISTS = {
   'promo-codes': [{ id: 1, code: SECRETS.unusedCode }],
   'channel-monitors': [monitor],
   'ops/errors': [upstreamError],
-  'risk-control/logs': [{ id: 1, input_excerpt: 'what somebody wrote', user_email: 'alice@example.com' }],
   'audit-logs': [{ id: 1, actor_email: 'owner@relay.example', credential_masked: SECRETS.moderationMask }],
   'payment/orders': [{ id: 1, user_email: 'alice@example.com', pay_url: download.url }],
 } as const;

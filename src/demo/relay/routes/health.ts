@@ -1,5 +1,6 @@
 import { jsonResponse } from '../../../core/http/response.ts';
-import { htmlPage, ok } from '../envelope.ts';
+import { htmlPage, internalError, ok } from '../envelope.ts';
+import { SECRETS } from '../records/secrets.ts';
 import type { RelayWorld } from '../world.ts';
 import type { RelayTable } from './table.ts';
 
@@ -23,6 +24,10 @@ const health = ({ settings }: RelayWorld): Response => {
 /** What needs no key. Before it is installed the platform has no health, only its set-up. */
 export const openTable = (world: RelayWorld): RelayTable => ({
   'GET /health': () => health(world),
+  'GET /api/v1/settings/public': () =>
+    world.settings.isDatabaseDown
+      ? internalError()
+      : ok({ site_name: 'Relay', version: world.settings.version, turnstile_site_key: SECRETS.sessionToken }),
   'GET /setup/status': () =>
     ok(
       world.settings.health === 'down-404'

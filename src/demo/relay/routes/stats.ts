@@ -1,5 +1,5 @@
 import { ok } from '../envelope.ts';
-import { SECRETS } from '../records/secrets.ts';
+import { HOSTILE, SECRETS } from '../records/secrets.ts';
 import type { RelayWorld } from '../world.ts';
 import type { RelayTable } from './table.ts';
 
@@ -38,6 +38,20 @@ const dashboards = (world: RelayWorld): Facts => ({
   'usage/stats': { total_requests: 4821, total_tokens: 1930442, total_cost: 12.34567891, total_actual_cost: 12.3 },
 });
 
+const page = (items: readonly unknown[]) => ({ items, total: items.length, page: 1, page_size: 20, pages: 1 });
+
+/** What went wrong for somebody, with what that person wrote, from where, and what the provider answered. */
+const requestError = {
+  id: 1,
+  status_code: 502,
+  model: 'gpt-5',
+  user_id: 2,
+  user_email: 'alice@example.com',
+  client_ip: '192.0.2.7',
+  message: `upstream refused Bearer ${SECRETS.bearer}`,
+  error_body: HOSTILE.notes,
+};
+
 const ops = ({ accounts, users }: RelayWorld): Facts => ({
   'ops/concurrency': { enabled: true, platform: {}, group: {}, account: {} },
   'ops/user-concurrency': {
@@ -61,8 +75,31 @@ const ops = ({ accounts, users }: RelayWorld): Facts => ({
   },
   'ops/realtime-traffic': { enabled: true, summary: { qps: 0.1, tps: 38 } },
   'ops/system-logs/health': { queue_depth: 0, dropped: 0 },
+  'ops/alert-events': [
+    {
+      id: 3,
+      rule_id: 1,
+      severity: 'P1',
+      status: 'firing',
+      title: 'Error rate',
+      metric_value: 12.5,
+      threshold_value: 5,
+    },
+  ],
+  'ops/alert-rules': [{ id: 1, name: 'Error rate', enabled: true, severity: 'P1', metric_type: 'error_rate' }],
+  'ops/request-errors': page([requestError]),
+  'ops/upstream-errors': page([requestError]),
+  'ops/ingress-rejections': page([{ reason: 'invalid_key', request_count: 4, client_ip: '192.0.2.7' }]),
+  'ops/ingress-rejections/health': { buffered: 0, dropped: 0 },
+  'ops/auth-cache-invalidation/health': { outbox: { pending: 0 }, subscriber: { connected: true } },
+  subscriptions: page([{ id: 1, user_id: 2, group_id: 1, status: 'active', user: { email: 'alice@example.com' } }]),
   'ops/dashboard/snapshot-v2': { overview: {}, throughput_trend: [] },
-  'ops/dashboard/overview': { request_count_total: 4821, error_rate: 0, sla: 1 },
+  'ops/dashboard/overview': {
+    request_count_total: 4821,
+    error_rate: 0,
+    sla: 1,
+    job_heartbeats: [{ job_name: 'ops_cleanup', last_duration_ms: 12, last_error: `failed with ${SECRETS.bearer}` }],
+  },
   'ops/dashboard/throughput-trend': { points: [] },
   'ops/dashboard/latency-histogram': { buckets: [] },
   'ops/dashboard/error-trend': { points: [] },
@@ -81,7 +118,7 @@ const moderationKey = {
 const settings: Facts = {
   'settings/overload-cooldown': { enabled: true, cooldown_minutes: 10 },
   'settings/rate-limit-429-cooldown': { enabled: true, cooldown_seconds: 60 },
-  'settings/panel-rate-limit': { enabled: true, rpm: 240, heavy_rpm: 60, exempt_admins: true },
+  'settings/panel-rate-limit': { enabled: true, rpm: 240, heavy_rpm: 60, exempt_admin: true },
   'settings/stream-timeout': { enabled: false, timeout_seconds: 60 },
   'risk-control/config': {
     enabled: true,
@@ -96,10 +133,14 @@ const settings: Facts = {
     blocked_keywords: [],
   },
   'risk-control/status': { enabled: true, queue_length: 0, api_key_statuses: [moderationKey] },
+  'risk-control/logs': page([
+    { id: 1, action: 'block', flagged: true, input_excerpt: HOSTILE.notes, user_email: 'alice@example.com' },
+  ]),
 };
 
 /** What can be read and is no record: dashboards, operations, settings and the version. */
 export const statsTable = (world: RelayWorld): RelayTable => ({
+  'GET ops/alert-events/:id': () => ok({ id: 3, rule_id: 1, severity: 'P1', status: 'firing', title: 'Error rate' }),
   'GET system/version': () => ok({ version: world.settings.version }),
   ...Object.fromEntries(
     Object.keys({ ...dashboards(world), ...ops(world), ...settings }).map((path) => [

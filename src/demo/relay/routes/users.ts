@@ -38,13 +38,17 @@ export const userView = (world: RelayWorld, user: DemoUser) => {
 const noUser = (): Response => refusedResponse({ status: 404, message: 'user not found', reason: 'USER_NOT_FOUND' });
 const badId = (): Response => refusedResponse({ status: 400, message: 'Invalid user ID' });
 
+/** As a database folds case: letter by letter, so that a letter whose lower case has two stays as it is. */
+const folded = (text: string): string =>
+  [...text].map((letter) => (letter.toLowerCase().length === letter.length ? letter.toLowerCase() : letter)).join('');
+
 const isFoundBy =
   (search: string) =>
   ({ email, username, notes, api_keys }: DemoUser): boolean =>
-    [email, username, notes, ...api_keys.map(({ key }) => key)].some((text) => text.toLowerCase().includes(search));
+    [email, username, notes, ...api_keys.map(({ key }) => key)].some((text) => folded(text).includes(search));
 
 const list = (world: RelayWorld, { query }: RelayCall): Response => {
-  const search = [...(query.get('search') ?? '').trim()].slice(0, SEARCH_CHARS).join('').toLowerCase();
+  const search = folded([...(query.get('search') ?? '').trim()].slice(0, SEARCH_CHARS).join(''));
   const status = query.get('status') ?? '';
   const role = query.get('role') ?? '';
   const order = query.get('sort_order') === 'asc' ? 1 : -1;
