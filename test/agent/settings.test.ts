@@ -68,7 +68,7 @@ describe('the settings of the agent server', (check) => {
     );
   });
 
-  check('keep sessions for ever unless they are told how long, or how many', () => {
+  check('keep sessions for ever unless a time or a number is set', () => {
     const retentionOf = (variables: Variables) => readAgentSettings(variables).retention;
     assert.equal(retentionOf({ AGENT_RETENTION_DAYS: '0', AGENT_RETENTION_SESSIONS: '0' }), {});
     assert.equal(retentionOf({ AGENT_RETENTION_DAYS: '1' }), { ageMs: 86_400_000 });
@@ -113,11 +113,11 @@ describe('the settings of the agent server', (check) => {
     });
   }
 
-  check('stay on this machine when everyone is welcome and nobody named a host', () => {
+  check('stay on this machine when everyone is welcome and no one named a host', () => {
     assert.equal(readAgentSettings({ AGENT_ALLOW_ANONYMOUS: 'true' }), DEFAULTS);
   });
 
-  check('tell every problem at once, an open door among them', () => {
+  check('report every problem at once, a public address without a password among them', () => {
     const problems = problemsOf({ HOST: '0.0.0.0', PORT: '70000', LOG_LEVEL: 'loud', AGENT_DATABASE_URL: 'mysql://x' });
     assert.equal(
       problems.map((problem) => problem.split(':')[0]),
@@ -186,7 +186,7 @@ describe('the settings of the agent server', (check) => {
 });
 
 describe('a variable that looks like one of the agent server', (check) => {
-  check('is told with the nearest name, and so is one of the peer', () => {
+  check('is reported with the nearest name, and so is one of the peer', () => {
     assert.equal(
       [
         ...unknownAgentVariables({

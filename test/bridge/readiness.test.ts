@@ -49,7 +49,7 @@ describe('whether the bridge is ready', (check) => {
     );
   });
 
-  check('is not so without the model that it was told to take', async () => {
+  check('is not so without the model that it was asked to take', async () => {
     assert.match(await bridgeOf('acme/unknown').reported(), /^503 not ready: the agent server has no such model/);
   });
 

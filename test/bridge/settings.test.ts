@@ -264,7 +264,7 @@ describe('the file of the bridge', (check) => {
 });
 
 describe('variables that look like ours', (check) => {
-  check('are told apart from those that are, and from those of Kubernetes', () => {
+  check('are distinguished from those that are, and from those of Kubernetes', () => {
     const variables = {
       BRIDGE_API_KEY: 'x',
       OPENCODE_BASE: 'x',

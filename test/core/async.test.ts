@@ -134,7 +134,7 @@ describe('waiting under a signal', (check) => {
     assert.is(listeners(signal), 0);
   });
 
-  check('hears a failure that comes too late, so that it cannot end the process', async () => {
+  check('receives a failure that comes too late, so that it cannot end the process', async () => {
     const unhandled: unknown[] = [];
     const listen = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', listen);

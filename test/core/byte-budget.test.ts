@@ -19,7 +19,7 @@ describe('a budget of bytes', (check) => {
     assert.is(budget.usedBytes(), 40_000);
   });
 
-  check('lets those that wait in by turns, and nobody past them', async () => {
+  check('admits those that wait in turn, and no one before them', async () => {
     const budget = createByteBudget(LIMIT_BYTES);
     const order: string[] = [];
     const first = await budget.take(90_000, NEVER);

@@ -51,7 +51,7 @@ describe('a configuration', (check) => {
     assert.not('PATH' in readVariables(Settings, { PATH: '/bin' }));
   });
 
-  check('tells all its problems at once, a line each, by the names of the variables', () => {
+  check('reports all its problems at once, a line each, by the names of the variables', () => {
     assert.equal(problemsOf(Settings, { PORT: '0', LEVEL: 'loud', KEYS: 'fine' }), [
       'PORT: expected a whole number from 1 to 65535',
       'LEVEL: expected info | warn',
@@ -132,7 +132,7 @@ describe('a whole number', (check) => {
     check(`is not "${text.slice(0, 20)}"`, () => assert.not(v.is(Read, text)));
   }
 
-  check("is never told by valibot's words", () => {
+  check("is never reported in valibot's words", () => {
     for (const text of ['x', '5000', '']) {
       const { issues = [] } = v.safeParse(WholeNumber(3, 4), text);
       assert.ok(issues.length > 0);

@@ -40,7 +40,7 @@ const UNSEEN = {
 };
 const marked = (text: string): string => text.replace(INVISIBLE_CHARACTERS, '#');
 
-describe('characters that nobody sees', (check) => {
+describe('characters that no one sees', (check) => {
   for (const [what, character] of Object.entries(UNSEEN)) {
     check(`are ${what}, each found as one`, () => {
       assert.is(marked(`a${character}b`), 'a#b');

@@ -93,7 +93,7 @@ describe('turns', (check) => {
     (await turns.acquire('7', NEVER))();
   });
 
-  check('pass over who left while in line, and tell that one why', async () => {
+  check('skip one that left while in line, and reject it with the reason', async () => {
     const turns = createTurns();
     const first = await turns.acquire('7', NEVER);
     const caller = new AbortController();
@@ -204,8 +204,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave' as const), index: pick }) },
 );
 
-describe('turns, whoever takes, frees and leaves in whatever order,', (check) => {
-  check('are held by one at a time, in order, and by nobody in the end', async () => {
+describe('turns, no matter who takes, frees and leaves in whatever order,', (check) => {
+  check('are held by one at a time, in order, and by no one in the end', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const turns = createTurns();

@@ -45,7 +45,7 @@ describe('docs/serverless.md', (check) => {
     });
   }
 
-  check('tells the size of the file', () => {
+  check('reports the size of the file', () => {
     const kilobytes = Math.round(statSync(bundle('gateway.worker.js')).size / 1024);
     assert.ok(Math.abs(kilobytes - 87) <= 4, `${kilobytes} KB`);
   });

@@ -90,7 +90,7 @@ describe('the list of licences', (check) => {
 });
 
 describe('the SBOM', (check) => {
-  check('tells of what is bundled as the lock has it, and is whole', async () => {
+  check('reports what is bundled as the lock has it, and is whole', async () => {
     await withTree(async ({ build, node, read, directory }) => {
       await build();
       const written = await node(['supply/sbom.mjs']);
@@ -178,7 +178,7 @@ describe('the audit', (check) => {
       body(stdout);
     });
 
-  check('tells what concerns the bundles first, and never fails', async () => {
+  check('reports what concerns the bundles first, and never fails', async () => {
     const { address, server } = await startRegistry({
       esbuild: [advisory('critical', 'A hole in a tool')],
       undici: [advisory('low', 'A \u001b[31mcrack')],

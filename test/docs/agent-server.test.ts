@@ -199,7 +199,7 @@ describe('the page of the agent server', (check) => {
     const [inline = ''] = matchesIn([sectionOf('## Start')], /^AGENT_CONFIG_CONTENT='([^']*)'/gm);
     assert.equal(configFrom(inline).defaultModel, { providerID: 'local', modelID: 'gpt-oss:20b' });
   });
-  check('tells truly what comes of rules that are given beside a file', () => {
+  check('reports truly what comes of rules that are given beside a file', () => {
     const readFile = () => JSON.stringify({ ...REST, permission: { 'relay-admin_*': 'deny' } });
     const rulingWith = (content: string) => {
       const { rules } = readAgentConfig({ AGENT_CONFIG_CONTENT: content }, readFile);
@@ -273,7 +273,7 @@ describe('the page of the agent server', (check) => {
     assert.ok(types.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Events'))), unique(types));
   });
-  check('has what a stream tells of itself', () => {
+  check('has what a stream needs itself', () => {
     const types = matchesIn([read('src/agent/http/events.ts')], /\breadonly type: '([a-z.]+)'/g);
     assert.ok(types.length === 5);
     const reported = sectionOf('## Events');
@@ -301,7 +301,7 @@ describe('the page of the agent server', (check) => {
     assert.ok(names.length > 10);
     assert.equal(unique(firstCells(sectionOf('## Metrics'))), unique(names));
   });
-  check('tells when the time in an id starts again', () => {
+  check('reports when the time in an id starts again', () => {
     const [, day, time] = /next on (\d+ \w+ \d{4}) at ([\d:]+) UTC/.exec(flat(PAGE)) ?? [];
     const minute = Date.parse(`${day} ${time} UTC`);
     const idAt = (now: number) =>

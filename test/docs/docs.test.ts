@@ -83,7 +83,7 @@ describe('the settings in the docs', (check) => {
     const proxy = 'http://proxy.test:3128';
     for (const name of PROXIES) assert.equal(Object.values(readProxySettings({ [name]: proxy })), [proxy]);
   });
-  check('tell the context that Ollama is asked for, and the calls of a long text', () => {
+  check('show the context that Ollama is asked for, and the calls of a long text', () => {
     const rows = [...PAGE.matchAll(/^\| (\d+) \| (\d+) \| (\d+) \|$/gm)].map((row) => row.slice(1).map(Number));
     const ours = rows.map(([window = 0]) => [
       window,

@@ -154,7 +154,7 @@ describe('the page of the relay tools', (check) => {
     ]);
     assert.equal(Object.entries(agent.agent.maintainer.permission).sort(), rules.sort());
   });
-  check('tells the limits that describe tells', async () => {
+  check('shows the limits that describe shows', async () => {
     const { limits } = await resultOf(createWorld().start(), 'describe');
     const { idempotency_key, ...reported } = limits as { idempotency_key: Record<string, unknown> };
     assert.equal(reported, {

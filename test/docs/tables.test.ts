@@ -43,7 +43,7 @@ after | not a table
     assert.equal([...meaningsIn(once)].at(-1), ['FRESH', '']);
   });
   check(
-    'tells a rule in the words that a wrong value is refused with, and quotes what a page would read otherwise',
+    'reports a rule in the words that a wrong value is refused with, and quotes what a page would read otherwise',
     () => {
       const Name = v.pipe(
         v.string(),

@@ -45,7 +45,7 @@ describe('gatehouse eval', (check) => {
   );
 
   check(
-    'waits when it is told to and then has its verdict',
+    'waits when it is asked to and then has its verdict',
     withGateway(
       (text, count) => (count === 1 ? { status: 429, headers: { 'retry-after': '0' } } : hateful(text, count)),
       async ({ url, asked }) => {

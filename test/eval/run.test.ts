@@ -74,7 +74,7 @@ describe('a run', (check) => {
     assert.is(finished[0]?.result.status, 'judged');
   });
 
-  check('waits as long as it is told to, with every item, and tries three times', async () => {
+  check('waits as long as it is asked to, with every item, and tries three times', async () => {
     const { clock, asked, answer, finished, run } = byHand(['a', 'b'], 1);
     await settle();
     await answer('a', busy);

@@ -85,7 +85,7 @@ describe('a moderation answer', (check) => {
     });
   }
 
-  check('does not mind fields that nobody knows', async () => {
+  check('does not mind fields that no one knows', async () => {
     const { ask } = gatewayOver(judging());
     const body = {
       input: 'some text',

@@ -87,7 +87,7 @@ describe('a backend that answers nothing', (check) => {
 
 describe('keys that cool down', (check) => {
   const limited = FAULTS['429 with 7 seconds']!.answer;
-  check('are left alone until the first returns, and the wait told is true', async () => {
+  check('are left alone until the first returns, and the wait reported is true', async () => {
     let isLimited = true;
     const { ask, calls, clock } = gatewayOver((sent) => (isLimited ? limited(sent) : judging()(sent)));
     await ask({ input: 'a' });

@@ -26,7 +26,7 @@ describe('the gate', (check) => {
     assert.equal(order, ['a', 'b', 'c', 'd']);
     assert.equal([gate.running(), gate.waiting()], [2, 1]);
   });
-  check('refuses whoever comes when its queue is full', async () => {
+  check('refuses anyone who comes when its queue is full', async () => {
     const gate = createSemaphore(1, 1);
     await gate.acquire(HERE);
     void gate.acquire(HERE);

@@ -71,7 +71,7 @@ const unusable = (dialect: 'ollama' | 'openai'): Readonly<Record<string, Answer>
   'an account named in an error': () => received(500, JSON.stringify({ error: `you (${BACKEND_CANARY}) are out` })),
 });
 
-describe('no key, no text and no word of the backend is told', (check) => {
+describe('no key, no text and no word of the backend is reported', (check) => {
   for (const dialect of ['ollama', 'openai'] as const) {
     const variables = { BACKEND_DIALECT: dialect, BACKEND_BASE_URL: 'http://backend.test' };
     check(`by verdicts over ${dialect}`, async () => {

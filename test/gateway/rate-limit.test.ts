@@ -50,7 +50,7 @@ describe('the rate limit', (check) => {
       }),
     );
   });
-  check('tells a wait after which a request passes, and before which none does', () => {
+  check('reports a wait after which a request passes, and before which none does', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), steps, (limit, bursts) => {
         let now = START;

@@ -32,7 +32,7 @@ const readyOver = (
 };
 
 describe('health', (check) => {
-  check('is told without a key and without asking the backend', async () => {
+  check('is reported without a key and without asking the backend', async () => {
     const { visit, calls } = gatewayOver(() => received(500, ''));
     const response = await visit('/health', 'GET', { authorization: '' });
     assert.equal(await response.json(), { status: 'ok', service: 'gateway', version: '0.1.0' });

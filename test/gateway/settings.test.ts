@@ -129,7 +129,7 @@ describe('a wrong variable', (check) => {
       }
     });
   }
-  check('is told beside all the others', () => {
+  check('is reported beside all the others', () => {
     const wrong = Object.fromEntries(Object.entries(WRONG).map(([name, [value = '']]) => [name, value]));
     const named = problemsOf({ ...wrong, APP_ENV: 'production' }).map((problem) => problem.split(':')[0]);
     for (const name of Object.keys(WRONG)) if (name !== 'APP_ENV') assert.ok(named.includes(name), name);
@@ -170,7 +170,7 @@ describe('a key that is both a gateway key and a backend key', (check) => {
 });
 
 describe('a variable that only looks like ours', (check) => {
-  check('is told, with the one that was meant', () => {
+  check('is reported, with the one that was meant', () => {
     const unknownNames = unknownGatewayVariables({
       BACKEND_API_KEY: 'canary',
       RATE_LIMIT: '5',

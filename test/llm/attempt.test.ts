@@ -120,7 +120,7 @@ describe('one call with one key', (check) => {
     }
   });
 
-  check('fails by trouble of the host when the server that should tell its dialect is not reached', async () => {
+  check('fails by a failure of the host when the server whose dialect is detected is not reached', async () => {
     const choice = { current: () => Promise.reject(reset('ECONNREFUSED')), forget() {} };
     assert.equal(await outcomeOf(GOOD, choice), {
       kind: 'failed',
@@ -129,7 +129,7 @@ describe('one call with one key', (check) => {
     });
   });
 
-  check('fails by trouble of the host, but not by a model that is missing', async () => {
+  check('fails by a failure of the host, but not by a model that is missing', async () => {
     for (const status of [408, 500, 501, 502, 503, 504, 520, 529, 599]) {
       assert.equal(await outcomeOf(failing(status)), failure(`HTTP ${status}`));
       assert.equal(await outcomeOf(failing(status, '<html>usage limit reached</html>')), failure(`HTTP ${status}`));

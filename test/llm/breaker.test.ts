@@ -133,7 +133,7 @@ describe('a breaker', (check) => {
     assert.is(breaker.status().state, 'open');
   });
 
-  check('tells when it opens and when it closes', () => {
+  check('reports when it opens and when it closes', () => {
     const { breaker, time, changes } = halfOpen();
     admit(breaker).release();
     admit(breaker).fail();

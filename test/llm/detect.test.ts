@@ -26,7 +26,7 @@ const detect = async (paths: Readonly<Record<string, Step>>, signal = new AbortC
 };
 
 describe('the dialect of a self-hosted server', (check) => {
-  check("is Ollama's where /api/version tells a version, and nothing more is asked", async () => {
+  check("is Ollama's where /api/version reports a version, and nothing more is asked", async () => {
     const { name, isCertain, paths, calls } = await detect({ '/api/version': OLLAMA, '/v1/models': MODELS });
     assert.is(name, 'ollama');
     assert.is(isCertain, true);
@@ -36,7 +36,7 @@ describe('the dialect of a self-hosted server', (check) => {
     assert.is(calls[0]?.sent.body, undefined);
   });
 
-  check("is OpenAI's where only /v1/models tells models", async () => {
+  check("is OpenAI's where only /v1/models reports models", async () => {
     const { name, isCertain, paths } = await detect({ '/v1/models': MODELS });
     assert.is(name, 'openai');
     assert.is(isCertain, true);
@@ -56,7 +56,7 @@ describe('the dialect of a self-hosted server', (check) => {
     assert.is(thrown instanceof HttpClientError && thrown.code, 'OLLAMA_WITHOUT_ITS_API');
   });
 
-  check('is supposed to be Ollama where the door is shut: the refusal will be seen, and nothing is cut', async () => {
+  check('is supposed to be Ollama where the key is refused: the refusal will be seen, and nothing is cut', async () => {
     for (const code of [401, 403, 429]) {
       const { name, isCertain, paths } = await detect({ '/api/version': status(code), '/v1/models': MODELS });
       assert.equal({ name, isCertain, paths }, { name: 'ollama', isCertain: false, paths: ['/api/version'] });
@@ -79,7 +79,7 @@ describe('the dialect of a self-hosted server', (check) => {
     }
   });
 
-  check('is not to be had where nobody answers, and the reason is told on', async () => {
+  check('is not to be had where no one answers, and the reason is passed on', async () => {
     for (const step of [reset(), reset('ECONNREFUSED'), reset('ANSWER_TOO_LARGE')]) {
       const thrown = await rejection(detect({ '/api/version': step, '/v1/models': MODELS }));
       assert.is(thrown, step);
@@ -88,7 +88,7 @@ describe('the dialect of a self-hosted server', (check) => {
     assert.is(await rejection(detect({ '/v1/models': broken })), broken);
   });
 
-  check('is not guessed while the host is in trouble: it may be an Ollama that is starting', async () => {
+  check('is not guessed while the host fails: it may be an Ollama that is starting', async () => {
     for (const code of [500, 502, 503, 504]) {
       for (const models of [MODELS, status(401)]) {
         const thrown = await rejection(detect({ '/api/version': status(code), '/v1/models': models }));

@@ -67,7 +67,7 @@ describe('a question over several keys', (check) => {
       assert.is(world.order(), 'abcc');
     });
 
-    check(`tells the exact wait when ${name} was every key's answer`, async () => {
+    check(`reports the exact wait when ${name} was every key's answer`, async () => {
       for (const keys of ['a', 'abc']) {
         const world = createBackendWorld({ keys, script: fails(step) });
         const { fault, isHostFailure } = surrenderOf(await world.ask());
@@ -399,7 +399,7 @@ describe('a client that leaves', (check) => {
   });
 });
 
-describe('what is told of each call', (check) => {
+describe('what is reported of each call', (check) => {
   check('is its end, key, model, time and, of a failure, the reason', async () => {
     const slow = Promise.withResolvers<Answer>();
     const script = [failing(429), failing(500), failing(404), reset(), slow.promise];

@@ -28,7 +28,7 @@ const healthOf = async (step: Step, dialect?: DialectChoice): Promise<BackendHea
 const down = (reason: string): BackendHealth => ({ kind: 'down', reason });
 
 describe('the health of a backend', (check) => {
-  check('is good where it lists models, which it tells', async () => {
+  check('is good where it lists models, which it reports', async () => {
     const { answer, calls } = await health(TAGS);
     assert.equal(answer, { kind: 'up', models: ['gpt-oss:20b', 'gemma4:31b'] });
     assert.is(calls[0]?.path, '/api/tags');
@@ -66,7 +66,7 @@ describe('the health of a backend', (check) => {
     for (const text of unknownNames) assert.equal(await healthOf({ text }), down('the backend lists no models'), text);
   });
 
-  check('is bad where nobody answers, in a word of ours', async () => {
+  check('is bad where no one answers, in a word of ours', async () => {
     assert.equal(await healthOf(reset('ECONNREFUSED')), down('the backend is not reached (ECONNREFUSED)'));
   });
 
@@ -77,7 +77,7 @@ describe('the health of a backend', (check) => {
     assert.is(calls.length, 0);
   });
 
-  check('is bad, with the reason, where the server that should tell its dialect is not reached', async () => {
+  check('is bad, with the reason, where the server whose dialect is detected is not reached', async () => {
     const current = () => Promise.reject(new HttpClientError('ECONNREFUSED'));
     const { answer, calls } = await health(TAGS, { current, forget() {} });
     assert.equal(answer, down('the backend is not reached (ECONNREFUSED)'));

@@ -135,7 +135,7 @@ describe('a key pool', (check) => {
     assert.not(isEmpty(pool));
   });
 
-  check('tells the wait for the first key that returns', () => {
+  check('reports the wait for the first key that returns', () => {
     const { pool, time } = poolOf('ab');
     assert.is(pool.waitMs(), 0);
     take(pool).refuse(AUTH);
@@ -162,7 +162,7 @@ describe('a key pool', (check) => {
     assert.not.match(JSON.stringify(pool.statuses()), 'secret');
   });
 
-  check('tells every change that a call makes, and none that it does not make', () => {
+  check('reports every change that a call makes, and none that it does not make', () => {
     const { pool, time, changes } = poolOf('a');
     take(pool).succeed();
     take(pool).release();
@@ -388,7 +388,7 @@ describe('a rest learnt from another replica', (check) => {
     strikes,
   });
 
-  check('rests the key here, is not told on, and counts as a strike', () => {
+  check('rests the key here, is not passed on, and counts as a strike', () => {
     const { pool, time, changes } = poolOf('ab');
     pool.adopt(shared(20 * SECOND_MS, 3));
     assert.is(order(pool, 2), 'bb');

@@ -37,7 +37,7 @@ describe('a call to Ollama', (check) => {
     }
   });
 
-  check('speaks of thinking only when told to, and then in the very words', () => {
+  check('sends a thinking option only when asked to, and then unchanged', () => {
     assert.not.ok('think' in bodyOf());
     for (const think of ['low', 'medium', 'high', true, false]) assert.is(bodyOf({ think }).think, think);
   });

@@ -130,7 +130,7 @@ describe('a refusal', (check) => {
     }
   });
 
-  check('is not seen in a sound answer that talks about quotas', () => {
+  check('is not seen in a sound answer that mentions quotas', () => {
     const content = 'You have reached your weekly usage limit';
     for (const body of [
       JSON.stringify({ message: { role: 'assistant', content }, done: true }),

@@ -166,7 +166,7 @@ describe('the backend behind its breaker', (check) => {
     }
   });
 
-  check('tells the exact wait when every key rests', async () => {
+  check('reports the exact wait when every key rests', async () => {
     const asked: Answer = failing(429, '', { 'retry-after': '42' });
     const world = createBackendWorld({ keys: 'ab', script: [failing(401), asked] });
     await failuresOf(world, 1);

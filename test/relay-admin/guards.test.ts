@@ -259,7 +259,7 @@ const redirectOf =
   };
 
 describe('redirects', (check) => {
-  check('end a read at once, wherever they lead, and are followed by nobody', () =>
+  check('end a read at once, wherever they lead, and are followed by no one', () =>
     withElsewhere((elsewhere) =>
       withFront(async (front) => {
         const tools = httpTools(front.origin);
@@ -302,7 +302,7 @@ describe('redirects', (check) => {
       }),
     ),
   );
-  check('of a change leave in doubt what became of it, and are followed by nobody', () =>
+  check('of a change leave in doubt what became of it, and are followed by no one', () =>
     withElsewhere(async (elsewhere) => {
       const expected = {
         recharge: 'accepted_unverified',
@@ -402,7 +402,7 @@ describe('answers without end or measure', (check) => {
       assert.is((await httpCall(world, 'read', { path: 'users' })).kind, 'done');
     }),
   );
-  check('nobody at all at the address is an answer, too', async () => {
+  check('no one at all at the address is an answer, too', async () => {
     let origin = '';
     await withElsewhere(async (elsewhere) => {
       origin = elsewhere.origin;
@@ -417,7 +417,7 @@ describe('answers without end or measure', (check) => {
   });
 });
 
-describe('a relay that lets nobody in', (check) => {
+describe('a relay that lets no one in', (check) => {
   check('for want of accepted terms is said so by every tool with a key, and no tool accepts them', async () => {
     for (const name of KEY_HOLDERS) {
       const { world, answer } = await callWithFailure(name, ({ control }) => control.setTermsAccepted(false));

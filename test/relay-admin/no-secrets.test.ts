@@ -108,7 +108,7 @@ const callPoisoned = (name: ToolName, poison: string) =>
 
 const POISONS = [...ECHOES, ...HOSTILE_TEXTS];
 
-describe('nine tools over a relay that repeats the key and what strangers wrote', (check) => {
+describe('nine tools over a relay that repeats the key and what users wrote', (check) => {
   for (const name of TOOLS) {
     check(`${name} shows none of it in any text or name of an answer`, async () => {
       for (const poison of POISONS) {

@@ -60,7 +60,7 @@ describe('the configuration of the relay tools', (check) => {
     );
   });
 
-  check('tells every problem at once, a line each, by the names of the variables', () => {
+  check('reports every problem at once, a line each, by the names of the variables', () => {
     const problems = problemsOf({
       RELAY_BASE_URL: 'ftp://relay.example',
       RELAY_TIMEOUT_MS: '10',
@@ -83,7 +83,7 @@ describe('the configuration of the relay tools', (check) => {
     assert.equal(problemsOf({ RELAY_BASE_URL: '  ', RELAY_ALLOWED_HOST: '' }), problemsOf({}));
   });
 
-  check('tells of an address that is wrong among other things', () => {
+  check('reports an address that is wrong among other things', () => {
     const problems = problemsOf({ ...NEEDED, RELAY_ALLOWED_HOST: 'evil.com', RELAY_TIMEOUT_MS: 'x' });
     assert.match(problems[0] ?? '', /^RELAY_ALLOWED_HOST: expected the host name of RELAY_BASE_URL/);
     assert.match(problems[1] ?? '', /^RELAY_TIMEOUT_MS: /);
@@ -216,7 +216,7 @@ describe('a setting that is named like ours and is none', (check) => {
     );
   });
 
-  check('is told with the nearest of ours', () => {
+  check('is reported with the nearest of ours', () => {
     assert.equal(
       [
         ...unknownRelaySettings({

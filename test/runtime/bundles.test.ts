@@ -51,7 +51,7 @@ describe('the bundles', (check) => {
     assert.ok(textOf('demo.js').includes('demo-judge'));
   });
 
-  check('tell nothing of the machine that built them, and carry no tests', () => {
+  check('show nothing of the machine that built them, and contain no tests', () => {
     for (const name of NAMES) assert.is(textOf(name).includes(ROOT), false, name);
   });
 

@@ -38,7 +38,7 @@ describe('gatehouse', (check) => {
     }
   });
 
-  check('tells its version', async () => {
+  check('reports its version', async () => {
     for (const flag of ['--version', '-v']) assert.is((await gatehouse(flag)).stdout, `${version}\n`);
   });
 

@@ -259,7 +259,7 @@ describe('a journal file that cannot be used', (check) => {
     }),
   );
 
-  check('because it is a pipe or a device takes no line, is no empty journal and hangs nobody', () =>
+  check('because it is a pipe or a device takes no line, is no empty journal and blocks no one', () =>
     inDirectory(async (_path, directory) => {
       const pipe = join(directory, 'pipe');
       assert.is(spawnSync('mkfifo', [pipe]).status, 0);
@@ -357,7 +357,7 @@ describe('a line of a journal file', (check) => {
       }),
     );
 
-    check(`is not said to be safe when nobody can tell whether ${what}`, () =>
+    check(`is not said to be safe when it is unknown whether ${what}`, () =>
       inDirectory(async (path) => {
         const broken = Object.assign(new Error('broken'), { code: 'EIO' });
         await whileSettling(

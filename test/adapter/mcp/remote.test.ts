@@ -115,7 +115,7 @@ describe('a tool server over HTTP', (check) => {
   }
 
   for (const kind of ['streamable', 'sse'] as const) {
-    check(`is told that a call is cancelled, and the request for it ends (${kind})`, async () => {
+    check(`is informed that a call is cancelled, and the request for it ends (${kind})`, async () => {
       await withRemote({ kind, timeoutMs: 500 }, async ({ connection, call, server }) => {
         assert.is(await problem(call({ sleep: true })), 'timeout: No answer within 500 ms');
         await until('the server has heard of it', () => server.cancelled() === 1);
@@ -217,7 +217,7 @@ describe('a tool server over HTTP', (check) => {
 });
 
 describe('a tool server over HTTP that cannot be used', (check) => {
-  check('asks for credentials, which is told without any attempt to get some', async () => {
+  check('asks for credentials, which is reported without an attempt to get some', async () => {
     const server = await startHttpToolServer({
       kind: 'streamable',
       before: replying(401, { 'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/CANARY"' }),
@@ -309,7 +309,7 @@ describe('a tool server over HTTP that cannot be used', (check) => {
     }
   });
 
-  check('names an address elsewhere for what it is to be told', async () => {
+  check('names an address elsewhere for its messages', async () => {
     const elsewhere = await startHttpToolServer({ kind: 'streamable' });
     const before: HttpNeeds['before'] = (request, response) => {
       if (request.method === 'POST') return replying(405)(request, response);

@@ -48,7 +48,7 @@ const failure = async (server: LocalNeeds, timeoutMs = 20_000): Promise<string> 
 };
 
 describe('a tool server that is a program', (check) => {
-  check('is spoken to over its standard streams, in a directory of its own', async () => {
+  check('is used over its standard streams, in a directory of its own', async () => {
     const cwd = realpathSync(tmpdir());
     await withChild(childServer('plain', { cwd }), async ({ call }) => {
       assert.is(JSON.parse(await call('place')).directory, cwd);
@@ -115,7 +115,7 @@ describe('a tool server that is a program', (check) => {
     }
   });
 
-  check('that fails keeps its last words for whoever may read them', async () => {
+  check('that fails keeps its last output for a later read', async () => {
     const lastLines = async (script: string): Promise<string | undefined> => {
       const transport = createMcpTransports().local(
         childServer('plain', { command: [process.execPath, '-e', script] }),

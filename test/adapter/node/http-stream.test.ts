@@ -36,7 +36,7 @@ const nextOf = async (chunks: AsyncIterator<Uint8Array>): Promise<string | undef
 };
 
 describe("a stream over Node's own client", (check) => {
-  check('tells status and headers before the body is there, and then each piece as it comes', () => {
+  check('reports status and headers before the body is there, and then each piece as it comes', () => {
     const more = Promise.withResolvers<void>();
     return withHttpServer(
       async ({ method, url, headers }, response) => {
@@ -68,7 +68,7 @@ describe("a stream over Node's own client", (check) => {
     ),
   );
 
-  check('hands on every status, and follows nobody', () =>
+  check('hands on every status, and follows no one', () =>
     withHttpServer(
       ({ url }, response) => void response.writeHead(Number(url?.slice(1)), { location: '/200' }).end('words'),
       async ({ url }) => {
@@ -155,7 +155,7 @@ describe("a stream over Node's own client", (check) => {
     ),
   );
 
-  check('tells of a connection that is not made by its code', async () => {
+  check('reports a connection that is not made by its code', async () => {
     assert.is(await codeOf(open(`http://127.0.0.1:${await closedPort()}`)), 'ECONNREFUSED');
     assert.match(await codeOf(open(`http://${'a'.repeat(70)}.invalid`)), /^E[A-Z_]+$/);
     assert.is(await codeOf(open('no address')), 'ERR_INVALID_URL');
@@ -175,7 +175,7 @@ describe("a stream over Node's own client", (check) => {
     );
   }
 
-  check('tells a body that was cut from one that ended', () =>
+  check('distinguishes a body that was cut from one that ended', () =>
     withTcpServer(
       (socket) => void socket.once('data', () => socket.write(`${HEAD}2\r\nhi\r\n`, () => socket.end())),
       async ({ url }) => {

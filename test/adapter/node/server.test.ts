@@ -31,8 +31,8 @@ const streaming = async () => {
   return { server, send, end: () => controller.close(), collected: collected.promise, leave: () => agent.destroy() };
 };
 
-describe('a server that is told to stop', (check) => {
-  check('waits for a stream, and then for nobody who could ask again', async () => {
+describe('a server that is asked to stop', (check) => {
+  check('waits for a stream, and then for no one who could ask again', async () => {
     const { server, send, end, collected, leave } = await streaming();
     const stopped = server.stop(STOP_LIMIT_MS);
     // Longer than connections at rest are given: this one comes to rest after the look at them.

@@ -15,7 +15,7 @@ const script = `import { runService } from ${SERVICE};
     handler: async () => new Response('here'), host: '127.0.0.1', port: 0, log, onStopping: never, close: never,
   }));`;
 
-describe('a service that is told to stop', (check) => {
+describe('a service that is asked to stop', (check) => {
   check('ends in its time, whatever a part of it does', async () => {
     const service = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script]);
     await service.outputMatching(/^listening$/m);

@@ -124,7 +124,7 @@ describe('an exchange through a proxy', (check) => {
     ),
   );
 
-  check('shows its credentials to the proxy, and to nobody else', () =>
+  check('shows its credentials to the proxy, and to no one else', () =>
     withBackend(({ url, seen }) =>
       withProxy((proxy) =>
         using({ httpProxy: `http://user:p%40ss@127.0.0.1:${proxy.port}` }, async (httpClient) => {
@@ -213,7 +213,7 @@ describe('an exchange through a proxy', (check) => {
     ),
   );
 
-  check('follows what it was told, not what the process finds in its surroundings', () =>
+  check('follows its settings, not what the process finds in its surroundings', () =>
     withBackend(async ({ url, seen }) => {
       const dead = `http://127.0.0.1:${await closedPort()}`;
       await withVariables({ HTTP_PROXY: dead, http_proxy: dead, NO_PROXY: '*', no_proxy: '*' }, async () => {

@@ -170,12 +170,12 @@ describe('servers that come to a PostgreSQL', (check) => {
     ['a setting that PostgreSQL does not know', () => changed({ search: '?canary=canary' })],
   ];
   for (const [what, urlOf] of wrong) {
-    check(`hear the name of the variable, and nothing of what is in it: ${what}`, async () => {
+    check(`get an error with the name of the variable and without its value: ${what}`, async () => {
       assert.match(await problemAt(await urlOf()), EXPECTED);
     });
   }
 
-  check('hear it of a user who may make no schema', async () => {
+  check('get an error for a user who may not create a schema', async () => {
     await asRoot((sql) => sql`CREATE ROLE canary_guest LOGIN PASSWORD 'canary-guest'`);
     const url = changed({ username: 'canary_guest', password: 'canary-guest' });
     assert.match(await problemAt(url), 'expected a user who may make a schema');
@@ -188,7 +188,7 @@ describe('servers that come to a PostgreSQL', (check) => {
     await dropSchema(database, schema);
   });
 
-  check('hear it when the database lets nobody in any more', async () => {
+  check('get an error when the database accepts no more connections', async () => {
     const name = new URL(await database.freshDatabase()).pathname.slice(1);
     await asRoot((sql) => sql`ALTER DATABASE ${sql(name)} CONNECTION LIMIT 0`);
     await asRoot((sql) => sql`CREATE ROLE canary_late LOGIN PASSWORD 'canary-late'`);

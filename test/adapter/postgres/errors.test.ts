@@ -14,7 +14,7 @@ describe('what is wrong with a PostgreSQL at the first connection', (check) => {
     ['CERT_HAS_EXPIRED', 'expected a certificate that can be trusted (CERT_HAS_EXPIRED)'],
     ['3D000', 'expected a database that is there'],
   ] as const) {
-    check(`is told in words that help: ${code}`, () => {
+    check(`is reported in a helpful text: ${code}`, () => {
       const reported = explainPostgresError(failing(code));
       assert.equal(reported instanceof ConfigError && reported.problems, [`AGENT_DATABASE_URL: ${words}`]);
     });

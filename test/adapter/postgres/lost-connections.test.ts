@@ -174,7 +174,7 @@ describe('a database that is away', (check) => {
     }),
   );
 
-  check('because it lets nobody else in fails what is asked, and ends nothing', async () => {
+  check('because it lets no one else in fails what is asked, and ends nothing', async () => {
     const url = await database.freshDatabase();
     const name = new URL(url).pathname.slice(1);
     const root = postgres(database.url, { max: 1 });
@@ -235,7 +235,7 @@ describe('a lease', (check) => {
     }),
   );
 
-  check('of which the number was lost on the way holds up nobody for long', () =>
+  check('of which the number was lost on the way blocks no one for long', () =>
     withPeers(database, 1, async ([other], { schema }) => {
       const wire = await startWire(database.port);
       const peer = await openPeer(wire.urlOf(database.url), schema, { connections: 1 });

@@ -25,7 +25,7 @@ const asked = (id: string): PermissionRequest => ({
 const rule = (permission: string) => ({ permission, pattern: '*', action: 'allow' as const });
 
 describe('a server that others took for dead', (check) => {
-  check('loses its leases, takes a new seat, and works again', () =>
+  check('loses its leases, becomes a member again, and works again', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([a!, b!]);
       let isLost = false;
@@ -67,7 +67,7 @@ describe('a server that others took for dead', (check) => {
     }),
   );
 
-  check('begins nothing under a ticket that went with its seat', () =>
+  check('begins nothing under a ticket that ended with its membership', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       // It does not beat, so nobody tells it.
       const held = await b!.leases.acquire('ses_1', () => {});
@@ -108,7 +108,7 @@ describe('a server that others took for dead', (check) => {
     }),
   );
 
-  check('is buried by who was well all the while, and by nobody sooner', () =>
+  check('is buried by who was well all the while, and by no one sooner', () =>
     withPeers(database, 3, async ([a, b, c], { root }) => {
       listenAll([b!, c!]);
       const lease = await a!.leases.acquire('ses_1', () => {});
@@ -144,7 +144,7 @@ describe('a server that others took for dead', (check) => {
 });
 
 describe('events of several servers', (check) => {
-  check('are told at each in one order without a gap, while all of them keep some', () =>
+  check('are reported at each in one order without a gap, while all of them keep some', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 25 }), {
@@ -297,7 +297,7 @@ describe('leases under a race', (check) => {
 });
 
 describe('questions of several servers', (check) => {
-  check('are answered once, whoever answers and however many do at once', () =>
+  check('are answered once, no matter who answers and however many do at once', () =>
     withPeers(database, 3, async (peers, { root }) => {
       listenAll(peers);
       const collected = new Map<string, PermissionOutcome[]>();
@@ -331,7 +331,7 @@ describe('questions of several servers', (check) => {
     }),
   );
 
-  check('go with a server that is buried, and one it asks under its old seat is refused', () =>
+  check('go with a server that is buried, and one it asks under its old membership is refused', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([b!]);
       await a!.permissionRequests.add(asked('per_1'), () => {});
@@ -347,7 +347,7 @@ describe('questions of several servers', (check) => {
     }),
   );
 
-  check('that the database cannot know are told to be none', () =>
+  check('that the database cannot know are reported to be none', () =>
     withPeers(database, 1, async ([a]) => {
       for (const requestID of ['per_\0', 'per_\ud800', '', 'x'.repeat(20_000)])
         assert.is(await a!.permissionRequests.answer({ requestID, outcome: { reply: 'once' }, allows: [] }), false);
@@ -357,7 +357,7 @@ describe('questions of several servers', (check) => {
 
 describe('texts that PostgreSQL cannot hold', (check) => {
   const ODD = 'a\0b \ud800 \udc00 \u{1f600} "\\u0000"';
-  check('come back as they were, and are looked for without trouble', () =>
+  check('come back as they were, and are looked for without an error', () =>
     withPeers(database, 2, async ([a, b]) => {
       const session = sessionOf('ses_1', { title: ODD, directory: ODD, metadata: { [ODD]: ODD } });
       const message = { id: ODD, text: ODD };
@@ -397,7 +397,7 @@ describe('texts that PostgreSQL cannot hold', (check) => {
     }),
   );
 
-  check('are none that is merely long: 60 MB go in and out, and meanwhile nobody is taken for dead', () =>
+  check('are none that is merely long: 60 MB go in and out, and meanwhile no one is taken for dead', () =>
     withPeers(database, 2, async ([a, b]) => {
       listenAll([a!, b!]);
       const seats = [a!.membership.serverID(), b!.membership.serverID()];

@@ -75,7 +75,7 @@ describe('two servers on one database', (check) => {
     }),
   );
 
-  check('tell the events of both, each once and in the order of their ids', () =>
+  check('report the events of both, each once and in the order of their ids', () =>
     withTwo([{}, {}], async (a, b) => {
       const collected = await Promise.all([receivedAt(a), receivedAt(b)]);
       const id = await a.session();
@@ -155,7 +155,7 @@ describe('two servers on one database', (check) => {
     }),
   );
 
-  check('give once what nobody has in a queue, though both find it', () =>
+  check('give once what no one has in a queue, though both find it', () =>
     withTwo([{}, {}], async (a, b) => {
       const ids = await Promise.all(Array.from({ length: 8 }, () => a.session({ title: 'Mine' })));
       for (const [place, sessionID] of ids.entries()) {

@@ -146,7 +146,7 @@ describe('the metrics of the agent server', (check) => {
     assert.not.match(reported.join('\n'), 'made up');
   });
 
-  check('tell what runs, waits, asks and listens at the moment', async () => {
+  check('report what runs, waits, asks and listens at the moment', async () => {
     const { world, samples } = await metered({
       rules: [{ permission: '*', pattern: '*', action: 'ask' }],
       tools: [toolNamed('pay')],

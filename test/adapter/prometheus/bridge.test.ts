@@ -32,7 +32,7 @@ describe("the bridge's meter for Prometheus", (check) => {
     assert.is((await samples(meter, 'answers_total'))[0], counts[0]?.replace(/2$/, '3'));
   });
 
-  check('tells how long answers took, and how long until their first word, if they had one', async () => {
+  check('reports how long answers took, and how long until their first word, if they had one', async () => {
     const meter = createPrometheusBridgeMetrics('1');
     meter.recordAnswer(FACTS);
     meter.recordAnswer({ ...FACTS, firstWordMs: undefined, durationMs: 500 });

@@ -37,7 +37,7 @@ describe('Prometheus meter', (check) => {
     meter.answered(ANSWERED);
     assert.is((await samples(meter, 'requests'))[0], before[0]?.replace(/1$/, '2'));
   });
-  check('tells durations in seconds, from a millisecond to half a minute', async () => {
+  check('reports durations in seconds, from a millisecond to half a minute', async () => {
     const meter = createPrometheusGatewayMetrics({ version: '1' });
     for (const durationMs of [1, 1200, 29_999, 31_000]) meter.answered({ ...ANSWERED, durationMs });
     const lines = await samples(meter, 'request_duration_seconds');
@@ -128,7 +128,7 @@ describe('Prometheus meter', (check) => {
     readings = { ...READINGS, breaker: { state: 'open', coolDownMs: 4000 }, callsRunning: 0 };
     assert.equal((await all()).slice(0, 2), ['backend_breaker_open 1', 'backend_calls_running 0']);
   });
-  check('tells of a shared state only where there is one', async () => {
+  check('reports a shared state only where there is one', async () => {
     let isUp = true;
     const meter = createPrometheusGatewayMetrics({ version: '1', isSharedStateUp: () => isUp });
     assert.equal(await samples(meter, 'shared'), ['shared_state_up 1']);

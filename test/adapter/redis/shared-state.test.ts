@@ -247,7 +247,7 @@ describe('shared cool-downs', (check) => {
 });
 
 describe('loading the rests that run', (check) => {
-  check('does not bring back a rest whose end was heard of meanwhile', async () => {
+  check('does not restore a cool-down whose end was reported meanwhile', async () => {
     const stored = { from: 'somebody', fingerprint: 'key-1', reason: 'auth', restMs: 9000, strikes: 1 };
     const answer = Promise.withResolvers<string>();
     const redis = { smembers: async () => ['key-1'], get: () => answer.promise, pttl: async () => 5000 };
@@ -409,7 +409,7 @@ describe('shared rate limit', (check) => {
   );
   check.needing(
     missing,
-    'a limit of 0 asks nobody',
+    'a limit of 0 sends no request',
     inWorld(async ({ connected, redis, prefix }) => {
       assert.is(await (await connected()).rateLimit(0, createRateLimit(0, Date.now))('key'), 0);
       assert.is(await redis.exists(`${prefix}rate:key`), 0);
@@ -462,7 +462,7 @@ describe('a Redis that fails', (check) => {
       assert.is(events().length, 2);
     }, first.url)();
   });
-  check.needing(missing, 'while it hangs holds up one moment, and nobody after that', async () => {
+  check.needing(missing, 'while it hangs blocks for one moment, and no one after that', async () => {
     const hung = await startRedis(await freePort());
     await inWorld(async ({ connected, lines, events }) => {
       const state = await connected();
@@ -499,7 +499,7 @@ describe('a Redis that fails', (check) => {
       assert.equal(lines, []);
     }),
   );
-  check.needing(missing, 'is noticed while nobody asks it', async () => {
+  check.needing(missing, 'is noticed while no one asks it', async () => {
     const hung = await startRedis(await freePort());
     await inWorld(async ({ replica, events }) => {
       // Ten seconds pass in a twentieth of one.
@@ -551,7 +551,7 @@ describe('a Redis that fails', (check) => {
       assert.is(JSON.parse(lines[0] ?? '').reason, 'NOPERM');
     }, server.url)();
   });
-  check('by never answering from the start is lost, and holds up nobody', async () => {
+  check('by never answering from the start is lost, and blocks no one', async () => {
     const sockets = new Set<Socket>();
     const hole = createServer((socket) => {
       sockets.add(socket);

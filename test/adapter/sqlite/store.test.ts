@@ -459,7 +459,7 @@ describe('a store in a SQLite file', (check) => {
     }),
   );
 
-  check('holds nobody up by reading: what was written before is put away while pages are read', () =>
+  check('blocks no one by reading: what was written before is put away while pages are read', () =>
     inDirectory(async (file) => {
       const store = await openAt(file);
       await store.commit(

@@ -44,8 +44,8 @@ describe('the temperature of an agent', (check) => {
   });
 });
 
-describe('whoever names sessions', (check) => {
-  check('is the small model, else the one that answers, with our words and nobody else’s manner', () => {
+describe('the agent that names sessions', (check) => {
+  check("is the small model, else the one that answers, with our prompt and no other agent's settings", () => {
     const agent = { build: { temperature: 1, options: { top_k: 1 }, variant: 'high' } };
     const usual = agentsOf({ agent }).titlerFor({ ...LARGE, variant: 'high' });
     assert.is(usual?.prompt, TITLE_PROMPT);
@@ -78,12 +78,12 @@ describe('whoever names sessions', (check) => {
     });
   });
 
-  check('is nobody where its agent is switched off', () => {
+  check('is none where its agent is disabled', () => {
     assert.is(agentsOf({ agent: { title: { disable: true } } }).titlerFor(LARGE), undefined);
   });
 });
 
-describe('whoever sums up a conversation', (check) => {
+describe('the agent that summarises a conversation', (check) => {
   const build = { temperature: 1, top_p: 0.1, options: { top_k: 1, seed: 1 } };
   const chosen = { ...LARGE, variant: 'high' };
 
@@ -115,7 +115,7 @@ describe('whoever sums up a conversation', (check) => {
     });
   });
 
-  check('is nobody for a model that is gone', () => {
+  check('is none for a model that is gone', () => {
     assert.is(agentsOf().summariserFor({ providerID: 'home', modelID: 'gone' }, 'build'), undefined);
   });
 });

@@ -306,7 +306,7 @@ describe('a configuration is refused, by path,', (check) => {
     }
   });
 
-  check('with a name cut where nobody reads on', () => {
+  check('with a name cut to its limit', () => {
     const [problem = ''] = problemsOf({ ['x'.repeat(5000)]: 1 });
     assert.ok(problem.length < 200, problem);
   });

@@ -48,7 +48,7 @@ describe('the example configuration', (check) => {
   });
 
   for (const agent of ['build', 'plan', 'general', 'title', 'compaction']) {
-    check(`denies the agent ${agent} all nine, and does not even tell it of them`, () => {
+    check(`denies the agent ${agent} all nine, and does not even show them to it`, () => {
       const tools = [...READING, ...CHANGING];
       assert.equal(
         tools.map((tool) => rulingOf(agent, tool)),
@@ -58,11 +58,11 @@ describe('the example configuration', (check) => {
     });
   }
 
-  check('denies everyone a tool that nobody knows of yet', () => {
+  check('denies everyone a tool that no one knows of yet', () => {
     for (const agent of config.agents.keys()) assert.is(rulingOf(agent, 'rotate_credentials'), 'deny');
   });
 
-  check('has build and plan hand work to the maintainer and to nobody else', () => {
+  check('has build and plan hand work to the maintainer and to no one else', () => {
     for (const agent of ['build', 'plan']) {
       assert.is(actionFor(rulesOf(agent), 'task', 'maintainer'), 'allow');
       assert.is(actionFor(rulesOf(agent), 'task', 'general'), 'deny');

@@ -38,7 +38,7 @@ describe('JSON with comments', (check) => {
     '{} {}': '1:4: expected nothing more',
   };
   for (const [text, expected] of Object.entries(FAILURES)) {
-    check(`tells where ${JSON.stringify(text)} goes wrong`, () => assert.is(placeOf(text), expected));
+    check(`reports where ${JSON.stringify(text)} goes wrong`, () => assert.is(placeOf(text), expected));
   }
 
   check('has every name once: the second of two rules would silently be the only one', () => {

@@ -291,7 +291,7 @@ describe('GET /provider', (check) => {
     assert.equal(createProviderList(several).default, { home: 'b' });
   });
 
-  check('tells what a model can do', () => {
+  check('reports what a model can do', () => {
     const seeing = configOf({
       provider: {
         home: {

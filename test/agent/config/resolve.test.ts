@@ -33,7 +33,7 @@ describe('a model', (check) => {
     });
   });
 
-  check('has everything that is said of it', () => {
+  check('has everything that is configured for it', () => {
     const outputText = smallOf(
       {
         id: 'vendor/small:1',
@@ -122,7 +122,7 @@ describe('a model', (check) => {
 });
 
 describe('a provider', (check) => {
-  check('is spoken to by its own adapter, the one it names, or the one for all', () => {
+  check('is used with its own adapter, the one it names, or the one for all', () => {
     const models = { m: {} };
     const options = { baseURL: 'http://127.0.0.1:1', apiKey: 'k' };
     const { providers } = configOf({
@@ -230,15 +230,12 @@ describe('agents', (check) => {
     assert.equal(agents.get('a')?.rules, [...shared, { permission: 'bash', pattern: 'ls *', action: 'allow' }]);
   });
 
-  check(
-    'that plan change no files even where everything is allowed for all, unless they are told that they may',
-    () => {
-      const edit = { permission: 'edit', pattern: '*', action: 'deny' };
-      assert.equal(configOf({ permission: 'allow' }).agents.get('plan')?.rules.at(-1), edit);
-      const reported = configOf({ agent: { plan: { permission: { edit: 'ask' } } } });
-      assert.equal(reported.agents.get('plan')?.rules.at(-1), { ...edit, action: 'ask' });
-    },
-  );
+  check('that plan change no files even where everything is allowed for all, unless they are allowed to', () => {
+    const edit = { permission: 'edit', pattern: '*', action: 'deny' };
+    assert.equal(configOf({ permission: 'allow' }).agents.get('plan')?.rules.at(-1), edit);
+    const reported = configOf({ agent: { plan: { permission: { edit: 'ask' } } } });
+    assert.equal(reported.agents.get('plan')?.rules.at(-1), { ...edit, action: 'ask' });
+  });
 });
 
 describe('the rest of a configuration', (check) => {

@@ -19,7 +19,7 @@ describe('where a configuration comes from', (check) => {
     assert.ok(readFrom({ AGENT_CONFIG_CONTENT: INLINE }));
   });
 
-  check('is told in all three ways when there is none', () => {
+  check('is reported in all three ways when there is none', () => {
     const problems = problemsFrom(() => readFrom({}));
     assert.is(problems.length, 1);
     assert.match(problems[0] ?? '', /^AGENT_CONFIG: .*\.\/agent\.json.*AGENT_CONFIG,.*AGENT_CONFIG_CONTENT$/);
@@ -43,12 +43,12 @@ describe('where a configuration comes from', (check) => {
     ]);
   });
 
-  check('is told of when it is no object, also where the other text would do', () => {
+  check('is reported when it is no object, also where the other text would do', () => {
     const problems = problemsFrom(() => readFrom({ AGENT_CONFIG_CONTENT: INLINE }, { './agent.json': '[]' }));
     assert.equal(problems, ['agent.json: top level: expected an object']);
   });
 
-  check('is told of in both texts at once when neither is JSON', () => {
+  check('is reported in both texts at once when neither is JSON', () => {
     assert.equal(
       problemsFrom(() => readFrom({ AGENT_CONFIG_CONTENT: 'x' }, { './agent.json': '{' })),
       [
@@ -102,7 +102,7 @@ describe('the environment over the file', (check) => {
     ]);
   });
 
-  check('has its problems told under its own name', () => {
+  check('has its problems reported under its own name', () => {
     const problems = problemsOf(
       { steps: 0, agent: { a: { mode: 'x' } } },
       {
@@ -165,7 +165,7 @@ describe('what a text takes from outside', (check) => {
     });
   }
 
-  check('is asked for by path and name when it is missing or empty, and nothing else is told of that place', () => {
+  check('is asked for by path and name when it is missing or empty, and nothing else of that place is reported', () => {
     const problems = problemsOf(
       {
         model: '{env:MODEL}',
@@ -190,7 +190,7 @@ describe('what a text takes from outside', (check) => {
     ]);
   });
 
-  check('is told of together with everything else', () => {
+  check('is reported together with everything else', () => {
     assert.equal(problemsOf({ username: '{env:GONE}', steps: 0 }).length, 2);
   });
 

@@ -171,7 +171,7 @@ const IDLE: readonly (readonly [what: string, written: Json, lines: readonly (re
 
 describe('a setting that nothing comes of, beside the others,', (check) => {
   for (const [what, written, lines] of IDLE) {
-    check(`is told: ${what}`, () => {
+    check(`is reported: ${what}`, () => {
       const { warnings } = configOf(written);
       assert.equal(
         warnings,
@@ -181,7 +181,7 @@ describe('a setting that nothing comes of, beside the others,', (check) => {
     });
   }
 
-  check('is told with the source that it comes from', () => {
+  check('is reported with the source that it comes from', () => {
     const { warnings } = configOf({}, { AGENT_CONFIG_CONTENT: '{"permission":{"bash":"deny"},"share":"auto"}' });
     assert.equal(warnings, [
       'AGENT_CONFIG_CONTENT: share: read for compatibility, without effect: sessions are not shared',

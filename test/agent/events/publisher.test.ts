@@ -24,7 +24,7 @@ const heldStore = () => {
 };
 
 describe('what is published', (check) => {
-  check('is told in its order, once each, and only when it is kept, however the store settles', async () => {
+  check('is published in order, once each, and only when it is stored, however the store settles', async () => {
     const facts = fc.array(fc.record({ count: fc.nat(3), isKept: fc.boolean(), rank: fc.nat() }), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(facts, async (given) => {
@@ -49,7 +49,7 @@ describe('what is published', (check) => {
     );
   });
 
-  check('settles once everyone has been told', async () => {
+  check('settles once every listener was called', async () => {
     const { commit, held } = heldStore();
     const { publish, subscribe } = createPublisher({ commit });
     const collected: string[] = [];
@@ -60,7 +60,7 @@ describe('what is published', (check) => {
     assert.equal(collected, ['told', 'settled']);
   });
 
-  check('is not told when it could not be kept, and the next one is', async () => {
+  check('is not published when it could not be stored, and the next one is', async () => {
     const { commit, held } = heldStore();
     const { publish, subscribe } = createPublisher({ commit });
     const collected: string[] = [];
@@ -73,7 +73,7 @@ describe('what is published', (check) => {
     assert.equal(collected, ['evt_000002']);
   });
 
-  check('is told to each listener by itself, and to none that has left', async () => {
+  check('is sent to each listener by itself, and to none that has unsubscribed', async () => {
     const { commit, held } = heldStore();
     const { publish, subscribe } = createPublisher({ commit });
     let count = 0;

@@ -21,7 +21,7 @@ const world = () => {
 };
 
 describe('an answer beside event streams', (check) => {
-  check('waits for nobody when nobody listens, or all have heard everything', async () => {
+  check('waits for no one when no one listens, or all have received everything', async () => {
     const { streams, ask, answered, clock } = world();
     const stream = streams.begin();
     stream.queued();

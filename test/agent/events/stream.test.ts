@@ -74,7 +74,7 @@ const idsIn = async (store: Store, directory?: string): Promise<readonly string[
   );
 
 describe('following events', (check) => {
-  check('tells those that happen from now on, once each and in order', async () => {
+  check('reports those that happen from now on, once each and in order', async () => {
     const { store, publish, follow, end } = fed();
     await publish('/a', 3);
     const reader = follow();
@@ -84,7 +84,7 @@ describe('following events', (check) => {
     assert.equal(reader.collected, (await idsIn(store)).slice(3));
   });
 
-  check('tells what was missed first, however much it is', async () => {
+  check('reports what was missed first, however much it is', async () => {
     const { store, publish, follow, end } = fed();
     await publish('/a', 1700);
     const ids = await idsIn(store);
@@ -146,7 +146,7 @@ describe('following events', (check) => {
     );
   });
 
-  check('hears of one directory only, when it is asked for one', async () => {
+  check('learns of one directory only, when it is asked for one', async () => {
     const { store, publish, follow, end } = fed();
     const reader = follow(undefined, '/a');
     for (const directory of ['/a', '/b', '/a/c', '/a']) await publish(directory);
@@ -227,7 +227,7 @@ describe('following events', (check) => {
     assert.is(reader.collected.length, 40);
   });
 
-  check('tells one event that is larger than a reader may lag behind', async () => {
+  check('reports one event that is larger than a reader may lag behind', async () => {
     const { publishTexts, follow, end } = fed();
     const reader = follow();
     await turn();
@@ -261,7 +261,7 @@ describe('following events', (check) => {
     assert.ok(asked.length >= 9, `${asked.length} pages`);
   });
 
-  check('is not cut off while it tells what was missed: what comes meanwhile is part of it', async () => {
+  check('is not cut off while it reports what was missed: what comes meanwhile is part of it', async () => {
     const { store, publish, publisher, ending, end } = fed();
     await publish('/a', 1100);
     const [first = ''] = await idsIn(store);
@@ -297,7 +297,7 @@ describe('following events', (check) => {
     assert.equal([narrow.lost, narrow.collected], [[{ after, from: null }], (await idsIn(store)).slice(5)]);
   });
 
-  check('tells nothing of a session that is gone but that, and counts nothing of it as lost', async () => {
+  check('shows nothing of a session that is gone but that, and counts nothing of it as lost', async () => {
     const { store, publisher, follow, end } = fed();
     const info = sessionOf(SESSION.sessionID);
     const about = (type: 'session.created' | 'session.deleted') => ({
@@ -316,7 +316,7 @@ describe('following events', (check) => {
     assert.equal(await idsIn(store), [gone?.id]);
   });
 
-  check('says that events were lost, before it tells those that are left', async () => {
+  check('says that events were lost, before it reports those that are left', async () => {
     const { store, publish, follow, end } = fed();
     await publish('/a', 20);
     const ids = await idsIn(store);
@@ -344,7 +344,7 @@ describe('following events', (check) => {
     end();
   });
 
-  check('says so too when events are forgotten while it still tells what was missed', async () => {
+  check('says so too when events are forgotten while it still reports what was missed', async () => {
     const { store, publish, publisher, ending, end } = fed();
     await publish('/a', 1700);
     const ids = await idsIn(store);
@@ -362,7 +362,7 @@ describe('following events', (check) => {
     assert.equal(reported, [...ids.slice(1, 501), lost, ...ids.slice(1600)]);
   });
 
-  check('ends in the middle of what was missed when the server stops, and tells nothing past the gap', async () => {
+  check('ends in the middle of what was missed when the server stops, and reports nothing past the gap', async () => {
     const { store, publish, publisher, ending, end } = fed();
     await publish('/a', 1700);
     const ids = await idsIn(store);
@@ -416,7 +416,7 @@ const CLOSED = {
 };
 
 describe('the streams of the server', (check) => {
-  check('greet, and tell events bare with their ids', async () => {
+  check('greet, and report events bare with their ids', async () => {
     const world = await createAgentWorld();
     const { frames, done } = await streamOf(world, '/event');
     await turn();
@@ -429,7 +429,7 @@ describe('the streams of the server', (check) => {
     assert.equal(frames.slice(1), [...reported.map((event) => ({ id: event.id, data: event })), CLOSED]);
   });
 
-  check('tell those of all directories in envelopes', async () => {
+  check('report those of all directories in envelopes', async () => {
     const world = await createAgentWorld();
     const [all, own, other] = [
       await streamOf(world, '/global/event'),
@@ -470,7 +470,7 @@ describe('the streams of the server', (check) => {
     await Promise.all([bare.leave(), global.leave()]);
   });
 
-  check('go on where a client left, by the id that it heard last', async () => {
+  check('go on where a client left, by the id that it received last', async () => {
     const world = await createAgentWorld();
     await askAndRead(world, await world.session({ title: 'Mine' }));
     await world.clock.advance(100);
@@ -607,7 +607,7 @@ describe('the streams of the server', (check) => {
     assert.ok(world.logged.some((line) => line.includes('RangeError') && !line.includes('secret')));
   });
 
-  check('are told the same whatever they are', async () => {
+  check('get the same answer whatever they are', async () => {
     const world = await createAgentWorld();
     const { frames, done } = await streamOf(world, '/event');
     await askAndRead(world, await world.session({ title: 'line\nbreaks \u2028 and "quotes"' }));

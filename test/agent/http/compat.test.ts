@@ -99,7 +99,7 @@ describe('what clients ask for beside sessions', (check) => {
       assert.equal(await response.json(), { name: 'NotFoundError', data: { message } });
     });
 
-  check('is only said not to be there where nobody knows it', async () => {
+  check('is only reported missing where no server knows it', async () => {
     const world = await createAgentWorld();
     const response = await world.call('GET', '/sessions/pty');
     assert.equal(await response.json(), {

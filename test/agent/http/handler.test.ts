@@ -15,8 +15,8 @@ const callsOf = ({ server }: World): readonly (readonly [method: string, path: s
   );
 const isOpen = (path: string): boolean => path === '/health' || path === '/ready';
 
-describe('the front door with a password', (check) => {
-  check('lets nobody in without it, on no route, and says how to', async () => {
+describe('authentication with a password', (check) => {
+  check('refuses requests without it on every route, and says how to authenticate', async () => {
     const world = await locked();
     assert.ok(callsOf(world).length > 25);
     for (const [method, path] of [
@@ -85,7 +85,7 @@ describe('the front door with a password', (check) => {
   });
 });
 
-describe('the front door and the pages of browsers', (check) => {
+describe('authentication and browser pages', (check) => {
   const authorization = basic('ann:pässwörd: ∞');
   const from = async (origin: string | undefined, host = 'agent.test:4000') => {
     const world = await locked();
@@ -112,7 +112,7 @@ describe('the front door and the pages of browsers', (check) => {
     assert.is(((await response.json()) as { data: { code: string } }).data.code, 'invalid_origin');
   });
 
-  check('lets programs in, and whoever comes from this very server', async () => {
+  check('admits programs, and pages of this server', async () => {
     assert.is(await from(undefined), 200);
     assert.is(await from('http://agent.test:4000'), 200);
     assert.is(await from('https://Agent.Test', 'agent.test'), 200);
@@ -128,7 +128,7 @@ describe('the front door and the pages of browsers', (check) => {
   });
 });
 
-describe('the front door before and after', (check) => {
+describe('requests before the start and after the stop', (check) => {
   /** A server that is asked while its start has not settled. */
   const starting = async () => {
     const gate = Promise.withResolvers<void>();
@@ -166,7 +166,7 @@ describe('the front door before and after', (check) => {
     assert.is((await world.call('GET', '/session')).status, 200);
   });
 
-  check('stays shut when it is told to stop while it starts', async () => {
+  check('stays shut when it is asked to stop while it starts', async () => {
     const { world, settle, started } = await starting();
     await world.server.stop();
     settle();
@@ -175,7 +175,7 @@ describe('the front door before and after', (check) => {
     assert.is(world.clock.pending(), 0);
   });
 
-  check('answers 503 once it is told to stop, and whoever waits gets an answer', async () => {
+  check('answers 503 once it is asked to stop, and anyone who waits gets an answer', async () => {
     const world = await createAgentWorld({ scripts: [hanging] });
     const id = await world.session();
     const answer = ask(world, id);

@@ -48,7 +48,7 @@ describe('an answer that takes its time', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('tells of a failure in a text of its own', async () => {
+  check('reports a failure in a text of its own', async () => {
     const { clock, answer, response } = patient();
     answer.reject(new Error('gone'));
     assert.equal(await response.json(), { failed: 'Error: gone' });

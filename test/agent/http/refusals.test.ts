@@ -10,7 +10,7 @@ const raw = (world: World, path: string, body: string, headers: Readonly<Record<
   world.server.handler(new Request(`http://agent.test${path}`, { method: 'POST', body, headers }));
 
 describe('a request that goes wrong', (check) => {
-  check('is told that there is no such thing', async () => {
+  check('is informed that there is no such thing', async () => {
     const world = await createAgentWorld();
     const id = await world.session();
     const none = 'msg_000000000000aaaaaaaaaaaaaa';
@@ -38,7 +38,7 @@ describe('a request that goes wrong', (check) => {
     }
   });
 
-  check('is told which methods a path has', async () => {
+  check('is informed which methods a path has', async () => {
     const world = await createAgentWorld();
     for (const [method, path, allow] of [
       ['PUT', '/session', 'GET, HEAD, POST'],
@@ -56,7 +56,7 @@ describe('a request that goes wrong', (check) => {
     }
   });
 
-  check('is told that its body is no JSON, not of its kind, or too large', async () => {
+  check('is informed that its body is no JSON, not of its kind, or too large', async () => {
     const world = await createAgentWorld();
     const path = `/session/${await world.session()}/message`;
     for (const body of ['{"parts":', '', 'hello', '\xff']) {
@@ -93,7 +93,7 @@ describe('a request that goes wrong', (check) => {
     );
   });
 
-  check('is told which part of its query is wrong', async () => {
+  check('is informed which part of its query is wrong', async () => {
     const world = await createAgentWorld();
     const id = await world.session();
     for (const [path, where] of [

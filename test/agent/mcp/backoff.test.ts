@@ -9,7 +9,7 @@ describe('the time for which a tool server is left alone', (check) => {
     assert.is(reconnectDelayMs(1, 1), 750);
   });
 
-  check('is told in whole milliseconds', () => {
+  check('is reported in whole milliseconds', () => {
     for (let count = 0; count < 1000; count++)
       assert.ok(Number.isInteger(reconnectDelayMs(1 + (count % 9), count / 1000)));
   });

@@ -35,7 +35,7 @@ const call = (connection: McpConnection, input: Readonly<Record<string, unknown>
   connection.call({ name: 'echo', input }, signal);
 
 describe('a connection to a tool server', (check) => {
-  check('tells the server its name and version, and offers to do nothing for it', async () => {
+  check('sends the server its name and version, and offers no capabilities', async () => {
     const { peer } = await connected();
     assert.equal(peer.server.getClientVersion(), { name: 'gatehouse', version: '1.2.3' });
     assert.equal(peer.server.getClientCapabilities(), {});
@@ -199,7 +199,7 @@ describe('a connection to a tool server', (check) => {
     assert.is((await connection.list(NOBODY)).tools.length, 1);
   });
 
-  check('hears that the tools have changed', async () => {
+  check('learns that the tools have changed', async () => {
     let collected = 0;
     const { peer } = await connected(
       {},

@@ -70,7 +70,7 @@ describe('tool servers that are programs and addresses', (check) => {
     await http.stop();
   });
 
-  check('that fail before they are there tell the log why, and everyone where to look', async () => {
+  check('that fail before they are connected log why, and show everyone where to look', async () => {
     const environment = { RELAY_KEY: 'canary-of-the-environment' };
     const failing = (script: string): McpServerConfig => ({
       ...(child('plain') as LocalMcpServer),
@@ -94,7 +94,7 @@ describe('tool servers that are programs and addresses', (check) => {
     });
   });
 
-  check('that fail once they were there tell nothing of what they wrote', async () => {
+  check('that fail once they were connected show nothing of what they wrote', async () => {
     await withServers({ child: child('plain') }, async (world) => {
       assert.ok((await world.call('child_fail', { words: 'canary of a user' })).isError);
       await until('it is lost', () => world.lines.some(({ event }) => event === 'mcp-server-lost'));

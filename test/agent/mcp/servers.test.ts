@@ -126,7 +126,7 @@ describe('tool servers', (check) => {
     assert.is(world.clock.pending(), 0);
   });
 
-  check('tell what they say of themselves while they are connected', async () => {
+  check('report what they say of themselves while they are connected', async () => {
     const world = await begun(() => ({ instructions: 'Call describe first.' }));
     assert.equal(world.servers.instructions(), [{ server: 'demo', text: 'Call describe first.' }]);
     await world.servers.disconnect('demo');
@@ -232,7 +232,7 @@ describe('a tool server that fails', (check) => {
     assert.is((await world.call('demo_echo')).isError, false);
   });
 
-  check('takes calls that are under way with it, and nobody knows what became of them', async () => {
+  check('takes calls that are under way with it, and no one knows what became of them', async () => {
     const world = await begun(() => ({ call: () => never() }));
     const called = world.call('demo_echo');
     await world.settle();
@@ -275,7 +275,7 @@ describe('a call to a tool server', (check) => {
     assert.is(await rejection(world.call('demo_echo', {}, controller.signal)), controller.signal.reason);
   });
 
-  check('that a server refuses or fails is told in words of ours', async () => {
+  check('that a server refuses or fails is reported in words of ours', async () => {
     const failure = (code: number) => {
       throw Object.assign(new Error('CANARY'), { code });
     };
@@ -291,7 +291,7 @@ describe('a call to a tool server', (check) => {
     );
   });
 
-  check('that is answered with what cannot be read is told as that', async () => {
+  check('that is answered with what cannot be read is reported as that', async () => {
     const world = await begun(() => ({}));
     const { server } = world.peer();
     server.removeRequestHandler('tools/call');
@@ -302,7 +302,7 @@ describe('a call to a tool server', (check) => {
 });
 
 describe('the tools of a server', (check) => {
-  check('are listed again when it says that they changed, and that is told', async () => {
+  check('are listed again when it says that they changed, and that is reported', async () => {
     let names = ['echo'];
     const world = await begun(() => ({ tools: () => names.map((name) => tool(name)) }));
     names = ['echo', 'more'];
@@ -312,7 +312,7 @@ describe('the tools of a server', (check) => {
     assert.equal(world.events, [{ type: 'mcp.tools.changed', properties: { server: 'demo' } }]);
   });
 
-  check('are not told as changed when they are the same', async () => {
+  check('are not reported as changed when they are the same', async () => {
     const world = await begun(() => ({}));
     const before = world.servers.tools();
     await world.peer().server.sendToolListChanged();
@@ -401,7 +401,7 @@ describe('the tools of a server', (check) => {
     assert.is(world.clock.pending(), 0);
   });
 
-  check('are told as changed when they are others after a reconnection', async () => {
+  check('are reported as changed when they are others after a reconnection', async () => {
     let name = 'echo';
     const world = await begun(() => ({ tools: () => [tool(name)] }));
     name = 'other';
@@ -431,7 +431,7 @@ describe('the tools of a server', (check) => {
 });
 
 describe('switching a tool server', (check) => {
-  check('that nobody knows is told as that', async () => {
+  check('that no one knows is reported as that', async () => {
     const { servers } = await begun(() => ({}));
     for (const name of ['other', '__proto__', 'toString', ''])
       assert.equal([await servers.connect(name), await servers.disconnect(name)], ['not-found', 'not-found']);
@@ -460,7 +460,7 @@ describe('switching a tool server', (check) => {
     assert.equal(world.toolNames(), ['demo_echo']);
   });
 
-  check('on tries at once one that is left alone for a while, and tells how it went', async () => {
+  check('on tries at once one that is left alone for a while, and reports how it went', async () => {
     let isUp = false;
     const world = await begun(() => (isUp ? {} : failing()));
     const failed = { status: 'failed', error: 'The program could not be started' };

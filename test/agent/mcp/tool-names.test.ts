@@ -32,7 +32,7 @@ describe('the tools of all servers', (check) => {
     assert.equal(tools[0]?.origin, { server: 'demo', tool: 'slow.tool' });
   });
 
-  check('are left out when their name is too long or taken, whoever comes first', async () => {
+  check('are left out when their name is too long or taken, no matter who comes first', async () => {
     const { tools, skipped } = createAgentTools([
       link('a_b', 'c', 'd.e', 'd e', 'n'.repeat(60), 'n'.repeat(61)),
       link('a', 'b_c', 'x'),
@@ -50,7 +50,7 @@ describe('the tools of all servers', (check) => {
     assert.is((await tools[0]?.run({}, context))?.output, 'a_b/c');
   });
 
-  check('that are left out are told by a name that may be shown', () => {
+  check('that are left out are reported by a name that may be shown', () => {
     const { skipped } = createAgentTools([link('a', 'x\n"y\u202e', 'x__y_', `${'<'.repeat(200)}`)]);
     assert.equal(
       skipped.map(({ name }) => name),

@@ -29,7 +29,7 @@ describe('a rule that is about no tool', (check) => {
     assert.equal(away(CONNECTED), ['docs_*', '*_docs', 'docs_x', 'd*', 'mail_*']);
   });
 
-  check('is told once, when the tool servers have had their chance', async () => {
+  check('is reported once, when the tool servers have had their chance', async () => {
     const gate = Promise.withResolvers<void>();
     const rule = (permission: string) => ({ permission, pattern: '*', action: 'deny' as const });
     const world = await createAgentWorld({

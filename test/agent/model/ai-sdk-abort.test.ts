@@ -29,7 +29,7 @@ const left = (control: ModelControl): Promise<void> =>
 describe('a caller who leaves', (check) => {
   for (const npm of ADAPTERS) {
     for (const [stage, reply] of STAGES) {
-      check(`${stage} is let go at once with their own reason, and the backend hears of it (${npm})`, async () => {
+      check(`${stage} is let go at once with their own reason, and the backend learns of it (${npm})`, async () => {
         const { ask, control } = createModelWorld();
         control.addReply(reply);
         const leaving = new AbortController();
@@ -70,7 +70,7 @@ describe('a caller who leaves', (check) => {
     assert.is(control.requests().length, 0);
   });
 
-  check('hears not another word, however much has come by then', async () => {
+  check('receives not another word, however much has come by then', async () => {
     const { model, control } = createModelWorld();
     control.addReply(answer(text(...Array.from({ length: 100 }, () => 'word '))));
     const leaving = new AbortController();

@@ -11,7 +11,7 @@ const PATHS = {
 
 describe('every adapter', (check) => {
   for (const npm of ADAPTERS) {
-    check(`speaks its own dialect, and tells the same story (${npm})`, async () => {
+    check(`uses its own dialect, and reports the same events (${npm})`, async () => {
       const { ask, control } = createModelWorld();
       const pieces = [
         ...reasoning('Let me ', 'see'),

@@ -84,7 +84,7 @@ describe('a backend that refuses', (check) => {
     assert.is((await problem()).isRetryable, true);
   });
 
-  check('in a form of its own is told of by its status alone', async () => {
+  check('in a form of its own is reported by its status alone', async () => {
     const { problem, control } = createModelWorld();
     const bodies = [`key ${CANARY}`, '<html>', '', '{"error":"unknown"}', '{"error":{"code":"Not A Code!"}}', '[]'];
     for (const body of bodies) {
@@ -143,7 +143,7 @@ describe('a backend whose answer goes wrong', (check) => {
         ['at once', []],
         ['after some text', text('So I')],
       ] as const) {
-        check(`and tells of ${code} ${place} is a problem of the kind ${kind} (${npm})`, async () => {
+        check(`and reports ${code} ${place} is a problem of the kind ${kind} (${npm})`, async () => {
           const { problem, control } = createModelWorld();
           control.addReply(answer([...before, { kind: 'error', code, ...leaking }, { kind: 'close' }]));
           const found = await problem({ target: target({ npm }) });
@@ -200,19 +200,19 @@ describe('a backend whose answer goes wrong', (check) => {
 });
 
 describe('a model that cannot be asked', (check) => {
-  check('because its adapter is not built in is told which ones are', async () => {
+  check('because its adapter is not built in is reported with those that are', async () => {
     const { problem } = createModelWorld();
     const found = await problem({ target: target({ npm: '@ai-sdk/groq' }) });
     assert.is(found.kind, 'unknown-adapter');
     for (const npm of ADAPTERS) assert.ok(found.message.includes(npm));
   });
 
-  check('because it has no address is told so', async () => {
+  check('because it has no address is reported', async () => {
     const { problem } = createModelWorld();
     assert.match((await problem({ target: target({ baseURL: undefined }) })).message, 'baseURL');
   });
 
-  check('because nobody is there is worth another try, and shows no more than the word for it', async () => {
+  check('because no one is there is worth another try, and shows no more than the word for it', async () => {
     const refused = Object.assign(new TypeError('fetch failed'), {
       cause: Object.assign(new Error(`connect ECONNREFUSED 10.0.0.1 ${CANARY}`), { code: 'ECONNREFUSED' }),
     });

@@ -6,7 +6,7 @@ const reported = (mime: string, url: string, filename?: string) =>
   toModelFile({ mime, url, ...(filename === undefined ? {} : { filename }) });
 
 describe('an attached file', (check) => {
-  check('of text is told as its text, with its name', () => {
+  check('of text is reported as its text, with its name', () => {
     assert.equal(reported('text/plain', 'data:text/plain;base64,w6TDtg==', 'a.txt'), {
       kind: 'text',
       text: 'a.txt:\näö',
@@ -30,7 +30,7 @@ describe('an attached file', (check) => {
     });
   });
 
-  check('that cannot be sent is told in a line, and fails nothing', () => {
+  check('that cannot be sent is reported in a line, and fails nothing', () => {
     const line = (what: string) => ({ kind: 'text', text: `[attached ${what}: cannot be shown to this model]` });
     const zip = `data:application/zip;base64,${'A'.repeat(4000)}`;
     assert.equal(reported('application/zip', zip, 'all.zip'), line('all.zip, application/zip, 3 kB'));

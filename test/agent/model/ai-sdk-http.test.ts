@@ -98,7 +98,7 @@ describe('a model over real connections', (check) => {
     ),
   );
 
-  check('sends elsewhere, and nobody goes there with the key', async () => {
+  check('sends elsewhere, and no one goes there with the key', async () => {
     const asked: string[] = [];
     await withHttpServer(
       (request, response) => {

@@ -63,7 +63,7 @@ describe('a reasoning effort', (check) => {
     assert.equal((await withEffort(ANTHROPIC, 'claude-sonnet-4-5', 'none')).thinking, { type: 'disabled' });
   });
 
-  check('gives way to what is said in the adapter’s own words', async () => {
+  check('is overridden by the adapter’s own option', async () => {
     const own = { effort: 'low', thinking: { type: 'disabled' } };
     const body = await withEffort(ANTHROPIC, 'claude-opus-4-7', 'high', own);
     assert.equal([body.output_config, body.thinking], [{ effort: 'low' }, { type: 'disabled' }]);
@@ -121,7 +121,7 @@ describe('a temperature', (check) => {
 });
 
 describe('what an adapter keeps from a model', (check) => {
-  check('is told, once, and without a value', async () => {
+  check('is reported, once, and without a value', async () => {
     const { handler, control } = createControlledModel({ clock: createFakeClock() });
     const reported: string[] = [];
     const model = createAiModel({

@@ -41,7 +41,7 @@ describe('the tokens of a step', (check) => {
 });
 
 describe('the end of a step', (check) => {
-  check('is told in the words of the wire', () => {
+  check('is reported in the words of the wire', () => {
     for (const word of ['stop', 'length', 'tool-calls', 'content-filter'] as const) {
       assert.is(toFinish(word, undefined, false), word);
     }

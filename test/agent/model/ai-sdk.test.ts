@@ -20,7 +20,7 @@ describe('what a model says', (check) => {
     ]);
   });
 
-  check('keeps its reasoning apart from its text, and tells of it in order', async () => {
+  check('keeps its reasoning apart from its text, and reports it in order', async () => {
     const { ask, control } = createModelWorld();
     control.addReply(answer([...reasoning('Let me ', 'see'), ...text('Yes')]));
     const events = await ask();
@@ -115,7 +115,7 @@ describe('what a model says', (check) => {
 });
 
 describe('the tool calls of a model', (check) => {
-  check('are told of as soon as they begin, and again with their arguments', async () => {
+  check('are reported as soon as they begin, and again with their arguments', async () => {
     const { ask, control } = createModelWorld();
     control.addReply(
       answer([...text('Looking'), ...calls({ name: 'weather', arguments: { city: 'Bern' }, id: 'c1' })]),
@@ -141,7 +141,7 @@ describe('the tool calls of a model', (check) => {
     assert.is(new Set(made.map(({ id }) => id)).size, 2);
   });
 
-  check('have no input when their arguments are no JSON, and nobody repairs them', async () => {
+  check('have no input when their arguments are no JSON, and no one repairs them', async () => {
     const { ask, control } = createModelWorld();
     control.addReply(answer(calls({ name: 'weather', arguments: '{"city": "Ber', id: 'c1' })));
     const events = await ask({ tools: TOOLS });

@@ -70,7 +70,7 @@ describe('a fetch from a backend', (check) => {
     assert.equal([listeners(), clock.pending()], [0, 0]);
   });
 
-  check('that nobody reads on is broken off', async () => {
+  check('that no one reads on is broken off', async () => {
     const { body, isLeft } = endless(['data: x\n\n']);
     const { ask, listeners, isBrokenOff } = createWorld(async () => new Response(body, EVENTS));
     await (await ask()).body?.cancel();
@@ -149,7 +149,7 @@ describe('a fetch from a backend', (check) => {
     },
   );
 
-  check('is not silent while nobody reads', async () => {
+  check('is not silent while no one reads', async () => {
     const { body } = endless([': a\n', ': b\n', 'data: x\n\n']);
     const { ask, clock } = createWorld(async () => new Response(body, EVENTS));
     const reader = (await ask()).body?.getReader();
@@ -171,7 +171,7 @@ describe('a fetch from a backend', (check) => {
     assert.match(String(await reading), 'left');
   });
 
-  check('that talks on is broken off when its time is over, and may be tried again', async () => {
+  check('that goes on sending is broken off when its time is over, and may be tried again', async () => {
     const clock = createFakeClock();
     const sending = () => {
       let hush = () => {};
@@ -225,7 +225,7 @@ describe('a fetch from a backend', (check) => {
     assert.is(left.clock.pending(), 0);
   });
 
-  check('that never stops talking is given up', async () => {
+  check('that never stops sending is given up', async () => {
     const { body, isLeft } = endless(Array.from({ length: 70 }, () => `${'x'.repeat(1024 * 1024 - 1)}\n`));
     const { ask } = createWorld(async () => new Response(body, EVENTS));
     const problem = await rejection((await ask()).text());

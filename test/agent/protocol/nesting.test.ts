@@ -37,7 +37,7 @@ const writingStore = (): Store => {
 };
 
 describe('what lies deep', (check) => {
-  check('is told from what does not, by objects and lists alike', () => {
+  check('is distinguished from what does not, by objects and lists alike', () => {
     for (const made of [objects, lists]) {
       assert.not.ok(isNestedBeyond(JSON.parse(made(64))));
       assert.ok(isNestedBeyond(JSON.parse(made(65))));

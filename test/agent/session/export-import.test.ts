@@ -192,7 +192,7 @@ for (const { name, open, runs } of KINDS) {
       ),
     );
 
-    check('are told as made once they are whole, and keep answers that were never completed', () =>
+    check('are reported as made once they are whole, and keep answers that were never completed', () =>
       withStores(async (store) => {
         const given = sample();
         await importing(store, linesOf(given));
@@ -224,7 +224,7 @@ for (const { name, open, runs } of KINDS) {
       }),
     );
 
-    check('are shown to nobody before they are whole, and are kept in small commits', () =>
+    check('are shown to no one before they are whole, and are kept in small commits', () =>
       withStores(async (store) => {
         const [first, second] = sample();
         if (first === undefined || second === undefined) throw new Error('the sample is too small');
@@ -572,7 +572,7 @@ describe('the document of a session', (check) => {
   });
 
   for (const [what, given, errorText] of cases) {
-    check(`is refused with ${what}, and told where`, async () => {
+    check(`is refused with ${what}, and the error says where`, async () => {
       const errorTexts = await errorsAbout(given);
       assert.is(errorTexts.filter((line) => line.startsWith(errorText)).length, 1, errorTexts.join('\n'));
     });

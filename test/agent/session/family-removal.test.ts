@@ -57,7 +57,7 @@ const removing = async ({ meanwhile, busy = [], now = NOW }: Given = {}) => {
 };
 
 describe('a family that is removed', (check) => {
-  check('goes as one, from the bottom up, and whoever listens is told as of a deleted session', async () => {
+  check('is removed as one, from the bottom up, and reported to listeners like a deleted session', async () => {
     const { isGone, left, reported } = await removing();
     assert.equal([isGone, left], [true, []]);
     assert.equal(
@@ -98,7 +98,7 @@ describe('a family that is removed', (check) => {
     }
   });
 
-  check('is left to whoever else removes it first', async () => {
+  check('is left to anyone else who removes it first', async () => {
     const act = (store: Store) =>
       store.commit(
         ['ses_a', 'ses_b', 'ses_c'].map((sessionID) => ({ kind: 'session-removed', sessionID })),

@@ -71,7 +71,7 @@ describe('a fork', (check) => {
     assert.is(again.title, 'Plan (fork #2)');
   });
 
-  check('is told once, when it is whole', async () => {
+  check('is reported once, when it is whole', async () => {
     const { world, id } = await startChat();
     const before = (await world.events()).length;
     const session = await forked(world, id);

@@ -16,7 +16,7 @@ const worldHolding = (bytes: number) => {
 };
 
 describe('a session that is full', (check) => {
-  check('takes no prompt that it has no room for, and says so; a shorter one it takes', async () => {
+  check('takes no prompt that it has no space for, and says so; a shorter one it takes', async () => {
     const world = await worldHolding(LIMIT_BYTES - 1000);
     const id = await world.session();
     const before = JSON.stringify(await contentsOf(world.store));

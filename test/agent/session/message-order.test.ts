@@ -44,7 +44,7 @@ describe('messages', (check) => {
     assert.is(newest === undefined ? '' : textOf(newest), 'three');
   });
 
-  check('are all told when a clock was set back over a restart after a summary', async () => {
+  check('are all reported when a clock was set back over a restart after a summary', async () => {
     const store = freshStore();
     const resolvedModel = { usableTokens: 500 };
     const before = await serverAt(0, {
@@ -64,7 +64,7 @@ describe('messages', (check) => {
     assert.equal(promptTexts(after.asked.at(-1)?.messages), [SUMMED, '<two>', 'third', '<>', '[result]']);
   });
 
-  check('are all told after a summary, also to a session with a client whose clock is ahead', async () => {
+  check('are all reported after a summary, also to a session with a client whose clock is ahead', async () => {
     const world = await createAgentWorld({
       resolvedModel: { usableTokens: 500 },
       scripts: [

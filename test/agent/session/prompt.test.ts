@@ -60,7 +60,7 @@ describe('who answers a prompt', (check) => {
 });
 
 describe('a prompt that cannot be answered', (check) => {
-  check('is refused before anything is stored, and told what is wrong where', async () => {
+  check('is refused before anything is stored, and the error says what is wrong where', async () => {
     const world = await createAgentWorld({ agents: [{ name: 'hidden', canAnswerPrompts: false }] });
     const id = await world.session();
     const path = `/session/${id}/message`;
@@ -214,7 +214,7 @@ describe('a name that is a slip away from one that is read', (check) => {
     }
   });
 
-  check('is not one that clients send and nobody here reads', async () => {
+  check('is not one that clients send and no one here reads', async () => {
     const world = await createAgentWorld();
     const id = await world.session({ workspaceID: 'x', projectID: 'y', mode: 'build', metadata: { titel: 1 } });
     const text = { type: 'text', text: 'x', id: 'prt_x', ignored: false, time: { start: 1 }, metadata: {} };
@@ -246,7 +246,7 @@ describe('a name that is a slip away from one that is read', (check) => {
 });
 
 describe('a file', (check) => {
-  check('of any kind is taken, when a model can be told of it in some way', async () => {
+  check('of any kind is taken, when a model can be sent it in some form', async () => {
     const world = await createAgentWorld();
     const id = await world.session();
     for (const [url, mime] of [
@@ -273,7 +273,7 @@ describe('a file', (check) => {
 });
 
 describe('a session that cannot be made', (check) => {
-  check('is refused before anything is stored, and told what is wrong where', async () => {
+  check('is refused before anything is stored, and the error says what is wrong where', async () => {
     const world = await createAgentWorld();
     for (const [body, where] of [
       [{ model: 'demo/gone' }, 'model'],

@@ -90,7 +90,7 @@ describe('a session as it is made', (check) => {
     assert.is(((await response.json()) as Session).directory, '/c d');
   });
 
-  check('is told of with the record itself', async () => {
+  check('is reported with the record itself', async () => {
     const { world, session } = await made();
     assert.equal((await eventsOf(world, 'session.created'))[0]?.properties, { sessionID: session.id, info: session });
   });

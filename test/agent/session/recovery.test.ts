@@ -117,7 +117,7 @@ describe('a server that starts after another was killed', (check) => {
     assert.equal(status?.properties, { sessionID: SESSION, status: { type: 'idle' } });
   });
 
-  check('takes back the questions that nobody can answer any more, and no others', async () => {
+  check('takes back the questions that no one can answer any more, and no others', async () => {
     const store = await leftBehind(PARTS);
     const asked = (id: string, sessionID = SESSION): EventDraft => ({
       type: 'permission.asked',

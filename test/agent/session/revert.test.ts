@@ -27,7 +27,7 @@ describe('a session that is turned back', (check) => {
     assert.equal([last?.type, last?.properties], ['session.updated', { sessionID: id, info: session }]);
   });
 
-  check('goes on with the next prompt without what came after, and no model hears of that', async () => {
+  check('goes on with the next prompt without what came after, and no model is sent that', async () => {
     const { world, id, history } = await startChat();
     await world.post(`/session/${id}/revert`, { messageID: history[3]?.info.id });
     const before = (await world.events()).length;
@@ -119,7 +119,7 @@ describe('a session that is turned back', (check) => {
 });
 
 describe('a message that is removed', (check) => {
-  check('is gone with its parts, told so, and no model hears of it', async () => {
+  check('is removed with its parts, which is published, and no model is sent it', async () => {
     const { world, id, history } = await startChat();
     const messageID = history[3]?.info.id ?? '';
     const response = await world.call('DELETE', `/session/${id}/message/${messageID}`);

@@ -28,7 +28,7 @@ const CHAT = [
   asked('msg_f'),
 ];
 
-describe('what was said before a message', (check) => {
+describe('the conversation before a message', (check) => {
   const cases: Readonly<Record<string, readonly string[]>> = {
     msg_a: [],
     msg_b: ['msg_a'],
@@ -102,7 +102,7 @@ describe('what a fork has', (check) => {
     const busy = [...CHAT.slice(0, 4), answered('msg_e', 'msg_c', false), asked('msg_f')];
     assert.equal(idsOf(finishedMessages(busy, true)), ['msg_a', 'msg_b', 'msg_d']);
   });
-  check('is a prompt that nobody was to answer, of those before the ones that wait', () => {
+  check('is a prompt that no one was to answer, of those before the ones that wait', () => {
     const quiet = [asked('msg_0'), ...CHAT];
     assert.equal(idsOf(finishedMessages(quiet, true)), ['msg_0', ...idsOf(CHAT.slice(0, -1))]);
   });

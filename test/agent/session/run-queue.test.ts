@@ -103,7 +103,7 @@ describe('runs', (check) => {
     assert.is(open.length, 3);
   });
 
-  check('go on after one that failed, and tell of it', async () => {
+  check('go on after one that failed, and report it', async () => {
     const { runs, open, bugs } = world();
     const [first, second] = ['1', '2'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
     await turn();
@@ -118,7 +118,7 @@ describe('runs', (check) => {
     assert.equal(await runs.statuses(), {});
   });
 
-  check('go on when nobody can be told of them', async () => {
+  check('go on when they cannot be published', async () => {
     const bugs: unknown[] = [];
     const runs = createRunQueue({
       ...ALONE,
@@ -134,7 +134,7 @@ describe('runs', (check) => {
     assert.is(bugs.length, 1);
   });
 
-  check('tell that a session is idle only where no answer has told it with its end', async () => {
+  check('report that a session is idle only where no answer has reported it with its end', async () => {
     const reported: string[] = [];
     const ends: string[] = [];
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -166,7 +166,7 @@ describe('runs', (check) => {
     assert.equal(ends.slice(2), ['2 session.status', '2 session.idle']);
   });
 
-  check('tell that a session is idle when an answer fails after its end was to be told', async () => {
+  check('report that a session is idle when an answer fails after its end was to be reported', async () => {
     const reported: string[] = [];
     const runs = createRunQueue({
       ...ALONE,

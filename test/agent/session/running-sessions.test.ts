@@ -263,7 +263,7 @@ describe('a prompt that comes while its session is ended', (check) => {
     return { world, id, first };
   };
 
-  check('keeps nobody waiting for the abort of those before it, and is answered', async () => {
+  check('keeps no one waiting for the abort of those before it, and is answered', async () => {
     const { world, id, first } = await working([hanging, hanging]);
     const abort = world.post(`/session/${id}/abort`);
     const second = ask(world, id, 'second');
@@ -354,7 +354,7 @@ describe('a prompt that comes while its session is ended', (check) => {
   });
 });
 
-describe('a server that is told to stop', (check) => {
+describe('a server that is asked to stop', (check) => {
   const ending = (): { readonly script: Script; readonly end: () => void } => {
     const gate = Promise.withResolvers<void>();
     return {

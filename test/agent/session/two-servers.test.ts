@@ -7,7 +7,7 @@ import { createFakeClock } from '../../fake-clock.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 
 describe('sessions of two servers on one store', (check) => {
-  check('keep every change, whoever makes it', async () => {
+  check('keep every change, no matter who makes it', async () => {
     const clock = createFakeClock();
     const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
     const store = createMemoryStore({ ids });

@@ -128,7 +128,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     }),
   );
 
-  check('shows what belongs to one session to nobody who names another', () =>
+  check('shows what belongs to one session to no one who names another', () =>
     withStore(async (store) => {
       await store.commit([...CONVERSATION, { kind: 'session', session: sessionOf('ses_2') }], []);
       assert.is(await store.message('ses_2', 'msg_2'), undefined);
@@ -558,7 +558,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     }),
   );
 
-  check('forgets what was told of a session with it, but not that it is gone, nor what is of no session', () =>
+  check('forgets the events of a session with it, but not that it is gone, nor what is of no session', () =>
     withStore(async (store) => {
       const session = sessionOf('ses_1');
       const gone = { type: 'session.deleted', properties: { sessionID: 'ses_1', info: session } } as const;
@@ -604,7 +604,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     }),
   );
 
-  check('shows a session that is only begun to nobody, until it is kept', () =>
+  check('shows a session that is only begun to no one, until it is kept', () =>
     withStore(async (store) => {
       const session = sessionOf('ses_1', { parentID: 'ses_0' });
       await store.commit([{ kind: 'session-begun', session }, ...CONVERSATION.slice(1)], []);

@@ -10,7 +10,7 @@ describe('a store in memory', (check) => {
     createPlace: async () => ({ open: async (ids) => createMemoryStore({ ids }), clear: async () => {} }),
   });
 
-  check('holds no more than the newest events, even if nobody prunes them', async () => {
+  check('holds no more than the newest events, even if no one prunes them', async () => {
     const store = createMemoryStore({ ids: idsFrom(), eventLimit: 3 });
     const kept = [
       ...(await store.commit([], [reported('a'), reported('b')])),

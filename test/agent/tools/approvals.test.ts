@@ -51,7 +51,7 @@ describe('approvals', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('leave nothing open when nobody can be told of the question', async () => {
+  check('leave nothing open when the request cannot be published', async () => {
     const broken = new Error('the store is gone');
     const { approvals, ask, clock } = world(async () => {
       throw broken;
@@ -61,7 +61,7 @@ describe('approvals', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('take an answer that comes before the question has been told to everyone', async () => {
+  check('take an answer that comes before the request was published to everyone', async () => {
     const gate = Promise.withResolvers<void>();
     const { approvals, ask } = world(() => gate.promise);
     const outcome = ask('a', 'pay');

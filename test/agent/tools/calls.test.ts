@@ -93,7 +93,7 @@ describe('a tool call', (check) => {
     );
   });
 
-  check('with arguments that are no JSON object is not made, and the model hears why', async () => {
+  check('with arguments that are no JSON object is not made, and the model learns why', async () => {
     for (const [input, raw] of [
       [undefined, '{"a":'],
       [[1], '[1]'],
@@ -125,7 +125,7 @@ describe('a tool call', (check) => {
     assert.match(outputOf(part), /The tools are: add$/);
   });
 
-  check('that fails is told to the model as an error', async () => {
+  check('that fails is sent to the model as an error', async () => {
     const world = await worldWith([toolNamed('add', async () => outcome('no such number', true))], {
       name: 'add',
       input: {},
@@ -362,7 +362,7 @@ describe('a model that goes on and on', (check) => {
     assert.is(runs(), 3);
   });
 
-  check('is let be as long as each call tells something new', async () => {
+  check('is let be as long as each call reports something new', async () => {
     const { tool, runs } = counting((count) => `state ${count}`);
     const world = await createAgentWorld({
       tools: [tool],

@@ -57,7 +57,7 @@ describe('many calls of one step', (check) => {
     assert.equal(await outputsOf(world, id), Array(30).fill('dug'));
   });
 
-  check('are no more than sixty-four: the others are told why, together, and the model goes on', async () => {
+  check('are no more than sixty-four: the others are informed why, together, and the model goes on', async () => {
     const { tool, release, runs } = digging();
     release();
     const ids = createIds(createFakeClock(), (count) => crypto.getRandomValues(new Uint8Array(count)));
@@ -132,7 +132,7 @@ describe('many calls of one step', (check) => {
     assert.ok(await isQuiet(world));
   });
 
-  check('wait for nobody once one question was not answered in time', async () => {
+  check('wait for no one once one question was not answered in time', async () => {
     const { tool } = digging();
     const world = await createAgentWorld({
       rules: [rule('ask')],

@@ -119,7 +119,7 @@ describe('the question before a recharge', (check) => {
 });
 
 describe('a question that is about no preview', (check) => {
-  check('reads nothing of what was said in the session', async () => {
+  check('reads nothing of the conversation in the session', async () => {
     let reads = 0;
     const loadMessages = async () => {
       reads += 1;

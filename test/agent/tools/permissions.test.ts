@@ -104,7 +104,7 @@ describe('a permission', (check) => {
 });
 
 describe('a question', (check) => {
-  check('is listed and told with what it is about, under an id of its own', async () => {
+  check('is listed and reported with what it is about, under an id of its own', async () => {
     const { world } = await paying('ask');
     const id = await world.session();
     const answer = ask(world, id);
@@ -243,7 +243,7 @@ describe('a question', (check) => {
     assert.match(outputOf((await callsOf(world, id))[0]), 'Their message: Pay 4 instead');
   });
 
-  check('that nobody answers ends by itself as a rejection', async () => {
+  check('that no one answers ends by itself as a rejection', async () => {
     const { world, paid } = await paying('ask');
     const id = await world.session();
     const answer = ask(world, id);
@@ -258,7 +258,7 @@ describe('a question', (check) => {
     assert.ok(await isQuiet(world));
   });
 
-  check('is gone with an abort, with the session and with the server, and told to be over', async () => {
+  check('is gone with an abort, with the session and with the server, and reported to be over', async () => {
     for (const end of ['abort', 'delete', 'stop'] as const) {
       const { world, paid } = await paying('ask');
       const id = await world.session();
@@ -360,21 +360,24 @@ describe('a permission that changes while a turn runs', (check) => {
     assert.match(outputOf((await callsOf(world, id))[1]), 'permission rule of this server denies');
   });
 
-  check('holds for a call that a person was asked about meanwhile, and is not told as a no of theirs', async () => {
-    for (const given of ['once', 'always']) {
-      const { world, paid } = await paying('ask');
-      const id = await world.session();
-      const answer = ask(world, id);
-      const [asked] = await asksWhen(world, 1);
-      await deny(world, id);
-      await reply(world, asked, { reply: given });
-      assert.is(textOf(await answer), 'done');
-      assert.equal(paid, []);
-      assert.match(outputOf((await callsOf(world, id))[0]), 'permission rule of this server denies');
-    }
-  });
+  check(
+    'holds for a call that a person was asked about meanwhile, and is not reported as their rejection',
+    async () => {
+      for (const given of ['once', 'always']) {
+        const { world, paid } = await paying('ask');
+        const id = await world.session();
+        const answer = ask(world, id);
+        const [asked] = await asksWhen(world, 1);
+        await deny(world, id);
+        await reply(world, asked, { reply: given });
+        assert.is(textOf(await answer), 'done');
+        assert.equal(paid, []);
+        assert.match(outputOf((await callsOf(world, id))[0]), 'permission rule of this server denies');
+      }
+    },
+  );
 
-  check('may also be given: the next call asks nobody', async () => {
+  check('may also be given: the next call sends no request', async () => {
     const { world, paid } = await paying('ask');
     const id = await world.session();
     const answer = ask(world, id);

@@ -107,7 +107,7 @@ describe('a task', (check) => {
     assert.match(JSON.stringify(offered?.inputSchema), '"enum":["helper"]');
   });
 
-  check('for an agent that there is not, or with other arguments, is told to be impossible', async () => {
+  check('for an agent that there is not, or with other arguments, is reported to be impossible', async () => {
     for (const input of [
       { ...TASK, subagent_type: 'build' },
       { ...TASK, prompt: '' },
@@ -121,7 +121,7 @@ describe('a task', (check) => {
     }
   });
 
-  check('for an agent that takes none, or that there is not, is told so with those that do', async () => {
+  check('for an agent that takes none, or that there is not, is informed with those that do', async () => {
     for (const [subagent_type, says] of [
       ['build', 'subagent_type: agent "build" takes no tasks; expected one of helper'],
       ['hepler', 'subagent_type: agent "hepler" is not configured; the nearest is "helper"; expected one of helper'],
@@ -133,7 +133,7 @@ describe('a task', (check) => {
     }
   });
 
-  check('that fails is told to have failed', async () => {
+  check('that fails is reported to have failed', async () => {
     const { world, id } = await handing([task(), failing(new ModelError('auth', 'Refused')), replying('it failed')]);
     assert.is(textOf(await ask(world, id)), 'it failed');
     const [part] = await callsOf(world, id);
@@ -218,7 +218,7 @@ describe('a task', (check) => {
     assert.is(world.asked.length, 1);
   });
 
-  check('whose session somebody removes is told to be over, and is no bug of anybody', async () => {
+  check('whose session somebody removes is reported to be over, and is no bug of anybody', async () => {
     const { store } = await createAgentWorld();
     const removed: Promise<unknown>[] = [];
     const { world, id }: Awaited<ReturnType<typeof handing>> = await handing([task(), replying('then alone')], {
@@ -242,7 +242,7 @@ describe('a task', (check) => {
     assert.not.ok(world.logged.some((line) => line.includes('"bug"')));
   });
 
-  check('that is aborted by itself is told to have failed, and the other agent goes on', async () => {
+  check('that is aborted by itself is reported to have failed, and the other agent goes on', async () => {
     const { world, id } = await handing([task(), hanging, replying('then alone')]);
     const answer = ask(world, id);
     await until(world, () => world.asked.length === 2);
@@ -298,7 +298,7 @@ describe('a task', (check) => {
     },
   );
 
-  check('lets its session be prompted by people, who talk with the other agent', async () => {
+  check('lets its session be prompted by people, who chat with the other agent', async () => {
     const { world, id } = await handing([task(), replying('one'), replying('two'), replying('three')]);
     await ask(world, id);
     const answer = await ask(world, (await childOf(world, id)).id, 'and?');

@@ -79,7 +79,7 @@ describe('what comes in batches', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('ends its source when nobody wants more', async () => {
+  check('ends its source when no one wants more', async () => {
     const clock = createFakeClock();
     const state = { given: 0, isEnded: false };
     const reading = (async () => {

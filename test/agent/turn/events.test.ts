@@ -85,7 +85,7 @@ describe('the events of a turn', (check) => {
     assert.ok(deltas.length <= 10, `${deltas.length} deltas`);
   });
 
-  check('are told while a slow model still speaks', async () => {
+  check('are reported while a slow model still speaks', async () => {
     const world = await createAgentWorld({
       scripts: [
         async function* () {
@@ -107,7 +107,7 @@ describe('the events of a turn', (check) => {
     assert.is(textOf(await answer), 'onetwo');
   });
 
-  check('are in the store before anyone hears of them', async () => {
+  check('are in the store before anyone learns of them', async () => {
     const inner = freshStore();
     const stored = new Set<string>();
     const store: Store = {

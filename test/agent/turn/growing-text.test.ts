@@ -12,7 +12,7 @@ import { idsFrom } from '../store/samples.ts';
 const PIECES = Array.from({ length: 30 }, (_, index) => `piece ${index} `);
 
 describe('a text that a model is writing', (check) => {
-  check('is shown as it is told, and written to the disk once a second and at its end', async () => {
+  check('is shown as it is reported, and written to the disk once a second and at its end', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'growing-'));
     const file = join(directory, 'agent.db');
     const worlds: AgentWorld[] = [];

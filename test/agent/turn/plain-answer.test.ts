@@ -129,7 +129,7 @@ describe('a plain answer', (check) => {
     );
   });
 
-  check('tells of a bug that there was one, and logs its name but not its words', async () => {
+  check('reports that there was a bug, and logs its name but not its text', async () => {
     const world = await createAgentWorld({ scripts: [failing(new TypeError('secret words'))] });
     const { info } = await ask(world, await world.session());
     assert.equal(info.error, {

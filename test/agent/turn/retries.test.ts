@@ -56,7 +56,7 @@ describe('a backend that fails for a while', (check) => {
     assert.ok(await isQuiet(world));
   });
 
-  check("is told of in the log once, with what was asked how often and nobody's words", async () => {
+  check("is reported in the log once, with what was asked how often and no one's words", async () => {
     const world = await createAgentWorld({ scripts: [replying('fine'), busy()] });
     const id = await world.session();
     await ask(world, id, 'secret words');
@@ -93,7 +93,7 @@ describe('a backend that fails for a while', (check) => {
     ]);
   });
 
-  check('is told of with the attempts of the step that failed', async () => {
+  check('is reported with the attempts of the step that failed', async () => {
     const refused = failing(new ModelError('auth', 'Refused', { statusCode: 401 }));
     const scripts = [busy(), calling({ name: 'pay', input: {} }), refused];
     const world = await createAgentWorld({ scripts, tools: [toolNamed('pay')] });
@@ -106,7 +106,7 @@ describe('a backend that fails for a while', (check) => {
     ]);
   });
 
-  check('is told of as news and not as trouble when somebody aborted it', async () => {
+  check('is reported as information and not as a warning when it was aborted', async () => {
     const world = await createAgentWorld({ scripts: [hanging], resolvedModel: { splitsThinking: true } });
     const id = await world.session();
     const answer = ask(world, id);
@@ -171,7 +171,7 @@ describe('a backend that fails for a while', (check) => {
   });
 });
 
-describe('what was said before a failure', (check) => {
+describe('the conversation before a failure', (check) => {
   check('counts for nothing once the step is begun anew, in the answer and in the history', async () => {
     const world = await createAgentWorld({ scripts: [cut('half an ans', 'wer'), replying('whole'), replying('next')] });
     const id = await world.session();
@@ -197,7 +197,7 @@ describe('what was said before a failure', (check) => {
     assert.is(textOf({ parts }), 'half');
   });
 
-  check('is no call to be made, and none that the model is told of', async () => {
+  check('is no call to be made, and none that the model is sent', async () => {
     const half: Script = async function* () {
       yield { kind: 'call-begun', id: 'call-1', name: 'pay' };
       yield { kind: 'call', id: 'call-1', name: 'pay', input: { amount: 1 }, raw: '{"amount":1}' };

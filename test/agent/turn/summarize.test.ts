@@ -16,7 +16,7 @@ const startChat = async (...scripts: readonly Script[]) => {
 };
 
 describe('a summary that somebody asks for', (check) => {
-  check('stands in the place of all that was said, and is told', async () => {
+  check('replaces the whole conversation, and is published', async () => {
     const { world, id, path } = await startChat(replying('in short'), replying('third'));
     const before = (await world.events()).length;
     assert.is(await world.post(path, { ...MODEL, auto: false }), true);
@@ -102,7 +102,7 @@ describe('a summary that somebody asks for', (check) => {
     assert.is((await messagesOf(world, id)).length, 4);
   });
 
-  check('asks nobody where nothing was said, and is refused with a model that there is not', async () => {
+  check('sends no request where nothing was said, and is refused with a model that there is not', async () => {
     const { world, path } = await startChat();
     const empty = await world.session();
     assert.is(await world.post(`/session/${empty}/summarize`, MODEL), true);

@@ -30,7 +30,7 @@ describe('the title of a session', (check) => {
     assert.equal(world.titles[0]?.tools, []);
   });
 
-  check('is asked for from whoever answers, and from nobody elsewhere', async () => {
+  check('is asked for from anyone who answers, and from no one elsewhere', async () => {
     const elsewhere = { providerID: 'onprem', modelID: 'private' };
     const asked: unknown[] = [];
     const { catalog } = await createAgentWorld({ models: [elsewhere] });
@@ -62,7 +62,7 @@ describe('the title of a session', (check) => {
     );
   });
 
-  check('stays as it was where nobody is there to name it', async () => {
+  check('stays as it was where no one is there to name it', async () => {
     const world = await createAgentWorld({ titler: null });
     const id = await world.session();
     await ask(world, id);
@@ -126,7 +126,7 @@ describe('the title of a session', (check) => {
   });
 });
 
-describe('the title in what a model said', (check) => {
+describe('the title in the output of a model', (check) => {
   check('is its first line that is one, without thoughts', () => {
     assert.is(parseTitle('Beans'), 'Beans');
     assert.is(parseTitle('\n  Beans  \nand more'), 'Beans');

@@ -95,7 +95,7 @@ const CALLS: Readonly<Record<string, (agent: AgentClient, signal?: AbortSignal) 
 };
 
 describe('an agent over HTTP', (check) => {
-  check('makes a session that asks nobody questions which only a terminal could answer', async () => {
+  check('creates a session without questions that only a terminal could answer', async () => {
     const { agent, asked } = agentOver(() => jsonAnswer(SESSION));
     const made = await agent.createSession({ title: 'A chat', metadata: { gatehouse: { a: 1 } } }, never);
     assert.equal(made, { id: SES, metadata: { gatehouse: { a: 1 } }, time: { created: 1, updated: 2 } });
@@ -317,7 +317,7 @@ describe('an agent that refuses', (check) => {
     prompt: () => faultOf(agentOver(() => answer).agent.prompt(SES, PROMPT, never)),
   });
 
-  check('is told apart by its status', async () => {
+  check('is distinguished by its status', async () => {
     const agentFailed = (code: string, message: string) => ({ kind: 'agent-failed', status: 502, code, message });
     const unauthorized =
       "The agent server refused the bridge's credentials: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD";
@@ -403,7 +403,7 @@ describe('an agent that answers wrongly', (check) => {
     });
   }
 
-  check('may tell of its own failure where the answer should be', async () => {
+  check('may report its own failure where the answer should be', async () => {
     const text = `   ${JSON.stringify({ name: 'UnknownError', data: { message: 'canary' } })}`;
     assert.equal(await faultOf(agentOver(() => ({ text })).agent.prompt(SES, PROMPT, never)), {
       kind: 'agent-failed',

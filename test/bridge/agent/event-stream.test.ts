@@ -130,7 +130,7 @@ describe('the feed of an agent', (check) => {
   );
 
   check(
-    'tells everybody everything, at once and in order',
+    'sends everything to every listener, at once and in order',
     withFeed(async ({ feed, connect, send }) => {
       const order: string[] = [];
       const note = (who: string) => (news: AgentEventUpdate) =>
@@ -149,7 +149,7 @@ describe('the feed of an agent', (check) => {
   );
 
   check(
-    'tells a listener nothing once it has left, and a new one only what comes after',
+    'sends a listener nothing once it has unsubscribed, and a new one only what comes after',
     withFeed(async ({ feed, connect, send }) => {
       const order: string[] = [];
       await connect();
@@ -256,7 +256,7 @@ describe('the feed of an agent', (check) => {
 
 describe('a feed whose connection is lost', (check) => {
   check(
-    'has a gap after it where events have no ids: told when it is open again, before anything else',
+    'has a gap after it where events have no ids: reported when it is open again, before anything else',
     withFeed(async ({ connect, lose, feed, collected, line, send }) => {
       await connect();
       await send(idle('1'));
@@ -564,9 +564,9 @@ describe('a feed whose connection is lost', (check) => {
   );
 });
 
-describe('whoever waits for the feed', (check) => {
+describe('a caller that waits for the event stream', (check) => {
   check(
-    'waits ten seconds, and hears why it does not come',
+    'waits ten seconds, and learns why it does not come',
     withFeed(async ({ feed, line, clock }) => {
       line().fail('ECONNREFUSED');
       await turn();
@@ -651,7 +651,7 @@ describe('whoever waits for the feed', (check) => {
     }
   });
 
-  check('hears nothing more from the moment on in which it stops the feed', async () => {
+  check('receives nothing more from the moment on in which it stops the feed', async () => {
     const { feed, connect, collected, clock } = feedOver();
     feed.subscribe(() => feed.stop());
     await connect(`${idle('1')}${idle('2')}data: no event\n\n`);

@@ -104,7 +104,7 @@ describe('the choice among agent servers', (check) => {
   });
 });
 
-describe('the standing of an agent server', (check) => {
+describe('the health of an agent server', (check) => {
   check('costs it half a second at the first failure and ten at most', () => {
     assert.equal(
       [1, 2, 3, 4, 5, 6, 60].map((failures) => coolDownMsFor(failures)),

@@ -82,7 +82,7 @@ describe('the models', (check) => {
     assert.is(fake.calls('models'), 2);
   });
 
-  check('are asked for again after a failure, which all hear of who wait', async () => {
+  check('are asked for again after a failure, which all learn of who wait', async () => {
     const { fake, found } = catalogOf();
     fake.failNext('models', UNREACHED);
     assert.equal(await Promise.all([found(), found('large')]), ['backend-error', 'backend-error']);

@@ -312,7 +312,7 @@ describe('the agent server, over HTTP', (check) => {
     });
   });
 
-  check('tells its models', async () => {
+  check('reports its models', async () => {
     const providers = [{ id: 'demo', models: { main: { name: 'Main', limit: { context: 1000 } } } }];
     const shown = { config: { model: 'demo/main' }, provider: {}, configProviders: { providers }, agent: [] };
     await withAgent({ changes: { configViews: shown } }, async ({ agent, settled }) => {
@@ -336,7 +336,7 @@ describe('the agent server, over HTTP', (check) => {
 });
 
 describe("the agent server's events, over HTTP", (check) => {
-  check('tell the whole turn', () =>
+  check('report the whole turn', () =>
     withAgent({ scripts: [replying('Hello ', 'wörld ', '😀')] }, async (reach) => {
       const { agent, settled, world, follow } = reach;
       const { collected } = await follow();

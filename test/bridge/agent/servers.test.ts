@@ -58,7 +58,7 @@ describe('several agent servers', (check) => {
       assert.equal(ways.reported, ['agent-left-out 2 of 3 status 503 1000']);
     });
 
-    check(`tell of a ${kind} what one server would tell when all are away`, async () => {
+    check(`answer a ${kind} as one server would when all are away`, async () => {
       const ways = waysTo('ECONNREFUSED', 'CONNECT_TIMEOUT');
       assert.is((await ways.call(kind)).result, 'CONNECT_TIMEOUT');
       ways.manners.fill(503);
@@ -87,7 +87,7 @@ describe('several agent servers', (check) => {
     assert.equal(ways.reported, []);
   });
 
-  check('hand on what broke off if twice is no different, and hold it against nobody', async () => {
+  check('hand on what broke off if twice is no different, and hold it against no one', async () => {
     const ways = waysTo('ECONNRESET', 200);
     assert.equal(await calls(ways, 3), ['200 by 0 1', '200 by 0 1', '200 by 0 1']);
     assert.equal(ways.reported, []);
@@ -163,14 +163,14 @@ describe('several agent servers', (check) => {
     assert.equal(ways.reported.at(-1), 'agent-back 2 of 2');
   });
 
-  check('tell their events at one of them, and at the next one after a loss', async () => {
+  check('report their events at one of them, and at the next one after a loss', async () => {
     const ways = waysTo(200, 200, 200);
     assert.equal([await ways.open(), await ways.open(), await ways.open()], ['200 by 0', '200 by 1', '200 by 2']);
     assert.ok(ways.asked.every(({ sent }) => sent.headers['last-event-id'] === 'evt_7'));
     assert.ok(ways.asked.every(({ path }) => path === '/base/event'));
   });
 
-  check('tell their events at one that is there, and leave no connection to the others', async () => {
+  check('report their events at one that is there, and leave no connection to the others', async () => {
     const ways = waysTo(503, 'ECONNREFUSED', 200);
     const leaving = new AbortController();
     assert.is(await ways.open(leaving.signal), '200 by 0 1 2');

@@ -30,7 +30,7 @@ const withReplicas = async (
 const promptCounts = ({ servers }: ServersWorld): readonly number[] => servers.map(({ link }) => prompts(link).length);
 
 describe('a bridge before two agent servers on one database', (check) => {
-  check('streams a turn of one while it hears the events at the other, also when the stream moves', async () => {
+  check('streams a turn of one while it receives the events at the other, also when the stream moves', async () => {
     const model = dictated();
     await withReplicas({ scripts: [byPrompt({ go: model.script }, polite)] }, async (all) => {
       const { world, servers } = all;
@@ -50,7 +50,7 @@ describe('a bridge before two agent servers on one database', (check) => {
   });
 
   check(
-    'follows a turn over the other one when the connection of its prompt breaks, and asks nobody again',
+    'follows a turn over the other one when the connection of its prompt breaks, and sends no prompt again',
     async () => {
       const model = dictated();
       await withReplicas({ scripts: [model.script] }, async (all) => {

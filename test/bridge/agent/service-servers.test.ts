@@ -101,7 +101,7 @@ describe('a bridge before two agent servers', (check) => {
     }),
   );
 
-  check('hears the events at another one when the stream ends, none lost and none twice', async () => {
+  check('receives the events at another one when the stream ends, none lost and none twice', async () => {
     const model = dictated();
     await withServers({ scripts: [byPrompt({ go: model.script }, polite)] }, async (all) => {
       const { world, servers } = all;

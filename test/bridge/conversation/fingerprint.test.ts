@@ -37,7 +37,7 @@ describe('what counts as the same words', (check) => {
     assert.is(textOf(user('what is <think>x</think>?')), 'what is <think>x</think>?');
   });
 
-  check('takes neighbours of one role for one entry, and answers without words for none', () => {
+  check('takes adjacent messages of one role for one entry, and answers without text for none', () => {
     assert.equal(
       normalizeMessages([user('a'), assistant(' '), user('b'), assistant('c'), assistant(''), assistant('d')]),
       [user('a b'), assistant('c d')],

@@ -20,7 +20,7 @@ const chatOf = async (exchanges: number) => {
 };
 
 describe('a conversation that its client names', (check) => {
-  check('goes on in one session while the client repeats what was said', async () => {
+  check('goes on in one session while the client repeats the conversation', async () => {
     const { report, history, sessionID, fake } = await chatOf(3);
     const next = await report(asking({ words: 'q4', history, conversation: place }));
     assert.is(next.sessionID, sessionID);
@@ -35,7 +35,7 @@ describe('a conversation that its client names', (check) => {
     assert.is((await report(asking({ history, conversation: place }))).sessionID, sessionID);
   });
 
-  check('begins with what was said before it came here', async () => {
+  check('begins with the conversation before it came here', async () => {
     const { report } = createWorld();
     const history = [user('q'), assistant('a')];
     assert.equal((await report(asking({ history, conversation: place }))).replay, history);
@@ -51,7 +51,7 @@ describe('a conversation that its client names', (check) => {
     assert.is((await report(asking({ words: 'q3', history, conversation: place }))).sessionID, sessionID);
   });
 
-  check('goes on for a client that relies on us for what was said', async () => {
+  check('goes on for a client that relies on us for the conversation', async () => {
     const { report } = createWorld();
     const first = await report(asking({ conversation: remembered('s') }));
     const again = await report(asking({ conversation: remembered('s') }));
@@ -59,7 +59,7 @@ describe('a conversation that its client names', (check) => {
     assert.equal(again.replay, []);
   });
 
-  check('is begun anew by a client that tells everything and tells nothing', async () => {
+  check('is begun anew by a client that sends the whole history and expects nothing to be known', async () => {
     const { report, sessionID } = await chatOf(1);
     const anew = await report(asking({ words: 'q1', conversation: place }), { reported: 'b1' });
     assert.is.not(anew.sessionID, sessionID);
@@ -76,7 +76,7 @@ describe('a conversation that its client names', (check) => {
       [user('q1'), assistant('a1'), user('q2'), assistant('a2'), user('q'), assistant('a')],
     ],
   ] as const) {
-    check(`goes on in a new session, which is told everything, when ${what}`, async () => {
+    check(`goes on in a new session, which gets everything, when ${what}`, async () => {
       const { report, sessionID } = await chatOf(2);
       const next = await report(asking({ words: 'next', history, conversation: place }), { reported: 'answer' });
       assert.is.not(next.sessionID, sessionID);
@@ -202,7 +202,7 @@ describe('a named conversation that its client shortens', (check) => {
 });
 
 describe('requests for one named conversation at a time', (check) => {
-  check('take their turns when the client relies on us for what was said', async () => {
+  check('take their turns when the client relies on us for the conversation', async () => {
     const { conversations, fake, exchange } = createWorld();
     const order: string[] = [];
     const one = async (words: string) => {
@@ -246,7 +246,7 @@ describe('requests for one named conversation at a time', (check) => {
     assert.is(fake.sessions.size, 2);
   });
 
-  check('wait for the rest of an answer that the client has heard already', async () => {
+  check('wait for the rest of an answer that the client has received already', async () => {
     const { hold, exchange, history, conversations, sessionID } = await chatOf(1);
     const first = await hold(asking({ words: 'q2', history, conversation: place }));
     await exchange(first, asking({ words: 'q2' }), { reported: 'a2' });

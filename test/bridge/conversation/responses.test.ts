@@ -25,7 +25,7 @@ describe('a request after a response', (check) => {
     assert.match(third.responseID, /^resp_[A-Za-z0-9]+_[A-Za-z0-9]{12}$/);
   });
 
-  check('goes on in a new session, which is told everything until then, when it was an earlier one', async () => {
+  check('goes on in a new session, which gets everything until then, when it was an earlier one', async () => {
     const { report, first, second, third } = await threeResponses();
     const fork = await report(asking({ words: 'q', conversation: after(second.responseID) }), { reported: 'a' });
     assert.is.not(fork.sessionID, first.sessionID);
@@ -45,7 +45,7 @@ describe('a request after a response', (check) => {
     assert.equal(rest, [assistant('b1')]);
   });
 
-  check('adds what it tells of before to a new session only', async () => {
+  check('adds the history that it sends to a new session only', async () => {
     const { report, first, third } = await threeResponses();
     const more = [user('said elsewhere'), assistant('yes')];
     assert.equal((await report(asking({ history: more, conversation: after(third.responseID) }))).replay, []);
@@ -285,7 +285,7 @@ describe('a response that is forgotten', (check) => {
     assert.is(await conversations().findResponse(third.responseID, 'owner', never), undefined);
   });
 
-  check('is not said to be forgotten when the agent was not told', async () => {
+  check('is not said to be deleted when the agent was not reached', async () => {
     const { conversations, fake, first } = await threeResponses();
     fake.failNext('setMetadata', { kind: 'backend-error', reason: 'gone' });
     await rejection(conversations().deleteResponse(first.responseID, 'owner', never));

@@ -48,7 +48,7 @@ describe('a bridge that is started anew', (check) => {
     assert.is(next.sessionID, fresh.sessionID);
   });
 
-  check('does not go on with a session in which something was begun that no client has heard of', async () => {
+  check('does not go on with a session in which something was begun that no client has learned of', async () => {
     const { report, hold, restart, fake } = createWorld();
     const unnamed = await report(asking(), { reported: 'Hi!' });
     const chat = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
@@ -65,7 +65,7 @@ describe('a bridge that is started anew', (check) => {
     assert.is(fake.calls('messages'), looks, 'what is sure is not looked at again');
   });
 
-  check('goes on from the response before what no client has heard of', async () => {
+  check('goes on from the response before what no client has learned of', async () => {
     const { report, restart, fake } = createWorld();
     const first = await report(asking(), { reported: 'Hi!' });
     fake.addPrompt(first.sessionID, [{ type: 'text', text: 'And?' }]);
@@ -75,7 +75,7 @@ describe('a bridge that is started anew', (check) => {
     assert.equal(fork.replay, HISTORY);
   });
 
-  check('keeps what is said while another request still looks whether all is known', async () => {
+  check('keeps new output while another request still checks whether all is known', async () => {
     const { report, restart, fake, conversations } = createWorld();
     const first = await report(asking(), { reported: 'Hi!' });
     restart();
@@ -91,7 +91,7 @@ describe('a bridge that is started anew', (check) => {
     assert.is(next.sessionID, first.sessionID);
   });
 
-  check('goes on with what was begun in a first exchange that nobody has heard the end of', async () => {
+  check('goes on with what was begun in a first exchange that no one has received the end of', async () => {
     const { hold, restart, fake } = createWorld();
     const { session: conversation } = await hold(asking({ conversation: remembered('s') }));
     fake.addPrompt(conversation.sessionID, [{ type: 'text', text: 'Hello' }]);
@@ -167,7 +167,7 @@ describe('a bridge that is started anew', (check) => {
   const TOO_LARGE = { kind: 'agent-failed', status: 502, code: 'agent_answer_too_large', message: '' } as const;
   const TOO_SLOW = { kind: 'backend-timeout' } as const;
 
-  check('knows the latest conversations where the agent cannot tell of all of them', async () => {
+  check('knows the latest conversations where the agent cannot report all of them', async () => {
     for (const [detail, tries] of [
       [{ ...TOO_LARGE, isRetryable: true }, 7],
       [TOO_SLOW, 2],
@@ -259,7 +259,7 @@ describe('what is remembered of conversations', (check) => {
     assert.is.not((await report(asking({ conversation: remembered('b') }))).sessionID, b.sessionID);
   });
 
-  check('is forgotten after a lifetime in which nobody used it, and stays at the agent', async () => {
+  check('is forgotten after a lifetime in which no one used it, and stays at the agent', async () => {
     const { report, clock, fake, restart, conversations } = createWorld();
     const old = await report(asking({ conversation: remembered('s') }), { reported: 'Hi!' });
     await clock.advance(6 * DAY_MS);
@@ -310,7 +310,7 @@ describe('a session that the agent does not know any more', (check) => {
     assert.equal(next.replay, HISTORY);
   });
 
-  check('is replaced when the prompt is refused: the same name, and all that the client has told', async () => {
+  check('is replaced when the prompt is refused: the same name, and the whole history of the client', async () => {
     const { hold, exchange, fake, report, conversations } = createWorld();
     const old = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
     fake.forget(old.sessionID);
@@ -341,7 +341,7 @@ describe('a session that the agent does not know any more', (check) => {
 });
 
 describe('an exchange of which nothing is noted', (check) => {
-  check('has the session looked at before a history is taken for all that was said in it', async () => {
+  check('checks the session before a history is taken for the whole conversation in it', async () => {
     const { report, hold, fake } = createWorld();
     const chat = await report(asking({ conversation: named('chat 1') }), { reported: 'Hi!' });
     const again = asking({ history: HISTORY, conversation: named('chat 1') });
@@ -354,7 +354,7 @@ describe('an exchange of which nothing is noted', (check) => {
     assert.is.not((await report(again)).sessionID, chat.sessionID);
   });
 
-  check('leaves what was said to be told again when the agent was not asked', async () => {
+  check('leaves the conversation to be sent again when the agent was not prompted', async () => {
     const { hold, conversations } = createWorld();
     const held = await hold(asking({ words: 'approve', history: HISTORY }));
     const responseID = conversations().newResponseID(held.session);

@@ -8,7 +8,7 @@ const HISTORY = [user('Hello'), assistant('Hi!')];
 const LONGER = [...HISTORY, user('And?'), assistant('Well.')];
 
 describe('a conversation without a name', (check) => {
-  check('goes on in its session when everything that was said in it is told again', async () => {
+  check('goes on in its session when the whole conversation is sent again', async () => {
     const { report, fake } = createWorld();
     const first = await report(asking(), { reported: 'Hi!' });
     const second = await report(asking({ words: 'And?', history: HISTORY }), { reported: 'Well.' });
@@ -141,7 +141,7 @@ describe('what is not to be kept', (check) => {
   });
 });
 
-describe('files in what was said', (check) => {
+describe('files in the conversation', (check) => {
   const picture = (data: string): PromptFile => ({
     type: 'file',
     mime: 'image/png',

@@ -19,7 +19,7 @@ const entering = (enter: (request: Request) => string, headers: Record<string, s
   }
 };
 
-describe('the door', (check) => {
+describe('authentication', (check) => {
   check('lets in who has a key, and knows one from another', () => {
     const enter = createAuthentication({ keys: KEYS, isForThisMachine: false, digest: nodeDigest });
     const owners = KEYS.map((key) => entering(enter, { authorization: `Bearer ${key}` }));
@@ -40,7 +40,7 @@ describe('the door', (check) => {
     assert.is(owner(KEYS), owner(['key-of-two']));
   });
 
-  check('lets nobody else in', () => {
+  check('lets no one else in', () => {
     for (const isForThisMachine of [true, false]) {
       const enter = createAuthentication({ keys: KEYS, isForThisMachine, digest: nodeDigest });
       for (const authorization of [
@@ -192,7 +192,7 @@ describe('a page in a browser', (check) => {
     assert.not.ok(response.headers.has('access-control-allow-credentials'));
   });
 
-  check('is no program: that is told nothing of origins', async () => {
+  check('is no program: that sends no origin', async () => {
     const { handler } = pageOf('*');
     const response = await handler(from(AUTHORIZED));
     assert.equal([response.status, corsIn(response)], [200, []]);

@@ -30,7 +30,7 @@ const outcomeOf = async (...outputEvents: readonly Reported[]): Promise<string> 
 };
 
 describe('an answer that is counted', (check) => {
-  check('is told as it is, with the time until its first word and its end', async () => {
+  check('is reported as it is, with the time until its first word and its end', async () => {
     const { clock, facts, ends, counting } = countingOf();
     const reported: OutputEvent[] = [];
     for await (const outputEvent of measureOutput(

@@ -64,7 +64,7 @@ describe("a message's content", (check) => {
     assert.is(refused(given('AAAA', 'a/b;c')), 'invalid_value at content[0].input_audio.format');
   });
 
-  check('holds files, as data URLs or as bare base64 whose kind their name tells', () => {
+  check('holds files, as data URLs or as bare base64 whose kind follows from their name', () => {
     const url = `data:application/pdf;base64,${PDF}`;
     const file = { type: 'file', mime: 'application/pdf', url, filename: 'a.pdf' };
     assert.equal(part({ type: 'file', file: { file_data: url, filename: 'a.pdf' } }), file);
@@ -87,7 +87,7 @@ describe("a message's content", (check) => {
     );
   });
 
-  check('of tens of millions of characters is read without trouble', () => {
+  check('of tens of millions of characters is read without an error', () => {
     const url = `data:image/png;base64,${'A'.repeat(32_000_000)}`;
     const startedAt = performance.now();
     assert.is(parseContent([{ type: 'image_url', image_url: { url } }], 'content').length, 1);

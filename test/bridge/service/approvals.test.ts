@@ -8,7 +8,7 @@ const CHAT = { messages: [user('pay five')] };
 const NO_SUCH = /no open approval request with this id/;
 
 describe('a question of the agent', (check) => {
-  check('ends the answer, and is told with all that a person or a button needs', () => {
+  check('ends the answer, with all that a person or a button needs', () => {
     const { given, paid } = paying([pay(5), reporting]);
     return withBridge(given, async (world) => {
       const reply = await world.chat(CHAT);
@@ -82,7 +82,7 @@ describe('a question of the agent', (check) => {
     });
   });
 
-  check('is answered by a rejection with a reason, which the model is told', () => {
+  check('is answered by a rejection with a reason, which the model receives', () => {
     const { given, paid } = paying([pay(5), reporting]);
     return withBridge(given, async (world) => {
       const first = await world.chat(CHAT);

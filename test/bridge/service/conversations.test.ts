@@ -45,7 +45,7 @@ describe('chats with equal words', (check) => {
     }),
   );
 
-  check('that cannot be told from each other are all left alone', () =>
+  check('that cannot be distinguished from each other are all left alone', () =>
     withBridge({ scripts: [polite] }, async (world) => {
       const names = new Set<string>();
       for (let count = 0; count < 3; count++) names.add((await world.chat({ messages: [user('hi')] })).name);
@@ -164,7 +164,7 @@ describe('a history', (check) => {
       });
     });
 
-  check('is the same under other instructions, and those are told each time', () =>
+  check('is the same under other instructions, and those are sent each time', () =>
     withBridge({ scripts: [polite] }, async (world) => {
       const first = await world.chat({ messages: [system('Speak like a pirate'), user('hi')] });
       const second = await world.chat({ messages: [system('Speak like a judge'), ...HI, user('and?')] });
@@ -179,7 +179,7 @@ describe('a history', (check) => {
     }),
   );
 
-  check('that no session has heard is told once', () =>
+  check('that no session has received is sent once', () =>
     withBridge({ scripts: [polite] }, async (world) => {
       const messages = [user('from elsewhere'), assistant('I see'), user('one')];
       const first = await world.chat({ messages });

@@ -82,7 +82,7 @@ describe('a client that leaves', (check) => {
     }),
   );
 
-  check('while it waits for its turn gives up its place, and disturbs nobody', () =>
+  check('while it waits for its turn gives up its place, and disturbs no one', () =>
     withStory({}, async (world, model) => {
       const first = await openStream(world, CHAT, { headers: DESK });
       await model.begun;

@@ -18,7 +18,7 @@ const FEEDS: readonly (readonly [string, FeedFaults])[] = [
 
 describe('an answer', (check) => {
   for (const [kind, feed] of FEEDS) {
-    check(`is told once and whole when an event stream ${kind} is cut in the middle of it`, async () => {
+    check(`is sent once and whole when an event stream ${kind} is cut in the middle of it`, async () => {
       const model = dictated();
       await withBridge({ feed, scripts: [model.script] }, async (world) => {
         const stream = await openStream(world, { messages: [user('go')] });
@@ -65,7 +65,7 @@ describe('an answer', (check) => {
       });
     });
 
-    check(`is not told again in the next one when an event stream ${kind} lags behind`, () =>
+    check(`is not sent again in the next one when an event stream ${kind} lags behind`, () =>
       withBridge({ feed, scripts: [polite] }, async (world) => {
         await until(() => world.readings().isAgentConnected);
         const release = world.holdFeed();
@@ -81,7 +81,7 @@ describe('an answer', (check) => {
     );
   }
 
-  check('is told in its order, though what was missed is read after what came later', async () => {
+  check('is sent in order, though what was missed is read after what came later', async () => {
     const model = dictated();
     await withBridge({ feed: { hasNoIDs: true }, scripts: [model.script] }, async (world) => {
       const stream = await openStream(world, { messages: [user('go')] });

@@ -55,7 +55,7 @@ const ask = async (world: BridgeWorld, words: string): Promise<LiveStream> =>
   openStream(world, { messages: [user(words)] });
 
 describe('two hundred slow readers', (check) => {
-  check('each hear all of their own answer, none waits long, and little is held for them', () =>
+  check('each receive all of their own answer, none waits long, and little is held for them', () =>
     withBridge({ ...PACED, scripts: [slowly] }, async (world) => {
       await readSlowly(await ask(world, 'warm'));
       const before = usedMiB();
@@ -82,7 +82,7 @@ describe('two hundred slow readers', (check) => {
 });
 
 describe('a reader that stops reading', (check) => {
-  check('stalls nobody, costs its answer once, and can leave', () => {
+  check('stalls no one, costs its answer once, and can leave', () => {
     const LONG = 4 * MIB;
     const script: Script = async function* (request, signal) {
       if (lastTextTo(request) !== 'long') return yield* slowly(request, signal);

@@ -48,7 +48,7 @@ const textPart = (outputText: Output, text: string, more = {}) => ({
   },
 });
 
-describe('what the event stream tells beside an answer', (check) => {
+describe('what the event stream reports beside an answer', (check) => {
   check("is no part of it when it is the user's own words, however late they come", () =>
     inTheMiddle(async ({ world, asked, sessionID }) => {
       world.report(textPart(asked, 'tell me, written anew'));
@@ -60,7 +60,7 @@ describe('what the event stream tells beside an answer', (check) => {
     }),
   );
 
-  check('is no part of it when it belongs to another session or to a message that nobody knows', () =>
+  check('is no part of it when it belongs to another session or to a message that no one knows', () =>
     inTheMiddle(async ({ world, answer, sessionID }) => {
       world.report(textPart({ ...answer, info: { ...answer.info, sessionID: 'ses_other' } }, 'of others'));
       world.report(textPart({ ...answer, info: { ...answer.info, id: 'msg_unknown' } }, 'of nobody'));
@@ -110,7 +110,7 @@ describe('what the event stream tells beside an answer', (check) => {
     }),
   );
 
-  check('is turned down when it is a question that nobody here can answer', () =>
+  check('is turned down when it is a question that no one here can answer', () =>
     inTheMiddle(async ({ world, sessionID }) => {
       world.report({ type: 'question.asked', properties: { id: 'que_1', sessionID } });
       world.report({ type: 'question.asked', properties: { id: 'que_2', sessionID: 'ses_other' } });
@@ -142,7 +142,7 @@ describe('an agent that refuses', (check) => {
     ['by a page of another service', refusing(200, '<html>hello</html>', 'text/html'), 502, 'agent_unusable'],
   ] as const;
   for (const [what, handler, status, code] of CASES)
-    check(`${what} is told so, and nothing of its words`, () =>
+    check(`${what} is reported, and nothing of its text`, () =>
       withBridge({}, async (world) => {
         world.replaceAgent(handler);
         for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/models']) {

@@ -46,7 +46,7 @@ describe('a question', (check) => {
     });
   });
 
-  check('whose time is over is told to be gone, and the chat goes on', () => {
+  check('that has expired is reported to be gone, and the chat goes on', () => {
     const { given, paid } = paying([pay(5), reporting], { changes: { permissionTimeoutMs: 150 } });
     return withBridge(given, async (world) => {
       const first = await world.chat(CHAT, DESK);
@@ -60,7 +60,7 @@ describe('a question', (check) => {
     });
   });
 
-  check('is not put to anybody where nobody can answer', () => {
+  check('is not put to anybody where no one can answer', () => {
     const { given, paid } = paying([pay(5), reporting], { settings: { asksInChat: false } });
     return withBridge(given, async (world) => {
       const reply = await world.chat(CHAT);
@@ -191,7 +191,7 @@ describe('a question of an agent to whom work was handed on', (check) => {
     });
   });
 
-  check('is put to nobody else', () => {
+  check('is put to no one else', () => {
     const { given, paid } = paying([calling({ name: 'task', input: TASK }), pay(5), reporting]);
     return withBridge({ ...given, agents }, async (world) => {
       const first = await world.chat(CHAT, DESK);

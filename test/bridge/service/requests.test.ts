@@ -83,7 +83,7 @@ describe('a request', (check) => {
     [CHAT_PATH, BAD_CHATS],
     [RESPONSES_PATH, BAD_RESPONSES],
   ] as const)
-    check(`to ${path} that is wrong is told where, and reaches no session`, () =>
+    check(`to ${path} that is wrong is refused with the place, and reaches no session`, () =>
       withPolite(async (world) => {
         for (const [body, status, code, param] of bad) {
           const errorText = await refused(world, path, body);
@@ -121,7 +121,7 @@ describe('a request', (check) => {
     ),
   );
 
-  check('tells by a header what it has asked for in vain', () =>
+  check('reports by a header what it has asked for in vain', () =>
     withPolite(async (world) => {
       const { headers } = await world.chat({ ...CHAT, temperature: 0.2, tools: [{ type: 'function' }], user: 'u1' });
       assert.is(headers.get('x-gatehouse-ignored'), 'temperature, tools');
@@ -251,8 +251,8 @@ describe('a model', (check) => {
   );
 });
 
-describe('what is said', (check) => {
-  check('with an image reaches the model with it, now and in a history that no session has heard', () =>
+describe('the output', (check) => {
+  check('with an image reaches the model with it, now and in a history that no session has received', () =>
     withPolite(async (world) => {
       const words = { type: 'text', text: 'what is this?' };
       const asked = user([words, { type: 'image_url', image_url: { url: PNG } }]);
@@ -290,7 +290,7 @@ describe('what is said', (check) => {
     }),
   );
 
-  check("by a client's own tools is told in words", () =>
+  check("by a client's own tools is sent as text", () =>
     withPolite(async (world) => {
       const call = { id: 'c1', type: 'function', function: { name: 'clock', arguments: '{"zone":"UTC"}' } };
       const messages = [

@@ -66,7 +66,7 @@ describe('a bridge that is started anew', (check) => {
     }),
   );
 
-  check('tells who listens that it stops', async () => {
+  check('sends listeners an event that says that it stops', async () => {
     const model = dictated();
     const clock = createFakeClock();
     await withBridge({ scripts: [model.script], clock }, async (world) => {
@@ -128,7 +128,7 @@ describe('an agent that goes away in the middle of an answer', (check) => {
     }),
   );
 
-  check('tells a client that waits for the whole not to ask again by itself', async () => {
+  check('asks a client that waits for the whole answer not to retry', async () => {
     const model = dictated();
     await withBridge({ scripts: [model.script] }, async (world) => {
       const answered = world.send('/v1/chat/completions', { messages: [user('tell me')] });
@@ -153,7 +153,7 @@ describe('an agent that goes away in the middle of an answer', (check) => {
     }),
   );
 
-  check('and has lost the session is told the history in a new one', () =>
+  check('and has lost the session gets the history in a new one', () =>
     withBridge({ scripts: [polite] }, async (world) => {
       const first = await world.chat({ messages: [user('one')] });
       const [{ id } = { id: '' }] = await world.agent.store.sessions({});

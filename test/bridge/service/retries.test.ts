@@ -23,7 +23,7 @@ const RETRY = { 'idempotency-key': 'one-and-the-same' };
 describe('a run that waits for its client to come back', (check) => {
   const grace = { settings: { onDisconnect: { kind: 'grace', ms: 400 } as const } };
 
-  check('is heard from its start by who does, and goes on', () =>
+  check('is received from its start by a client that does, and goes on', () =>
     withStory(grace, async (world, model) => {
       const first = await openStream(world, CHAT, { headers: RETRY });
       model.addReply('Once upon ');
@@ -42,7 +42,7 @@ describe('a run that waits for its client to come back', (check) => {
     }),
   );
 
-  check('is ended when nobody does', () =>
+  check('is ended when no one does', () =>
     withStory(grace, async (world, model) => {
       const stream = await openStream(world, CHAT, { headers: RETRY });
       await model.begun;
@@ -87,7 +87,7 @@ describe('a run that does not need its client', (check) => {
 });
 
 describe('a request that is sent again', (check) => {
-  check('is told the same answer, with no second run, also after its end', () =>
+  check('gets the same answer, with no second run, also after its end', () =>
     withStory({ scripts: [polite] }, async (world) => {
       const first = await world.chat(CHAT, RETRY);
       const again = await world.chat(CHAT, RETRY);
@@ -157,7 +157,7 @@ describe('a request that is sent again', (check) => {
     }),
   );
 
-  check('and heard by two is ended when both have left', () =>
+  check('and received by two is ended when both have left', () =>
     withStory({}, async (world, model) => {
       const one = await openStream(world, CHAT, { headers: RETRY });
       const two = await openStream(world, CHAT, { headers: RETRY });
@@ -198,7 +198,7 @@ describe('a request that is sent again', (check) => {
     ),
   );
 
-  check('after its sender has left and ended it is run anew, and not told the half of it', () =>
+  check('after its sender has disconnected and ended it is run anew, and does not get half an answer', () =>
     withStory({}, async (world, model) => {
       const first = await openStream(world, CHAT);
       model.addReply('Once upon ');

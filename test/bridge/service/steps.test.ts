@@ -31,7 +31,7 @@ const STEPS: BridgeGiven = {
 };
 
 describe('a turn of several steps', (check) => {
-  check('is one answer, with all that was said and what all of it cost', () =>
+  check('is one answer, with the whole conversation and what all of it cost', () =>
     withBridge(STEPS, async (world) => {
       const { text, json } = await world.chat(CHAT);
       assert.is(text, 'First I look.\n\nThen I know.');
@@ -42,7 +42,7 @@ describe('a turn of several steps', (check) => {
     }),
   );
 
-  check('is one stream, which tells of the calls where nobody takes them for its own', () =>
+  check('is one stream, which reports the calls where no one takes them for its own', () =>
     withBridge(STEPS, async (world) => {
       const stream = await openStream(world, { ...CHAT, stream_options: { include_usage: true } });
       assert.is(await stream.rest(), 'First I look.\n\nThen I know.');
@@ -73,7 +73,7 @@ describe('a turn of several steps', (check) => {
     }),
   );
 
-  check('does not tell of its calls where that is not wished', () =>
+  check('does not report its calls where that is not wished', () =>
     withBridge({ ...STEPS, settings: { showsTools: false } }, async (world) => {
       const stream = await openStream(world, CHAT);
       assert.is(await stream.rest(), 'First I look.\n\nThen I know.');
@@ -120,7 +120,7 @@ describe('a turn that fails', (check) => {
       ),
     );
 
-  check('in its middle ends what was said with an error and without a good end', () => {
+  check('in its middle ends the conversation with an error and without a good end', () => {
     const half: Script = async function* () {
       yield { kind: 'text', delta: 'Half of it ' };
       throw new ModelError('api', 'It failed', { statusCode: 400 });
@@ -178,14 +178,14 @@ describe('an answer that begins with what was asked', (check) => {
     ['/v1/chat/completions', { messages: [user(ASKED)] }],
     ['/v1/responses', { input: ASKED }],
   ] as const) {
-    check(`is told as it is to ${path}, unless that is not wished`, () =>
+    check(`is sent unchanged to ${path}, unless that is switched off`, () =>
       withBridge({ scripts: [parrot] }, async (world) => {
         const stream = await openStream(world, { messages: [], ...body }, { path });
         assert.is(await stream.rest(), `${ASKED}\n\nThe sea is wide.`);
       }),
     );
 
-    check(`is told to ${path} without that, whole or streamed, where it is not wished`, () =>
+    check(`is sent to ${path} without that, whole or streamed, where it is switched off`, () =>
       withBridge({ scripts: [parrot], settings: { dropsLeadingEcho: true } }, async (world) => {
         const stream = await openStream(world, { messages: [], ...body }, { path });
         assert.is(await stream.rest(), 'The sea is wide.');
@@ -196,7 +196,7 @@ describe('an answer that begins with what was asked', (check) => {
     );
   }
 
-  check('is told as it is when that was short, or is all there is', () =>
+  check('is sent unchanged when that was short, or is all there is', () =>
     withBridge(
       {
         scripts: [answering((words) => (words === 'Hello' ? 'Hello! How can I help?' : words))],

@@ -233,7 +233,7 @@ describe('an echo of the prompt', (check) => {
     assert.is(ended.count, 1);
   });
 
-  check('tells of a source that fails, after what was held', async () => {
+  check('reports a source that fails, after what was held', async () => {
     const clock = createFakeClock();
     const broken = new Error('cut');
     const source = (async function* () {

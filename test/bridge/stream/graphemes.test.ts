@@ -65,7 +65,7 @@ describe('a text in graphemes', (check) => {
     );
   });
 
-  check('tells every character of the basic plane apart from its neighbours as the standard does', () => {
+  check('separates every character of the basic plane from adjacent ones as the standard does', () => {
     // Ideographs and syllables are many and alike, so of these a part will do.
     for (let from = 0; from < 0x10000; from += from >= 0x3400 && from < 0xd700 ? 832 : 64) {
       const units = Array.from({ length: 64 }, (_, index) => String.fromCharCode(from + index));

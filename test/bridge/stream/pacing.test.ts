@@ -40,7 +40,7 @@ const letters = (count: number): string => 'abcdefghij'.repeat(Math.ceil(count /
 const SIZES = [0, 1, 4, 64];
 const DELAYS = [0, 10];
 
-describe('what is said at a pace', (check) => {
+describe('paced output', (check) => {
   const anyAnswer = fc.array(
     fc.oneof(
       { weight: 3, arbitrary: anyParts.map((parts) => ({ kind: 'text' as const, parts })) },
@@ -323,7 +323,7 @@ describe('what is said at a pace', (check) => {
   });
 });
 
-describe('a reader of what is said at a pace', (check) => {
+describe('a reader of paced output', (check) => {
   check('who comes late finds larger pieces, not more of them', async () => {
     const clock = createFakeClock();
     const pieces = paceOutput(
@@ -426,7 +426,7 @@ describe('a reader of what is said at a pace', (check) => {
     }
   }
 
-  check('hears of a source that fails, after all that was said before', async () => {
+  check('fails with its source, after all output before', async () => {
     const clock = createFakeClock();
     const broken = new Error('cut');
     const source = (async function* () {

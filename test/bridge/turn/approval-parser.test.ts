@@ -148,7 +148,7 @@ describe('the words of a rejection', (check) => {
 });
 
 describe('words that only look like an answer', (check) => {
-  check('are told from others', () => {
+  check('are distinguished from others', () => {
     for (const words of [
       'yes',
       'Yes, please',

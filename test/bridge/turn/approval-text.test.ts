@@ -50,7 +50,7 @@ describe('a question in words', (check) => {
     );
   });
 
-  check('shows what there is where an agent tells no arguments', () => {
+  check('shows what there is where an agent reports no arguments', () => {
     assert.is(asked({ command: 'rm -r x', title: 'Remove' }).input, '{"command":"rm -r x"}');
     assert.is(asked({}).input, '{}');
     assert.is(asked({ input: null, path: '/x' }).input, '{"path":"/x"}');

@@ -10,7 +10,7 @@ const endOf = (name: string, data: object = {}): string => {
 };
 
 describe('how a turn has ended', (check) => {
-  check('is told by its last message', () => {
+  check('is reported by its last message', () => {
     const finishes = [
       ['stop', 'stop'],
       ['length', 'length'],
@@ -42,7 +42,7 @@ describe('how a turn has ended', (check) => {
     assert.is(endOf('Odd\nname'), "502 agent_error: The agent's turn failed: Odd name");
   });
 
-  check('is told in one bounded line', () => {
+  check('is reported in one bounded line', () => {
     assert.is(
       endOf('UnknownError', { message: ' a\n\tb\u0000\u202ec ' }),
       "502 agent_error: The agent's turn failed: a b c",
@@ -54,7 +54,7 @@ describe('how a turn has ended', (check) => {
     assert.ok(performance.now() - startedAt < 500);
   });
 
-  check('is told without what looks like a key, and with everything else', () => {
+  check('is reported without what looks like a key, and with everything else', () => {
     for (const key of [
       'sk-proj-abcdefgh1234',
       'sk_live_abcdefgh',
@@ -79,7 +79,7 @@ describe('a fault', (check) => {
     ...{ kind: 'agent-failed', status: 503, code: 'agent_busy' },
     ...{ message: 'Busy', isRetryable: true },
   };
-  check('is told in a stream as it would be told by a status', async () => {
+  check('has the same status, code and text in a stream and in a response', async () => {
     const faults: readonly BridgeFault[] = [
       AGENT,
       { kind: 'unavailable', message: 'The bridge is being stopped', retryAfterMs: 1 },

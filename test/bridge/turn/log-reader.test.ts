@@ -23,7 +23,7 @@ const worldOf = (writer: TurnLogWriter = createTurnLog()) => {
 };
 
 describe('a view of a turn', (check) => {
-  check('tells what is said as it is said, and ends each thing that it has begun', async () => {
+  check('reads the output as it is written, and ends each item that it has begun', async () => {
     const { writer, view } = worldOf();
     const reader = readerOf(view());
     appendText(writer, 'r', 'Hm', 'reasoning');
@@ -49,7 +49,7 @@ describe('a view of a turn', (check) => {
     ]);
   });
 
-  check('tells every reader the same, also who comes in the middle or after the end', async () => {
+  check('gives every reader the same, also one that comes in the middle or after the end', async () => {
     const { writer, view } = worldOf();
     const early = readerOf(view());
     appendText(writer, 't', 'Let');
@@ -94,7 +94,7 @@ describe('a view of a turn', (check) => {
     ]);
   });
 
-  check('tells what a slow reader missed of a text that was begun anew', async () => {
+  check('gives a slow reader what it missed of a text that was begun anew', async () => {
     const { writer, view } = worldOf();
     appendText(writer, 'a', 'One');
     const reader = readerOf(view());
@@ -108,7 +108,7 @@ describe('a view of a turn', (check) => {
       assert.equal(joinedTexts(collected), ['a: One\n\nTwo', 'a.', 'end stop']);
   });
 
-  check('tells of calls that run beside each other, each once and with its own outcome', async () => {
+  check('gives calls that run beside each other, each once and with its own outcome', async () => {
     const { writer, view } = worldOf();
     const reader = readerOf(view());
     for (const id of ['c', 'd']) writer.setCall(callItem(id));
@@ -137,7 +137,7 @@ describe('a view of a turn', (check) => {
     assert.equal(reader.collected, ['b: One', 'b.', 'end stop']);
   });
 
-  check('ends with the failure of its turn, and tells no call as done that was not', async () => {
+  check('ends with the failure of its turn, and reports no call as done that was not', async () => {
     const { writer, view } = worldOf();
     appendText(writer, 't', 'One');
     writer.setCall(callItem('c'));
@@ -193,7 +193,7 @@ describe('a view that is left', (check) => {
     assert.equal(reader.collected, ['t: One']);
   });
 
-  check('tells nothing of what it still had to tell', async () => {
+  check('gives nothing of what it still had to give', async () => {
     const { writer, view } = worldOf();
     for (const id of ['a', 'b']) appendText(writer, id, 'One');
     writer.finish(STOP);
@@ -218,7 +218,7 @@ describe('a view that is left', (check) => {
     assert.is(getEventListeners(signal, 'abort').length, 0);
   });
 
-  check('needs no reason to be told of', async () => {
+  check('needs no reason to be given', async () => {
     const { writer, view } = worldOf();
     appendText(writer, 't', 'One');
     const outputEvents = view();
@@ -281,7 +281,7 @@ describe('a question in the middle of a turn', (check) => {
     assert.equal(joinedTexts(second.collected), ['t+2:  user 2.', 't+2.', 'end stop']);
   });
 
-  check('is told by a slow reader where the answer has ended, however far its turn has gone since', async () => {
+  check('ends for a slow reader where the answer has ended, however far its turn has gone since', async () => {
     const { writer, clock, outcome, view } = worldOf();
     const go = Promise.withResolvers<void>();
     const slow = readerOf(view(), () => go.promise);
@@ -302,7 +302,7 @@ describe('a question in the middle of a turn', (check) => {
     assert.is(slow.collected.length, 7);
   });
 
-  check('that is answered by somebody else is not told', async () => {
+  check('that is answered by somebody else is not reported', async () => {
     const { writer, clock, view } = worldOf();
     const reader = readerOf(view());
     appendText(writer, 't', 'I pay');

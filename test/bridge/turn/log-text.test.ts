@@ -9,8 +9,8 @@ const withPartsOf = (...steps: readonly (string | { readonly now: string })[]): 
   return steps.map((step) => (typeof step === 'string' ? appendOnly.add(step) : appendOnly.replace(step.now)));
 };
 
-describe('a text that is told', (check) => {
-  check('is told piece by piece', () => {
+describe('a text that is reported', (check) => {
+  check('is reported piece by piece', () => {
     assert.equal(withPartsOf({ now: '' }, 'Hel', '', 'lo', { now: 'Hello' }), ['', 'Hel', '', 'lo', '']);
     assert.equal(withPartsOf({ now: 'Hel' }, { now: 'Hello' }, ' you'), ['Hel', 'lo', ' you']);
   });
@@ -28,7 +28,7 @@ describe('a text that is told', (check) => {
     assert.equal(withPartsOf('Hel', { now: '' }, { now: 'Hello' }), ['Hel', '', 'lo']);
   });
 
-  check('is told in a paragraph of its own as soon as it says something else', () => {
+  check('is reported in a paragraph of its own as soon as it says something else', () => {
     assert.equal(withPartsOf('Hello wor', { now: '' }, 'Hel', 'p is', ' near'), [
       'Hello wor',
       '',
@@ -39,7 +39,7 @@ describe('a text that is told', (check) => {
     assert.equal(withPartsOf('Hello', { now: 'Bye' }), ['Hello', '\n\nBye']);
   });
 
-  check('is not told again when only its end was taken off, or all of it', () => {
+  check('is not reported again when only its end was taken off, or all of it', () => {
     assert.equal(withPartsOf('Hello \n', { now: 'Hello' }), ['Hello \n', '']);
     assert.equal(withPartsOf('Hello', { now: '' }), ['Hello', '']);
   });
@@ -62,7 +62,7 @@ describe('a text that is told', (check) => {
     assert.equal(reported, ['Hello', '', '', ' you', '', '', '!', '\n\nBye']);
   });
 
-  check('knows whether anything was told of it', () => {
+  check('knows whether anything of it was sent', () => {
     const appendOnly = createAppendOnlyText();
     appendOnly.replace('');
     assert.not.ok(appendOnly.hasSent());

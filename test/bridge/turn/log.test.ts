@@ -103,7 +103,7 @@ describe('the log of a turn', (check) => {
     assert.equal(itemsIn(writer.log), ['text: One', 'text:  two']);
   });
 
-  check('tells everybody of the next change, and only of one', async () => {
+  check('informs every reader of the next change, and only of one', async () => {
     const writer = createTurnLog();
     const collected: string[] = [];
     const listen = (name: string): void => void writer.log.nextChange().then(() => collected.push(name));
@@ -175,7 +175,7 @@ describe('a text whose backend is asked again', (check) => {
     assert.equal(itemsIn(writer.log), ['text: Hello world!']);
   });
 
-  check('is told in a paragraph of its own when it does not', () => {
+  check('is reported in a paragraph of its own when it does not', () => {
     const writer = createTurnLog();
     appendText(writer, 'a', 'Hello wor');
     emptied(writer, 'a');

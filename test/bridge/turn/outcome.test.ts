@@ -243,7 +243,7 @@ const play = async (deeds: readonly Deed[]) => {
 };
 
 describe('the answers of a turn, one after the other,', (check) => {
-  check('tell everything that is said, once and in order, to every reader', () =>
+  check('give everything that is written, once and in order, to every reader', () =>
     fc.assert(
       fc.asyncProperty(fc.array(aDeed, { maxLength: 40, size: 'max' }), async (deeds) => {
         const { writer, exchanges, clock } = await play(deeds);

@@ -120,7 +120,7 @@ describe('questions of a turn', (check) => {
     assert.equal(asks(), []);
   });
 
-  check('are looked for when events were lost, after what was said before them', async () => {
+  check('are looked for when events were lost, after the conversation before them', async () => {
     const world = createTurnWorld();
     const { turn, asks } = await begun(world);
     world.report(asked(ask('per_0')));
@@ -141,7 +141,7 @@ describe('questions of a turn', (check) => {
     assert.equal([asks(), cameTo(turn)], [['per_0', 'per_1'], 'text: I pay. | under way']);
   });
 
-  check('that a list tells late are not open again', async () => {
+  check('that a list reports late are not open again', async () => {
     const world = createTurnWorld();
     const { asks } = await begun(world);
     world.state.asks = [ask('per_1')];
@@ -168,7 +168,7 @@ describe('questions of a turn', (check) => {
   });
 });
 
-describe('questions where nobody can be asked', (check) => {
+describe('questions where no one can be asked', (check) => {
   check('are rejected, each once, with a word for the model', async () => {
     const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     const { asks } = await begun(world);
@@ -197,7 +197,7 @@ describe('questions where nobody can be asked', (check) => {
     assert.equal(world.answers, []);
   });
 
-  check('that the agent knows no more are told in the log', async () => {
+  check('that the agent knows no more are reported in the log', async () => {
     const world = createTurnWorld({ autoRejection: 'Nobody is there' });
     await begun(world);
     world.fail('answerPermission', NOT_FOUND);
@@ -208,7 +208,7 @@ describe('questions where nobody can be asked', (check) => {
 });
 
 describe('a question that is no permission', (check) => {
-  check('is turned down for this turn, its children, and nobody else', async () => {
+  check('is turned down for this turn, its children, and no one else', async () => {
     const world = createTurnWorld();
     await begun(world);
     world.parents.set('ses_child', 'ses_1');

@@ -48,7 +48,7 @@ const started = (): Transcribed => {
   return turn;
 };
 
-describe('an answer as events tell it', (check) => {
+describe('an answer as events show it', (check) => {
   check('is what the agent says, and not what the user has said', () => {
     const turn = started();
     turn.take(textEventsIn('t1', 'a1', 'Let me', ' see'));
@@ -155,7 +155,7 @@ describe('an answer as events tell it', (check) => {
 });
 
 describe('the cost of an answer', (check) => {
-  check('is that of all its steps, as the agent told it last', () => {
+  check('is that of all its steps, as the agent reported it last', () => {
     const turn = started();
     turn.take(
       reported(assistantInfo('a1', 'u1', { tokens: tokensOf(1, 1) })),
@@ -269,7 +269,7 @@ describe('a list of messages', (check) => {
     assert.is(turn.log.usage().prompt, 1);
   });
 
-  check('that is newer than the events is not told again by them', () => {
+  check('that is newer than the events is not reported again by them', () => {
     const turn = started();
     turn.applySnapshot(listed('Five us'));
     turn.take(textEventsIn('t1', 'a1', 'Fi', 've', ' users', '.'));
@@ -280,7 +280,7 @@ describe('a list of messages', (check) => {
     assert.equal(over.items(), ['text: Five users.']);
   });
 
-  check('that knows earlier than the events that a backend was asked again is not told again by them', () => {
+  check('that knows of a retry earlier than the events is not reported again by them', () => {
     const turn = started();
     turn.take(textEventsIn('t1', 'a1', 'Five'));
     const emptied = textPart('t1', 'a1', '', { isOver: true });
@@ -298,7 +298,7 @@ describe('a list of messages', (check) => {
     assert.equal(turn.items(), ['text: Five users\n\nSix users']);
   });
 
-  check('brings what no event has told', () => {
+  check('brings what no event has reported', () => {
     const turn = transcribe();
     turn.applySnapshot([
       ASKED,
@@ -315,7 +315,7 @@ describe('a list of messages', (check) => {
     assert.ok(turn.log.items().every((item) => item.kind === 'call' || item.isDone));
   });
 
-  check('of a session in which the prompt is not yet tells nothing of earlier turns', () => {
+  check('of a session in which the prompt is not yet shows nothing of earlier turns', () => {
     const turn = transcribe(['u0']);
     turn.applySnapshot([record(userInfo('u0')), record(completed('a0', 'u0'), textPart('t0', 'a0', 'Old'))]);
     assert.equal([turn.items(), turn.promptID()], [[], undefined]);

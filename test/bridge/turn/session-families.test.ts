@@ -13,7 +13,7 @@ const familiesOf = () => {
 };
 
 describe('the families of sessions', (check) => {
-  check('know whose child a session is by hearsay, and ask for what they have not heard', async () => {
+  check('know the parent of a session from events, and request what they have not received', async () => {
     const { rootOf, report, parents, calls } = familiesOf();
     report(born('ses_a'), born('ses_b', 'ses_a'));
     assert.is(await rootOf('ses_b'), 'ses_a');

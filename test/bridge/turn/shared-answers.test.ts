@@ -107,7 +107,7 @@ describe('an answer that its last reader leaves', (check) => {
     assert.not.ok(reader.answer.signal.aborted);
   });
 
-  check('is ended by a client that has gone on, and nobody else is', async () => {
+  check('is ended by a client that has gone on, and no one else is', async () => {
     const { begun, endAbandoned } = withAnswers();
     const [left, read] = [await begun({ digest: 'a' }), await begun({ digest: 'b' })];
     left.leave();
@@ -179,7 +179,7 @@ describe('a request without a key that is marked as a retry', (check) => {
     assert.equal([await numberOf(AGAIN), await numberOf(AGAIN)], [1, 3]);
   });
 
-  check('gets a read answer for ten seconds, and one that nobody has read for ten minutes', async () => {
+  check('gets a read answer for ten seconds, and one that no one has read for ten minutes', async () => {
     const { read, begun, numberOf, clock } = withAnswers();
     await read({ digest: 'read' });
     const left = await begun({ digest: 'left' });
@@ -234,7 +234,7 @@ describe('a request without a key that is not marked as a retry', (check) => {
     },
   );
 
-  check('is told a failure of seconds ago, for half a minute at most', async () => {
+  check('gets a failure of seconds ago, for half a minute at most', async () => {
     const { begun, claim, numberOf, clock } = withAnswers();
     const first = await begun();
     first.answer.end('failed');
@@ -265,7 +265,7 @@ describe('a request that comes while its turn is aborted', (check) => {
     [AGAIN, 'marked as a retry'],
     [{}, 'not marked'],
   ] as const) {
-    check(`waits, and is told of what was done, ${words}`, async () => {
+    check(`waits, and is informed of what was done, ${words}`, async () => {
       const { begun, numberOf } = withAnswers({ kind: 'abort' });
       const first = await begun({ ...asked, isRetry: false });
       first.leave();

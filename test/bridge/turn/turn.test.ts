@@ -42,7 +42,7 @@ const prompted = async (world: TurnWorld) => {
 };
 
 describe('a turn', (check) => {
-  check('asks the agent once, and is what its events tell', async () => {
+  check('asks the agent once, and is what its events report', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     await turn.loaded;
@@ -126,7 +126,7 @@ describe('a turn', (check) => {
     assert.equal([cameTo(turn), turn.promptID()], ['text: I pay. | text: Paid five. | stop', 'u1']);
   });
 
-  check('hears nothing of other sessions', async () => {
+  check('receives nothing of other sessions', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     world.report(reported(userInfo('u1', 'ses_2')));
@@ -205,7 +205,7 @@ describe('a prompt that the agent does not take', (check) => {
     assert.equal([cameTo(turn), turn.refusal()?.detail.kind, world.prompts.length], ['not_found', 'not-found', 2]);
   });
 
-  check('and for which there is no other session is told why', async () => {
+  check('and for which there is no other session is informed why', async () => {
     const world = createTurnWorld();
     const turn = world.start({
       renewSession: async () => {
@@ -220,7 +220,7 @@ describe('a prompt that the agent does not take', (check) => {
 });
 
 describe('a turn of which events were lost', (check) => {
-  check('is read from the messages, and told in order', async () => {
+  check('is read from the messages, and reported in order', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     world.report(BEGUN);
@@ -267,7 +267,7 @@ describe('a turn of which events were lost', (check) => {
     assert.equal([cameTo(turn), world.clock.pending(), world.logged], ['text: Paid five. | stop', 0, []]);
   });
 
-  check('tells in the log what it could not read, and ends all the same', async () => {
+  check('reports in the log what it could not read, and ends all the same', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     world.fail('permissionRequests', UNREACHED, 1000);
@@ -295,7 +295,7 @@ describe('a turn of which events were lost', (check) => {
 });
 
 describe('the end of a turn by somebody who does not want it any more', (check) => {
-  check('is told to the agent once, and what it has said until then stays', async () => {
+  check('is sent to the agent once, and its output until then stays', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     world.report(RECORDED);
@@ -325,7 +325,7 @@ describe('the end of a turn by somebody who does not want it any more', (check) 
     assert.equal([world.listening(), world.clock.pending()], [1, 0]);
   });
 
-  check('comes also where the agent cannot be told', async () => {
+  check('comes also where the agent cannot be informed', async () => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     world.report(BEGUN);

@@ -89,7 +89,7 @@ describe('a turn that waits for an answer', (check) => {
     assert.is(world.callsTo('abort'), 0);
   });
 
-  check('is told of a rejection, and of its reason', async () => {
+  check('is informed of a rejection, and of its reason', async () => {
     for (const [words, answer] of [
       ['reject k3F9xQ', { reply: 'reject' }],
       ['reject k3F9xQ too much', { reply: 'reject', message: 'too much' }],
@@ -165,7 +165,7 @@ describe('a turn that waits for an answer', (check) => {
     assert.is(world.callsTo('abort'), 1);
   });
 
-  check('is over with its question, which nobody can answer any more', async () => {
+  check('is over with its request, which cannot be answered any more', async () => {
     const world = pausing();
     const turn = await world.pause(PAY);
     world.report(replied(PAY), reported(completed('a1', 'u1')));
@@ -177,7 +177,7 @@ describe('a turn that waits for an answer', (check) => {
     assert.is(await world.textFor('yes'), 'a new prompt');
   });
 
-  check('tells whoever answers too late what was said since, once', async () => {
+  check('gives the output since then to anyone who answers too late, once', async () => {
     const world = pausing();
     const turn = await world.pause(PAY);
     const info = completed('a1', 'u1');
@@ -288,7 +288,7 @@ describe('a turn that waited before the bridge was started anew', (check) => {
     return world;
   };
 
-  check('is found and goes on, and what was told before is not told again', async () => {
+  check('is found and goes on, and what was sent before is not sent again', async () => {
     const world = restarted();
     const going = await world.goOn('approve k3F9xQ');
     assert.ok(going?.turn);

@@ -231,7 +231,7 @@ describe('a turn that was found under way', (check) => {
     assert.is(cameTo(turn), 'text: I pay. | stop');
   });
 
-  check('that nobody can read is looked at until it can be, or given up', async () => {
+  check('that no one can read is looked at until it can be, or given up', async () => {
     const world = createTurnWorld();
     world.fail('messages', UNREACHED, 1000);
     world.fail('permissionRequests', UNREACHED, 1000);

@@ -29,7 +29,7 @@ describe('Basic authentication', (check) => {
     );
   });
 
-  check('knows nobody else', () => {
+  check('knows no one else', () => {
     for (const words of [
       'ann:Secret',
       'ann:secre',

@@ -68,7 +68,7 @@ describe('the keys of a service', (check) => {
   const found = (token: string, keys: readonly string[] = KEYS): number =>
     matchingKeyIndex(presenting(`Bearer ${token}`), keys);
 
-  check('are told apart by their place in the list', () => {
+  check('are distinguished by their place in the list', () => {
     assert.equal(
       KEYS.map((key) => found(key)),
       [0, 1, 2],
@@ -93,7 +93,7 @@ describe('the keys of a service', (check) => {
     assert.is(found('abab', ['abab']), 0);
   });
 
-  check('fit nobody when there are none, or when one is empty', () => {
+  check('fit no one when there are none, or when one is empty', () => {
     assert.is(found('key-one', []), -1);
     assert.is(found('key-one', ['']), -1);
     assert.is(matchingKeyIndex(presenting('Bearer '), ['']), -1);

@@ -131,7 +131,7 @@ describe('the text of a body', (check) => {
     assert.equal(await read(posting(bytes([0xef, 0xbb, 0xbf], '{"a":1}'))), { a: 1 });
   });
 
-  check('keeps escapes of lone surrogates as they are: whoever reads the text must expect them', async () => {
+  check('keeps escapes of lone surrogates as they are: anyone who reads the text must expect them', async () => {
     assert.is(await read(posting('"\\ud83d"')), '\ud83d');
     assert.is(await read(posting('"\\ude00\\ud83d"')), '\ude00\ud83d');
     assert.is(await read(posting('"\\ud83d\\ude00"')), '😀');
@@ -229,7 +229,7 @@ describe('the size of a body', (check) => {
     });
   }
 
-  check('one byte over the limit is refused though nobody declared it', async () => {
+  check('one byte over the limit is refused though no one declared it', async () => {
     assert.equal(await faultOf(read(posting(one(padded(LIMIT_BYTES + 1)).body))), TOO_LARGE);
   });
 
@@ -270,7 +270,7 @@ describe('the size of a body', (check) => {
     { 'content-length': ' ' },
     { 'transfer-encoding': 'chunked' },
   ]) {
-    check(`is counted when it is declared in a way that binds nobody: ${JSON.stringify(headers)}`, async () => {
+    check(`is counted when it is declared in a way that binds no one: ${JSON.stringify(headers)}`, async () => {
       const { taken, body } = flowing(endless(32));
       assert.equal(await faultOf(read(posting(body, headers))), TOO_LARGE);
       assert.ok(taken.bytes <= CEILING_BYTES + 32, `${taken.bytes} bytes`);
@@ -327,7 +327,7 @@ describe('a body that does not arrive', (check) => {
       assert.equal(await faultOf(reading), { kind: 'client-left' });
     });
 
-    check(`because its connection breaks is client-left, ${how}, even before the signal tells so`, async () => {
+    check(`because its connection breaks is client-left, ${how}, even before the signal aborts`, async () => {
       const { pipe, reading } = slowly(headers);
       pipe.error(new TypeError('terminated'));
       assert.equal(await faultOf(reading), { kind: 'client-left' });
@@ -415,7 +415,7 @@ describe('what a schema finds wrong', (check) => {
     return issue === undefined ? undefined : issueOf(issue);
   };
 
-  check('is told by its place, with indices in brackets, and by what was expected', () => {
+  check('is reported by its place, with indices in brackets, and by what was expected', () => {
     assert.equal(first({ input: [{ text: 'a' }, { text: 5 }] }), { path: 'input[1].text', expected: 'string' });
     assert.equal(first({ input: [5] }), { path: 'input[0]', expected: 'Object' });
     assert.equal(first([]), { path: 'input', expected: '"input"' });

@@ -116,7 +116,7 @@ export const exchangeContract = (check: Check, open: () => OpenExchange, repeate
     );
   }
 
-  check('sends what it was given, and tells status, headers and text', async () => {
+  check('sends what it was given, and reports status, headers and text', async () => {
     const seen: { method?: string | undefined; url?: string | undefined; key?: string | undefined; body: string }[] =
       [];
     await withHttp(

@@ -23,7 +23,7 @@ describe('an exchange over fetch', (check) => {
     );
   });
 
-  check('tells the platform not to follow redirects', async () => {
+  check('asks the platform not to follow redirects', async () => {
     let init: RequestInit | undefined;
     const httpClient = over(async (_url, given) => {
       init = given;

@@ -293,7 +293,7 @@ describe('the line about a request', (check) => {
     assert.equal([logged()[0].level, logged()[0].status], ['info', 503]);
   });
 
-  check('tells those who count the same', async () => {
+  check('reports those who count the same', async () => {
     const counted: AnsweredRequest[] = [];
     const { app } = guarding(
       () => {

@@ -70,7 +70,7 @@ describe('the bodies of requests in flight', (check) => {
     assert.is(budget.usedBytes(), 0);
   });
 
-  check('leave no room for another one above the budget, which is then not read', async () => {
+  check('leave no space for another one above the budget, which is then not read', async () => {
     const { budget, bodies } = createBodies();
     const [first, second, third] = [postingOf(100 * KB), postingOf(100 * KB), postingOf(5 * KB)];
     await Promise.all([bodies.readJson(first), bodies.readJson(second)]);
@@ -99,7 +99,7 @@ describe('the bodies of requests in flight', (check) => {
   });
 
   check(
-    'are counted as they arrive where no length is declared, and read to their end when there is no room',
+    'are counted as they arrive where no length is declared, and read to their end when there is no space',
     async () => {
       const { budget, bodies } = createBodies();
       const held = postingOf(100 * KB);
@@ -155,7 +155,7 @@ describe('the bodies of requests in flight', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('of a few kilobytes are not counted, and find room when all is taken', async () => {
+  check('of a few kilobytes are not counted, and find space when all is taken', async () => {
     const { budget, bodies } = createBodies();
     await bodies.readJson(postingOf(100 * KB));
     await bodies.readJson(postingOf(100 * KB));

@@ -190,7 +190,7 @@ describe('the answer to a fault', (check) => {
     assert.equal([...response.headers], []);
   });
 
-  check('to a bug is 500 and tells nothing', async () => {
+  check('to a bug is 500 and reports nothing', async () => {
     const response = internalErrorResponse();
     assert.is(response.status, 500);
     const { error } = await response.json();
@@ -220,7 +220,7 @@ describe('the wait that is asked for', (check) => {
     });
   }
 
-  check('over 30 s tells the client not to try again, up to 30 s leaves it to the client', () => {
+  check('over 30 s asks the client not to retry, up to 30 s leaves it to the client', () => {
     const advice = (retryAfterMs: number) =>
       errorResponse({ kind: 'no-backend-key', retryAfterMs }).headers.get('x-should-retry');
     assert.equal([0, 1000, 30_000].map(advice), [null, null, null]);

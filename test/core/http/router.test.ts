@@ -67,7 +67,7 @@ describe('a route', (check) => {
     '/',
     '/things/a',
   ]) {
-    check(`is not found at ${path}, and the hint is told the path`, async () => {
+    check(`is not found at ${path}, and the hint gets the path`, async () => {
       assert.equal(await faultOf(asking(path)), { kind: 'not-found', hint: `No path ${path}` });
     });
   }

@@ -40,7 +40,7 @@ describe('a stream of server-sent events', (check) => {
     assert.equal(read('data:\n\n'), [event('')]);
   });
 
-  check('tells nothing of comments, unknown fields and empty lines', () => {
+  check('shows nothing of comments, unknown fields and empty lines', () => {
     assert.equal(read(': beat\n\n:\n\n\n\nwhat: ever\ndatas: no\n data: no\n\n'), []);
     assert.equal(read(': about the next\ndata: x\n: more\n\n'), [event('x')]);
   });
@@ -61,7 +61,7 @@ describe('a stream of server-sent events', (check) => {
     assert.equal(read('data: Grüße, 世界 😀\n\ndata: 👨‍👩‍👧\n\n'), [event('Grüße, 世界 😀'), event('👨‍👩‍👧')]);
   });
 
-  check('has not told an event that the stream ends in, nor its id', () => {
+  check('does not give an event in the middle of which the stream ends, nor its id', () => {
     const { news, lines } = readIn('id: 1\ndata: one\n\nid: 2\ndata: two\n', 4);
     assert.equal(news, [event('one')]);
     assert.is(lines.lastID(), '1');
@@ -90,7 +90,7 @@ describe('a stream of server-sent events', (check) => {
     assert.is(lines.lastID(), '8');
   });
 
-  check('hears how long to stay away', () => {
+  check('learns how long to stay away', () => {
     const { lines } = readIn('retry: 1500\n', LIMIT);
     assert.is(lines.retryMs(), 1500);
     for (const wrong of ['retry: soon\n', 'retry: -1\n', 'retry\n', 'retry: 1.5\n', 'retry: 9999999999\n']) {
@@ -100,7 +100,7 @@ describe('a stream of server-sent events', (check) => {
     assert.is(createSseParser({ limitChars: LIMIT }).retryMs(), undefined);
   });
 
-  check('takes an event of just the limit, and tells of a longer one in its place', () => {
+  check('takes an event of just the limit, and reports a longer one in its place', () => {
     assert.equal(read(`data: ${'x'.repeat(100)}\n\n`, 100), [event('x'.repeat(100))]);
     const after = [{ kind: 'too-long' }, event('after')];
     assert.equal(read(`data: ${'x'.repeat(101)}\n\ndata: after\n\n`, 100), after);

@@ -109,7 +109,7 @@ describe('a stream of events', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('ends when its source fails, and the failure is heard of', async () => {
+  check('ends when its source fails, and the failure is reported', async () => {
     const { waiting, response, bugs, clock } = fed();
     const read = readerOf(response);
     const first = read();
@@ -121,7 +121,7 @@ describe('a stream of events', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('ends its source when the client leaves, and leaves no timer and no complaint', async () => {
+  check('ends its source when the client leaves, and leaves no timer and no unhandled error', async () => {
     const { clock, response, bugs, state } = fed();
     const reader = response.body?.getReader();
     const reading = reader?.read();

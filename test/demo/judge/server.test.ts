@@ -81,7 +81,7 @@ describe('demo judge as Ollama', (check) => {
     const body = await chat({ messages });
     assert.is(body.message.content, 'I am a demo judge and only read marked texts.');
   });
-  check('refuses to stream, which is what Ollama does unless told not to', async () => {
+  check('refuses to stream, which is what Ollama does unless asked not to', async () => {
     const { stream: _, ...open } = ollamaCall;
     for (const call of [open, { ...open, stream: true }, { ...open, stream: null }]) {
       const [status, error] = await failure<string>(post('/api/chat', call));

@@ -78,7 +78,7 @@ describe("the scripted model, asked by OpenAI's client", (check) => {
     });
   }
 
-  check('refuses as it is told', async () => {
+  check('refuses as it is configured', async () => {
     const { openai, control } = createScriptedWorld();
     control.addReply(refusal(429, 'rate_limit_exceeded', { headers: { 'retry-after': '3' } }));
     const error = await rejection(openai.chat.completions.create(ASKED));
@@ -199,7 +199,7 @@ describe('the control of the scripted model', (check) => {
     assert.match(await words, 'late');
   });
 
-  check('has nothing to say unless it is told to', async () => {
+  check('has nothing to say unless it is asked to', async () => {
     const { control, post } = createScriptedWorld();
     control.addReply('forgotten');
     control.clear();

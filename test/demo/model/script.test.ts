@@ -83,7 +83,7 @@ describe("the demo's script", (check) => {
     }
   });
 
-  check('takes no sentence for a recharge that names nobody or no amount', async () => {
+  check('takes no sentence for a recharge that names no one or no amount', async () => {
     for (const words of ['recharge my battery', 'which credit card 5 times?', 'recharge alice', 'recharge alice 5']) {
       assert.match((await converse(words, { tools: ADMIN })).outputText, 'I am the demo model');
     }
@@ -143,7 +143,7 @@ describe("the demo's script", (check) => {
     assert.is(outputText, 'The maintainer says: Verified: all is well.');
   });
 
-  check('recharges nobody without all the tools for it', async () => {
+  check('recharges no one without all the tools for it', async () => {
     for (const tools of [[], ADMIN.filter((name) => !name.includes('preview'))]) {
       assert.match((await converse('recharge alice@example.com 5', { tools })).outputText, 'no tools');
     }

@@ -196,7 +196,7 @@ const FAULTS: Readonly<Record<BalanceFault, readonly [number, number, number, nu
   'refused-without-history': [400, 1, 0, 200],
 };
 
-describe('demo relay in trouble with a credit', (check) => {
+describe('failures of the demo relay with a credit', (check) => {
   for (const fault of BALANCE_FAULTS)
     check(`keeps to what "${fault}" stands for`, async () => {
       const world = relayWorld();
@@ -255,7 +255,7 @@ describe('demo relay in trouble with a credit', (check) => {
     await credit(1);
     assert.is(dropped.length, 1);
   });
-  check('echoes the key, and tells a limited caller when to come back', async () => {
+  check('echoes the key, and shows a limited caller when to come back', async () => {
     const { control, credit } = relayWorld();
     control.useFault('echo-key-500');
     control.useFault('rate-limited');

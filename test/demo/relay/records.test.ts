@@ -89,7 +89,7 @@ describe('demo relay and its users', (check) => {
     assert.is(await put(1, { status: 'disabled' }), 500);
     assert.is(await put(77, {}), 404);
   });
-  check('tells a history by type and page, the newest first, and an empty one for nobody', async () => {
+  check('reports a history by type and page, the newest first, and an empty one for no one', async () => {
     const { data } = relayWorld();
     const all = await data('users/2/balance-history?page_size=2');
     assert.equal([idsOf(all), all.total, all.pages, all.total_recharged], [[3, 2], 3, 2, 15]);
@@ -145,7 +145,7 @@ describe('demo relay and its accounts', (check) => {
     control.account(1).schedulable = false;
     assert.is((await again()).status, 200);
   });
-  check('tells what rests: a model, or an account for a while', async () => {
+  check('reports what rests: a model, or an account for a while', async () => {
     const { data, control, clock } = relayWorld();
     const [scope] = Object.entries<Answer>((await data('accounts/3')).extra.model_rate_limits);
     assert.is(scope?.[0], 'gemini-2.5-pro');

@@ -3,7 +3,7 @@ import { DEMO_ADMIN_KEY, PLANTED_SECRETS } from '../../../src/demo/relay/records
 import { describe } from '../../check.ts';
 import { relayWorld } from './caller.ts';
 
-describe('demo relay at its door', (check) => {
+describe('authentication at the demo relay', (check) => {
   check('is well without a key, and says so in the four ways a platform and its proxies have', async () => {
     const { call, control } = relayWorld();
     const seen = async () => {
@@ -87,7 +87,7 @@ describe('demo relay at its door', (check) => {
     assert.is((await call('users', { method: 'PATCH' })).status, 404);
     assert.is((await call('users/%zz')).status, 400);
   });
-  check('keeps what it was asked, as it was asked, until told to forget', async () => {
+  check('keeps what it was asked, as it was asked, until asked to forget', async () => {
     const { call, control, clock } = relayWorld();
     await call('users?search=a%20b', { headers: { accept: 'text/x' } });
     await call('users/2', { method: 'PUT', body: '{"rpm_limit": 7}' });
@@ -141,7 +141,7 @@ describe('demo relay and its secrets', (check) => {
     assert.match(await (await call('accounts/4')).text(), DEMO_ADMIN_KEY);
     assert.match(await (await call('dashboard/stats')).text(), DEMO_ADMIN_KEY);
   });
-  check('shows none of them once told to', async () => {
+  check('shows none of them once asked to', async () => {
     const world = relayWorld();
     world.control.plantSecrets(false);
     const text = (await shown(world)) + (await (await world.credit(1)).text());
@@ -153,7 +153,7 @@ describe('demo relay and its secrets', (check) => {
   });
 });
 
-describe('demo relay in trouble', (check) => {
+describe('failures of the demo relay', (check) => {
   const statusOf = async (fault: Parameters<ReturnType<typeof relayWorld>['control']['useRouteFault']>[0]) => {
     const { control, call } = relayWorld();
     control.useRouteFault(fault);
@@ -188,7 +188,7 @@ describe('demo relay in trouble', (check) => {
     ] as const)
       assert.equal(await statusOf(fault), [status, 200], fault);
   });
-  check('brings faults in their order, as often as told, and only where they fit', async () => {
+  check('causes faults in their order, as often as configured, and only where they fit', async () => {
     const { control, call } = relayWorld();
     control.useRouteFault('internal', 1, /history/);
     control.useRouteFault('unavailable', 2);
@@ -200,7 +200,7 @@ describe('demo relay in trouble', (check) => {
     control.clearFaults();
     assert.is((await call('users/2')).status, 200);
   });
-  check('points a redirect and a retry where it is told', async () => {
+  check('points a redirect and a retry where it is configured', async () => {
     const { control, call } = relayWorld();
     control.setLocation('http://127.0.0.1:9/x');
     control.useRouteFault('redirect-302');

@@ -72,7 +72,7 @@ describe('compose.yaml', (check) => {
       assert.equal(healthcheck?.test.slice(1), JSON.parse(command), name);
     }
   });
-  check('starts nobody before those are healthy that are needed', () => {
+  check('starts no service before those are healthy that it needs', () => {
     const needs = all.flatMap(([name, { depends_on = {} }]) =>
       Object.entries(depends_on).map(([other, { condition }]) => `${name} ${other} ${condition}`),
     );
@@ -94,7 +94,7 @@ describe('compose.yaml', (check) => {
     }
     assert.match(DOCKERFILE, `org.opencontainers.image.version="v${manifest.version}"`);
   });
-  check('lets the gateways alone be reached from elsewhere unless it is told otherwise', () => {
+  check('lets the gateways alone be reached from elsewhere unless it is configured otherwise', () => {
     const ports = all.flatMap(([name, { ports: [port = ''] = [] }]) => [`${name} ${/:-(.*?)\}:/.exec(port)?.[1]}`]);
     assert.equal(ports, [
       'gateway 8000',

@@ -85,7 +85,7 @@ describe('the images', (check) => {
   );
   check.needing(
     ENGINE,
-    'hold Node, their programs, the licences and no shell, and run as nobody in particular',
+    'hold Node, their programs, the licences and no shell, and run as no one in particular',
     inContainerWorld(async ({ engine }) => {
       for (const target of TARGETS) {
         const files = await reported(engine, target, 'fs.readdirSync("/app").sort()');
@@ -310,7 +310,7 @@ describe('compose', (check) => {
   );
   check.needing(
     COMPOSE,
-    "tells of an agent.json that is not there in the agent's own words",
+    "reports an agent.json that is not there in the agent's own words",
     inContainerWorld(async ({ project }) => {
       const file = join(project.directory, 'agent.json');
       await project.compose('--profile', 'agent', 'rm', '--force', '--stop', 'agent');
@@ -346,7 +346,7 @@ describe('compose', (check) => {
   );
   check.needing(
     COMPOSE,
-    'brings up two agent servers on one PostgreSQL, which answers nobody else, and a bridge that spreads over both',
+    'brings up two agent servers on one PostgreSQL, which answers no one else, and a bridge that spreads over both',
     inContainerWorld(async ({ engine, project }) => {
       await project.compose('--profile', 'shared', 'stop', 'redis', 'replica-1', 'replica-2');
       const startedAt = performance.now();
@@ -369,7 +369,7 @@ describe('compose', (check) => {
   );
   check.needing(
     COMPOSE,
-    'answers on while one of two agent servers is stopped, and keeps what was said when the other one goes, too',
+    'answers on while one of two agent servers is stopped, and keeps the conversation when the other one goes, too',
     inContainerWorld(async ({ engine, project }) => {
       const send = await conversationAt(project.address('bridgeReplicas'), 'stopped');
       const history: string[] = [];

@@ -44,7 +44,7 @@ describe('the health check of the images', (check) => {
     assert.is(await asked(replying(503), (port) => codeOf({}, port)), 1);
     assert.is(await asked(replying(404), (port) => codeOf({}, port)), 1);
   });
-  check('fails where nobody listens', async () => assert.is(await codeOf({}, await freePort()), 1));
+  check('fails where no one listens', async () => assert.is(await codeOf({}, await freePort()), 1));
   check('fails in the time that the image gives it where the service does not answer, or not to the end', async () => {
     const startedAt = performance.now();
     const silent = asked(

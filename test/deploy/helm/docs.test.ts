@@ -60,7 +60,7 @@ describe('the page of the chart', (check) => {
       [],
     );
   });
-  check('tells the versions and the number of cases that are tested', () => {
+  check('reports the versions and the number of cases that are tested', () => {
     assert.match(PAGE, `schemas of\nKubernetes ${OLDEST} and ${NEWEST}`);
     assert.is(Object.keys(CASES).length, 12);
     assert.match(PAGE, 'twelve sets of values');

@@ -24,7 +24,7 @@ const notesFor = (values: Values): string => {
 
 const REAL = { ...LEAST, image: { registry: 'registry.corp.test' } };
 
-describe('what is told after an install', (check) => {
+describe('the notes after an install', (check) => {
   check.needing(MISSING, 'has the rules for clients', () => {
     const notes = notesFor(REAL);
     assert.match(notes, 'base URL   http://demo-gatehouse-gateway.moderation.svc:8000\n');
@@ -66,7 +66,7 @@ describe('what is told after an install', (check) => {
     assert.match(bridge([]), 'WARNING: bridge.ingress.tls is empty: bridge keys travel in the clear.');
     assert.not.match(bridge([{ secretName: 'tls' }]), 'WARNING');
   });
-  check.needing(MISSING, 'tells of the agent and the bridge', () => {
+  check.needing(MISSING, 'reports the agent and the bridge', () => {
     const agent = { enabled: true, existingSecret: 'a' };
     const bridge = { enabled: true, existingSecret: 'b', replicaCount: 2 };
     const notes = notesFor({ ...REAL, agent, bridge });

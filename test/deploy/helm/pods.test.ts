@@ -129,7 +129,7 @@ describe('every pod', (check) => {
     assert.equal(images({ ...LEAST, image }), ['r.test/team/judge:v9']);
   });
 
-  check.needing(MISSING, 'has time to serve on until nobody asks, and then to end what runs', () => {
+  check.needing(MISSING, 'has time to serve on until no one asks, and then to end what runs', () => {
     eachCase((all, name) => {
       for (const deployment of deploymentsIn(all)) {
         const { terminationGracePeriodSeconds } = deployment.spec.template.spec;

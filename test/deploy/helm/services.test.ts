@@ -206,7 +206,7 @@ describe('the agent in the chart', (check) => {
     assert.is(variables.MODEL_API_KEY, undefined);
   });
 
-  check.needing(MISSING, 'lets in the bridge alone, and nobody without it, where policies are on', () => {
+  check.needing(MISSING, 'lets in the bridge alone, and no one without it, where policies are on', () => {
     assert.equal(policyOf({ ...LEAST, agent: AGENT }, 'agent').ingress, []);
     const [rule, ...more] = policyOf(ALL, 'agent').ingress;
     assert.equal(more, []);

@@ -43,7 +43,7 @@ const startService = async (deployment: Manifest, ofThisMachine: Readonly<Record
 };
 
 describe('the bundles under what the chart renders', (check) => {
-  check.needing(MISSING, 'start, answer each probe with 200, and end when they are told to', async () => {
+  check.needing(MISSING, 'start, answer each probe with 200, and end when they are asked to', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
     const models = await startModels();
     const all = manifests({ ...ALL, backend: { baseUrl: models.url } });

@@ -234,7 +234,7 @@ describe('names of objects', (check) => {
     assert.is(status, 0, stderr);
     return only(manifestsIn(stdout), 'Service').metadata.name;
   };
-  check.needing(MISSING, 'of long releases differ where the releases do, and leave room for those of pods', () => {
+  check.needing(MISSING, 'of long releases differ where the releases do, and leave space for those of pods', () => {
     const [one, other] = ['a', 'b'].map((end) => nameOf(`moderation-of-everything-that-customers-say-${end}`));
     assert.not.equal(one, other);
     assert.ok([one, other].every((name = '') => name.length <= '-gateway'.length + 40));

@@ -65,7 +65,7 @@ describe('the verdict cache', (check) => {
     assert.is(cache.find('other 0'), undefined);
     assert.is(cache.find('other 999'), SCORES);
   });
-  check('keeps nothing without room or without time', () => {
+  check('keeps nothing without space or without time', () => {
     for (const [entries, lifetimeMs] of [
       [0, 1000],
       [10, 0],
@@ -176,7 +176,7 @@ describe('a verdict of another replica', (check) => {
     assert.is(verdicts.size, 1);
     for (const key of verdicts.keys()) assert.not.match(key, /same text/);
   });
-  check('is flagged by the thresholds of whoever uses it', async () => {
+  check('is flagged by the thresholds of anyone who uses it', async () => {
     const { callsOf } = sharing();
     assert.is((await callsOf({})).isFlagged, true);
     const strict = await callsOf({ needs: { policy: policyOf({ threshold: 0.8 }) } });

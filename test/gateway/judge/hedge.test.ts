@@ -64,7 +64,7 @@ describe('a slow call', (check) => {
     await clock.advance(4000);
     assert.is((await errorOf(await answer)).code, 'backend_timeout');
   });
-  check('that fails where no place was free is told by its own failure', async () => {
+  check('that fails where no place was free is reported by its own failure', async () => {
     const failing = lateBy(
       () => clock,
       1000,

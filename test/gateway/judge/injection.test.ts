@@ -47,7 +47,7 @@ const checkCall = (sent: HttpRequest, usual: HttpRequest): void => {
   assert.ok(after.endsWith(`"nonce":"${nonce}"}`), 'the last words are the shape of the answer');
 };
 
-describe('a text that talks to the judge', (check) => {
+describe('a text that gives the judge orders', (check) => {
   for (const [name, attack] of Object.entries(TEXTS)) {
     check(`stays data between the markers: ${name}`, async () => {
       const usual = onlyCall(await asked('an ordinary text'));

@@ -65,7 +65,7 @@ describe('shared work', (check) => {
     assert.is(begun[0]?.signal.aborted, true);
     assert.match(String(begun[0]?.signal.reason), 'left too');
   });
-  check('that is being given up is joined by nobody, however long that takes', async () => {
+  check('that is being given up is joined by no one, however long that takes', async () => {
     const work = createSharedWork<string>();
     const slow = Promise.withResolvers<string>();
     const leaver = new AbortController();

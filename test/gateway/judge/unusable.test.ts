@@ -90,7 +90,7 @@ describe('the repair attempt', (check) => {
     });
     assert.is((await errorOf(await ask({ input: 'some text' }))).code, 'backend_unusable_reply');
   });
-  check('is counted by model, and logged without what was said', async () => {
+  check('is counted by model, and logged without the conversation', async () => {
     const meter = createPrometheusGatewayMetrics({ version: '0.1.0' });
     const { ask, logged } = gatewayOver((sent) => replying(sent, 'canary'), { needs: { metrics: meter } });
     await ask({ input: 'some text' });

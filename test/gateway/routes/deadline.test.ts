@@ -101,7 +101,7 @@ describe('the time a request may take', (check) => {
 });
 
 describe('a caller who joins work late', (check) => {
-  check('gets the rest of its own time, not that of whoever began', async () => {
+  check('gets the rest of its own time, not that of the caller who began', async () => {
     let isSilent = true;
     const { ask, clock } = gatewayOver((sent) => (isSilent ? new Promise(() => {}) : judging()(sent)));
     const first = ask({ input: 'same' });

@@ -114,7 +114,7 @@ describe('a key', (check) => {
     assert.is((await errorOf(response)).code, 'invalid_api_key');
   });
 
-  check('of several opens the door, by any case of the scheme', async () => {
+  check('of several is accepted, with any case of the scheme', async () => {
     const variables = { MODERATION_API_KEY: 'other-key', MODERATION_API_KEYS: 'third-key,fourth-key' };
     const { ask } = gatewayOver(judging(), { variables });
     for (const key of ['other-key', 'third-key', 'fourth-key']) {
@@ -215,7 +215,7 @@ describe('a path', (check) => {
       assert.is((await errorOf(await ask({ model, input: 'a' }))).code, 'model_not_found');
     });
   }
-  check('with /v1 twice is 404 that tells about the base URL', async () => {
+  check('with /v1 twice is 404 with a hint about the base URL', async () => {
     const { visit } = gatewayOver(judging());
     for (const method of ['POST', 'GET']) {
       const error = await errorOf(await visit('/v1/v1/moderations', method));

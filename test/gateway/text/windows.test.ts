@@ -45,7 +45,7 @@ describe('windowsOf', (check) => {
   check('makes no window longer than asked', () => {
     property(given(distinctText, anySize, (text, size) => holds(text, size, ({ from, to }) => to - from <= size)));
   });
-  check('covers every character, with an overlap where the size has room for one', () => {
+  check('covers every character, with an overlap where the size has space for one', () => {
     property(
       given(distinctText, anySize, (text, size) => {
         const overlap = size >= 20 ? 1 : 0;

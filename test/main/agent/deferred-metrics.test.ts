@@ -53,7 +53,7 @@ describe('a meter that is loaded late', (check) => {
     assert.is(reported.at(-1), 'turn failed');
   });
 
-  check('is loaded by whoever asks for its text first, and tells each thing once', async () => {
+  check('is loaded by anyone who asks for its text first, and reports each thing once', async () => {
     const { reported, metrics: loaded } = counting();
     const { metrics, load } = createDeferredMetrics(async () => loaded);
     metrics.turnEnded(ANSWERED);
@@ -62,7 +62,7 @@ describe('a meter that is loaded late', (check) => {
     assert.equal(reported, ['turn answered']);
   });
 
-  check('harms nobody when it cannot be loaded, and holds no more than so much', async () => {
+  check('harms no one when it cannot be loaded, and holds no more than so much', async () => {
     const { reported, metrics: loaded } = counting();
     let isBroken = true;
     const { metrics, load } = createDeferredMetrics(async () => {

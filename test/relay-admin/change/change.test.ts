@@ -9,7 +9,7 @@ import { createWorld, LIMIT_MS, problemOf, unknown } from './world.ts';
 type State = { readonly rpm_limit: number };
 const Output = v.strictObject({ outcome: v.string(), seen: v.nullable(v.number()) });
 
-describe('a result that cannot be told', (check) => {
+describe('a result that cannot be reported', (check) => {
   const changeWith = (resultOf: (changed: SentChange<State>) => v.InferOutput<typeof Output>) => {
     const change: ChangePlan<State, v.InferOutput<typeof Output>> = {
       tool: 'some_change',
@@ -52,7 +52,7 @@ describe('a result that cannot be told', (check) => {
       assert.is(world.notes.at(-1)?.state, 'accepted_unverified');
     });
 
-    check(`of a change without an answer is told as unknown: ${resultOf.name}`, async () => {
+    check(`of a change without an answer is reported as unknown: ${resultOf.name}`, async () => {
       const world = createWorld({ answer: unknown('timed-out') });
       const detail = await problemOf(made(world, changeWith(resultOf)));
       assert.equal(detail, { kind: 'change-unknown', tool: 'some_change' });

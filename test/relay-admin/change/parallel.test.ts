@@ -93,7 +93,7 @@ describe('changes at the same time', (check) => {
     assert.is(world.control.credits().length, tokens.length);
   });
 
-  check('leave none behind: what waited until its time was over is told that nothing was sent', async () => {
+  check('leave none behind: what waited until its time was over says that nothing was sent', async () => {
     const { world, barrier, admin, inside, last } = await fullQueue();
     const asked = payRefusal(admin, last);
     await atRest();
@@ -137,7 +137,7 @@ describe('changes at the same time', (check) => {
     }
   });
 
-  check('keep nobody from reading, from a preview, or from hearing what came of a pair', async () => {
+  check('keep no one from reading, from a preview, or from receiving what came of a pair', async () => {
     const { world, barrier, admin, inside, tokens, last } = await fullQueue();
     assert.is(comeTo(await pay(world.start(), last)), 'verified');
     assert.ok(await previewed(admin, 2, '1'));

@@ -91,7 +91,7 @@ describe('the sentence of a problem', (check) => {
     assert.match(sentence(11), ', 9, 10 and more. ');
   });
 
-  check('sends whoever was refused for the key or the terms to a person, and not into another preview', () => {
+  check('sends anyone who was refused for the key or the terms to a person, and not into another preview', () => {
     for (const status of [401, 403, 423]) {
       const { next } = errorTextFor({ kind: 'recharge-refused', status, reference: 'rc_x' });
       assert.match(next, /^ask (the operator|an administrator) to /);
@@ -100,7 +100,7 @@ describe('the sentence of a problem', (check) => {
 });
 
 describe('a problem', (check) => {
-  check('has nothing but its kind for a message, so that a stray log line tells nothing', () => {
+  check('has nothing but its kind for a message, so that a stray log line shows nothing', () => {
     for (const detail of details) {
       const problem = new RelayError(detail);
       assert.is(problem.message, detail.kind);

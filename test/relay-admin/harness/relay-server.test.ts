@@ -37,7 +37,7 @@ const raw = ({ origin }: RunningRelay, target: string): Promise<string> =>
   });
 
 describe('demo relay on a port', (check) => {
-  check('answers over HTTP and tells where it is', () =>
+  check('answers over HTTP and reports where it is', () =>
     within(async (relay) => {
       assert.is(relay.origin, `http://${relay.host}`);
       assert.equal(await (await fetch(`${relay.origin}/health`)).json(), { status: 'ok' });

@@ -105,7 +105,7 @@ describe('a path to read', (check) => {
       assert.is(kindFor(`/api/v1/admin/accounts/${id}/stats`), 'invalid-argument');
     });
   }
-  check('is told where parameters go when it carries them itself', () => {
+  check('is refused with a hint where parameters go when it carries them itself', () => {
     for (const path of ['users?page=2', 'users/1?x=1', 'users?', '?', 'settings?x']) {
       assert.is(kindFor(path), 'invalid-argument');
     }
@@ -246,7 +246,7 @@ describe('the parameters of a read', (check) => {
     ];
     for (const query of bad) assert.is(problemOf(() => buildQuery(trend, query)).detail.kind, 'invalid-argument');
   });
-  check('are never quoted in a complaint', () => {
+  check('are never quoted in an error', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^zz[a-z]{6}$/), fc.stringMatching(/^ZZ[A-Z]{6} !$/), (name, value) => {
         assert.not.match(errorFor('users', { [name]: value }), new RegExp(name));

@@ -196,7 +196,7 @@ describe('what is shown of the relay', (check) => {
 
 describe('an answer of another shape', (check) => {
   const page1 = pageReader(fields('id'));
-  check('is told from a page', () => {
+  check('is distinguished from a page', () => {
     const others = [
       null,
       undefined,
@@ -210,10 +210,10 @@ describe('an answer of another shape', (check) => {
     ];
     for (const data of others) assert.throws(() => page1(data), isOtherShape);
   });
-  check('is told from a list', () => {
+  check('is distinguished from a list', () => {
     for (const data of [{}, 'x', 1, ['x'], [null]]) assert.throws(() => listReader(fields('id'))(data), isOtherShape);
   });
-  check('is told from one thing, also when it is a thing of another kind', () => {
+  check('is distinguished from one thing, also when it is a thing of another kind', () => {
     for (const data of [null, undefined, [], 'x', {}, { other: 1 }])
       assert.throws(() => recordReader(fields('id'))(data), isOtherShape);
   });

@@ -48,7 +48,7 @@ describe('the allow-list', (check) => {
     assert.is(new Set(templates).size, templates.length);
     for (const template of templates) assert.match(template, /^[a-z0-9-]+(?:\/(?:[a-z0-9-]+|:id)){0,3}$/);
   });
-  check('lets nobody search, force or ask for scores', () => {
+  check('lets no one search, force or ask for scores', () => {
     for (const { query } of ROUTES)
       assert.equal(
         NEVER_ASKED.filter((name) => Object.hasOwn(query, name)),

@@ -136,7 +136,7 @@ describe('a claim', (check) => {
     });
   }
 
-  check('for another pair is nobody else’s', async () => {
+  check('for another pair is no one else’s', async () => {
     const { first, second } = processes(2);
     assert.ok((await first.claim(draft(1, 1))).isOwn);
     assert.ok((await second.claim(draft(2, 2))).isOwn);
@@ -274,7 +274,7 @@ describe('a settlement', (check) => {
   });
 });
 
-describe('the recharges of a user that nobody knows the outcome of', (check) => {
+describe('the recharges of a user that no one knows the outcome of', (check) => {
   check('are those of that user, the oldest first', async () => {
     const { first, second } = processes(2);
     const claims = [];

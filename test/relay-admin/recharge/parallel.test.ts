@@ -37,7 +37,7 @@ const holding =
   };
 
 describe('recharges at the same time', (check) => {
-  check('of one pair are one POST, and all are told the same', async () => {
+  check('of one pair are one POST, and all get the same answer', async () => {
     const world = createWorld();
     const admin = world.start();
     const token = await previewed(admin, ALICE, '10');
@@ -69,7 +69,7 @@ describe('recharges at the same time', (check) => {
     },
   );
 
-  check('of one pair in several processes are one POST, and none is told that nothing was credited', async () => {
+  check('of one pair in several processes are one POST, and none is informed that nothing was credited', async () => {
     const world = createWorld();
     const processes = [world.start(), world.start(), world.start(), world.start()];
     const token = await previewed(processes[0]!, ALICE, '10');
@@ -121,7 +121,7 @@ describe('recharges at the same time', (check) => {
   });
 
   check(
-    'with two keys: a call that stands behind another key here is told what another process made of it',
+    'with two keys: a call that stands behind another key here is informed what another process made of it',
     async () => {
       const world = createWorld();
       const hold = createHold();
@@ -139,7 +139,7 @@ describe('recharges at the same time', (check) => {
   );
 
   check(
-    'of one pair: whoever comes once it is verified is told so, and does not wait for a call that is not',
+    'of one pair: anyone who comes once it is verified is informed, and does not wait for a call that is not',
     async () => {
       const world = createWorld();
       const [admission, look, sending] = [createHold(), createHold(), createHold()];
@@ -329,7 +329,7 @@ describe('a journal that fails once the recharge was sent', (check) => {
     });
   }
 
-  check('tells nobody that a recharge was refused before the disk holds it', async () => {
+  check('reports no refusal of a recharge before the disk holds it', async () => {
     const [answering, reading, writing] = [createHold(), createHold(), createHold()];
     let isHeld = false;
     const world = createWorld();

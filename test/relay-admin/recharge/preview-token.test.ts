@@ -126,7 +126,7 @@ describe('a preview token', (check) => {
     });
   }
 
-  check('is opened by nobody without an admin key, and one made without is unknown', async () => {
+  check('is opened by no one without an admin key, and one made without is unknown', async () => {
     for (const kind of ['missing', 'malformed'] as const) {
       const keyless = tokenWorld({ key: { kind } }).tokens;
       const { token } = await tokenWorld().tokens.create(person(), AMOUNT);

@@ -22,7 +22,7 @@ const COMMON = ['verified', 'answer_not_recorded', 'no_answer', 'store_unavailab
   .concat(['CONFIRM_TOKEN_EXPIRED', 'UNRESOLVED_RECHARGE', 'JOURNAL_UNAVAILABLE']);
 
 describe('recharges in any order, over any failures, kills and restarts', (check) => {
-  check('credit each preview at most once, and tell nobody otherwise', async () => {
+  check('credit each preview at most once, and report nothing else', async () => {
     const reported = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(aCommand, { minLength: 5, maxLength: 45, size: 'max' }), async (script) => {
@@ -61,7 +61,7 @@ const PASSING = new Set(['IDEMPOTENCY_CONFLICT', 'PREVIEW_STALE', 'CANCELLED', '
 const aCall = fc.record({ token: fc.nat({ max: 2 }), key: fc.nat({ max: 2 }), isCancelled: fc.boolean() });
 
 describe('recharges at the same time in one process', (check) => {
-  check('are sent once for each pair, and everyone who asks for it is told the same', () =>
+  check('are sent once for each pair, and everyone who asks for it gets the same answer', () =>
     fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

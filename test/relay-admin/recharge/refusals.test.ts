@@ -222,7 +222,7 @@ describe('a refusal by the relay', (check) => {
     });
   }
 
-  check('after the credit is told with its row, and never as nothing credited', async () => {
+  check('after the credit is reported with its row, and never as nothing credited', async () => {
     const { world, admin, token } = await withPreview();
     world.control.useFault('refused-after');
     for (const process of [admin, world.start(), admin]) {
@@ -352,7 +352,7 @@ describe('before anything is sent', (check) => {
     assert.is((await paid(admin, { token: second, key: keyNumber(2) })).outcome, 'verified');
   });
 
-  check('an earlier recharge with an unknown end stops nobody else', async () => {
+  check('an earlier recharge with an unknown end stops no one else', async () => {
     const { world, admin, token } = await withPreview();
     const carols = await previewed(admin, CAROL, '3');
     world.control.useFault('drop-before');

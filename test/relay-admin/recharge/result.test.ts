@@ -156,7 +156,7 @@ describe('the result of a recharge', (check) => {
     }
   });
 
-  check('tells the claim as it was made, and what was seen', () => {
+  check('reports the claim as it was made, and what was seen', () => {
     assert.equal(
       toRechargeResult(CLAIM, { ...SURE, isRelayReplay: true }, { rows: [row(5)], balance: units('22.4') }),
       {

@@ -70,7 +70,7 @@ describe('earlier recharges in doubt', (check) => {
     assert.is(reads.length, 0);
   });
 
-  check('are told with their amount and time, and whether the history holds them by now', async () => {
+  check('are reported with their amount and time, and whether the history holds them by now', async () => {
     const { look, now } = await doubtWorld([3_600_000, 600_000], [1]);
     assert.equal(await look(), [
       {

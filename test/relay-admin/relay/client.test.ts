@@ -297,14 +297,14 @@ describe('the second try of a read', (check) => {
       assert.is(await answer, 1);
     });
 
-    check(`leaves a longer Retry-After beside a ${status} to whoever called`, async () => {
+    check(`leaves a longer Retry-After beside a ${status} to anyone who called`, async () => {
       const { relay, calls } = relayWorld([{ status, headers: { 'retry-after': '7' } }, ok(1)]);
       assert.is(((await problemOf(get(relay))) as { retryAfterMs?: number }).retryAfterMs, 7000);
       assert.is(calls.length, 1);
     });
   }
 
-  check('tells its own problem', async () => {
+  check('reports its own problem', async () => {
     const { relay, clock } = relayWorld([{ status: 503 }, { status: 404 }]);
     const problem = problemOf(get(relay));
     await clock.advance(300);
@@ -385,7 +385,7 @@ describe('the gate', (check) => {
     }
   });
 
-  check('keeps nobody in line who has left', async () => {
+  check('keeps no one in line who has left', async () => {
     const gate = createSemaphore(1, 5);
     const { relay } = relayWorld(() => 'silence', { gate });
     const [first, second] = [new AbortController(), new AbortController()];
@@ -409,7 +409,7 @@ describe('a caller', (check) => {
     assert.is(calls.length, 0);
   });
 
-  check('whose time is over hears so, and the call that was made for it ends', async () => {
+  check('whose time is over learns so, and the call that was made for it ends', async () => {
     const { relay, calls, clock, gate } = relayWorld(() => 'silence');
     const deadline = createDeadline(clock, 5000);
     const error = rejection(relay.get('users/7', {}, deadline.signal));
@@ -472,7 +472,7 @@ describe('a change', (check) => {
     });
   }
 
-  check('whose time is over while nobody answers is unknown', async () => {
+  check('whose time is over while no one answers is unknown', async () => {
     const { relay, clock, calls } = relayWorld(() => 'silence');
     const deadline = createDeadline(clock, 5000);
     const answer = relay.send(WRITE, deadline.signal);

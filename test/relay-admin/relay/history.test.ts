@@ -71,7 +71,7 @@ describe("a user's balance history", (check) => {
       assert.equal((await lookThrough([marked(5, { type })])).rows, [], type);
   });
 
-  check('tells every row with the marker, in its order', async () => {
+  check('reports every row with the marker, in its order', async () => {
     const { rows } = await lookThrough([marked(9), historyRow(8), marked(7, { value: 1 })]);
     assert.equal(
       rows?.map(({ id, value }) => [id, value]),

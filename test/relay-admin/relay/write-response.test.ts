@@ -63,7 +63,7 @@ describe('an answer to a change', (check) => {
     assert.equal(answerTo(200, { code: 0 }), { kind: 'accepted', data: undefined, isReplay: false });
   });
 
-  check('tells whether it was carried out before, by the header alone', () => {
+  check('reports whether it was carried out before, by the header alone', () => {
     const isReplay = (headers: Readonly<Record<string, string>>) => {
       const answer = answerTo(200, SUCCESS, headers);
       return answer.kind === 'accepted' && answer.isReplay;
@@ -95,7 +95,7 @@ describe('an answer to a change', (check) => {
   });
 
   for (const status of [300, 301, 302, 303, 304, 305, 307, 308, 399]) {
-    check(`of ${status} is a redirect that nobody follows, and says nothing`, () => {
+    check(`of ${status} is a redirect that no one follows, and says nothing`, () => {
       for (const body of ['', PAGE, SUCCESS, { code: 'IDEMPOTENCY_KEY_CONFLICT' }])
         assert.equal(answerTo(status, body, { location: 'https://evil.com/' }), doubtful('redirected'));
     });

@@ -42,7 +42,7 @@ describe('describe', (check) => {
     ['no key', '', { present: false, well_formed: false }],
   ];
   for (const [name, key, reported] of keys) {
-    check(`tells ${name} by two words`, async () => {
+    check(`reports ${name} by two words`, async () => {
       const result = await described({ RELAY_ADMIN_API_KEY: key });
       assert.equal(result.admin_key, reported);
       assert.not.match(JSON.stringify(result), 'canary');
@@ -53,7 +53,7 @@ describe('describe', (check) => {
     assert.equal((await described()).read_routes, [...ALLOWED_ROUTES]);
   });
 
-  check('tells the limits that hold', async () => {
+  check('reports the limits that hold', async () => {
     const { limits } = await described({ RELAY_TIMEOUT_MS: '12000', RELAY_MAX_RECHARGE: '99.5' });
     assert.equal(limits, {
       call_timeout_ms: 12_000,
@@ -66,7 +66,7 @@ describe('describe', (check) => {
     });
   });
 
-  check('tells which tools change something, and that none is there in read-only mode', async () => {
+  check('reports which tools change something, and that none is there in read-only mode', async () => {
     const { writers } = await described();
     assert.equal(
       writers.map(({ tool, available }: { tool: string; available: boolean }) => [tool, available]),
@@ -81,7 +81,7 @@ describe('describe', (check) => {
     assert.ok(readOnly.writers.every(({ available }: { available: boolean }) => !available));
   });
 
-  check('tells the rules that keep money safe', async () => {
+  check('reports the rules that keep money safe', async () => {
     const { rules, not_exposed } = await described();
     const text = rules.join('\n');
     for (const outputText of [

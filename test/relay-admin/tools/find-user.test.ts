@@ -314,7 +314,7 @@ describe('find_user', (check) => {
     assert.not.match(JSON.stringify(found), 'sk-canary');
   });
 
-  check('finds nobody by an e-mail that looks right only when its hidden characters are dropped', async () => {
+  check('finds no one by an e-mail that looks right only when its hidden characters are dropped', async () => {
     const { find } = among([user(8, 'ada\u202e@example.com'), user(7, 'ada@example.com')]);
     assert.is(((await find()).user as Row).id, 7);
   });

@@ -112,7 +112,7 @@ describe('health', (check) => {
     assert.is((await call).latency_ms, 120);
   });
 
-  check('tells a timeout when the time for the call is over', async () => {
+  check('reports a timeout when the time for the call is over', async () => {
     const { tool, clock } = healthOf(SILENCE);
     const call = callTool(tool, {}, { clock });
     await clock.advance(30_000);

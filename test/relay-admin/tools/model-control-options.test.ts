@@ -122,7 +122,7 @@ describe('model_control_options without a key', (check) => {
     assert.ok(CONTROL_OPTIONS.every(({ by: who, can }) => can === (who !== 'nothing')));
   });
 
-  check('tells the quota for which 0 means nothing at all from the limits for which it means unlimited', () => {
+  check('distinguishes the quota for which 0 means nothing at all from the limits for which it means unlimited', () => {
     const quota = CONTROL_OPTIONS.find(({ scope }) => scope === 'user_and_platform');
     assert.is(quota?.zero_means, 'no use at all');
     const price = CONTROL_OPTIONS.find(({ scope }) => scope === 'price');
@@ -421,7 +421,7 @@ describe('what model_control_options takes and gives', (check) => {
     assert.ok(accounts.shown.length > 0 && accounts.shown.length <= 50);
   });
 
-  check('reads exactly five full pages without complaint', async () => {
+  check('reads exactly five full pages without an error', async () => {
     assert.is((await over({ accounts: times(500, account) }).call()).source, 'live');
   });
 
@@ -431,7 +431,7 @@ describe('what model_control_options takes and gives', (check) => {
     assert.is(asked.filter(({ path }) => path === 'accounts').length, 1);
   });
 
-  check('shows up to fifty of a list when there is room', async () => {
+  check('shows up to fifty of a list when there is space', async () => {
     const tiny = (id: number) => account(id, { name: '', platform: '', status: '' });
     const { accounts } = await over({ accounts: times(80, tiny) }).call();
     assert.ok(accounts.shown.length >= 40 && accounts.shown.length <= 50);

@@ -30,7 +30,7 @@ const accounts = (count: number) => ({
 });
 
 describe('read', (check) => {
-  check('tells the version of the relay', async () => {
+  check('reports the version of the relay', async () => {
     const { result, asked } = await readOf(
       { version: '0.1.179', build: 'x' },
       { path: '/api/v1/admin/system/version' },
@@ -84,7 +84,7 @@ describe('read', (check) => {
     const { result } = await readOf({ job_heartbeats: [heartbeat] }, { path: 'ops/dashboard/overview' });
     assert.equal(result.data, { job_heartbeats: [{ job_name: 'ops_cleanup', last_duration_ms: 12 }] });
   });
-  check('asks for a page of 20 unless it is told otherwise', async () => {
+  check('asks for a page of 20 unless it is configured otherwise', async () => {
     const empty = { items: [], total: 0, page: 1, page_size: 20, pages: 1 };
     const { asked } = await readOf(empty, { path: 'users' });
     assert.equal(asked[0]?.query, { page: 1, page_size: 20, include_subscriptions: false });
@@ -190,7 +190,7 @@ describe('read', (check) => {
       assert.equal(Object.keys(result), ['path', 'data', 'truncated', 'narrow']);
     }
   });
-  check('tells an answer of another shape from an empty one', async () => {
+  check('distinguishes an answer of another shape from an empty one', async () => {
     const { relay } = recordingRelay({ list: [] });
     const error = await rejection(createReadTool({ relay }).call({ path: 'users' }, patientCall()));
     assert.ok(error instanceof RelayError && error.detail.kind === 'upstream-contract');

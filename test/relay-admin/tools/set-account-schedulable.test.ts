@@ -195,7 +195,7 @@ describe('what becomes of a switch that was sent', (check) => {
       assert.is(notes.at(-1)?.state, 'accepted_unverified');
     });
     for (const [name, read] of [['the old position', ON] as const, ...UNREADABLE]) {
-      check(`${doubt}, then ${name}: nobody can tell`, async () => {
+      check(`${doubt}, then ${name}: the outcome is unknown`, async () => {
         const { ask, sent, notes, clock } = worldWith({ reads: [ON, read], answer: unknown(doubt) });
         assert.equal(await problemOf(ask(TURN_OFF)), { kind: 'change-unknown', tool: 'set_account_schedulable' });
         assert.is(sent.length, 1);
@@ -273,7 +273,7 @@ describe('what else keeps an account from being scheduled', (check) => {
     });
   }
 
-  check('is told of an account that was on already, too', async () => {
+  check('is informed of an account that was on already, too', async () => {
     const { ask } = worldWith({ reads: [account({ status: 'error' })] });
     assert.equal((await ask(TURN_ON)).blocked_by, [{ code: 'status_not_active', until: null }]);
   });
@@ -325,7 +325,7 @@ describe('the groups of an account that is switched off', (check) => {
     });
   }
 
-  check('are found in both places where the relay tells them, once each', async () => {
+  check('are found in both places where the relay reports them, once each', async () => {
     const reads = [
       account({ group_ids: [3, 4], account_groups: [{ group_id: 4, priority: 1 }, { group_id: 5 }] }),
       OFF,

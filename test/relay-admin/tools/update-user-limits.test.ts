@@ -189,7 +189,7 @@ describe('a change that depends on the present values', (check) => {
     });
   }
 
-  check('tells of the difference even when the value asked for is there already', async () => {
+  check('reports the difference even when the value asked for is there already', async () => {
     const { ask } = worldWith({ reads: [AFTER] });
     assert.equal(await problemOf(ask({ ...ASK, expected: { rpm_limit: 30 } })), {
       kind: 'not-as-expected',
@@ -256,7 +256,7 @@ describe('what becomes of a change that was sent', (check) => {
       assert.is(lines[0]?.[2]?.outcome, 'accepted_unverified');
     });
     for (const [name, read] of [...DIFFERENT, ...UNREADABLE]) {
-      check(`${doubt}, then ${name}: nobody can tell`, async () => {
+      check(`${doubt}, then ${name}: the outcome is unknown`, async () => {
         const { ask, sent, notes, lines, clock } = worldWith({ reads: [BEFORE, read], answer: unknown(doubt) });
         assert.equal(await problemOf(ask(ASK)), { kind: 'change-unknown', tool: 'update_user_limits' });
         assert.is(sent.length, 1);
@@ -282,7 +282,7 @@ describe('what becomes of a change that was sent', (check) => {
     check(`refused with ${status}, then the new value: it was changed all the same, and is unverified`, async () => {
       assert.is((await worldWith({ answer }).ask(ASK)).reason, 'no_usable_answer');
     });
-    check(`refused with ${status}, then nothing that can be read: nobody can tell`, async () => {
+    check(`refused with ${status}, then nothing that can be read: the outcome is unknown`, async () => {
       const { ask } = worldWith({ answer, reads: [BEFORE, new RelayError({ kind: 'upstream-auth' })] });
       assert.equal(await problemOf(ask(ASK)), { kind: 'change-unknown', tool: 'update_user_limits' });
       const gone = worldWith({ answer, reads: [BEFORE, new RelayError({ kind: 'not-found', what: 'user' })] });
@@ -416,7 +416,7 @@ describe('the time of a change', (check) => {
     assert.is((await answer).reason, 'not_read_back');
   });
 
-  check('neither answer nor look: nobody can tell', async () => {
+  check('neither answer nor look: the outcome is unknown', async () => {
     const { ask, clock } = worldWith({
       reads: [BEFORE, never],
       answer: (signal) => never(signal).catch(() => unknown('timed-out')),

@@ -242,7 +242,7 @@ describe('a session', (check) => {
   );
 
   check(
-    'leaves nothing but the database where it is exported, and ends quietly when nobody reads on',
+    'leaves nothing but the database where it is exported, and ends quietly when no one reads on',
     inAgentWorld(async (world) => {
       const agent = await world.start({ config: HELPER });
       const session = await startChat(agent, world);

@@ -66,7 +66,7 @@ describe('two agent bundles on one PostgreSQL', (check) => {
     }),
   );
 
-  check('tell at one what runs at the other, word for word, and end it from there', () =>
+  check('report at one what runs at the other, word for word, and end it from there', () =>
     withPair(async ({ a, b }) => {
       const { id } = await newSession(a);
       const collected = await b.listen();

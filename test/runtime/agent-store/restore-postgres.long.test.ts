@@ -73,7 +73,7 @@ const ALL_ROWS = "--exclude-table-data='gatehouse.(server|ticket|ask|allowed)'";
 describe('a PostgreSQL store that is restored', (check) => {
   check.needing(
     missing,
-    'from a dump that was made in the middle of an answer has all that was said until then, and no server in it',
+    'from a dump that was made in the middle of an answer has the whole conversation until then, and no server in it',
     withDirectory((directory) =>
       inAgentWorld(async (world) => {
         const url = await freshUrl('first');
@@ -124,7 +124,7 @@ describe('a PostgreSQL store that is restored', (check) => {
 
   check.needing(
     missing,
-    'in the place of what was there tells who knows newer events that they are lost',
+    'in the place of what was there informs clients with newer events that they are lost',
     withDirectory((directory) =>
       inAgentWorld(async (world) => {
         const url = await freshUrl('third');

@@ -46,7 +46,7 @@ const lastErrorIn = async (agent: AgentProcess, id: string): Promise<string | un
 
 describe('a store that is restored', (check) => {
   check(
-    'from a copy that was made beside a running server has all that was said until then',
+    'from a copy that was made beside a running server has the whole conversation until then',
     inAgentWorld(async (world) => {
       world.model.alwaysReply('A title');
       world.model.alwaysReply('I hear you', isNoTitle);

@@ -243,7 +243,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
   );
 
   check(
-    'tell servers on PostgreSQL, which tell their listeners',
+    'inform servers on PostgreSQL, which inform their listeners',
     inDatabase(async (url) => {
       await inAgentWorld(async (world) => {
         const agent = await world.start({ variables: { AGENT_DATABASE_URL: url } });

@@ -64,7 +64,7 @@ describe('the agent bundle under many prompts', (check) => {
   );
 
   check(
-    'to twenty sessions answers all of them side by side, and tells each event once',
+    'to twenty sessions answers all of them side by side, and reports each event once',
     inAgentWorld(async (world) => {
       const prompts = numbered(20, 'session');
       answerEach(world, prompts);
@@ -98,7 +98,7 @@ describe('the agent bundle under many prompts', (check) => {
   );
 
   check(
-    'goes on with a run whose client has left, and stops it when it is told to',
+    'goes on with a run whose client has left, and stops it when it is asked to',
     inAgentWorld(async (world) => {
       const { model } = world;
       const agent = await world.start();

@@ -80,7 +80,7 @@ describe('the agent bundle', (check) => {
   );
 
   check(
-    'tells at its start of every setting that does nothing',
+    'reports every setting without effect at its start',
     inAgentWorld(async ({ start }) => {
       const agent = await start({
         config: {

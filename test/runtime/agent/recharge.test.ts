@@ -110,7 +110,7 @@ describe('the maintainer of the example configuration', (check) => {
   }
 
   check(
-    'sends nothing when nobody answers in time',
+    'sends nothing when no one answers in time',
     inRelayWorld(async (world) => {
       const agent = await world.startExample({ permission_timeout: 300 });
       const events = await agent.listen();

@@ -50,7 +50,7 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
 
     check.needing(
       existsSync(program(name)) ? undefined : name,
-      'gives whoever waits an aborted answer when it is told to stop',
+      'gives anyone who waits an aborted answer when it is asked to stop',
       inAgentWorld(async ({ start, model }) => {
         model.alwaysReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
         const agent = await start({ command: program(name), flags });

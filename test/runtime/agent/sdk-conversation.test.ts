@@ -103,7 +103,7 @@ describe('the clients of the SDK', (check) => {
   );
 
   check(
-    'hear what there is beside sessions, and what there is none of',
+    'get the lists beside sessions, and empty ones for what is not supported',
     inSdkWorld(async ({ first, second, directory }) => {
       const { id: sessionID } = await dataOf(second.session.create({}));
       assert.equal(await dataOf(second.session.todo({ sessionID })), []);

@@ -78,7 +78,7 @@ describe('the first client of the SDK', (check) => {
   );
 
   check(
-    'prompts, and reads what was said',
+    'prompts, and reads the conversation',
     inSdkWorld(async ({ first, model }) => {
       model.addReply(answer(text('Good ', 'day.')), isNoTitle);
       const { id } = await dataOf(first.session.create({ body: { title: 'a talk' } }));
@@ -108,7 +108,7 @@ describe('the first client of the SDK', (check) => {
   );
 
   check(
-    'prompts without waiting, and hears of it in the order of the wire',
+    'prompts without waiting, and learns of it in the order of the wire',
     inSdkWorld(async ({ first, model }) => {
       model.addReply(answer(text('one ', 'two ', 'three')), isNoTitle);
       model.alwaysReply('A fine title', isTitle);
@@ -182,7 +182,7 @@ describe('the first client of the SDK', (check) => {
   );
 
   check(
-    'aborts, and the prompt that waits is told so',
+    'aborts, and the prompt that waits is informed',
     inSdkWorld(async ({ first, model, agent }) => {
       model.addReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);
       const { id } = await dataOf(first.session.create({ body: { title: 'an abort' } }));
@@ -215,7 +215,7 @@ describe('the first client of the SDK', (check) => {
   );
 
   check(
-    'is told what is wrong, in the shapes that it knows',
+    'gets errors in the shapes that it knows',
     inSdkWorld(async ({ first, agent, model }) => {
       const { id } = await newSession(agent);
       const empty = await first.session.prompt({ path: { id }, body: { parts: [] } });
@@ -312,7 +312,7 @@ describe('the second client of the SDK', (check) => {
   }
 
   check(
-    'gives the model the words of whoever rejects',
+    'gives the model the words of anyone who rejects',
     inSdkWorld(async (world) => {
       const { second, agent, model } = world;
       scriptTask(world);
@@ -328,7 +328,7 @@ describe('the second client of the SDK', (check) => {
   );
 
   check(
-    'hears events in envelopes, and comes back to those that it missed',
+    'receives events in envelopes, and comes back to those that it missed',
     inSdkWorld(async ({ second, model, agent, directory }) => {
       model.alwaysReply('Good day.');
       const leaving = new AbortController();

@@ -102,7 +102,7 @@ const BAD_PATHS = [
 ];
 
 describe('a start of the agent bundle that is refused', (check) => {
-  check('tells every problem of the configuration by its path, quotes nothing, and ends with 1', () =>
+  check('reports every problem of the configuration by its path, quotes nothing, and ends with 1', () =>
     withAgentWorld(async ({ begin }) => {
       const variables = { AGENT_CONFIG_CONTENT: JSON.stringify(BAD_CONFIG) };
       const { code, stdout, lines } = await refusedStart(begin({ variables }));
@@ -130,7 +130,7 @@ describe('a start of the agent bundle that is refused', (check) => {
     }),
   );
 
-  check('tells every problem of the settings, and with them those of the configuration', () =>
+  check('reports every problem of the settings, and with them those of the configuration', () =>
     withAgentWorld(async ({ begin }) => {
       const variables: Settings = {
         PORT: 'canary-port',

@@ -113,7 +113,7 @@ describe('stopping the agent bundle', (check) => {
   );
 
   check(
-    'by a bug ends with 1, and tells its kind but not its words',
+    'by a bug ends with 1, and reports its kind but not its words',
     inAgentWorld(async ({ begin }) => {
       for (const [bug, kind] of [
         ["const bug = new TypeError('canary-words'); bug.requestBodyValues = 'canary-values'; throw bug", 'TypeError'],
@@ -130,7 +130,7 @@ describe('stopping the agent bundle', (check) => {
   );
 
   check(
-    'does not wait for ever for whoever never sends the rest',
+    'does not wait for ever for anyone who never sends the rest',
     inAgentWorld(async ({ start }) => {
       const agent = await start();
       await endlessUpload(agent);

@@ -38,7 +38,7 @@ const lastResult = (world: BridgeWorld): string => JSON.stringify(asked(world).a
 
 describe('a question of the agent in a chat', (check) => {
   check(
-    'is answered with no, and the model hears why',
+    'is answered with no, and the model learns why',
     beside(async (world) => {
       scriptTool(world, 'tools_noise');
       const { sendText } = chatIn(world);
@@ -68,7 +68,7 @@ describe('a question of the agent in a chat', (check) => {
   );
 
   check(
-    'is answered by a header, and told by one',
+    'is answered by a header, and reported by one',
     beside(async (world) => {
       const openai = new OpenAI({ baseURL: world.bridge.baseURL, apiKey: BRIDGE_KEY });
       const headers = { 'x-session-id': newText() };
@@ -148,7 +148,7 @@ describe('a question of the agent in a chat', (check) => {
   );
 
   check(
-    'is answered by the bridge itself where nobody is to be asked',
+    'is answered by the bridge itself where no one is to be asked',
     beside(async (world) => {
       const strict = await world.startBridge({ BRIDGE_APPROVALS: 'reject' });
       scriptTool(world, 'tools_noise');
@@ -186,7 +186,7 @@ describe('a chat', (check) => {
   );
 
   check(
-    'whose history was changed is told anew in another session, and nothing else is',
+    'whose history was changed is sent again in another session, and nothing else is',
     beside(async (world) => {
       world.model.alwaysReply('Good day.', isNoTitle);
       const { sendText, messages } = chatIn(world);
@@ -220,7 +220,7 @@ describe('a chat', (check) => {
   );
 
   check(
-    'hears the system prompt of its client, which may change',
+    'receives the system prompt of its client, which may change',
     beside(async (world) => {
       world.model.alwaysReply('Good day.', isNoTitle);
       const { sendText, messages } = chatIn(world);

@@ -155,7 +155,7 @@ export const checkClient = (
     });
 
   check(
-    'hears an answer, what was thought and what it cost',
+    'receives an answer, what was thought and what it cost',
     chatting(async ({ sendText, world }) => {
       const outputText = answer([...reasoning('Let me ', 'think.'), ...text('Good ', 'day.')], { usage: COST });
       world.model.addReply(outputText, isNoTitle);
@@ -166,7 +166,7 @@ export const checkClient = (
   );
 
   check(
-    'hears an answer of emoji, flags and other scripts as it was said',
+    'receives an answer of emoji, flags and other scripts as it was said',
     chatting(async ({ sendText, world }) => {
       world.model.addReply(answer(text(...TRICKY_PIECES)), isNoTitle);
       const { words, pieces } = await sendText(newText());
@@ -177,7 +177,7 @@ export const checkClient = (
   );
 
   check(
-    'hears what came of a tool that the agent ran, and runs none itself',
+    'receives the result of a tool that the agent ran, and runs none itself',
     chatting(async ({ sendText, world, ownTool, sent }) => {
       scriptTool(world);
       const { words, finish } = await sendText(newText());
@@ -189,7 +189,7 @@ export const checkClient = (
   );
 
   check(
-    'is asked for leave in the chat, gives it, and hears what came of it',
+    'is asked for approval in the chat, gives it, and receives the result',
     chatting(async ({ sendText, world, sent }) => {
       scriptTool(world, 'tools_noise');
       const { words, finish } = await sendText(newText());
@@ -209,7 +209,7 @@ export const checkClient = (
   );
 
   check(
-    'has three turns in one session of the agent, none of them told twice',
+    'has three turns in one session of the agent, none of them sent twice',
     chatting(async ({ sendText, world, sent }) => {
       const [first, second, third] = [newText(), newText(), newText()];
       const before = (await sessionsOf(world)).length;

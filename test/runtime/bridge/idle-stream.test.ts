@@ -47,7 +47,7 @@ describe('the bytes of a stream in which nothing is said for long', (check) => {
   );
 
   check(
-    'are an empty chunk where clients hear no comments',
+    'are an empty chunk where clients receive no comments',
     together(
       silently('chunk', async (bridge) => {
         const { chat, responses, collected } = await allOf(bridge);

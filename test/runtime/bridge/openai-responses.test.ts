@@ -81,7 +81,7 @@ describe("OpenAI's own client, responses that are there", (check) => {
   );
 
   check(
-    'are not there for whoever has another key',
+    'are not there for anyone who has another key',
     beside(async (world) => {
       const [openai, unknownName] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
       world.model.alwaysReply('Good day.', isNoTitle);
@@ -95,7 +95,7 @@ describe("OpenAI's own client, responses that are there", (check) => {
   );
 
   check(
-    'are gone on from in the middle, in a session that is told what was said until then and no more',
+    'are continued from the middle, in a session that gets the conversation until then and no more',
     beside(async (world) => {
       const openai = ownClient(world);
       const [first, second, other] = [newText(), newText(), newText()];

@@ -56,7 +56,7 @@ describe("OpenAI's own client", (check) => {
   );
 
   check(
-    'is answered by the model of its choice, by a bare name, or by the default, and told which it was',
+    'is answered by the model of its choice, by a bare name, or by the default, and the answer names it',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
       world.model.alwaysReply('Good day.', isNoTitle);
@@ -139,7 +139,7 @@ describe("OpenAI's own client", (check) => {
   );
 
   check(
-    'is told that what it sends is too large, and that its base URL is not one',
+    'gets errors for what is too large, and for a base URL that is not one',
     beside(async (world) => {
       const small = await world.startBridge({ MAX_BODY_BYTES: '2048' });
       const tooLarge = await failureOf(openaiAt(small).openai.chat.completions.create(asking('x'.repeat(100_000))));
@@ -154,7 +154,7 @@ describe("OpenAI's own client", (check) => {
   );
 
   check(
-    'is told when too many wait for one conversation',
+    'gets 503 when too many wait for one conversation',
     beside(async (world) => {
       world.model.alwaysReply(HANGING, isNoTitle);
       const { openai } = openaiAt(world.bridge, { maxRetries: 0 });
@@ -255,7 +255,7 @@ describe("OpenAI's own client, asking again", (check) => {
   );
 
   check(
-    'after its own time limit, hears the whole of an answer and never a part as if it were all',
+    'after its own time limit, receives the whole of an answer and never a part as if it were all',
     beside(async (world) => {
       const { openai, sent } = openaiAt(world.bridge, { timeout: 400, maxRetries: 2 });
       world.model.addReply(answer([...text('so far '), { kind: 'wait', ms: 5000 }, ...text('too late')]), isNoTitle);
@@ -400,7 +400,7 @@ describe("OpenAI's own client, leaving", (check) => {
   );
 
   check(
-    'by a break out of its loop ends the run too, and goes on in the same session with what it heard',
+    'by a break out of its loop ends the run too, and goes on in the same session with what it received',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
       world.model.addReply(HANGING, isNoTitle);

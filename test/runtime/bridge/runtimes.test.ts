@@ -20,7 +20,7 @@ for (const [name, flags] of Object.entries(RUNTIMES)) {
   describe(`the bridge bundle on ${name}`, (check) => {
     check.needing(
       existsSync(program(name)) ? undefined : name,
-      'tells the models, answers whole and streamed, ends what nobody listens to, and stops in order',
+      'reports the models, answers whole and streamed, ends what no one listens to, and stops in order',
       together(
         inBridgeWorld({ command: program(name), flags }, async (world) => {
           const { bridge, model } = world;

@@ -26,7 +26,7 @@ const assertStreamHead = ({ statusCode, headers, rawHeaders }: IncomingMessage):
 
 describe('the bytes of a streamed chat completion', (check) => {
   check(
-    'are a role, then words, then why it ended, then [DONE]: and no usage that nobody asked for',
+    'are a role, then words, then why it ended, then [DONE]: and no usage that no one asked for',
     beside(async ({ bridge, model }) => {
       model.addReply(answer([...reasoning('Hm.'), ...text(...TRICKY)]), isNoTitle);
       const { response, ended } = await askChat(bridge);
@@ -54,7 +54,7 @@ describe('the bytes of a streamed chat completion', (check) => {
   );
 
   check(
-    'tell the usage once if it is asked for, before [DONE] and with no choice beside it',
+    'report the usage once if it is asked for, before [DONE] and with no choice beside it',
     beside(async ({ bridge, model }) => {
       model.addReply(answer(text('Good ', 'day.'), { usage: { prompt: 30, completion: 7 } }), isNoTitle);
       const { ended } = await askChat(bridge, { stream_options: { include_usage: true } });
@@ -113,7 +113,7 @@ describe('the bytes of a streamed chat completion', (check) => {
 
 describe('the bytes of a whole chat completion', (check) => {
   check(
-    'are one object, which nobody keeps',
+    'are one object, which no one keeps',
     beside(async (world) => {
       scriptTool(world);
       const { response, ended } = await ask(world.bridge, '/v1/chat/completions', chatOf());

@@ -37,7 +37,7 @@ export const backendContract = (check: Check, { main, overOpenAi, overCloud, one
     assert.equal(new Set((await main()).backend.calls.map(({ path }) => path)), new Set(['/api/chat']));
   });
 
-  check('gives an error and not a verdict when the backend talks nonsense, and no retry is wanted', async () => {
+  check('gives an error and not a verdict when the backend sends nonsense, and no retry is wanted', async () => {
     const answer = await ask({ input: 'please answer nonsense' });
     assert.is(answer.status, 502);
     assert.is(refusalOf(answer).code, 'backend_unusable_reply');

@@ -42,7 +42,7 @@ export const requestsContract = (check: Check, { main, ask, get }: Worlds): void
     assert.is((await ask({ input: 'twice the same' })).headers.get('x-moderation-cache'), 'hit');
   });
 
-  check('refuses whoever has no gateway key, a wrong one or a backend key', async () => {
+  check('refuses anyone who has no gateway key, a wrong one or a backend key', async () => {
     const wrong: Readonly<Record<string, string>>[] = [
       { authorization: '' },
       { authorization: 'Bearer wrong' },
@@ -76,7 +76,7 @@ export const requestsContract = (check: Check, { main, ask, get }: Worlds): void
     }
   });
 
-  check('names the models it has to whoever asks for another', async () => {
+  check('names the models it has to anyone who asks for another', async () => {
     const answer = await ask({ model: 'gpt-5', input: 'x' });
     assert.is(answer.status, 404);
     assert.is(refusalOf(answer).code, 'model_not_found');

@@ -19,7 +19,7 @@ export const serviceContract = (check: Check, worlds: Worlds, { keepsMetrics, re
     for (const { headers } of answers) assert.match(headers.get('x-request-id') ?? '', /^[\w.:-]{1,128}$/);
   });
 
-  check('tells how it is: /health, /ready, /v1/models, /openapi.json', async () => {
+  check('reports how it is: /health, /ready, /v1/models, /openapi.json', async () => {
     const health = await get('/health');
     assert.equal(JSON.parse(health.text), { status: 'ok', service: 'gateway', version: '0.1.0' });
     const head = await get('/health', { method: 'HEAD' });

@@ -52,7 +52,7 @@ const blindPolicy = (directory: string): string => {
 };
 
 describe('gatehouse demo --check', (check) => {
-  check.needing(NO_SHELL, 'runs all lines, tells what it saw, and ends with 0', async () => {
+  check.needing(NO_SHELL, 'runs all lines, reports what it saw, and ends with 0', async () => {
     const { code, words, stdout, stderr } = await checked();
     assert.equal([code, words, stderr()], [0, ALL_KEPT, ''], stdout());
     assert.match(stdout(), 'flagged true');

@@ -171,7 +171,7 @@ describe('gatehouse demo', (check) => {
     });
   });
 
-  check('ends with 0 when it is told to before it is up', async () => {
+  check('ends with 0 when it is asked to before it is up', async () => {
     const temporary = mkdtempSync(join(tmpdir(), 'demo-test-'));
     const demo = start(process.execPath, [bundle('gatehouse.js'), 'demo'], {
       variables: { PORT: '0', TMPDIR: temporary },
@@ -187,7 +187,7 @@ describe('gatehouse demo', (check) => {
     }
   });
 
-  check('leaves nothing when its terminal is closed, or nobody reads it any more', async () => {
+  check('leaves nothing when its terminal is closed, or no one reads it any more', async () => {
     await withDemo({ PORT: '0' }, async (demo) => {
       demo.signal('SIGHUP');
       assert.is((await demo.ended).code, 0);
@@ -207,7 +207,7 @@ describe('gatehouse demo', (check) => {
     }
   });
 
-  check('takes a port by itself when it is told to, and the key that it is given', async () => {
+  check('takes a port by itself when it is asked to, and the key that it is given', async () => {
     await withDemo({ PORT: '0', MODERATION_API_KEY: 'my-own-key' }, async (demo) => {
       const [line = ''] = linesIn(demo);
       assert.match(line, /127\.0\.0\.1:[1-9]\d+\/.*Bearer my-own-key'/);
@@ -285,7 +285,7 @@ describe('gatehouse demo', (check) => {
     });
   });
 
-  check('leaves a port of the others to the gateway when it is told to', async () => {
+  check('leaves a port of the others to the gateway when it is asked to', async () => {
     const other = await someoneElse(4000).catch(() => undefined);
     other?.close();
     // Somebody else of this machine has it for good.

@@ -60,7 +60,7 @@ describe('the Node bundle behind a proxy', (check) => {
   );
 });
 
-describe('the Node bundle without the Redis it was told of', (check) => {
+describe('the Node bundle without the Redis of its settings', (check) => {
   check('serves on from its own memory, says so once, and shows no password', async () => {
     const REDIS_URL = `redis://:canary-password@127.0.0.1:${await freePort()}`;
     await within({ REDIS_URL, RATE_LIMIT_RPM: '4' }, async ({ gateway }) => {

@@ -150,7 +150,7 @@ describe('the Node bundle and its backend', (check) => {
   );
 
   check(
-    'answers no more than it was told to at once, and never twice for one text',
+    'answers no more than it was asked to at once, and never twice for one text',
     inWorld(
       () => ({ delayMs: 20 }),
       { MAX_CONCURRENCY: '4' },

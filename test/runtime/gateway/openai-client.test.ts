@@ -107,7 +107,7 @@ describe('the official OpenAI client', (check) => {
   );
 
   check(
-    'is told at a rate limit how long to wait',
+    'gets the time to wait at a rate limit',
     withClient(
       judged,
       (backend) => ({ ...own(backend), RATE_LIMIT_RPM: '1' }),

@@ -86,7 +86,7 @@ describe('two replicas of the gateway', (check) => {
   });
 
   check(
-    'rest every key when all are refused, say so to whoever asks, and are well after a restart with new ones',
+    'rest every key when all are refused, say so to anyone who asks, and are well after a restart with new ones',
     async () => {
       let isRevoked = false;
       const backend = await startBackend(({ authorization }) =>

@@ -93,7 +93,7 @@ describe('stopping the Node bundle', (check) => {
   );
 
   check(
-    'tells whoever asks /ready on a connection that is still open',
+    'answers /ready on a connection that is still open',
     inWorld(judged, async ({ gateway }) => {
       const probe = keptAlive(gateway.address);
       assert.equal(await probe.ask('/ready'), { status: 200, isLast: false, text: '{"status":"ready"}' });
@@ -136,7 +136,7 @@ describe('stopping the Node bundle', (check) => {
   }
 
   check(
-    'when nobody is there takes no time, and is said',
+    'when no one is there takes no time, and is said',
     inWorld(judged, async ({ gateway }) => {
       const stoppedAt = performance.now();
       gateway.signal('SIGTERM');
@@ -147,7 +147,7 @@ describe('stopping the Node bundle', (check) => {
   );
 
   check(
-    'does not wait for connections on which nobody asks',
+    'does not wait for connections on which no one asks',
     inWorld(judged, async ({ gateway }) => {
       const idle = keptAlive(gateway.address);
       await idle.ask('/health');

@@ -38,7 +38,7 @@ const beside = besideOpencode();
 describe("OpenCode's terminal, attached", (check) => {
   check.needing(
     missing,
-    'shows the agent, the model and the tool servers, and an answer while it is said; keys end it',
+    'shows the agent, the model and the tool servers, and an answer while it is written; keys end it',
     beside((world) =>
       attached(world, async (terminal) => {
         assert.match(await terminal.showing(/⊙ 1 MCP/), 'Build · Main Demo');
@@ -98,7 +98,7 @@ describe("OpenCode's terminal, attached", (check) => {
 
   check.needing(
     missing,
-    'takes back what was said, brings it again, and sums up',
+    'reverts the conversation, restores it, and summarises it',
     beside((world) =>
       attached(world, async (terminal) => {
         world.model.addReply('The first answer.', isNoTitle);

@@ -136,7 +136,7 @@ describe('the relay admin bundle and the official client', (check) => {
     ['rate-limited', 'UPSTREAM_RATE_LIMIT'],
   ] as const;
   check(
-    'agree on the answers of a relay in trouble',
+    'agree on the answers of a failing relay',
     inWorld(async (world) => {
       const client = await listed(world);
       for (const [fault, code] of FAILURES) {

@@ -131,7 +131,7 @@ describe('two relay admin processes over one journal', (check) => {
   };
 
   check(
-    'that are given one pair send it once, and from then on both tell of that one',
+    'that are given one pair send it once, and from then on both report that outcome',
     inWorld(async (world) => {
       const both = await two(world);
       for (let race = 0; race < RACES; race++) {

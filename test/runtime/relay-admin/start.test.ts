@@ -45,7 +45,7 @@ describe('the environment of the relay admin bundle', (check) => {
   );
 
   check(
-    'is told of nowhere: not the key, and nothing of what is not ours',
+    'is reported nowhere: not the key, and nothing of what is not ours',
     inWorld(async ({ start, journalText }) => {
       const unknownNames = {
         OPENAI_API_KEY: 'canary-openai',
@@ -93,7 +93,7 @@ const GOOD = { RELAY_BASE_URL: 'http://127.0.0.1:9', RELAY_ALLOWED_HOST: '127.0.
 
 describe('starting the relay admin bundle', (check) => {
   check(
-    'tells every problem of the settings at once, names what is expected, quotes nothing, and ends with 1',
+    'reports every problem of the settings at once, names what is expected, quotes nothing, and ends with 1',
     async () => {
       const { code, stdout, stderr } = await startUp({
         RELAY_BASE_URL: 'ftp://canary-user:canary-password@relay.example',
@@ -155,7 +155,7 @@ describe('starting the relay admin bundle', (check) => {
   });
 
   check(
-    'asks nobody and writes nothing until a tool has to',
+    'sends no request and writes nothing until a tool has to',
     inWorld(async ({ start, control, journal }) => {
       const admin = start();
       await admin.initialize();
@@ -180,7 +180,7 @@ describe('starting the relay admin bundle', (check) => {
 });
 
 describe('gatehouse relay-admin', (check) => {
-  check('explains itself, takes no arguments, and is told of by gatehouse', async () => {
+  check('explains itself, takes no arguments, and is reported by gatehouse', async () => {
     const gatehouse = (...words: readonly string[]) => run(process.execPath, [bundle('gatehouse.js'), ...words]);
     const help = await gatehouse('relay-admin', '--help');
     assert.equal([help.code, help.stderr], [0, '']);

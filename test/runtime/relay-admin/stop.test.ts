@@ -142,7 +142,7 @@ describe('stopping the relay admin bundle', (check) => {
   );
 
   check(
-    'after a bug ends with 1, tells its kind, and not its words',
+    'after a bug ends with 1, reports its kind, and not its words',
     inWorld(async ({ start }) => {
       const bugs = [
         `throw new TypeError('${KEY}')`,
@@ -164,7 +164,7 @@ describe('stopping the relay admin bundle', (check) => {
 describe('the running relay admin bundle', (check) => {
   check.needing(
     existsSync('/proc/self/net/tcp') ? undefined : '/proc',
-    'waits for nobody on any network',
+    'waits for no one on any network',
     inWorld(async ({ start }) => {
       const admin = start();
       await admin.initialize();

@@ -248,7 +248,7 @@ describe('cancelling a call of the relay admin bundle', (check) => {
   );
 
   check(
-    'after a recharge was sent does not end it, and the same pair tells what came of it',
+    'after a recharge was sent does not end it, and the same pair reports what came of it',
     inWorld(async ({ start, control }) => {
       const admin = start();
       const pair = { preview_token: await previewed(admin, 2, '1'), idempotency_key: keyNumber(1) };
@@ -271,7 +271,7 @@ const CHATTER = `data:text/javascript,${encodeURIComponent(
 
 describe('standard output of the relay admin bundle', (check) => {
   check(
-    'carries answers and nothing else, whatever the tools do and whoever else writes there',
+    'carries answers and nothing else, whatever the tools do and whatever else writes there',
     inWorld(async ({ start, control }) => {
       const admin = start({ flags: ['--import', CHATTER], variables: { LOG_LEVEL: 'debug' } });
       await admin.initialize();

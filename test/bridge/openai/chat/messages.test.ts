@@ -12,7 +12,7 @@ const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
 const picture = { type: 'image_url', image_url: { url: PICTURE } };
 
 describe('the messages of a chat', (check) => {
-  check('are told apart into what was said before and what is asked now', () => {
+  check('are distinguished into the conversation before and what is asked now', () => {
     const { history, prompt } = read(user('one'), assistant('two'), user('three'));
     assert.equal(history, [
       { role: 'user', text: 'one' },
@@ -97,7 +97,7 @@ describe('the messages of a chat', (check) => {
     );
   });
 
-  check('keep refusals, and the files of what was said before', () => {
+  check('keep refusals, and the files of the conversation before', () => {
     const { history } = read(
       user([picture]),
       assistant([{ type: 'refusal', refusal: 'No.' }]),

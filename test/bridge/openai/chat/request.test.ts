@@ -85,7 +85,7 @@ describe('a chat completion request', (check) => {
     assert.is(asked({ messages: [HELLO, { role: 'assistant', content: 'Hi' }, alone] }).isBackgroundTask, false);
   });
 
-  check('does not name members nobody knows, nor who the user is', () => {
+  check('does not name members no one knows, nor who the user is', () => {
     assert.equal(asked({ user: 'u', safety_identifier: 's', frobnicate: 1, metadata: { a: 'b' } }).ignored, []);
   });
 

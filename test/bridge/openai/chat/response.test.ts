@@ -18,7 +18,7 @@ const FACTS = { id: 'chatcmpl-1', model: 'acme/small', createdSeconds: 1_700_000
 const answer = (...outputEvents: readonly Reported[]) => createChatCompletion(reporting(...outputEvents), FACTS);
 
 describe('a chat completion in one piece', (check) => {
-  check('tells what was said, and what it cost', async () => {
+  check('reports the conversation, and what it cost', async () => {
     assert.equal(await answer(textEvents('a', 'Hel', 'lo'), ended()), {
       id: 'chatcmpl-1',
       object: 'chat.completion',
@@ -70,7 +70,7 @@ describe('a chat completion in one piece', (check) => {
     assert.equal(gatehouse, { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] });
   });
 
-  check('that fails is a fault that nobody should ask again after', async () => {
+  check('that fails is a fault that is not retryable', async () => {
     const thrown = await rejection(answer(textEvents('a', 'Hel'), failed()));
     assert.instance(thrown, Fault);
     assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });

@@ -44,7 +44,7 @@ const USAGE = {
 };
 
 describe('a chat completion in chunks', (check) => {
-  check('says who speaks, what is said, why it ends, and that it is done', async () => {
+  check('has the role, the output, the reason of its end, and the final [DONE]', async () => {
     const data = await dataOf(reporting(textEvents('a', 'Hel', 'l"o\n'), ended()));
     assert.is(data.at(-1), '[DONE]');
     assert.equal(chunksIn(data), [
@@ -64,7 +64,7 @@ describe('a chat completion in chunks', (check) => {
     assert.equal(JSON.parse(value ?? ''), whole({ role: 'assistant', content: '' }));
   });
 
-  check('tells what it cost in a chunk of its own, and only when asked to', async () => {
+  check('reports what it cost in a chunk of its own, and only when asked to', async () => {
     const data = await dataOf(reporting(textEvents('a', 'Hi'), ended()), { includeUsage: true });
     const { choices: _, ...facts } = whole({});
     assert.equal(chunksIn(data), [
@@ -98,7 +98,7 @@ describe('a chat completion in chunks', (check) => {
     assert.equal(deltas.slice(1, 4), [{ content: 'one' }, { content: '\n\n' }, { content: 'two' }]);
   });
 
-  check('tells of tools in the reasoning, and only when it is to', async () => {
+  check('reports tools in the reasoning, and only when it is to', async () => {
     const outputEvents = [thought('r', 'Hm.'), ranTool('search'), ranTool('pay', true), ended()];
     const lines = (deltas: readonly ({ reasoning_content?: string } | undefined)[]) =>
       deltas.map((delta) => delta?.reasoning_content ?? '').join('');
@@ -133,7 +133,7 @@ describe('a chat completion in chunks', (check) => {
     assert.not.ok(data.includes('[DONE]'));
   });
 
-  check('tells of an overlong conversation as of a mistake of the client', async () => {
+  check('reports an overlong conversation as of a mistake of the client', async () => {
     const failure = { status: 400, code: 'context_length_exceeded', message: 'Too long' };
     const [, data] = await dataOf(reporting(failed(failure)));
     assert.equal(JSON.parse(data ?? ''), {
@@ -141,7 +141,7 @@ describe('a chat completion in chunks', (check) => {
     });
   });
 
-  check('tells of a fault of its source in the same way', async () => {
+  check('reports a fault of its source in the same way', async () => {
     async function* refused(): AsyncGenerator<OutputEvent> {
       yield* textEvents('a', 'Hel');
       throw new Fault({ kind: 'backend-error', reason: 'agent server not reached' });
@@ -156,7 +156,7 @@ describe('a chat completion in chunks', (check) => {
     assert.not.ok(data.includes('[DONE]'));
   });
 
-  check('tells of a bug without a detail, and passes it on', async () => {
+  check('reports a bug without a detail, and passes it on', async () => {
     async function* broken(): AsyncGenerator<OutputEvent> {
       yield* textEvents('a', 'Hel');
       throw new TypeError('secret detail');

@@ -61,7 +61,7 @@ describe("OpenAI's own client", (check) => {
     assert.equal([types[0], types.at(-1)], ['response.created', 'response.completed']);
   });
 
-  check('puts a stream together again, and finds what it was told in the end', async () => {
+  check('puts a stream together, and has the same text in the end', async () => {
     for (const outputEvents of [PLAIN, THINKING, WORKING, SILENT, CUT]) {
       const world = createResponsesWorld(...outputEvents);
       const stream = openaiOver(world).responses.stream(ASKING);
@@ -190,7 +190,7 @@ describe("Vercel's AI SDK", (check) => {
     assert.equal([await result.text, await result.finishReason], ['I look', 'length']);
   });
 
-  check('goes on with ids in place of what was said, and is understood', async () => {
+  check('goes on with ids in place of the conversation, and is understood', async () => {
     const world = createResponsesWorld(...WORKING);
     const { result } = await streamed(world);
     const messages: ModelMessage[] = [
@@ -204,7 +204,7 @@ describe("Vercel's AI SDK", (check) => {
     assert.equal([place, history, prompt], [AFTER, [], asText('More')]);
   });
 
-  check('goes on with what was said for models that it takes for reasoning ones, and is understood', async () => {
+  check('goes on with the conversation for models that it takes for reasoning ones, and is understood', async () => {
     const world = createResponsesWorld(...WORKING.slice(1));
     const model = modelOver(world, 'gpt-5');
     const { response } = await generateText({ model, prompt: 'Hello' });
@@ -264,7 +264,7 @@ describe('LangChain', (check) => {
     assert.equal([text, response_metadata.status], ['I look', 'incomplete']);
   });
 
-  check('goes on with what was said, and is understood', async () => {
+  check('goes on with the conversation, and is understood', async () => {
     const world = createResponsesWorld(...WORKING);
     const answer = await streamed(world);
     await modelOver(world).invoke([new HumanMessage('Hello'), answer, new HumanMessage('More')]);
@@ -335,7 +335,7 @@ describe("OpenAI's agents", (check) => {
     }
   });
 
-  check('go on with what was said, or with an id, and are understood', async () => {
+  check('go on with the conversation, or with an id, and are understood', async () => {
     const world = createResponsesWorld(...WORKING);
     const { result } = await streamed(world);
     await runnerOver(world).run(agent, [...result.history, user('More')]);

@@ -25,7 +25,7 @@ describe("the items of a request's input", (check) => {
     });
   });
 
-  check('are what was said before, and what the user says since', () => {
+  check('are the conversation before, and what the user says since', () => {
     const { history, prompt } = parseInput([
       user('One'),
       assistant([{ type: 'output_text', text: 'Two', annotations: [] }], { id: 'msg_1', status: 'completed' }),
@@ -59,7 +59,7 @@ describe("the items of a request's input", (check) => {
     assert.is(refused([user([{ type: 'input_file', file_id: 'file-1' }])]), 'unsupported_value at input[0].content[0]');
   });
 
-  check("tell in words what a client's own tools did", () => {
+  check("describe what a client's own tools did", () => {
     const history = historyOf(
       user('Weather?'),
       { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Oslo"}' },
@@ -85,7 +85,7 @@ describe("the items of a request's input", (check) => {
     ]);
   });
 
-  check("tell calls of other people's servers in words, and leave out our own, which the agent knows", () => {
+  check('describe calls of other servers, and leave out our own, which the agent knows', () => {
     const call = { type: 'mcp_call', name: 'find', arguments: '{}', server_label: 'x', output: 'Found' };
     assert.equal(
       historyOf(user('One'), { ...call, id: 'mcp_1' })[1]?.text,
@@ -96,7 +96,7 @@ describe("the items of a request's input", (check) => {
     assert.equal(historyOf(user('One'), { ...call, id: `mcp_1_${responseID()}` }, assistant('Yes'))[1]?.text, 'Yes');
   });
 
-  check('tell of other hosted tools as JSON, within bounds', () => {
+  check('report other hosted tools as JSON, within bounds', () => {
     const call = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { query: 'x'.repeat(20_000) } };
     const text = historyOf(user('One'), call)[1]?.text ?? '';
     assert.ok(text.startsWith('[web_search_call]\n{"action":{"query":"xxx'));
@@ -163,7 +163,7 @@ describe("the items of a request's input", (check) => {
 describe('items that a client names and does not send', (check) => {
   const ours = (kind: string, index: number, count = 1) => reference(`${kind}_${index}_${responseID(count)}`);
 
-  check('tell which answer the user goes on from', () => {
+  check('show which answer the user goes on from', () => {
     const {
       previousResponseID: after,
       history,
@@ -184,7 +184,7 @@ describe('items that a client names and does not send', (check) => {
     assert.is(parseInput([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]).previousResponseID, responseID());
   });
 
-  check('leave standing what was said after that answer', () => {
+  check('keep the conversation after that answer', () => {
     const { previousResponseID: after, history } = parseInput([
       user('One'),
       ours('msg', 0),

@@ -109,7 +109,7 @@ describe('a request for a response', (check) => {
     assert.equal(asked({ background: false, tool_choice: 'auto' }), asked({}));
   });
 
-  check('tells which of its members have no effect', () => {
+  check('reports which of its members have no effect', () => {
     const neutral = {
       include: [],
       parallel_tool_calls: true,
@@ -207,7 +207,7 @@ describe('the conversation that a response belongs to', (check) => {
     });
   });
 
-  check('is not guessed where the client left out a message that nobody knows here', () => {
+  check('is not guessed where the client left out a message that no one knows here', () => {
     assert.is(refusedWith({ input: STRANGE }), 'item_not_found at input[1].id');
     assert.is(refusedWith({ input: STRANGE, prompt_cache_key: 'four' }), 'item_not_found at input[1].id');
     assert.equal(asked({ input: STRANGE, previous_response_id: 'resp_1' }).conversation.kind, 'after');

@@ -65,7 +65,7 @@ describe('a response', (check) => {
     assert.is(ended().conversation, null);
   });
 
-  check('tells what it cost once it has ended', () => {
+  check('reports what it cost once it has ended', () => {
     const made = ended() as Record<string, unknown>;
     assert.equal(made.usage, {
       input_tokens: 30,
@@ -111,7 +111,7 @@ describe('a response', (check) => {
 describe('a call of a tool at the agent', (check) => {
   const labelOf = (name: string) => callItem('mcp_0', callOf('c', name), undefined).server_label;
 
-  check("is told under its server's label, and as the agent's own where it has none", () => {
+  check("is reported under its server's label, and as the agent's own where it has none", () => {
     assert.equal(
       [labelOf('relay-admin_list_users'), labelOf('bash'), labelOf('_odd')],
       ['relay-admin', 'agent', 'agent'],

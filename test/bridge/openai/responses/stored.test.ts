@@ -50,7 +50,7 @@ const LOOKS = assistant('msg_a1', 'msg_u1', { finish: 'tool-calls' }, thought('H
 const FIVE = assistant('msg_a2', 'msg_u1', {}, text('Five.'));
 
 describe('a response that is made again', (check) => {
-  check('holds what was said in its turn, under the ids that were told', () => {
+  check('holds the conversation in its turn, under the ids that were reported', () => {
     assert.equal(outputOf(ASKED, LOOKS, FIVE), [
       'rs_0 Hm',
       'msg_1 completed I look.',
@@ -102,7 +102,7 @@ describe('a response that is made again', (check) => {
     ]);
   });
 
-  check('tells of a call that failed', () => {
+  check('reports a call that failed', () => {
     const broken = tool({ status: 'error', input: {}, error: 'no such' });
     assert.is(outputOf(ASKED, assistant('msg_a1', 'msg_u1', {}, broken))[0], 'mcp_0 failed no such');
   });

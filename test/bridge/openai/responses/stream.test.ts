@@ -43,7 +43,7 @@ const namesOf = async (...outputEvents: Reported[]): Promise<string[]> =>
 const ALL = [thought('r', 'H', 'm'), textEvents('a', 'I ', 'look.'), BESIDE, textEvents('b', 'Five.'), ended()];
 
 describe('the events of a response', (check) => {
-  check('tell a text from its beginning to its end', async () => {
+  check('write a text from its beginning to its end', async () => {
     assert.equal(await namesOf(textEvents('a', 'Hel', 'lo'), ended()), [
       'created',
       'in_progress',
@@ -81,7 +81,7 @@ describe('the events of a response', (check) => {
     for (const event of [part, done, partDone]) assert.equal([event.item_id, event.output_index], [at.item_id, 0]);
   });
 
-  check('tell reasoning as a summary, which is what clients show', async () => {
+  check('write reasoning as a summary, which is what clients show', async () => {
     const { events, names } = await read(reporting(thought('r', 'H', 'm'), textEvents('a', 'Yes'), ended()));
     assert.equal(names.slice(2, 9), [
       'output_item.added',
@@ -97,7 +97,7 @@ describe('the events of a response', (check) => {
     assert.is(events[9].output_index, 1);
   });
 
-  check('tell calls beside each other, each at the place where it began', async () => {
+  check('write calls beside each other, each at the index where it began', async () => {
     const { events, names } = await read(reporting(BESIDE, textEvents('a', 'Five'), ended()));
     const begins = ['output_item.added', 'mcp_call.in_progress', 'mcp_call_arguments.delta', 'mcp_call_arguments.done'];
     assert.equal(names.slice(2, 14), [
@@ -124,7 +124,7 @@ describe('the events of a response', (check) => {
     );
   });
 
-  check('tell calls apart that a model gave the same id one after the other', async () => {
+  check('distinguish calls that a model gave the same id one after the other', async () => {
     const again = callOf('c', 'bash');
     const events = await eventsOf(began(again), returned(again, 'one'), began(again), returned(again, 'two'), ended());
     const { output } = events.at(-1).response;
@@ -153,7 +153,7 @@ describe('the events of a response', (check) => {
     assert.equal([output[1].status, output[1].content[0].text], ['completed', '']);
   });
 
-  check('end with what was said until then where that is not all', async () => {
+  check('end with the conversation until then where that is not all', async () => {
     const { events, names } = await read(reporting(textEvents('a', 'Hel'), ended({ finish: 'length' })));
     assert.is(names.at(-1), 'incomplete');
     assert.equal(events.at(-1).response.incomplete_details, { reason: 'max_output_tokens' });
@@ -175,7 +175,7 @@ describe('the events of a response', (check) => {
     assert.is((await events.next()).value?.event, 'response.in_progress');
   });
 
-  check('tell the same response in the end as one that is not streamed', async () => {
+  check('end with the same response as one that is not streamed', async () => {
     const [whole, events] = [await createResponse(reporting(...ALL), startOf()), await eventsOf(...ALL)];
     assert.equal(events.at(-1).response, JSON.parse(JSON.stringify(whole)));
   });
@@ -195,7 +195,7 @@ describe('the events of a response', (check) => {
 });
 
 describe('the events of a response that fails', (check) => {
-  check('are an error, which every client hears, and the failed response', async () => {
+  check('are an error, which every client receives, and the failed response', async () => {
     const { events, names } = await read(reporting(textEvents('a', 'Hel'), failed()));
     assert.equal(names.slice(-2), ['error', 'failed']);
     const { sequence_number: _number, ...error } = events.at(-2);
@@ -221,7 +221,7 @@ describe('the events of a response that fails', (check) => {
     assert.is(thrown, undefined);
   });
 
-  check('tell nothing of a bug, and pass it on', async () => {
+  check('show nothing of a bug, and pass it on', async () => {
     async function* broken(): AsyncGenerator<OutputEvent> {
       yield { kind: 'text', id: 'a', text: 'Hel' };
       throw new Error('secret');
@@ -251,7 +251,7 @@ describe('the events of a response that fails', (check) => {
 });
 
 describe('a response in one piece', (check) => {
-  check('is the fault of a failure, which nobody is to try again', async () => {
+  check('is the fault of a failure, which is not retryable', async () => {
     const thrown = await rejection(createResponse(reporting(textEvents('a', 'Hel'), failed()), startOf()));
     assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
   });
