@@ -68,7 +68,7 @@ VOLUME /data
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "/app/health.mjs", "4000"]
 # By the command of all services, so that export and import are words behind the image's name.
-ENTRYPOINT ["node", "/app/gatehouse.js", "agent"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "/app/gatehouse.js", "agent"]
 
 FROM listening AS gateway
 LABEL org.opencontainers.image.title="gatehouse-gateway" \

@@ -1,0 +1,103 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../check.ts';
+import { basic, PASSWORD, USER } from './agent/process.ts';
+import { withAgentWorld } from './agent/world.ts';
+import { BRIDGE_KEY, inBridgeWorld } from './bridge/world.ts';
+import { KEY } from './client.ts';
+import { withGateway } from './gateway/world.ts';
+import { chatOf, heapOption, megabytes, peakMegabytes, postAtOnce, startProbe } from './memory.ts';
+
+/** As the chart gives them, in megabytes. */
+const LIMITS = { gateway: 256, bridge: 512, agent: 1024 } as const;
+const AT_ONCE = 60;
+
+/** Every request was answered or refused with a status that says so. */
+const countsOf = (results: readonly (number | string)[]): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const result of results) counts[result] = (counts[result] ?? 0) + 1;
+  return counts;
+};
+const assertAnswered = (results: readonly (number | string)[]): void => {
+  const counts = countsOf(results);
+  assert.equal(Object.keys(counts).sort(), ['200', '503'], JSON.stringify(counts));
+};
+const report = (what: string, results: readonly (number | string)[], megabytesUsed: number, longestMs: number): void =>
+  console.log(
+    `figure: ${what}: ${JSON.stringify(countsOf(results))}, peak ${Math.round(megabytesUsed)} MB, /health at most ${longestMs} ms`,
+  );
+
+describe('sixty of the largest bodies at once, in the memory that the chart gives', (check) => {
+  check('are answered or refused by bridge and agent server, and others get their answers', () =>
+    inBridgeWorld(
+      {
+        bridge: { NODE_OPTIONS: heapOption(LIMITS.bridge) },
+        agent: { NODE_OPTIONS: heapOption(LIMITS.agent) },
+      },
+      async ({ bridge, agent }) => {
+        const probe = startProbe(bridge.address);
+        const results = await postAtOnce(AT_ONCE, {
+          address: bridge.address,
+          path: '/v1/chat/completions',
+          headers: { authorization: `Bearer ${BRIDGE_KEY}` },
+          body: chatOf(megabytes(8)),
+        });
+        const { statuses, longestMs } = await probe.stop();
+        const used = peakMegabytes(bridge.running.child.pid);
+        report('bridge', results, used, longestMs);
+        assertAnswered(results);
+        assert.equal(statuses, [200]);
+        assert.ok(used < LIMITS.bridge, `the bridge used ${used} MB`);
+        assert.ok(peakMegabytes(agent.pid) < LIMITS.agent);
+        const after = await bridge.send('/v1/chat/completions', {
+          method: 'POST',
+          body: JSON.stringify({ messages: [{ role: 'user', content: 'hello' }] }),
+        });
+        assert.is(after.status, 200);
+      },
+    )(),
+  );
+
+  check('are answered or refused by the agent server alone', () =>
+    withAgentWorld(async ({ start }) => {
+      const agent = await start({ variables: { NODE_OPTIONS: heapOption(LIMITS.agent) } });
+      const { json } = await agent.ask<{ readonly id: string }>('POST', '/session', {});
+      const url = `data:image/png;base64,${'A'.repeat(megabytes(9))}`;
+      const probe = startProbe(agent.address);
+      const results = await postAtOnce(AT_ONCE, {
+        address: agent.address,
+        path: `/session/${json.id}/message`,
+        headers: { authorization: basic(USER, PASSWORD) },
+        body: JSON.stringify({ parts: [{ type: 'file', mime: 'image/png', url }] }),
+      });
+      const { statuses, longestMs } = await probe.stop();
+      const used = peakMegabytes(agent.pid);
+      report('agent server', results, used, longestMs);
+      assertAnswered(results);
+      assert.equal(statuses, [200]);
+      assert.ok(used < LIMITS.agent, `the agent server used ${used} MB`);
+    }),
+  );
+
+  check('are answered or refused by the gateway', () =>
+    withGateway({ script: () => undefined, variables: { NODE_OPTIONS: heapOption(LIMITS.gateway) } }, async (world) => {
+      const { gateway } = world;
+      const probe = startProbe(gateway.address);
+      const input = Array.from({ length: 10 }, (_, index) => `${index} ${'good morning to all '.repeat(4999)}`);
+      const results = await postAtOnce(AT_ONCE, {
+        address: gateway.address,
+        path: '/v1/moderations',
+        headers: { authorization: `Bearer ${KEY}` },
+        body: JSON.stringify({ input }),
+      });
+      const { statuses, longestMs } = await probe.stop();
+      const used = peakMegabytes(gateway.child.pid);
+      report('gateway', results, used, longestMs);
+      assert.ok(
+        results.every((result) => [200, 503, 504].includes(Number(result))),
+        JSON.stringify(countsOf(results)),
+      );
+      assert.equal(statuses, [200]);
+      assert.ok(used < LIMITS.gateway, `the gateway used ${used} MB`);
+    }),
+  );
+});
