@@ -1,5 +1,4 @@
 import { webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
-
 import { type HttpClient, HttpClientError, httpClientOverFetch } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
@@ -10,7 +9,7 @@ import type { ToolResult } from '../../../src/relay-admin/tool.ts';
 import { createFaultyRelay, type RelayControl } from '../../demo/relay/control.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
-/** A journal file in memory, which any number of processes may open. */
+/** A journal file in memory, which any number of processes may open, each with a position of its own. */
 type MemoryFile = { readonly lines: string[]; readonly open: () => JournalFile };
 
 export const createMemoryFile = (): MemoryFile => {
@@ -33,6 +32,32 @@ export const createMemoryFile = (): MemoryFile => {
   };
 };
 
+/** Ids that are as long as real ones, all different and in order. */
+export const createIds = (): (() => string) => {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`;
+  };
+};
+
+/** The demo relay with its faults, and an HTTP client that calls it in this process. */
+export const createRelayWithoutNetwork = (
+  clock: FakeClock,
+  newId: () => string,
+): { readonly control: RelayControl; readonly direct: HttpClient } => {
+  const dropped = new WeakSet<Request>();
+  const { handler, control } = createFaultyRelay({ clock, newId, drop: (request) => void dropped.add(request) });
+  const direct = httpClientOverFetch(async (url, init) => {
+    const request = new Request(url as string, init);
+    const response = await handler(request);
+    if (dropped.has(request)) throw new HttpClientError('ECONNRESET');
+    init?.signal?.throwIfAborted();
+    return response;
+  });
+  return { control, direct };
+};
+
 export type World = {
   readonly control: RelayControl;
   readonly clock: FakeClock;
@@ -52,21 +77,8 @@ const RELAY = 'http://relay.test:8080';
 /** The demo relay without a network, on a clock that stands still. */
 export const createWorld = (): World => {
   const clock = createFakeClock();
-  let ids = 0;
-  // Shaped as the UUIDs that a process makes, and in order.
-  const newId = () => {
-    ids += 1;
-    return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
-  };
-  const dropped = new WeakSet<Request>();
-  const { handler, control } = createFaultyRelay({ clock, newId, drop: (request) => void dropped.add(request) });
-  const direct = httpClientOverFetch(async (url, init) => {
-    const request = new Request(url as string, init);
-    const response = await handler(request);
-    if (dropped.has(request)) throw new HttpClientError('ECONNRESET');
-    init?.signal?.throwIfAborted();
-    return response;
-  });
+  const newId = createIds();
+  const { control, direct } = createRelayWithoutNetwork(clock, newId);
   const file = createMemoryFile();
   const logged: string[] = [];
   return {

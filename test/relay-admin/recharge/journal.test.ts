@@ -11,7 +11,7 @@ import {
 
 import { UNKNOWN_REASONS } from '../../../src/relay-admin/relay/response.ts';
 import { describe, rejection } from '../../check.ts';
-import { createIds, createMemoryFile } from './memory-journal.ts';
+import { createIds, createMemoryFile } from '../harness/world.ts';
 
 const AT = Date.UTC(2026, 0, 1);
 

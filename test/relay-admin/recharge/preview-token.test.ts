@@ -12,7 +12,7 @@ import { parseUser, type User } from '../../../src/relay-admin/relay/users.ts';
 import type { AdminKey } from '../../../src/relay-admin/settings.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
-import { createIds } from './memory-journal.ts';
+import { createIds } from '../harness/world.ts';
 
 const KEY: AdminKey = { kind: 'present', secret: `admin-${'a'.repeat(64)}` };
 const SEAL = 'the-seal-of-this-journal-which-is-long-enough';

@@ -1,12 +1,13 @@
 import { createHash, createHmac } from 'node:crypto';
-import { type HttpClient, HttpClientError, httpClientOverFetch } from '../../../src/core/http/client.ts';
+import type { HttpClient } from '../../../src/core/http/client.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
 import { createRelayAdmin, type RelayAdmin } from '../../../src/relay-admin/app.ts';
 import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
-import { createFaultyRelay, type RelayControl } from '../../demo/relay/control.ts';
+import type { RelayControl } from '../../demo/relay/control.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createHeldOperations, createLife, type HeldOperations, type Life } from '../harness/held-operations.ts';
+import { createIds, createRelayWithoutNetwork } from '../harness/world.ts';
 
 export type JournalFault = 'append-fails' | 'append-fails-after' | 'append-tears' | 'read-fails';
 
@@ -56,20 +57,8 @@ const mac = async (secret: string, text: string): Promise<string> =>
 
 export const createProcesses = (operations: HeldOperations = createHeldOperations()): Processes => {
   const clock = createFakeClock();
-  let ids = 0;
-  const newId = () => {
-    ids += 1;
-    return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
-  };
-  const dropped = new WeakSet<Request>();
-  const { handler, control } = createFaultyRelay({ clock, newId, drop: (request) => void dropped.add(request) });
-  const direct = httpClientOverFetch(async (url, init) => {
-    const request = new Request(url as string, init);
-    const response = await handler(request);
-    if (dropped.has(request)) throw new HttpClientError('ECONNRESET');
-    init?.signal?.throwIfAborted();
-    return response;
-  });
+  const newId = createIds();
+  const { control, direct } = createRelayWithoutNetwork(clock, newId);
   const text = createText();
   const journalFaults: JournalFault[] = [];
   const refusedLines: string[] = [];

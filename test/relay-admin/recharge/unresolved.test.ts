@@ -7,7 +7,7 @@ import { findUnresolved } from '../../../src/relay-admin/recharge/unresolved.ts'
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createScriptedRelay, historyRow } from '../harness/scripted-relay.ts';
-import { createIds, createMemoryFile } from './memory-journal.ts';
+import { createIds, createMemoryFile } from '../harness/world.ts';
 
 const NEVER = new AbortController().signal;
 const SETTLES_MS = 120_000;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI from 'openai';
@@ -15,11 +15,8 @@ import { approvalIn, asked, type ClientWorld, checkClient, newText } from '../br
 import { CHAT_CLIENTS } from '../bridge/openai-chat.ts';
 import { RESPONSES_CLIENTS } from '../bridge/openai-responses.ts';
 import { BRIDGE_KEY, sharedWorld, startBridgeAt, untilToolsAreThere } from '../bridge/world.ts';
-import { freePort, ROOT, start } from '../processes.ts';
-
-const PROGRAM = join(ROOT, 'bench/peers/opencode/node_modules/opencode-ai/package.json');
-/** Outside CI nobody waits for an installation. */
-const missing = existsSync(PROGRAM) || process.env.CI !== undefined ? undefined : 'opencode';
+import { freePort, start } from '../processes.ts';
+import { findOpencode, missingOpencode, variablesIn } from './world.ts';
 
 const configOf = (modelAddress: string) => ({
   ...plainConfig(modelAddress),
@@ -32,33 +29,15 @@ const configOf = (modelAddress: string) => ({
   formatter: false,
 });
 
-/** Nothing of whoever runs the tests is read, and nothing outside is looked for: what it wants in spite of that ends at once. */
-const variablesIn = (directory: string, modelAddress: string) => ({
-  HOME: directory,
-  XDG_CONFIG_HOME: join(directory, 'config'),
-  XDG_DATA_HOME: join(directory, 'data'),
-  XDG_CACHE_HOME: join(directory, 'cache'),
-  XDG_STATE_HOME: join(directory, 'state'),
+const variablesOf = (directory: string, modelAddress: string) => ({
+  ...variablesIn(directory),
   OPENCODE_CONFIG_CONTENT: JSON.stringify(configOf(modelAddress)),
-  OPENCODE_SERVER_USERNAME: USER,
-  OPENCODE_SERVER_PASSWORD: PASSWORD,
-  OPENCODE_DISABLE_MODELS_FETCH: 'true',
-  OPENCODE_DISABLE_AUTOUPDATE: 'true',
-  OPENCODE_DISABLE_LSP_DOWNLOAD: 'true',
-  OPENCODE_DISABLE_DEFAULT_PLUGINS: 'true',
-  OPENCODE_DISABLE_CLAUDE_CODE: 'true',
-  HTTP_PROXY: 'http://127.0.0.1:9',
-  HTTPS_PROXY: 'http://127.0.0.1:9',
-  NO_PROXY: '127.0.0.1,localhost',
   MODEL_KEY: 'any',
 });
 
-type Installer = { readonly opencodeProgram: () => Promise<string> };
-
 /** Runs the body beside a model, a real OpenCode server and the bridge before it. */
 const withOpencode = async (body: (world: ClientWorld) => Promise<void>): Promise<void> => {
-  const { opencodeProgram } = (await import(join(ROOT, 'bench/opencode.mjs'))) as Installer;
-  const program = await opencodeProgram();
+  const program = await findOpencode();
   const directory = mkdtempSync(join(tmpdir(), 'bridge-opencode-'));
   const work = join(directory, 'work');
   mkdirSync(work);
@@ -67,7 +46,7 @@ const withOpencode = async (body: (world: ClientWorld) => Promise<void>): Promis
     await withModelServer(handler, async ({ url }) => {
       // Without a port of its own it takes one that others take as well.
       const words = ['serve', '--hostname=127.0.0.1', `--port=${await freePort()}`];
-      const running = start(program, words, { directory: work, variables: variablesIn(directory, url) });
+      const running = start(program, words, { directory: work, variables: variablesOf(directory, url) });
       try {
         const [, address = ''] = await running.outputMatching(/listening on (http:\/\/\S+)/);
         const agent = agentAt(running, address, PASSWORD);
@@ -92,7 +71,7 @@ const openaiOf = ({ bridge }: ClientWorld): OpenAI => new OpenAI({ baseURL: brid
 
 for (const client of [CHAT_CLIENTS.streamed, RESPONSES_CLIENTS.helped])
   describe(`OpenAI's own client before a real OpenCode, ${client.name}`, (check) =>
-    checkClient((name, body) => check.needing(missing, name, body), {
+    checkClient((name, body) => check.needing(missingOpencode, name, body), {
       beside,
       client,
       // It does not say with its question what it wants to call a tool server's tool with.
@@ -101,7 +80,7 @@ for (const client of [CHAT_CLIENTS.streamed, RESPONSES_CLIENTS.helped])
 
 describe("OpenAI's own client before a real OpenCode", (check) => {
   check.needing(
-    missing,
+    missingOpencode,
     'lists its models, the default first',
     beside(async (world) => {
       const ids: string[] = [];
@@ -113,7 +92,7 @@ describe("OpenAI's own client before a real OpenCode", (check) => {
   );
 
   check.needing(
-    missing,
+    missingOpencode,
     'shows the command that is to be run, which is run when it is approved, and not when it is rejected',
     beside(async (world) => {
       const openai = openaiOf(world);
@@ -140,7 +119,7 @@ describe("OpenAI's own client before a real OpenCode", (check) => {
   );
 
   check.needing(
-    missing,
+    missingOpencode,
     'ends its run when it leaves',
     beside(async (world) => {
       world.model.addReply(answer([...text('so far '), { kind: 'hang' }]), isNoTitle);

@@ -19,6 +19,10 @@ const CONFIG = {
 
 type Installer = { readonly opencodeProgram: () => Promise<string> };
 
+/** The path of the program, which is installed if it is missing. */
+export const findOpencode = async (): Promise<string> =>
+  ((await import(join(ROOT, 'bench/opencode.mjs'))) as Installer).opencodeProgram();
+
 export type OpencodeWorld = AgentWorld & {
   readonly agent: AgentProcess;
   readonly program: string;
@@ -29,8 +33,8 @@ export type OpencodeWorld = AgentWorld & {
   readonly beginProgram: (words: readonly string[], more?: Variables) => Running;
 };
 
-/** Nothing of whoever runs the tests is read, and nothing outside is looked for: what it wants in spite of that ends at once. */
-const variablesIn = (directory: string): Variables => ({
+/** The program reads nothing of the user who runs the tests, and its requests to other machines fail at once. */
+export const variablesIn = (directory: string): Variables => ({
   HOME: directory,
   XDG_CONFIG_HOME: join(directory, 'config'),
   XDG_DATA_HOME: join(directory, 'data'),
@@ -49,8 +53,7 @@ const variablesIn = (directory: string): Variables => ({
 });
 
 const withOpencode = async (body: (world: OpencodeWorld) => Promise<void>): Promise<void> => {
-  const { opencodeProgram } = (await import(join(ROOT, 'bench/opencode.mjs'))) as Installer;
-  const program = await opencodeProgram();
+  const program = await findOpencode();
   const home = mkdtempSync(join(tmpdir(), 'agent-opencode-'));
   const work = join(home, 'work');
   mkdirSync(work);
