@@ -35,12 +35,13 @@ const FORMS: readonly Form[] = [
   [/-----BEGIN [A-Z0-9 ]{1,40}-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,40}-----|$)/g, REDACTED],
   [/([a-z][a-z0-9+.-]{0,15}:\/\/)[^\s/?#"']{1,400}@/gi, `$1${REDACTED}@`],
   // A header is secret to the end of its line.
-  [/((?:authorization|cookie)["'\\]{0,9}\s{0,9}[:=])[^\n\r]*/gi, `$1${REDACTED}`],
+  [/((?:authorization|cookie)["'\\]{0,66}\s{0,9}[:=])[^\n\r]*/gi, `$1${REDACTED}`],
   // Short words without a digit are words: "basic questions", "bearer tokens".
   [/\b(bearer\s{1,9})[^\s"',;]{8,}/gi, `$1${REDACTED}`],
   [/\b((?:bearer|basic)\s{1,9})(?=\S{0,200}[\d=])[^\s"',;]{6,}/gi, `$1${REDACTED}`],
+  // JSON in JSON has up to 2^n backslashes before a quote. Brackets are of the value unless they end the JSON around it.
   [
-    /((?:passwor[dt]|passwd|pwd|passphrase|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|session[-_]?key|credential)[\w-]{0,40}\\{0,9}["']?\s{0,9}[:=]\s{0,9})(?!\[redacted\])(\\{0,9}"[^"]*"?|\\{0,9}'[^']*'?|[^\s,;&}\]]+)/gi,
+    /((?:passwor[dt]|passwd|pwd|passphrase|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|session[-_]?key|credential)[\w-]{0,40}\\{0,64}["']?\s{0,9}[:=]\s{0,9})(?!\[redacted\])(\\{0,64}"[^"]*"?|\\{0,64}'[^']*'?|(?:[^\s,;&}\]]|[}\]](?![}\]]{0,9}(?:[\s,;&]|\\{0,64}["']|$)))+)/gi,
     (whole, name = '', value = '') =>
       // A count of tokens is no token.
       /tokens/i.test(name) && /^\d{1,9}$/.test(value) ? whole : `${name}${REDACTED}`,
@@ -54,6 +55,8 @@ const FORMS: readonly Form[] = [
   [/\bhttps?:\/\/[^\s"'<>?#]{1,2000}/gi, withoutRandomSegments],
   // The relay's own admin key, also with its middle masked.
   [/(?<![A-Za-z0-9])admin-[0-9a-f]{4}(?:[0-9a-f]{2}|[.*…•]{2})[\w.*…•-]*/gi, REDACTED],
+  // Several words in lower case are a name: `relay-admin_list_users`.
+  [/(?<![A-Za-z0-9])admin[-_](?:(?=[\w.-]{0,60}[\dA-Z])[\w.-]{12,}|[-_.]{0,9}[a-z]{12,})/g, REDACTED],
   [/(?<![A-Za-z0-9])sk[-_][\w.*…•-]{6,}/g, REDACTED],
   [/(?<![A-Za-z0-9])(?:pk|rk|gsk|xai|hf|gh[opsur]|github_pat|glpat|xox[a-z]|whsec|pplx)[-_][\w.-]{12,}/g, REDACTED],
   [/(?<![A-Za-z0-9])(?:r8|sess|rt)[-_][A-Za-z0-9_-]{16,}/g, REDACTED],

@@ -25,10 +25,16 @@ const isShownName = (name: string): boolean =>
 const parseNestedJson = (text: string): unknown =>
   text.length <= JSON_TEXT_LIMIT && /^\s*[[{"]/.test(text) ? parseJsonValue(text) : undefined;
 
+const isFlag = (value: unknown): boolean => value === null || typeof value === 'boolean';
+
+/** Whether a value is no secret under any name: a number or flag, or flags alone, such as `{"has_api_key": true}`. */
+const isHarmless = (value: unknown): boolean =>
+  isFlag(value) || typeof value === 'number' || (isRecord(value) && Object.values(value).every(isFlag));
+
 /**
  * Data that can be shown: values are redacted when the field name or the value looks like a secret, also in JSON inside a
- * text, and every text is reduced to visible characters. Numbers and booleans stay under any name: `total_tokens` is no
- * secret.
+ * text, and every text is reduced to visible characters. Numbers, booleans and objects of booleans stay under any name:
+ * `total_tokens` and `credentials_status` are no secrets.
  */
 export const redactData = (whole: Json): RedactedData => {
   let left = MAX_VALUES;
@@ -69,8 +75,7 @@ export const redactData = (whole: Json): RedactedData => {
     return Object.fromEntries(kept);
   };
   const shownField = (name: string, value: unknown, depth: number): Json => {
-    const isHarmless = value === null || typeof value === 'number' || typeof value === 'boolean';
-    return isHarmless || !isSecretName(name) ? shown(value, depth + 1) : REDACTED;
+    return isHarmless(value) || !isSecretName(name) ? shown(value, depth + 1) : REDACTED;
   };
 
   return { data: shown(whole, 1), isCut };

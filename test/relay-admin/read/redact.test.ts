@@ -117,9 +117,12 @@ describe('what stands under the name of a secret', (check) => {
       }
     });
   }
-  check('stays when it is a count, a switch or nothing', () => {
-    const data = { total_tokens: 5, has_api_key: true, api_key_id: 3, token: null };
+  check('stays when it is a count, a switch or nothing, or holds switches alone', () => {
+    const status = { has_access_token: true, has_refresh_token: null };
+    const data = { total_tokens: 5, has_api_key: true, api_key_id: 3, token: null, credentials_status: status };
     assert.equal(redactData(data).data, data);
+    for (const value of [{ pin: 1234 }, { note: 'x' }, [true], { inner: { on: true } }])
+      assert.equal(redactData({ credentials: value }).data, { credentials: '[redacted]' });
   });
   check('is gone in JSON within a text within JSON', () => {
     const inner = JSON.stringify({ error: { api_key: 'abc', tries: 3 } });
