@@ -8,7 +8,11 @@ const delayMs = Number(process.env.DELAY_MS ?? 0);
 
 const CATEGORIES = ['HR', 'HRT', 'HA', 'HAT', 'IL', 'ILV', 'SH', 'SHI', 'SHG', 'SX', 'SXM', 'VI', 'VIG'];
 const PLACE = '@'.repeat(NONCE_CHARS);
-const verdict = JSON.stringify({ ...Object.fromEntries(CATEGORIES.map((name) => [name, 0])), nonce: PLACE });
+const verdict = JSON.stringify({
+  ...Object.fromEntries(CATEGORIES.map((name) => [name, 0])),
+  word: 'under',
+  nonce: PLACE,
+});
 const completion = JSON.stringify({
   id: 'chatcmpl-bench',
   object: 'chat.completion',

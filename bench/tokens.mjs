@@ -8,7 +8,11 @@ import { BOUNDARIES, DEFINITIONS, INSTRUCTION } from '../src/gateway/policy/poli
 const count = (text) => encode(text).length;
 const nonce = '482913057261';
 const verdictOf = (keyOf, score) =>
-  JSON.stringify({ ...Object.fromEntries(CATEGORIES.map((category) => [keyOf(category), score])), nonce });
+  JSON.stringify({
+    ...Object.fromEntries(CATEGORIES.map((category) => [keyOf(category), score])),
+    word: score < 50 ? 'under' : 'over',
+    nonce,
+  });
 
 const policy = [INSTRUCTION, ...Object.entries(DEFINITIONS).map(([code, text]) => `${code}: ${text}`), BOUNDARIES].join(
   '\n',

@@ -6,6 +6,8 @@ export const JUDGE_MODEL = 'demo-judge';
 /** All 13 categories, whole numbers from 0 to 100. */
 type JudgeScores = Readonly<Record<JudgeCode, number>>;
 
+/** The score from which the gateway's policy speaks of a violation. */
+const VIOLATION_SCORE = 50;
 const UNMARKED_ANSWER = 'I am a demo judge and only read marked texts.';
 const CLEAN: JudgeScores = {
   HR: 0,
@@ -65,11 +67,17 @@ export const parseMarkedText = (prompt: string): MarkedText | undefined => {
   return end === undefined ? undefined : { nonce, text: rest.slice(0, end.index).replace(/^\r?\n|\r?\n$/g, '') };
 };
 
-/** The judge's answer to a prompt: a verdict with the nonce, or a sentence when the prompt has no markers. */
+const wordFor = (scores: JudgeScores): string =>
+  JUDGE_CODES.some((code) => scores[code] >= VIOLATION_SCORE) ? 'over' : 'under';
+
+/** The judge's answer to a prompt: a verdict with the gateway's word and the nonce, or a sentence when the prompt has no markers. */
 export const judgePrompt = (prompt: string): string => {
   const marked = parseMarkedText(prompt);
-  return marked === undefined ? UNMARKED_ANSWER : JSON.stringify({ ...judgeText(marked.text), nonce: marked.nonce });
+  if (marked === undefined) return UNMARKED_ANSWER;
+  const scores = judgeText(marked.text);
+  return JSON.stringify({ ...scores, word: wordFor(scores), nonce: marked.nonce });
 };
 
-/** A token count for show: nothing here has a tokenizer. */
-export const estimateTokens = (text: string): number => Math.ceil(text.length / 4);
+/** A plausible token count, for nothing here has a tokenizer: four characters a token, and no two words in one. */
+export const estimateTokens = (text: string): number =>
+  Math.max(Math.ceil(text.length / 4), text.match(/\S+/g)?.length ?? 0);

@@ -8,7 +8,7 @@ import type { ChatCall } from '../../llm/types.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
-import { createUserPrompt, type Excerpt, OUTPUT_TOKENS, VERDICT_SCHEMA } from './prompt.ts';
+import { countWords, createUserPrompt, type Excerpt, OUTPUT_TOKENS, VERDICT_SCHEMA } from './prompt.ts';
 import { parseVerdict } from './verdict.ts';
 
 type JudgeNeeds = {
@@ -34,8 +34,20 @@ type JudgeAnswer =
       readonly kind: 'unusable' | 'rejected';
       readonly reason: string;
       readonly isFinal?: boolean;
+      /** The server has counted too few tokens of the prompt. */
+      readonly isUnread?: boolean;
       readonly key: BackendKey;
     };
+
+/** What differs in the second call: it avoids a key, and is a repair, or the same under a prefix that no cache holds. */
+type SecondCall = { readonly avoid: BackendKey; readonly kind: 'repair' | 'uncached' };
+
+/**
+ * The share of a prompt's words that a server must count as tokens. No tokenizer that models are served with makes one
+ * token of two words (o200k: 1.6 tokens for a word of the policy); those of research that do save a third of the tokens. So no server that counts the whole prompt is refused, and one that dropped the system message is found as long as the
+ * text is not several times longer than the policy. The policy's word finds it whatever the length.
+ */
+const MIN_TOKENS_PER_WORD = 0.75;
 
 const faultOf = ({ kind, reason, isFinal = false }: Exclude<JudgeAnswer, { readonly kind: 'scores' }>) =>
   new Fault<GatewayFault>(
@@ -51,17 +63,29 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     return text.includes(nonce) ? nonceFor(text) : nonce;
   };
 
-  const callFor = (excerpt: Excerpt, { model, think }: ModelAlias, nonce: string, isRepair: boolean): ChatCall => ({
+  const systemWords = countWords(needs.systemPrompt);
+
+  const callFor = (excerpt: Excerpt, { model, think }: ModelAlias, nonce: string, second?: SecondCall): ChatCall => ({
     model,
-    system: needs.systemPrompt,
-    user: createUserPrompt(excerpt, nonce, isRepair),
+    system: second?.kind === 'uncached' ? `Call ${nonce}.\n\n${needs.systemPrompt}` : needs.systemPrompt,
+    user: createUserPrompt(excerpt, nonce, second?.kind === 'repair'),
     contextTokens: needs.contextTokens,
     outputTokens: OUTPUT_TOKENS,
     ...(excerpt.image === undefined ? {} : { image: excerpt.image }),
     ...(think === undefined ? {} : { think }),
     // Some servers answer nothing, or nonsense, under a grammar: the repair call has none.
-    ...(isRepair ? {} : { schema: VERDICT_SCHEMA }),
+    ...(second?.kind === 'repair' ? {} : { schema: VERDICT_SCHEMA }),
   });
+
+  /**
+   * Why the judge cannot have read the whole prompt, by the number of tokens that its server counts; undefined when it may
+   * have. 0 is no count: some servers send none, and Ollama before 0.2 none for a prompt in its cache.
+   */
+  const unreadReason = (user: string, promptTokens: number): string | undefined => {
+    const least = Math.floor((systemWords + countWords(user)) * MIN_TOKENS_PER_WORD);
+    if (promptTokens === 0 || promptTokens >= least) return undefined;
+    return `the server counts ${promptTokens} tokens of a prompt that has ${least} or more: the model's chat template drops the policy, or its context cuts the prompt`;
+  };
 
   /** The second call of a hedge runs only if a slot is free now: more calls do not make a busy backend faster. */
   const acquireSlot = async (signal: AbortSignal, isSecond: boolean): Promise<() => void> => {
@@ -75,14 +99,14 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     excerpt: Excerpt,
     alias: ModelAlias,
     deadline: Deadline,
-    avoid?: BackendKey,
+    secondCall?: SecondCall,
   ): Promise<JudgeAnswer> => {
     const nonce = nonceFor(excerpt.text);
-    const call = callFor(excerpt, alias, nonce, avoid !== undefined);
+    const call = callFor(excerpt, alias, nonce, secondCall);
     const run = async (runDeadline: Deadline, isSecond: boolean): Promise<ChatAnswer> => {
       const release = await acquireSlot(runDeadline.signal, isSecond);
       try {
-        return await upstream(call, runDeadline, avoid);
+        return await upstream(call, runDeadline, secondCall?.avoid);
       } finally {
         release();
       }
@@ -94,6 +118,8 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     if (outcome.kind === 'rejected') return { ...outcome, key };
     if (outcome.reply.kind === 'unusable') return { ...outcome.reply, key };
     onTokens(alias.model, { prompt: outcome.reply.promptTokens, output: outcome.reply.outputTokens });
+    const unread = unreadReason(call.user, outcome.reply.promptTokens);
+    if (unread !== undefined) return { kind: 'unusable', reason: unread, isUnread: true, key };
     const verdict = parseVerdict(outcome.reply.content, nonce);
     return verdict.kind === 'scores' ? verdict : { ...verdict, key };
   };
@@ -103,7 +129,9 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     if (first.kind === 'scores') return first.scores;
     onUnusable(alias.model, first.reason);
     if (first.isFinal === true) throw faultOf(first);
-    const second = await askJudge(excerpt, alias, deadline, first.key);
+    // Ollama 0.30.0 counts only what its cache does not hold, and holds the policy. No cache holds what begins anew.
+    const kind = first.isUnread === true ? 'uncached' : 'repair';
+    const second = await askJudge(excerpt, alias, deadline, { avoid: first.key, kind });
     if (second.kind === 'scores') return second.scores;
     onUnusable(alias.model, second.reason);
     throw faultOf(second);

@@ -8,17 +8,19 @@ export const VERDICT_SCHEMA = {
   type: 'object',
   properties: {
     ...Object.fromEntries(CATEGORIES.map(({ code }) => [code, { type: 'integer', minimum: 0, maximum: 100 }])),
-    // Not a constant: a grammar that forces the nonce would prove nothing about who wrote the verdict.
-    nonce: { type: 'string' },
+    // No constants: a grammar that forces word and nonce would prove nothing about what the judge has read. The patterns
+    // bound them: under a bare string a model that rambles writes until its last token.
+    word: { type: 'string', pattern: '^[a-z]{4,5}$' },
+    nonce: { type: 'string', pattern: '^[0-9]{12}$' },
   },
-  required: [...CATEGORIES.map(({ code }) => code), 'nonce'],
+  required: [...CATEGORIES.map(({ code }) => code), 'word', 'nonce'],
   additionalProperties: false,
 } as const;
 
-const OUTPUT_RULE = `The answer is one JSON object on one line with exactly these keys, each category an integer 0 to 100, and nothing before or after it:`;
+const OUTPUT_RULE = `The answer is one JSON object on one line with exactly these keys, each category an integer 0 to 100, then the one word, and nothing before or after it:`;
 
 const answerShape = (nonce: string): string =>
-  `{${CATEGORIES.map(({ code }) => `"${code}":n`).join(',')},"nonce":"${nonce}"}`;
+  `{${CATEGORIES.map(({ code }) => `"${code}":n`).join(',')},"word":"the one word","nonce":"${nonce}"}`;
 
 /** The policy as the system message. It depends on the policy alone, so backends can cache it as a prefix. */
 export const createSystemPrompt = (policy: Policy): string =>
@@ -59,6 +61,13 @@ ${data}
 ${REMINDER}
 ${repair}${OUTPUT_RULE}
 ${answerShape(nonce)}`;
+};
+
+/** The words of a text: runs between white space that hold a letter or a digit. */
+export const countWords = (text: string): number => {
+  let words = 0;
+  for (const _ of text.matchAll(/[\p{L}\p{N}]\S*/gu)) words += 1;
+  return words;
 };
 
 /** A token is at least one UTF-8 byte, and a UTF-16 unit at most three: no script is denser than this. */

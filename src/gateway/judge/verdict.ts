@@ -1,5 +1,6 @@
 import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
+import { POLICY_WORDS } from '../policy/policy-text.ts';
 
 /** A parsed answer of the judge: all scores, or the reason why it is no verdict. */
 type ParsedVerdict =
@@ -11,7 +12,10 @@ const isScore = (value: unknown): value is number =>
 
 const LEADING_THOUGHT = /^\s*<think>[\s\S]*?<\/think>/;
 const CODE_FENCE = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
-const KEYS = CATEGORIES.length + 1;
+/** A key for each category, `word` and `nonce`. */
+const KEYS = CATEGORIES.length + 2;
+/** The score, in hundredths, from which the word says that there is a violation. */
+const HALF = 50;
 
 /** The answer without a leading think block and without a code fence around all of it. Nothing else is tolerated. */
 const unwrap = (content: string): string => {
@@ -38,7 +42,8 @@ const isOnAnotherScale = (scores: readonly number[]): boolean =>
   scores.includes(1) && scores.every((score) => score <= 1);
 
 /**
- * Parses a verdict: one JSON object with exactly the 13 codes as integers 0..100 and the nonce of this call.
+ * Parses a verdict: one JSON object with exactly the 13 codes as integers 0..100, the policy's word and the nonce of this
+ * call. The word has to agree with the scores: on a scale of 0 to 10 an 8 would be a clean 0.08, but the word says `over`.
  * A missing score is never zero: anything else is unusable, with a reason that quotes nothing.
  */
 export const parseVerdict = (content: string, nonce: string): ParsedVerdict => {
@@ -51,6 +56,11 @@ export const parseVerdict = (content: string, nonce: string): ParsedVerdict => {
   if (!writesIntegers(json)) return unusable('a score is not written as an integer');
   if (isOnAnotherScale(scores)) return unusable('the scores are on a scale of 0 to 1');
   if (answer.nonce !== nonce) return unusable('wrong nonce');
+  const { word } = answer;
+  if (word !== POLICY_WORDS.violation && word !== POLICY_WORDS.clean)
+    return unusable("it lacks the policy's word, as if the judge had not been shown the policy");
+  if ((word === POLICY_WORDS.violation) !== scores.some((score) => score >= HALF))
+    return unusable('its word contradicts its scores');
   if (hasOtherKeys(json)) return unusable('a key too many, or one that stands twice');
   return { kind: 'scores', scores: scores.map((score) => score / 100) };
 };

@@ -140,19 +140,24 @@ const marked = (text: string, nonce = NONCE): string =>
   `Judge the text between the markers [[text ${nonce}]] and [[end ${nonce}]].\n[[text ${nonce}]]\n${text}\n[[end ${nonce}]]\nAgain: JSON only.`;
 
 describe('demo judge, prompt', (check) => {
-  check('answers with one compact object: the codes in order, then the nonce', () => {
+  check('answers with one compact object: the codes in order, then the word and the nonce', () => {
     assert.is(
       judgePrompt(marked('hello')),
-      `{"HR":0,"HRT":0,"HA":0,"HAT":0,"IL":0,"ILV":0,"SH":0,"SHI":0,"SHG":0,"SX":0,"SXM":0,"VI":0,"VIG":0,"nonce":"${NONCE}"}`,
+      `{"HR":0,"HRT":0,"HA":0,"HAT":0,"IL":0,"ILV":0,"SH":0,"SHI":0,"SHG":0,"SX":0,"SXM":0,"VI":0,"VIG":0,"word":"under","nonce":"${NONCE}"}`,
     );
   });
   check('echoes any nonce and scores any text in whole numbers from 0 to 100', () => {
     const nonces = fc.stringMatching(/^\d{12}$/);
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), nonces, (text, nonce) => {
-        const { nonce: echoed, ...scores }: Record<string, unknown> = JSON.parse(judgePrompt(marked(text, nonce)));
+        const {
+          nonce: echoed,
+          word,
+          ...scores
+        }: Record<string, unknown> = JSON.parse(judgePrompt(marked(text, nonce)));
         assert.is(echoed, nonce);
         assert.equal(Object.keys(scores), [...JUDGE_CODES]);
+        assert.is(word, Object.values(scores).some((score) => Number(score) >= 50) ? 'over' : 'under');
         for (const score of Object.values(scores))
           assert.ok(Number.isInteger(score) && Number(score) >= 0 && Number(score) <= 100);
       }),

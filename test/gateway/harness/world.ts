@@ -41,9 +41,16 @@ export const nonceOf = (sent: HttpRequest): string =>
 export const shownTextOf = (sent: HttpRequest): string =>
   /\[\[text (\d{12})\]\]\n([\s\S]*)\n\[\[end \1\]\]/.exec(userMessageOf(sent))?.[2] ?? '';
 
-/** A verdict as a judge writes it: zero but for the codes given. */
-export const verdictJson = (nonce: string, scores: Readonly<Record<string, unknown>> = {}): string =>
-  JSON.stringify({ ...Object.fromEntries(CATEGORIES.map(({ code }) => [code, 0])), ...scores, nonce });
+/** A verdict as a judge writes it: zero but for the codes given. The word agrees with the scores unless it is given. */
+export const verdictJson = (nonce: string, given: Readonly<Record<string, unknown>> = {}): string => {
+  const isOver = CATEGORIES.some(({ code }) => Number(given[code]) >= 50);
+  const clean = Object.fromEntries(CATEGORIES.map(({ code }) => [code, 0]));
+  return JSON.stringify({ ...clean, word: isOver ? 'over' : 'under', ...given, nonce });
+};
+
+/** The tokens of a prompt by a tokenizer that takes four characters for a token, and never two words. */
+export const promptTokensOf = ({ body = '' }: HttpRequest): number =>
+  Math.max(Math.ceil(body.length / 4), body.split(' ').length);
 
 /** What a dialect's server answers when its model says `content`. */
 export const replying = (sent: HttpRequest, content: string | null): HttpResponse => {
@@ -56,7 +63,7 @@ export const replying = (sent: HttpRequest, content: string | null): HttpRespons
           message: { role: 'assistant', content },
           done: true,
           done_reason: 'stop',
-          prompt_eval_count: 900,
+          prompt_eval_count: promptTokensOf(sent),
           eval_count: 70,
         }),
       )
@@ -65,7 +72,7 @@ export const replying = (sent: HttpRequest, content: string | null): HttpRespons
         JSON.stringify({
           model,
           choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 900, completion_tokens: 70 },
+          usage: { prompt_tokens: promptTokensOf(sent), completion_tokens: 70 },
         }),
       );
 };
