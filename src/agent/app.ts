@@ -24,7 +24,7 @@ import { createRecovery } from './session/recovery.ts';
 import { createResume } from './session/resume.ts';
 import { createFamilyRemoval, createRetention, type RetentionLimits } from './session/retention.ts';
 import { createRunQueue, type RunQueue } from './session/run-queue.ts';
-import { createSessions } from './session/sessions.ts';
+import { createSessions, SESSION_LIMIT_BYTES } from './session/sessions.ts';
 import type { Peers } from './store/cluster.ts';
 import type { Store } from './store/store.ts';
 import { createApprovals } from './tools/approvals.ts';
@@ -102,7 +102,15 @@ const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
   });
   const mcp = needs.mcp((draft) => void publish(directory, { drafts: [draft] }).catch(onBug));
   const isClosing = (id: string): boolean => runs.isClosing(id);
-  const acceptPrompt = createPromptAcceptance({ store, sessions, catalog, ids, clock, isClosing });
+  const acceptPrompt = createPromptAcceptance({
+    store,
+    sessions,
+    catalog,
+    ids,
+    clock,
+    sessionLimitBytes: Math.min(SESSION_LIMIT_BYTES, budget.limitBytes),
+    isClosing,
+  });
   const taskTracker = createTaskTracker(MAX_TASKS_PER_PROMPT);
   const task = createTaskTool({
     sessions,

@@ -11,6 +11,7 @@ export type ByteBudget = {
    */
   readonly take: (bytes: number, signal: AbortSignal) => Promise<() => void>;
   readonly usedBytes: () => number;
+  readonly limitBytes: number;
 };
 
 /** Amounts up to this are not counted: a reply to a permission request, or an abort, must get through when all is taken. */
@@ -69,6 +70,7 @@ export const createByteBudget = (limitBytes: number): ByteBudget => {
       });
     },
     usedBytes: () => usedBytes,
+    limitBytes,
   };
 };
 

@@ -17,6 +17,8 @@ type PromptAcceptanceNeeds = {
   readonly catalog: AgentCatalog;
   readonly ids: Ids;
   readonly clock: Clock;
+  /** The largest session that may grow further. */
+  readonly sessionLimitBytes: number;
   /** Whether a session is being removed: it accepts no prompts any more. */
   readonly isClosing: (sessionID: string) => boolean;
 };
@@ -71,7 +73,15 @@ const promptPublication = (user: UserMessage, parts: readonly (TextPart | FilePa
  * `isOwed`: that the prompt is to be answered even if this server ends before it begins to. A session remembers the agent
  * and the model of its last prompt.
  */
-export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, isClosing }: PromptAcceptanceNeeds) => {
+export const createPromptAcceptance = ({
+  store,
+  sessions,
+  catalog,
+  ids,
+  clock,
+  sessionLimitBytes,
+  isClosing,
+}: PromptAcceptanceNeeds) => {
   const withClientID = createClientMessageIDs({ store, clock });
   const nextID = createMessageIDs({ store, ids });
   const requireOpen = (sessionID: string): void => {
@@ -79,7 +89,7 @@ export const createPromptAcceptance = ({ store, sessions, catalog, ids, clock, i
   };
   return async (sessionID: string, prompt: PromptBody, isOwed: boolean): Promise<AcceptedPrompt> => {
     const before = await sessions.get(sessionID);
-    await requireCapacity(store, sessionID, prompt);
+    await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
     const requested = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
     const model = requireModel(

@@ -177,20 +177,31 @@ export const toSessionModel = ({ providerID, modelID, variant }: ModelRef): NonN
   ...(variant === undefined ? {} : { variant }),
 });
 
-/** Each step of a turn reads all messages, so a session has to fit into memory several times. */
-const LIMIT_BYTES = 128 * 1024 * 1024;
+/** The largest session, where the memory of the server is enough for it. */
+export const SESSION_LIMIT_BYTES = 128 * 1024 * 1024;
+/** The texts of one prompt. More than the longest context of any model. */
+const TEXT_LIMIT_CHARS = 4 * 1024 * 1024;
 
-const countChars = ({ parts, system = '' }: PromptBody): number =>
-  parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text : part.url).length, system.length);
+const countChars = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
+const tooLarge = (limitBytes: number, message: string) => new Fault({ kind: 'body-too-large', limitBytes, message });
 
-/** A `body-too-large` fault when the session has no capacity for a prompt. Answers are not limited: they are short beside it. */
+/**
+ * A `body-too-large` fault when a prompt has too much text, or its session no capacity for it: each step of a turn reads all
+ * messages, so they have to fit into memory. Answers are not limited here: they are short beside it.
+ */
 export const requireCapacity = async (
   store: Pick<Store, 'messageOutlines'>,
-  sessionID: string,
-  prompt: PromptBody,
+  { sessionID, limitBytes }: { readonly sessionID: string; readonly limitBytes: number },
+  { parts, system = '' }: PromptBody,
 ): Promise<void> => {
+  const textChars = countChars([system, ...parts.map((part) => (part.type === 'text' ? part.text : ''))]);
+  if (textChars > TEXT_LIMIT_CHARS)
+    throw tooLarge(TEXT_LIMIT_CHARS, `The texts of a prompt may have ${TEXT_LIMIT_CHARS} characters together`);
   const storedBytes = (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
-  if (storedBytes + countChars(prompt) <= LIMIT_BYTES) return;
-  const message = `The session holds ${storedBytes} bytes, and no more than ${LIMIT_BYTES} may be in one. Begin a new session`;
-  throw new Fault({ kind: 'body-too-large', limitBytes: LIMIT_BYTES, message });
+  const fileChars = countChars(parts.map((part) => (part.type === 'text' ? '' : part.url)));
+  if (storedBytes + textChars + fileChars <= limitBytes) return;
+  throw tooLarge(
+    limitBytes,
+    `The session holds ${storedBytes} bytes, and no more than ${limitBytes} may be in one. Begin a new session`,
+  );
 };

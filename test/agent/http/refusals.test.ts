@@ -82,15 +82,21 @@ describe('a request that goes wrong', (check) => {
     assert.is(long.status, 413);
   });
 
-  check('takes a prompt of many megabytes', async () => {
+  check('takes a prompt of four million characters, and none of more', async () => {
     const world = await createAgentWorld();
-    const text = 'x'.repeat(8 * 1024 * 1024);
+    const text = 'x'.repeat(4 * 1024 * 1024);
     await ask(world, await world.session(), text);
     const [outputText] = world.asked[0]?.messages ?? [];
     assert.is(
       outputText?.role === 'user' && outputText.content[0]?.kind === 'text' && outputText.content[0].text.length,
       text.length,
     );
+    const id = await world.session();
+    for (const body of [prompt(`${text}x`), prompt(text, { system: 'y' })]) {
+      const refused = await world.call('POST', `/session/${id}/message`, body);
+      assert.is(refused.status, 413);
+      assert.match(await refused.text(), 'The texts of a prompt may have 4194304 characters together');
+    }
   });
 
   check('is informed which part of its query is wrong', async () => {

@@ -36,6 +36,20 @@ describe('a session that is full', (check) => {
   });
 });
 
+describe('a session on a server with little memory', (check) => {
+  check('may hold what the server can read of it at a time', async () => {
+    const memory = { limitBytes: 10_000, budgetBytes: undefined, memoryBytes: 1_000_000 };
+    const store = createMemoryStore({ ids: idsFrom() });
+    const held = { ...store, messageOutlines: async () => [{ id: 'msg_1', bytes: 99_000 }] };
+    const world = await createAgentWorld({ store: held, changes: { memory } });
+    const path = `/session/${await world.session()}/message`;
+    const refused = await world.call('POST', path, prompt('x'.repeat(1001), { noReply: true }));
+    assert.is(refused.status, 413);
+    assert.match(await refused.text(), 'no more than 100000 may be in one');
+    assert.is((await world.call('POST', path, prompt('x'.repeat(900), { noReply: true }))).status, 200);
+  });
+});
+
 describe('metadata of a session', (check) => {
   check('are 64 KiB of JSON at most, in characters of any length', async () => {
     const world = await createAgentWorld();
