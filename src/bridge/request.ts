@@ -64,7 +64,7 @@ export const isOneOff = ({ isBackgroundTask, isStored, conversation }: BridgeReq
   isBackgroundTask || (!isStored && conversation.kind === 'unnamed');
 
 /**
- * Whether the client that sent `earlier` has gone on after it in a conversation that it names: with all that was said, or with
+ * Whether the client that sent `earlier` has gone on after it in a conversation that it names: with the whole history, or with
  * new words alone. In one without a name it may be another client.
  */
 export const continuesAfter = (later: BridgeRequest, earlier: BridgeRequest | undefined): boolean => {

@@ -2,7 +2,7 @@ import { editDistance, nearestName } from './config.ts';
 import { withoutSecrets } from './redact.ts';
 
 const LIMIT_CHARS = 128;
-/** A longer name would leave no room for the rest of an error. */
+/** A longer name would leave no space for the rest of an error. */
 const SHOWN_CHARS = 60;
 const IDENTIFIER = /^[A-Za-z0-9._:/-]+$/;
 /** A word, a number or a short mixture, as in `llama-3.3:70b`. A key is hardly ever made of these alone. */

@@ -15,7 +15,7 @@ export type Attempt =
   | { readonly kind: 'refused'; readonly refusal: KeyRefusal }
   /** The backend refused the request, whatever the key. `isFinal`: it would refuse a repair of it as well. */
   | { readonly kind: 'rejected'; readonly reason: string; readonly isFinal?: true }
-  /** The backend is well and has no room, or is still loading its model: the same call may succeed in a moment. */
+  /** The backend is healthy and has no capacity, or is still loading its model: the same call may succeed in a moment. */
   | { readonly kind: 'busy'; readonly retryAfterMs?: number }
   /** Another key may succeed. A missing model is no failure of the host and must not block its other models. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isHostFailure: boolean };

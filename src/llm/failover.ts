@@ -66,7 +66,7 @@ export const attemptLimitMs = (remainingMs: number, hasOthers: boolean): number 
 /** The first wait for a busy backend; each further one is twice as long. */
 const BUSY_WAIT_MS = 250;
 const MAX_BUSY_WAIT_MS = 2000;
-/** What a client is told to wait when the backend was busy until its deadline. */
+/** How long a client has to wait when the backend was busy until its deadline. */
 const BUSY_RETRY_AFTER_MS = 5000;
 
 /** A busy backend is not a broken one: its host is not blamed. */

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { parseJson } from '../core/json.ts';
 
 /**
- * What a server says about itself or the request in words that we know. `busy`: it is well, and has no room or no model
+ * What a server says about itself or the request in words that we know. `busy`: it is healthy, and has no capacity or no model
  * yet. `final`: no other call of this kind can succeed; `reason` says in our words what the operator can do. `unusable`:
  * the model has answered, and the server could make nothing of it.
  */

@@ -2,7 +2,7 @@
 {{- .Values.nameOverride | default .Chart.Name }}
 {{- end }}
 
-{{/* Names of objects have room for `-gateway-xxxxxxxxxx-xxxxx` behind this. Those of Services have no dots. */}}
+{{/* Names of objects leave space for `-gateway-xxxxxxxxxx-xxxxx` behind this. Those of Services have no dots. */}}
 {{- define "gatehouse.fullname" -}}
 {{- $name := include "gatehouse.name" . }}
 {{- $own := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
@@ -53,7 +53,7 @@ labels:
 {{- ternary (include "gatehouse.serviceName" (dict "root" . "service" "gateway")) .Values.secrets.existingSecret .Values.secrets.create }}
 {{- end }}
 
-{{/* Whether the gateway is given backend keys: always for the cloud, and for a server of one's own if that is said. */}}
+{{/* Whether the gateway is given backend keys: always for the cloud, and for a server of one's own if that is set. */}}
 {{- define "gatehouse.hasBackendKeys" -}}
 {{- if or (not .Values.backend.baseUrl) .Values.backend.sendKeys }}true{{ end }}
 {{- end }}

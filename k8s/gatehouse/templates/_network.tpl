@@ -71,7 +71,7 @@ spec:
     {{- end }}
 {{- end }}
 
-{{/* A NetworkPolicy. Takes root, service, port, clients (none: anyone), isClosed (none: nobody) and egress rules. */}}
+{{/* A NetworkPolicy. Takes root, service, port, clients (none: anyone), isClosed (none: no client) and egress rules. */}}
 {{- define "gatehouse.networkPolicy" -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

@@ -93,7 +93,7 @@ const toMcpError = (error: unknown): McpServerError => {
     return new McpServerError('unusable', 'Answered with neither JSON nor events');
   return new McpServerError('unreachable', 'The server cannot be reached');
 };
-/** Whether the response to the first message says that the server only speaks the older HTTP+SSE transport. */
+/** Whether the response to the first message says that the server only has the older HTTP+SSE transport. */
 const isOlderServer = (error: unknown): boolean =>
   error instanceof StreamableHTTPError &&
   error.code !== undefined &&

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What a connection may cost that has no request to answer: nobody has shown a key on it. */
+/** What a connection may cost that has no request to answer: no key was sent on it. */
 export type ConnectionLimits = {
   /** How long a connection may take for the whole head of its next request, the first one included. */
   readonly headMs: number;

@@ -208,8 +208,8 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
     async beforeRun(user, leaseID) {
       const owed = await store.owed(user.sessionID);
       if (!owed.some(({ promptID }) => promptID === user.id)) {
-        const told = (await store.messages(user.sessionID)).map(({ info }) => info);
-        const answer = told.findLast((info) => info.role === 'assistant' && info.parentID === user.id);
+        const messages = (await store.messages(user.sessionID)).map(({ info }) => info);
+        const answer = messages.findLast((info) => info.role === 'assistant' && info.parentID === user.id);
         // The prompt was removed, or its answer was.
         if (answer?.role !== 'assistant') throw new RunAborted();
         return answer;

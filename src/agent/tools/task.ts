@@ -174,7 +174,7 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
       permission,
     };
     const child = await sessions.create(childSettings);
-    // Owed to this call alone: if the server ends, the call ends too, and nobody else is to do its work.
+    // Owed to this call alone: if the server ends, the call ends too, and nothing else may do its work.
     const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] }, false);
     const finish = taskTracker.begin(child.id, context);
     const onAbort = () => void runs().abort(child.id);

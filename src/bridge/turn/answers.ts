@@ -31,7 +31,7 @@ type AnswersNeeds = {
   readonly settings: AnswerSettings;
 };
 
-/** An answer as one client reads it. Whoever reads it again gets the same id and time. */
+/** An answer as one client reads it. Who reads it again gets the same id and time. */
 export type ClientAnswer = {
   readonly conversationName: string;
   /** `provider/key` of the model. */
@@ -95,7 +95,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   const resolve = async ({ request, owner }: AnswerRequest, handle: AnswerHandle): Promise<ResolvedAnswer> => {
     const found = await catalog.find(request.model);
     const model = request.isBackgroundTask ? await catalog.findSmall(found) : found;
-    // Its client has gone on, so nobody comes back for it, and its conversation is needed.
+    // Its client has gone on, so no client comes back for it, and its conversation is needed.
     await shared.endAbandoned(owner, (earlier) => continuesAfter(request, earlier.request()));
     const { name, lock } = await conversations.resolve(request, owner, handle.signal);
     const running = run(lock, { request, model, handle });

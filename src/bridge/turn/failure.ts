@@ -78,7 +78,7 @@ export const INTERRUPTED: TurnEnd = failed({
 
 const NAMED_TOOLS = 5;
 
-/** What a retry of a turn is told that was aborted after it had called tools: what they did is done. */
+/** The error for a retry of a turn that was aborted after it had called tools: what they did is done. */
 export const abortedFailure = (toolNames: readonly string[]): AnswerFailure => {
   const names = [...new Set(toolNames.flatMap((name) => shownIdentifier(name) ?? []))].slice(0, NAMED_TOOLS);
   const called = names.length === 0 ? 'Tools may have run before' : `Tools were called before: ${names.join(', ')}`;

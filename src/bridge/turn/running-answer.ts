@@ -41,7 +41,7 @@ export type RunningAnswer = {
   readonly responseID: string;
   /** How it ended, once the conversation was stored. */
   readonly outcome: Promise<TurnOutcome>;
-  /** Why it is not told to anyone: it was aborted after tools had been called. Undefined while it runs, too. */
+  /** Why no client gets it: it was aborted after tools had been called. Undefined while it runs, too. */
   readonly refusal: () => AnswerFailure | undefined;
 };
 

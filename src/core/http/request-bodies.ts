@@ -7,7 +7,7 @@ import { type BodyReading, readJson, readJsonIfAny } from './body.ts';
 /** Reads the bodies of a service's requests, and accounts for the memory that they take until their requests are answered. */
 export type RequestBodies = {
   /**
-   * As `readJson` of `body.ts`, and `overloaded` where the requests in flight leave no room for this body. `deadline` in
+   * As `readJson` of `body.ts`, and `overloaded` where the requests in flight leave no memory for this body. `deadline` in
    * place of the 30 seconds that a body may take.
    */
   readonly readJson: (request: Request, deadline?: AbortSignal) => Promise<unknown>;

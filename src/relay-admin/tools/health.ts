@@ -119,9 +119,9 @@ Use it first when another tool reports that the relay could not be asked, or bef
       try {
         const received = await relay.health(signal);
         const latency_ms = latencyMs();
-        const said = reasonOfAnswer(received);
-        const database = said === null ? await checkDatabase({ relay, clock }, signal) : 'unknown';
-        const reason = said ?? (database === 'failing' ? 'database_failing' : null);
+        const answerReason = reasonOfAnswer(received);
+        const database = answerReason === null ? await checkDatabase({ relay, clock }, signal) : 'unknown';
+        const reason = answerReason ?? (database === 'failing' ? 'database_failing' : null);
         return { reachable: true, healthy: reason === null, database, status: received.status, latency_ms, reason };
       } catch (error) {
         return healthOfFailure(error, latencyMs());

@@ -121,7 +121,7 @@ describe('a task', (check) => {
     }
   });
 
-  check('for an agent that takes none, or that there is not, is informed with those that do', async () => {
+  check('for an agent that takes none, or that there is not, is reported with those that do', async () => {
     for (const [subagent_type, says] of [
       ['build', 'subagent_type: agent "build" takes no tasks; expected one of helper'],
       ['hepler', 'subagent_type: agent "hepler" is not configured; the nearest is "helper"; expected one of helper'],
