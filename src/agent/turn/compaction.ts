@@ -25,6 +25,7 @@ import { isExpectedEnd, toMessageError } from './errors.ts';
 import { toModelHistory, truncateMessages } from './history.ts';
 import { callModel, type ModelCallNeeds, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
+import { withStoredUsage } from './stored-usage.ts';
 import type { TurnContext } from './types.ts';
 
 const INSTRUCTION =
@@ -33,7 +34,7 @@ const INSTRUCTION =
 /** How long each text of a conversation may be in a request for a summary; if that is still too long, the second value is tried. */
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
-type SummariseNeeds = ModelCallNeeds & Pick<TurnContext, 'addUsage' | 'ids'>;
+type SummariseNeeds = ModelCallNeeds & Pick<TurnContext, 'addUsage' | 'ids' | 'store'>;
 /** A conversation, and the message whose answer needs space in the context. */
 type Summarised = { readonly asked: Answered; readonly history: readonly MessageWithParts[] };
 
@@ -121,14 +122,15 @@ const writeSummary = async (
   const parts = createResponseParts({ ids, clock, sessionID, messageID: opened.id });
   await publish(messagePublication(opened));
   const completed = () => ({ ...opened.time, completed: clock.now() });
-  /** The message with what was spent on it, also when the summary then turns out to be unusable. */
-  let spent = opened;
+  /** Has a cost once the session has it too, also when the summary then turns out to be unusable. */
+  let accounted = opened;
   try {
     const { finish, tokens, unpublished } = await requestText(modelCall, { asked, history, parts }, signal);
     const cost = costOf(tokens, responder.model.prices);
-    spent = { ...opened, cost, tokens };
+    const spent = { ...opened, cost, tokens };
     const stored: Publication = { changes: [{ kind: 'message', message: spent }] };
     await needs.addUsage({ tokens, cost }, (changed) => joinPublications(unpublished, changed, stored));
+    accounted = spent;
     // An empty summary would replace the whole conversation by nothing.
     if (parts.text().trim() === '') throw new ModelError('cut-off', 'The summary was empty');
     await publish(parts.end('A summary makes no calls', false));
@@ -137,7 +139,8 @@ const writeSummary = async (
     await publish(await close({ message, more }));
   } catch (error) {
     // Without `summary: true` the message replaces nothing.
-    const message = { ...spent, time: completed(), finish: 'error' as const };
+    const left = await withStoredUsage(needs, accounted, error);
+    const message = { ...left, time: completed(), finish: 'error' as const };
     const end = await close({ message, more: {}, error });
     // The message must be closed even if its text cannot be stored.
     await publish(joinPublications(parts.end('The summary failed', true), end)).catch(() => publish(end));

@@ -11,6 +11,7 @@ import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
 import { toModelHistory } from './history.ts';
 import { callModel, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
+import { withStoredUsage } from './stored-usage.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
 
 const LAST_STEP = 'This is the last step of this turn, and no tools are left. Answer with what is known.';
@@ -136,7 +137,8 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     } catch (error) {
       if (!isExpectedEnd(error)) onBug(error);
       const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);
-      return close(accounted, { last, error: toMessageError(error, responder.model.ref.providerID) });
+      const left = await withStoredUsage(needs, accounted, error);
+      return close(left, { last, error: toMessageError(error, responder.model.ref.providerID) });
     }
   };
 };

@@ -18,7 +18,7 @@ export type TurnContext = {
   readonly chance: () => number;
   readonly model: ChatModel;
   readonly approvals: Approvals;
-  readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
+  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
   readonly outputLimits: OutputLimits;
   /** Limits the messages that all model calls together hold. */
   readonly budget: Pick<ByteBudget, 'take'>;
