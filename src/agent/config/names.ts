@@ -13,7 +13,8 @@ export const unsupportedText = (why: string): string => `read for compatibility,
 /** The warning about a setting that has no effect because of other settings. */
 export const ineffectiveText = (why: string): string => `without effect: ${why}`;
 
-const NAME_LIMIT_CHARS = 80;
+/** Longer names are cut: they are mistakes. */
+export const NAME_LIMIT_CHARS = 80;
 
 /** A name from a file in quotes, shortened to 80 characters. */
 export const quoteName = (name: string): string =>

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, expectedText } from '../../core/config.ts';
+import { ConfigError, editDistance, expectedText } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 import { findIneffectiveSettings } from './ineffective-settings.ts';
 import {
@@ -8,6 +8,7 @@ import {
   formatPath,
   isWithin,
   modelNames,
+  NAME_LIMIT_CHARS,
   nearestKnownName,
   objectField,
   parseModelRef,
@@ -57,15 +58,28 @@ function* checkNames(anySchema: unknown, value: unknown, path: ConfigPath = []):
   if (isTable && Array.isArray(value)) yield { kind: 'list', path, text: 'expected an object' };
   if (!isTable || !isRecord(value)) return;
   for (const [name, inner] of Object.entries(value)) {
-    const next = entries === undefined ? schema.value : Object.hasOwn(entries, name) ? entries[name] : schema.rest;
-    if (next !== undefined) yield* checkNames(next, inner, [...path, name]);
-    else if (schema.type === 'object') yield { kind: 'unknown-name', path, text: unknownNameText(name, entries ?? {}) };
+    const isKnown = entries !== undefined && Object.hasOwn(entries, name);
+    const next = entries === undefined ? schema.value : isKnown ? entries[name] : schema.rest;
+    const isMistake = next === undefined ? schema.type === 'object' : !isKnown && isMisspelt(name, entries ?? {});
+    if (isMistake) yield { kind: 'unknown-name', path, text: unknownNameText(name, entries ?? {}) };
+    else if (next !== undefined) yield* checkNames(next, inner, [...path, name]);
   }
 }
 
+type Entries = Readonly<Record<string, unknown>>;
+
+const supportedNames = (entries: Entries): readonly string[] =>
+  Object.keys(entries).filter((name) => unsupportedReason(entries[name]) === undefined);
+
+/** Where other names are allowed: whether one differs from a known name by letter case, `_`, `-` or a single letter. */
+const isMisspelt = (name: string, entries: Entries): boolean => {
+  const plain = (text: string): string => text.slice(0, NAME_LIMIT_CHARS).toLowerCase().replace(/[_-]/g, '');
+  return supportedNames(entries).some((known) => editDistance(plain(name), plain(known)) <= 1);
+};
+
 /** Suggests the nearest known name, but never an unsupported setting. */
-const unknownNameText = (name: string, entries: Readonly<Record<string, unknown>>): string => {
-  const known = Object.keys(entries).filter((other) => unsupportedReason(entries[other]) === undefined);
+const unknownNameText = (name: string, entries: Entries): string => {
+  const known = supportedNames(entries);
   return `unknown name ${quoteName(name)}, the nearest known one is ${quoteName(nearestKnownName(name, known))}`;
 };
 

@@ -61,6 +61,9 @@ const WRONG: readonly (readonly [written: Json, problem: string])[] = [
     provider({ options: {}, npm: '@ai-sdk/openai' }),
     'provider.home.options.apiKey: expected a key, such as "{env:NAME_OF_A_VARIABLE}"',
   ],
+  [options({ apikey: 'k' }), 'provider.home.options: unknown name "apikey", the nearest known one is "apiKey"'],
+  [options({ base_url: 'x' }), 'provider.home.options: unknown name "base_url", the nearest known one is "baseURL"'],
+  [options({ timout: 1 }), 'provider.home.options: unknown name "timout", the nearest known one is "timeout"'],
   [provider({ options: [] }), 'provider.home.options: expected an object'],
   [
     provider({ api: 'home' }),
@@ -343,11 +346,11 @@ describe('a setting of other programs', (check) => {
     ]);
   });
 
-  check('is every option of a provider that is not one of ours', () => {
-    const given = { setCacheKey: true, organization: 'canary', basURL: 'x', timeout: 5 };
+  check('is every option of a provider that is not nearly one of ours', () => {
+    const given = { setCacheKey: true, organization: 'canary', project: 'x', timeout: 5 };
     assert.equal(configOf(options(given)).warnings, [
       `agent.json: provider.home.options.setCacheKey: ${INERT}: no cache key is made, but requests carry x-session-id`,
-      ...['organization', 'basURL'].map(
+      ...['organization', 'project'].map(
         (name) =>
           `agent.json: provider.home.options.${name}: ${INERT}: there is no such option of a provider here; options for a model go under the model`,
       ),
