@@ -1,6 +1,6 @@
 import { untilAborted } from '../core/async.ts';
 import { Fault } from '../core/fault.ts';
-import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
+import { type HttpClient, HttpClientError, type HttpResponse, isNeverConnected } from '../core/http/client.ts';
 import { retryAfterMs } from '../core/retry.ts';
 import { BACKEND_BUSY, type DialectChoice } from './detect.ts';
 import type { BackendKey, KeyRefusal } from './key-state.ts';
@@ -78,7 +78,9 @@ export const attemptRequest = async (
   } catch (error) {
     if (error instanceof Fault || !(error instanceof HttpClientError)) throw error;
     dialect.forget();
-    return error.code === BACKEND_BUSY ? { kind: 'busy' } : hostFailure(`no whole answer (${error.code})`);
+    if (error.code === BACKEND_BUSY) return { kind: 'busy' };
+    const what = isNeverConnected(error.code) ? 'it could not be reached' : 'no whole answer';
+    return hostFailure(`${what} (${error.code})`);
   }
   const { status, text } = response;
   if (status !== 200) {

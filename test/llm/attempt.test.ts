@@ -124,7 +124,7 @@ describe('one call with one key', (check) => {
     const choice = { current: () => Promise.reject(reset('ECONNREFUSED')), forget() {} };
     assert.equal(await outcomeOf(GOOD, choice), {
       kind: 'failed',
-      reason: 'no whole answer (ECONNREFUSED)',
+      reason: 'it could not be reached (ECONNREFUSED)',
       isHostFailure: true,
     });
   });

@@ -22,8 +22,8 @@ const FAILURES: readonly (readonly [string, Step, boolean])[] = [
   ...[408, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, failing(status), true] as const),
   ['HTTP 404, as for a model that it does not have', failing(404), false],
   ['no whole answer (ECONNRESET)', reset(), true],
-  ['no whole answer (ECONNREFUSED)', reset('ECONNREFUSED'), true],
-  ['no whole answer (ENOTFOUND)', reset('ENOTFOUND'), true],
+  ['it could not be reached (ECONNREFUSED)', reset('ECONNREFUSED'), true],
+  ['it could not be reached (ENOTFOUND)', reset('ENOTFOUND'), true],
   ['an error under HTTP 200', failing(200), true],
 ];
 const REJECTIONS = [301, 302, 400, 405, 409, 413, 415, 422] as const;
