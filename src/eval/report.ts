@@ -53,13 +53,12 @@ const tableOf = ({ overall, categories }: Evaluation): readonly string[] => {
   return [...lines, '', `no labels for: ${labelled.length === 0 ? 'single categories' : rest.join(', ')}`];
 };
 
+/** With `--fresh` the verdicts so far would be discarded. */
+const CONTINUE = 'run it again without --fresh to continue';
+
 const warningsOf = ({ rows, errors, interrupted, gaveUp, notReached }: Evaluation): readonly string[] => [
-  ...(interrupted
-    ? [`INTERRUPTED: ${notReached} of ${rows} rows were not reached; the same command goes on from here`]
-    : []),
-  ...(gaveUp
-    ? [`STOPPED: nothing answers any more, ${notReached} of ${rows} rows were not reached; the same command goes on`]
-    : []),
+  ...(interrupted ? [`INTERRUPTED: ${notReached} of ${rows} rows were not reached; ${CONTINUE}`] : []),
+  ...(gaveUp ? [`STOPPED: nothing answers any more, ${notReached} of ${rows} rows were not reached; ${CONTINUE}`] : []),
   ...(errors.count > 0
     ? [
         `ERRORS: ${errors.count} of ${rows} rows have no verdict and are in none of the figures below`,

@@ -103,12 +103,12 @@ describe('the report', (check) => {
 
   check('a run that gave up says so and how much is left', () => {
     const text = reportText({ ...counts, gaveUp: true, notReached: 2, ...sample() }, SUBJECT);
-    assert.match(text, 'STOPPED: nothing answers any more, 2 of 4 rows were not reached');
+    assert.match(text, 'STOPPED: nothing answers any more, 2 of 4 rows were not reached; run it again without --fresh');
   });
 
   check('an interrupted run says so and how much is left', () => {
     const text = reportText({ ...counts, interrupted: true, notReached: 1, reused: 2, ...sample() }, SUBJECT);
-    assert.match(text, 'INTERRUPTED: 1 of 4 rows were not reached');
+    assert.match(text, 'INTERRUPTED: 1 of 4 rows were not reached; run it again without --fresh');
     assert.match(text, '3 judged (2 of them in earlier runs)');
   });
 });
