@@ -6,7 +6,7 @@ import { clientError, errorResponse, internalErrorResponse, NEVER_RETRY, serverE
 /** Every failure that the bridge expects. */
 export type BridgeFault =
   | CoreFault
-  /** The agent server was not reached, or broke off. `reason` is our own text. */
+  /** The agent server was not reached, or broke off. `reason` is our own sentence. */
   | { readonly kind: 'backend-error'; readonly reason: string }
   /** The agent server refused, or its turn failed. `isRetryable`: nothing was begun, so asking again repeats nothing. */
   | {
@@ -28,11 +28,7 @@ export const toAnswerFailure = (detail: BridgeFault): AnswerFailure => {
     case 'agent-failed':
       return { status: detail.status, code: detail.code, message: detail.message };
     case 'backend-error':
-      return {
-        status: 502,
-        code: 'agent_unreachable',
-        message: `The agent server could not be reached: ${detail.reason}`,
-      };
+      return { status: 502, code: 'agent_unreachable', message: detail.reason };
     case 'backend-timeout':
       return { status: 504, code: 'agent_timeout', message: 'The agent server did not answer in time' };
     case 'unavailable':

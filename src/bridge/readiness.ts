@@ -7,7 +7,7 @@ import type { AgentServers } from './agent/servers.ts';
 import type { AgentEventStream } from './agent/types.ts';
 
 type ReadinessOptions = {
-  readonly feed: Pick<AgentEventStream, 'isOpen'>;
+  readonly feed: Pick<AgentEventStream, 'isOpen' | 'lossReason'>;
   readonly catalog: Pick<ModelCatalog, 'find'>;
   /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
@@ -18,6 +18,13 @@ type ReadinessOptions = {
 
 /** However many probes come, the agent server is called at most once in this time. */
 const CHECK_EVERY_MS = 5000;
+/** Why the event stream is not open, with the settings to check where the credentials are wrong. */
+const lossText = (reason: string): string => {
+  if (reason === '') return '';
+  return reason === 'status 401'
+    ? ' (status 401: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD)'
+    : ` (${reason})`;
+};
 /** The reasons say all about a single server. */
 const SINGLE_SERVER = { total: 1, healthy: 1 };
 
@@ -49,7 +56,7 @@ export const createReadiness = ({
   };
   const findReasons = async (): Promise<readonly string[]> => {
     if (isStopping()) return ['the service is stopping'];
-    if (!feed.isOpen()) return ['the event stream of the agent server is not open'];
+    if (!feed.isOpen()) return [`the event stream of the agent server is not open${lossText(feed.lossReason())}`];
     if (lastCheck === undefined || clock.now() >= lastCheck.until) {
       lastCheck = { until: clock.now() + CHECK_EVERY_MS, reasons: checkAgent() };
       // Not awaited: the probe takes as long as the slowest server.
@@ -64,7 +71,8 @@ export const createReadiness = ({
     const reasons =
       healthy === total ? found : [...found, `agent servers that are not ready: ${total - healthy} of ${total}`];
     const reason = reasons.join('; ');
-    if (reason !== lastLogged) log(isReady ? 'info' : 'warn', isReady ? 'ready' : 'not-ready', { reason });
+    if (reason !== lastLogged)
+      log(isReady ? 'info' : 'warn', isReady ? 'ready' : 'not-ready', reason === '' ? {} : { reason });
     lastLogged = reason;
     if (!isReady) return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': '1' });
     return jsonResponse(200, { status: 'ready', ...(reasons.length === 0 ? {} : { reasons }) });

@@ -10,10 +10,10 @@ import { createTestFeed, UNREACHED } from './harness/turn-world.ts';
 const bridgeOf = (defaultModel?: string, servers?: AgentServers) => {
   const clock = createFakeClock();
   const fake = createFakeAgent(clock);
-  const state = { isOpen: true, isStopping: false };
+  const state = { isOpen: true, isStopping: false, lossReason: '' };
   const lines: string[] = [];
   const ready = createReadiness({
-    feed: { ...createTestFeed().feed, isOpen: () => state.isOpen },
+    feed: { ...createTestFeed().feed, isOpen: () => state.isOpen, lossReason: () => state.lossReason },
     catalog: createModelCatalog(fake.agent, clock, defaultModel),
     servers,
     clock,
@@ -47,6 +47,21 @@ describe('whether the bridge is ready', (check) => {
       lines.map((line) => line.split(' ').slice(0, 2).join(' ')),
       ['info ready', 'warn not-ready', 'warn not-ready', 'info ready', 'warn not-ready'],
     );
+  });
+
+  check('says why the event stream is not open', async () => {
+    const { state, reported } = bridgeOf();
+    const closed = '503 not ready: the event stream of the agent server is not open';
+    Object.assign(state, { isOpen: false, lossReason: 'ECONNREFUSED' });
+    assert.is(await reported(), `${closed} (ECONNREFUSED)`);
+    state.lossReason = 'status 401';
+    assert.is(await reported(), `${closed} (status 401: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD)`);
+  });
+
+  check('has no empty reason in its log', async () => {
+    const { lines, reported } = bridgeOf();
+    await reported();
+    assert.equal(lines, ['info ready undefined']);
   });
 
   check('is not so without the model that it was asked to take', async () => {

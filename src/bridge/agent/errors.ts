@@ -84,9 +84,12 @@ export const toConnectionFault = (error: unknown, call: AgentCall): unknown => {
   const { code } = error;
   if (code === 'ANSWER_TOO_LARGE') return agentFailed(TOO_LARGE, 'The answer of the agent server is too large', call);
   if (isNeverConnected(code))
-    return new Fault({ kind: 'backend-error', reason: `the agent server is not reached (${code})` });
+    return new Fault({
+      kind: 'backend-error',
+      reason: `The agent server cannot be reached (${code}): check AGENT_BASE_URL and that it runs`,
+    });
   if (call.isPrompt) return promptLost(code);
-  return new Fault({ kind: 'backend-error', reason: `the agent server broke off (${code})` });
+  return new Fault({ kind: 'backend-error', reason: `The agent server broke off (${code})` });
 };
 
 /** Whether the agent answered that what was named does not exist. */

@@ -192,12 +192,13 @@ export const createAgentEventStream = ({
       } catch (error) {
         if (signal.aborted || error === STOPPED) throw error;
         const why = lastLossReason === '' ? '' : ` (${lastLossReason})`;
-        throw new Fault({ kind: 'backend-error', reason: `the agent server sends no events${why}` });
+        throw new Fault({ kind: 'backend-error', reason: `The agent server sends no events${why}` });
       } finally {
         deadline.clear();
       }
     },
     isOpen: () => state === 'open' && !stopping.signal.aborted,
+    lossReason: () => lastLossReason,
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -71,6 +71,8 @@ export type AgentEventStream = {
   /** Resolves once the stream is open, at once if it is. Faults with `backend-error` when it does not open in time. */
   readonly untilOpen: (signal: AbortSignal) => Promise<void>;
   readonly isOpen: () => boolean;
+  /** Why the stream is not open, such as `ECONNREFUSED` or `status 401`; empty before the first attempt has ended. */
+  readonly lossReason: () => string;
   /** Calls the listener with every event until the returned function is called. A listener must not throw and must not wait. */
   readonly subscribe: (listener: (update: AgentEventUpdate) => void) => () => void;
   readonly stop: () => void;

@@ -420,7 +420,10 @@ describe('an agent that is not there', (check) => {
 
   check('was sent nothing when no connection was made', async () => {
     for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED']) {
-      const expected = { kind: 'backend-error', reason: `the agent server is not reached (${code})` };
+      const expected = {
+        kind: 'backend-error',
+        reason: `The agent server cannot be reached (${code}): check AGENT_BASE_URL and that it runs`,
+      };
       assert.equal(await faultOf(breaking(code).permissionRequests(never)), expected);
       assert.equal(await faultOf(breaking(code).prompt(SES, PROMPT, never)), expected);
     }
@@ -429,7 +432,7 @@ describe('an agent that is not there', (check) => {
   check('may be at work on a prompt that broke off', async () => {
     for (const code of ['ECONNRESET', 'EPIPE', 'CONNECTION_FAILED', 'ETIMEDOUT']) {
       const broken = breaking(code);
-      const reason = `the agent server broke off (${code})`;
+      const reason = `The agent server broke off (${code})`;
       assert.equal(await faultOf(broken.permissionRequests(never)), { kind: 'backend-error', reason });
       assert.equal(await faultOf(broken.prompt(SES, PROMPT, never)), {
         kind: 'agent-failed',

@@ -374,7 +374,7 @@ describe('a feed whose connection is lost', (check) => {
 
   check(
     'tries again after a quarter of a second, doubling to fifteen',
-    withFeed(async ({ line, lines, clock, logged }) => {
+    withFeed(async ({ feed, line, lines, clock, logged }) => {
       for (const delayMs of [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]) {
         const { length } = lines;
         line().fail('ECONNREFUSED');
@@ -385,6 +385,7 @@ describe('a feed whose connection is lost', (check) => {
         assert.is(lines.length, length + 1, `${delayMs}`);
       }
       assert.equal(logged, [{ level: 'warn', event: 'agent-lost', reason: 'ECONNREFUSED', restMs: 250 }]);
+      assert.is(feed.lossReason(), 'ECONNREFUSED');
     }),
   );
 
@@ -575,7 +576,7 @@ describe('a caller that waits for the event stream', (check) => {
       const error = await outcome;
       assert.equal(error instanceof Fault && error.detail, {
         kind: 'backend-error',
-        reason: 'the agent server sends no events (ECONNREFUSED)',
+        reason: 'The agent server sends no events (ECONNREFUSED)',
       });
     }),
   );

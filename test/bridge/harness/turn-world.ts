@@ -23,7 +23,7 @@ export const PROMPT: Prompt = {
   hasTools: true,
 };
 
-export const UNREACHED: BridgeFault = { kind: 'backend-error', reason: 'the agent server is not reached' };
+export const UNREACHED: BridgeFault = { kind: 'backend-error', reason: 'The agent server cannot be reached' };
 export const LOST: BridgeFault = {
   ...{ kind: 'agent-failed', status: 502, code: 'agent_lost' },
   ...{ message: 'The agent server broke off', isRetryable: false },
@@ -43,6 +43,7 @@ export const createTestFeed = () => {
   const feed: AgentEventStream = {
     untilOpen: async () => {},
     isOpen: () => true,
+    lossReason: () => '',
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

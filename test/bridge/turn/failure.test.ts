@@ -83,7 +83,7 @@ describe('a fault', (check) => {
     const faults: readonly BridgeFault[] = [
       AGENT,
       { kind: 'unavailable', message: 'The bridge is being stopped', retryAfterMs: 1 },
-      { kind: 'backend-error', reason: 'the agent server is not reached (ECONNREFUSED)' },
+      { kind: 'backend-error', reason: 'The agent server cannot be reached (ECONNREFUSED)' },
       { kind: 'backend-timeout' },
       { kind: 'bad-input', code: 'previous_response_not_found', param: null, message: 'No such response' },
       { kind: 'not-found', hint: 'The agent server knows no such thing' },

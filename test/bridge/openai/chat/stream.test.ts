@@ -144,12 +144,12 @@ describe('a chat completion in chunks', (check) => {
   check('reports a fault of its source in the same way', async () => {
     async function* refused(): AsyncGenerator<OutputEvent> {
       yield* textEvents('a', 'Hel');
-      throw new Fault({ kind: 'backend-error', reason: 'agent server not reached' });
+      throw new Fault({ kind: 'backend-error', reason: 'The agent server cannot be reached' });
     }
     const data = await dataOf(refused());
     assert.equal(JSON.parse(data.at(-1) ?? ''), {
       error: {
-        message: 'The agent server could not be reached: agent server not reached',
+        message: 'The agent server cannot be reached',
         ...{ type: 'server_error', param: null, code: 'agent_unreachable' },
       },
     });
