@@ -140,7 +140,7 @@ describe('one call with one key', (check) => {
       reason: 'HTTP 404, as for a model that it does not have',
       isHostFailure: false,
     });
-    assert.equal(await outcomeOf(reset('ECONNREFUSED')), failure('no whole answer (ECONNREFUSED)'));
+    assert.equal(await outcomeOf(reset('ECONNREFUSED')), failure('it could not be reached (ECONNREFUSED)'));
     assert.equal(await outcomeOf({ text: '{"error":"out of memory"}' }), failure('an error under HTTP 200'));
   });
 
