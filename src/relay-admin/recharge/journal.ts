@@ -37,7 +37,7 @@ const Settlement = v.object({
   /** Whether the relay itself answered that it carried out the recharge. */
   isAccepted: v.boolean(),
   /** Why the answer left the outcome unknown. */
-  doubt: v.optional(v.picklist(UNKNOWN_REASONS)),
+  doubt: v.optional(v.picklist([...UNKNOWN_REASONS, 'refused'])),
   /** The status of the relay's refusal; 0 when there was no connection. */
   status: v.optional(v.number()),
   /** Whether the history was read after a refusal and had no credit. Earlier releases took the relay at its word. */

@@ -59,7 +59,7 @@ export type RelayAnswer = {
   readonly isAccepted: boolean;
   readonly isRelayReplay: boolean;
   /** Why the answer leaves the outcome unknown. Has no meaning when `isAccepted`. */
-  readonly unknownReason: UnknownReason | 'answer-not-recorded';
+  readonly unknownReason: UnknownReason | 'refused' | 'answer-not-recorded';
   /** The status of a refusal. */
   readonly refusedStatus?: number | undefined;
 };

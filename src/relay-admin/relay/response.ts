@@ -36,7 +36,6 @@ export const UNKNOWN_REASONS = [
   'in-progress',
   'retry-backoff',
   'store-unavailable',
-  'refused',
 ] as const;
 export type UnknownReason = (typeof UNKNOWN_REASONS)[number];
 

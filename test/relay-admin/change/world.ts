@@ -31,7 +31,6 @@ export const DOUBTS: readonly UnknownReason[] = [
   'in-progress',
   'retry-backoff',
   'store-unavailable',
-  'refused',
 ];
 
 /** What each refusal is to the caller, for a change of a user or of an account. */

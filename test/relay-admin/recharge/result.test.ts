@@ -70,7 +70,7 @@ const DOUBT_WORDS: { readonly [Doubt in RelayAnswer['unknownReason']]: Reason } 
   refused: 'refusal_unconfirmed',
   'answer-not-recorded': 'answer_not_recorded',
 };
-const ALL_DOUBTS: readonly RelayAnswer['unknownReason'][] = [...UNKNOWN_REASONS, 'answer-not-recorded'];
+const ALL_DOUBTS: readonly RelayAnswer['unknownReason'][] = [...UNKNOWN_REASONS, 'refused', 'answer-not-recorded'];
 
 type Case = {
   readonly name: string;
