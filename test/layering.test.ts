@@ -42,6 +42,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
     'src/relay-admin/server.ts',
     'src/agent/mcp/client.ts',
     'src/adapter/mcp/transports.ts',
+    'src/adapter/mcp/stdio-transport.ts',
     'src/adapter/node/stdio.ts',
   ],
   ai: ['src/agent/model/ai-sdk.ts', 'src/agent/model/ai-sdk-events.ts'],

@@ -1,27 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { McpServerError } from '../../agent/mcp/errors.ts';
 import { errorCode } from '../node/error-code.ts';
-
-const LINE_FEED = 0x0a;
-
-/** Splits bytes into lines and passes on each without its line break. Returns false once an unfinished line is too long. */
-const createLineSplitter = (limitBytes: number, onLine: (line: string) => void) => {
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  return (chunk: Buffer): boolean => {
-    let rest = chunk;
-    for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED)) {
-      const line = Buffer.concat([...parts, rest.subarray(0, end)]);
-      parts = [];
-      bytes = 0;
-      rest = rest.subarray(end + 1);
-      onLine(line.toString('utf8'));
-    }
-    if (rest.length > 0) parts.push(rest);
-    bytes += rest.length;
-    return bytes <= limitBytes;
-  };
-};
+import { createLineSplitter } from './lines.ts';
 
 /** Stores the last lines of an output. Drops a line that is cut off: half of a secret could not be recognized and redacted. */
 const createLastLines = (limitBytes: number) => {

@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream';
 import v8 from 'node:v8';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { ConfigError, type Variables } from '../../core/config.ts';
 import type { Log } from '../../core/log.ts';
+import { createStdioTransport } from '../mcp/stdio-transport.ts';
 import { createLineWriter } from './service.ts';
 import { STOP_SIGNALS } from './signals.ts';
 
@@ -63,11 +63,11 @@ export const runStdio = async (
       lines.flush();
       process.exit(0);
     };
-    process.stdin.on('end', () => void stop('end of input'));
+    for (const event of ['end', 'error', 'close'] as const) process.stdin.on(event, () => void stop('end of input'));
     process.stdout.on('error', () => void stop('broken output'));
     for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
     server.onclose = () => void stop('closed');
-    await server.connect(new StdioServerTransport(process.stdin, output));
+    await server.connect(createStdioTransport({ input: process.stdin, output }));
     log('info', 'listening');
   } catch (error) {
     fail(

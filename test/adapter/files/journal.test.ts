@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -128,7 +129,7 @@ describe('a journal file', (check) => {
   check('with nothing but a torn line keeps the next one whole', () =>
     inDirectory(async (path) => {
       mkdirSync(resolve(path, '..'));
-      writeFileSync(path, '\u00e4'.slice(0, 1));
+      writeFileSync(path, '\u00e4'.slice(0, 1), { mode: 0o600 });
       await createJournalFile(path).append('1');
       assert.equal(linesIn(path), ['\u00e4', '1']);
     }),
@@ -268,6 +269,63 @@ describe('a journal file that cannot be used', (check) => {
         for (const use of [() => file.append('1'), () => file.readNew()])
           assert.is(((await rejection(use())) as { code?: string }).code, 'ENOTREG', path);
       }
+    }),
+  );
+
+  const codesOf = async (file: JournalFile): Promise<readonly (string | undefined)[]> => {
+    const codes: (string | undefined)[] = [];
+    for (const use of [() => file.append('1'), () => file.readNew()])
+      codes.push(((await rejection(use())) as { code?: string }).code);
+    return codes;
+  };
+
+  check('because it is a symbolic link takes no line, and what it leads to stays as it was', () =>
+    inDirectory(async (path, directory) => {
+      await createJournalFile(path).append('1');
+      const link = join(directory, 'link.jsonl');
+      symlinkSync(path, link);
+      assert.equal(await codesOf(createJournalFile(link)), ['ELOOP', 'ELOOP']);
+      assert.equal(linesIn(path), ['1']);
+      // A link to nothing is not followed to make a file, either.
+      const nowhere = join(directory, 'nowhere.jsonl');
+      symlinkSync(join(directory, 'target.jsonl'), nowhere);
+      assert.is((await codesOf(createJournalFile(nowhere)))[0], 'ELOOP');
+      assert.not(existsSync(join(directory, 'target.jsonl')));
+      // A link on the way to it is somebody's own arrangement of directories.
+      symlinkSync(join(directory, 'data'), join(directory, 'way'));
+      await createJournalFile(join(directory, 'way', 'journal.jsonl')).append('2');
+      assert.equal(linesIn(path), ['1', '2']);
+    }),
+  );
+
+  check('because others may read or write it takes no line', () =>
+    inDirectory(async (path) => {
+      const file = createJournalFile(path);
+      await file.append('1');
+      for (const mode of [0o602, 0o604, 0o606, 0o666, 0o644]) {
+        chmodSync(path, mode);
+        assert.equal(await codesOf(file), ['EMODE', 'EMODE'], mode.toString(8));
+      }
+      // A volume of Kubernetes is open to the process's own group.
+      chmodSync(path, 0o660);
+      await file.append('2');
+      assert.equal(linesIn(path), ['1', '2']);
+    }),
+  );
+
+  const root = process.geteuid?.() === 0 ? undefined : 'the rights of root';
+  check.needing(root, 'because it is of another owner or open to another group takes no line', () =>
+    inDirectory(async (path) => {
+      const file = createJournalFile(path);
+      await file.append('1');
+      chownSync(path, NOBODY, 0);
+      assert.equal(await codesOf(file), ['ENOTOWNER', 'ENOTOWNER']);
+      chownSync(path, 0, NOBODY);
+      chmodSync(path, 0o660);
+      assert.equal(await codesOf(file), ['EMODE', 'EMODE']);
+      chmodSync(path, 0o600);
+      await file.append('2');
+      assert.equal(linesIn(path), ['1', '2']);
     }),
   );
 
