@@ -1,5 +1,6 @@
 import type { EventDraft } from '../agent/protocol/events.ts';
 import type { Message, Part, Session } from '../agent/protocol/types.ts';
+import { StoreUnavailableError } from '../agent/store/errors.ts';
 import type {
   DirectoryEvent,
   EventSpan,
@@ -32,12 +33,12 @@ const columnNumber = (row: StoredRow, column: string): number => {
   return number;
 };
 
-/** The JSON of a column. Only the store writes it, so its shape is not checked. Errors do not quote it. */
+/** The JSON of a column. Only the store writes it, so its shape is not checked, and other text is damage. Errors do not quote it. */
 const parseColumn = (row: StoredRow, column: string) => {
   try {
     return JSON.parse(columnText(row, column));
   } catch {
-    throw new Error(`Cannot read a row of the store: ${column} is not what was written`);
+    throw new StoreUnavailableError('damaged');
   }
 };
 

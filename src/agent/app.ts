@@ -8,6 +8,7 @@ import type { RouteTable } from '../core/http/router.ts';
 import type { Log } from '../core/log.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
 import type { ConfigViews, RouteContext } from './context.ts';
+import { createEventPruning } from './events/pruning.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createOpenStreams } from './events/readers.ts';
 import { statusPublication } from './events/records.ts';
@@ -26,6 +27,7 @@ import { createFamilyRemoval, createRetention, type RetentionLimits } from './se
 import { createRunQueue, type RunQueue } from './session/run-queue.ts';
 import { createSessions, SESSION_LIMIT_BYTES } from './session/sessions.ts';
 import type { Peers } from './store/cluster.ts';
+import { isStoreFailure } from './store/errors.ts';
 import type { Store } from './store/store.ts';
 import { createApprovals } from './tools/approvals.ts';
 import { createTaskTool, createTaskTracker, MAX_TASKS_PER_PROMPT } from './tools/task.ts';
@@ -183,9 +185,6 @@ export type AgentServer = {
   readonly stop: () => Promise<void>;
 };
 
-/** How many events can be replayed, and how often older ones are removed. */
-const EVENT_LIMIT = 100_000;
-const PRUNE_EVERY_MS = 600_000;
 /** Streams and tool servers need the rest of the ten seconds in which a process has to end. */
 const RUNS_LIMIT_MS = 2500;
 
@@ -194,8 +193,10 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
   const { clock, log, ids, version, directory, store, peers, catalog, configViews, metrics } = needs;
   const ending = new AbortController();
   let state: AgentState = 'starting';
-  const onBug = (error: unknown): void =>
-    log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+  const onBug = (error: unknown): void => {
+    if (isStoreFailure(error)) log('warn', 'store-trouble', { reason: error.message });
+    else log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+  };
   const { recovery, retention, bodies, ...parts } = createParts(needs, { ending: ending.signal, onBug });
   const { publisher, runs, mcp } = parts;
   const context: RouteContext = {
@@ -213,11 +214,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     ending: ending.signal,
     onBug,
   };
-  let cancelPruning = (): void => {};
-  const prune = (): void => {
-    void store.pruneEvents(EVENT_LIMIT).catch(onBug);
-    cancelPruning = clock.after(PRUNE_EVERY_MS, prune);
-  };
+  const pruning = createEventPruning({ store, clock, onBug });
   const resume = createResume({ recovery, runs, log, onBug });
   return {
     ...createAgentHandler(context, {
@@ -225,7 +222,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       bodies,
       credentials: needs.credentials,
       isForThisMachine: needs.isForThisMachine,
-      isStoreUp: peers.isStoreUp,
+      storeTrouble: peers.storeTrouble,
       stateNow: () => state,
     }),
     async start() {
@@ -242,13 +239,13 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       void logUnmatchedRules({ mcp, catalog, log }, ending.signal).catch(() => {});
       state = 'ready';
       runWaiting();
-      prune();
+      pruning.start();
       retention.start();
     },
     async stop() {
       state = 'stopping';
       bodies.stop();
-      cancelPruning();
+      pruning.stop();
       retention.stop();
       const { signal } = new AbortController();
       if (needs.drainMs > 0) await pauseUntil(clock, { ms: needs.drainMs, woken: runs.idle() }, signal);

@@ -9,7 +9,7 @@ import { exportSession } from '../agent/session/export.ts';
 import { importSession } from '../agent/session/import.ts';
 
 import { AgentVariables, type Database } from '../agent/settings.ts';
-import { StoreUnavailableError } from '../agent/store/errors.ts';
+import { isStoreFailure } from '../agent/store/errors.ts';
 import { ConfigError, readVariables } from '../core/config.ts';
 import { openReader, runPrune, runSessions } from './agent/maintenance.ts';
 import { openStoreForCommand } from './agent/store.ts';
@@ -96,7 +96,7 @@ const errorMessages = (error: unknown): readonly string[] => {
   // SQLite's own messages contain no stored values, but other errors may contain a path of this machine.
   if (errorCode(error) === 'ERR_SQLITE_ERROR')
     return ['the database could not be read or written; is it in use or damaged?'];
-  if (error instanceof StoreUnavailableError) return ['the database is away; what was done so far stays'];
+  if (isStoreFailure(error)) return [`${error.message}; what was done so far stays`];
   // A PostgreSQL message may quote stored values; its code does not.
   if (error instanceof Error && error.name === 'PostgresError')
     return [`the database refused it (${errorCode(error)})`];

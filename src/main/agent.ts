@@ -10,6 +10,7 @@ import { createAgentList, createConfigProviders, createProviderList } from '../a
 import { createMcpServers } from '../agent/mcp/servers.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readAgentSettings, unknownAgentVariables } from '../agent/settings.ts';
+import { isStoreFailure } from '../agent/store/errors.ts';
 import { ConfigError, collectProblems } from '../core/config.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
@@ -29,6 +30,10 @@ const PRELOAD_AFTER_MS = 1000;
 /** A process has ten seconds to stop. The rest of them is for aborting what does not end, and for the streams. */
 const DRAIN_MS = 5000;
 
+/** Of an error that is not our own only the name: its message may hold anything. */
+const reasonOf = (error: unknown): string =>
+  isStoreFailure(error) ? error.message : error instanceof Error ? error.name : typeof error;
+
 const build = async ({ variables, writeLine }: ProcessContext): Promise<Service> => {
   const problems: string[] = [];
   const settings = collectProblems(() => readAgentSettings(variables), problems);
@@ -41,7 +46,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   const { store, peers, close } = await openAgentStore(settings.database, {
     ids,
     leaseMs: settings.leaseMs,
-    onError: (error) => log('warn', 'store-trouble', { reason: error instanceof Error ? error.name : typeof error }),
+    onError: (error) => log('warn', 'store-trouble', { reason: reasonOf(error) }),
   });
   const directory = resolve(settings.directory ?? '.');
   const models = loadOnce(async () => {
@@ -125,7 +130,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
         loadMeter();
       });
       server.start().catch((error: unknown) => {
-        log('error', 'start-failed', { reason: error instanceof Error ? error.name : typeof error });
+        log('error', 'start-failed', { reason: reasonOf(error) });
         process.exitCode = 1;
         process.kill(process.pid, 'SIGTERM');
       });

@@ -6,13 +6,14 @@ import { createPrometheusAgentMetrics } from '../../src/adapter/prometheus/agent
 import { readAgentConfig } from '../../src/agent/config/load.ts';
 import { ConfigFile } from '../../src/agent/config/schema.ts';
 import { unsupportedReason } from '../../src/agent/config/schema-values.ts';
-import { AGENT_ERROR_RESPONSES } from '../../src/agent/http/errors.ts';
+import { AGENT_ERROR_RESPONSES, storeFault } from '../../src/agent/http/errors.ts';
 import { openApiDocument } from '../../src/agent/http/openapi.ts';
 import { BUNDLED_ADAPTERS } from '../../src/agent/model/adapters.ts';
 import { createIds } from '../../src/agent/protocol/ids.ts';
 import { actionForAll } from '../../src/agent/protocol/permission-rules.ts';
 import { PermissionReplyBody, PromptBody, SessionBody } from '../../src/agent/protocol/request-schemas.ts';
 import { AgentVariables } from '../../src/agent/settings.ts';
+import { STORE_TROUBLES, type StoreTrouble } from '../../src/agent/store/errors.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import type { CoreFault } from '../../src/core/fault.ts';
 import { isRecord } from '../../src/core/json.ts';
@@ -244,14 +245,17 @@ describe('the page of the agent server', (check) => {
     }
   });
   check('has the errors that the service answers with, under their status', async () => {
-    const replies = [...Object.values(FAULTS).map(AGENT_ERROR_RESPONSES.forFault), AGENT_ERROR_RESPONSES.forBug()];
+    const { forFault, forBug } = AGENT_ERROR_RESPONSES;
+    const troubles = Object.keys(STORE_TROUBLES) as StoreTrouble[];
+    const ofStore = troubles.map((trouble) => forFault(storeFault(trouble).detail));
+    const replies = [...Object.values(FAULTS).map(forFault), ...ofStore, forBug()];
     const rows = [...sectionOf('## Errors').matchAll(/^\| ([45]\d\d) \| (?:`(\w+)`|none) \|/gm)];
     assert.equal(
       unique(rows.map(([, status, name]) => `${status} ${name ?? 'none'}`)),
       unique(await Promise.all(replies.map(rowOfReply))),
     );
   });
-  check('has the codes of bad input', () => {
+  check('has the codes of bad input, and of a store that does not work', () => {
     const sources = [...sourcesIn('src/agent'), read('src/core/http/body.ts'), read('src/core/http/router.ts')];
     const codes = matchesIn(sources, /\bcode: '([a-z_]+)'/g);
     // Two of them are made of the name of what is not known.

@@ -113,7 +113,7 @@ export const createPostgresCluster = ({
   return {
     leases,
     permissionRequests: approvals,
-    isStoreUp: connection.isUp,
+    storeTrouble: connection.trouble,
     counts() {
       const { held, awaited } = leases.counts();
       return { leasesHeld: held, leasesAwaited: awaited, servers };

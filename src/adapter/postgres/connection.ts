@@ -1,8 +1,8 @@
 import type { Sql } from 'postgres';
 import postgres from 'postgres';
-import { StoreUnavailableError } from '../../agent/store/errors.ts';
+import { isStoreFailure, type StoreTrouble, StoreUnavailableError } from '../../agent/store/errors.ts';
 import { databaseConfigError } from '../sql-store.ts';
-import { explainPostgresError, isUnavailable } from './errors.ts';
+import { explainPostgresError, isUnavailable, toTrouble } from './errors.ts';
 import { POSTGRES_MIGRATIONS } from './schema.ts';
 
 /** The key of the advisory lock for migrations. No other program uses it. */
@@ -60,7 +60,8 @@ export type PostgresConnection = {
   readonly schema: string;
   /** Runs queries. Throws a `StoreUnavailableError` when the database is unavailable: the query may have run, or may run later. */
   readonly query: <T>(run: (sql: Sql) => PromiseLike<T>, limitMs?: number) => Promise<T>;
-  readonly isUp: () => boolean;
+  /** Why the last query did not reach the database; undefined when it did. */
+  readonly trouble: () => StoreTrouble | undefined;
   /** A separate client with one connection. The caller closes it. */
   readonly openDedicatedClient: () => Sql;
   /** Whether `close` was called: nothing needs to wait for the database any more. */
@@ -121,7 +122,7 @@ export const openPostgres = async (
   const schema = options.schema ?? 'gatehouse';
   const { queryLimitMs = QUERY_LIMIT_MS } = options;
   let sql = createClient(options);
-  let isUp = true;
+  let trouble: StoreTrouble | undefined;
   let isClosed = false;
   const close = (): Promise<void> => {
     isClosed = true;
@@ -148,15 +149,15 @@ export const openPostgres = async (
       const client = sql;
       try {
         const answer = await withTimeLimit(run(client), limitMs, () => replaceClient(client));
-        isUp = true;
+        trouble = undefined;
         return answer;
       } catch (error) {
-        if (!isUnavailable(error) && !(error instanceof StoreUnavailableError)) throw error;
-        isUp = false;
-        throw new StoreUnavailableError();
+        if (!isUnavailable(error) && !isStoreFailure(error)) throw error;
+        trouble = isStoreFailure(error) ? error.trouble : toTrouble(error);
+        throw new StoreUnavailableError(trouble);
       }
     },
-    isUp: () => isUp,
+    trouble: () => trouble,
     isClosed: () => isClosed,
     openDedicatedClient: () => createClient({ ...options, connections: 1 }),
     close,

@@ -1,6 +1,8 @@
+import type { StoreTrouble } from '../../agent/store/errors.ts';
 import { errorCode } from '../node/error-code.ts';
 import { databaseConfigError } from '../sql-store.ts';
 
+const DISK_FULL = '53100';
 /** Error codes of the network, the driver and PostgreSQL for a database that is unavailable. The query itself is fine. */
 const UNAVAILABLE = new Set([
   'CONNECTION_CLOSED',
@@ -17,7 +19,7 @@ const UNAVAILABLE = new Set([
   'EPIPE',
   'ENOENT',
   '25006', // a read-only replica: another host has become the primary
-  '53100', // its disk is full
+  DISK_FULL,
   '53300', // too many connections
   '55P03', // lock not available
   '57P01', // it is shutting down
@@ -49,6 +51,9 @@ const codeOf = (error: unknown): string => errorCode(error) ?? '';
 /** Whether the database was unavailable, so that a retry may succeed later. The query may have run. */
 export const isUnavailable = (error: unknown): boolean =>
   UNAVAILABLE.has(codeOf(error)) || codeOf(error).startsWith('08');
+
+/** What an error of an unavailable database says is wrong. */
+export const toTrouble = (error: unknown): StoreTrouble => (codeOf(error) === DISK_FULL ? 'disk-full' : 'unreachable');
 
 /** Whether a transaction was rolled back because of another one, so that an immediate retry may succeed. */
 export const isTransactionConflict = (error: unknown): boolean => TRANSACTION_CONFLICTS.has(codeOf(error));

@@ -1,10 +1,13 @@
+import { type StoreTrouble, StoreUnavailableError } from '../../agent/store/errors.ts';
 import { databaseConfigError } from '../sql-store.ts';
 
 const BUSY = 5;
 const REASONS: ReadonlyMap<number, string> = new Map([
   [BUSY, 'expected a database that no other process holds locked'],
   [8, 'expected a file that this process may write, in a directory that it may write'],
+  [10, 'expected a disk that can be read and written'],
   [11, 'expected a sound database, and this one is damaged'],
+  [13, 'expected space on the disk of the database, and it is full'],
   [14, 'expected a file that can be opened or made, in a directory that this process may write'],
   [26, 'expected a SQLite database, and the file is none'],
 ]);
@@ -12,6 +15,23 @@ const REASONS: ReadonlyMap<number, string> = new Map([
 /** The primary result code of an SQLite error: the low byte of its extended code. */
 const kindOf = (error: Error): number | undefined =>
   'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+
+/** Result codes of a database that was open already. */
+const TROUBLES: ReadonlyMap<number, StoreTrouble> = new Map([
+  [BUSY, 'locked'],
+  [8, 'disk-failing'],
+  [10, 'disk-failing'],
+  [11, 'damaged'],
+  [13, 'disk-full'],
+  [14, 'disk-failing'],
+  [26, 'damaged'],
+]);
+
+/** Maps an error of an open database to a `StoreUnavailableError`. Returns errors unchanged that have another cause. */
+export const toStoreError = (error: unknown): unknown => {
+  const trouble = error instanceof Error ? TROUBLES.get(kindOf(error) ?? 0) : undefined;
+  return trouble === undefined ? error : new StoreUnavailableError(trouble);
+};
 
 /** Whether SQLite did nothing because another process holds a lock. */
 export const isBusy = (error: unknown): boolean => error instanceof Error && kindOf(error) === BUSY;

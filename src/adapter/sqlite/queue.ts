@@ -21,9 +21,13 @@ type PendingWrite = {
 /**
  * Groups the writes of one turn of the event loop into one transaction: waiting for the disk is nearly all of their cost. A
  * task that throws is rolled back alone; when the disk fails, all of them fail. While another process writes, the group waits
- * for at most `busyLimitMs`, without blocking the event loop.
+ * for at most `busyLimitMs`, without blocking the event loop. `onFailure` receives each error, and returns the one to reject with.
  */
-export const createWriteQueue = (database: DatabaseSync, busyLimitMs: number): WriteQueue => {
+export const createWriteQueue = (
+  database: DatabaseSync,
+  busyLimitMs: number,
+  onFailure: (error: unknown) => unknown,
+): WriteQueue => {
   const mark = database.prepare('SAVEPOINT task');
   const undo = database.prepare('ROLLBACK TO task');
   const release = database.prepare('RELEASE task');
@@ -70,7 +74,8 @@ export const createWriteQueue = (database: DatabaseSync, busyLimitMs: number): W
         return;
       }
       busySinceMs = undefined;
-      for (const { fail } of group) fail(error);
+      const reason = onFailure(error);
+      for (const { fail } of group) fail(reason);
     }
   };
   return {
@@ -85,7 +90,8 @@ export const createWriteQueue = (database: DatabaseSync, busyLimitMs: number): W
             value = task();
           } catch (error) {
             undoFailedTask(error);
-            return () => reject(error);
+            const reason = onFailure(error);
+            return () => reject(reason);
           }
           release.run();
           return () => resolve(value);

@@ -1,7 +1,10 @@
+import type { DatabaseSync } from 'node:sqlite';
 import type { Ids } from '../../agent/protocol/ids.ts';
+import type { StoreHealth } from '../../agent/store/cluster.ts';
 import type { MessageOutline, MessageWithParts, Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
 import { createStatementCache, inTransaction } from './database.ts';
+import { createSqliteHealth } from './health.ts';
 import { createWriteQueue } from './queue.ts';
 import { createSqliteReads } from './reads.ts';
 import { openDatabase } from './schema.ts';
@@ -27,13 +30,13 @@ const splitByBytes = (
 };
 
 type SqliteStoreOptions = {
-  /** A path. If they are missing, the file and its directory are created, with access for their owner only. */
-  readonly file: string;
   readonly ids: Ids;
   /** The limit for stored events, exceeded by at most an eighth (256 MiB). */
   readonly eventLimitBytes?: number;
   /** How long a commit waits for another process that writes before it fails (10 s). */
   readonly busyLimitMs?: number;
+  /** How often a store that could not write is tried again (5 s). */
+  readonly probeEveryMs?: number;
   /** A monotonic clock. */
   readonly nowMs?: () => number;
 };
@@ -42,24 +45,38 @@ const EVENT_LIMIT_BYTES = 256 * 1024 * 1024;
 /** How old the stored state of a growing part may be. */
 const GROWING_EVERY_MS = 1000;
 const BUSY_LIMIT_MS = 10_000;
+const PROBE_EVERY_MS = 5000;
 /** How much of a session is read at once: reading blocks the event loop. */
 const GROUP_BYTES = 4 * 1024 * 1024;
 
 /**
- * Opens a store in one SQLite file. What is committed survives a power cut. Throws a `ConfigError` when the file cannot be
+ * Opens a store in one SQLite file. If they are missing, the file and its directory are created, with access for their owner
+ * only. What is committed survives a power cut. Throws a `ConfigError` when the file cannot be
  * used. Meant for one server: a second process may read and write the file too, but neither is notified of the other's
- * events, and a server that starts would treat the unfinished answers of a running one as abandoned.
+ * events, and a server that starts would treat the unfinished answers of a running one as abandoned. What it cannot read or
+ * write, because the disk is full or the file damaged, fails with a `StoreUnavailableError`, and `health` says so.
  */
-export const openSqliteStore = async ({
-  file,
-  ids,
-  eventLimitBytes = EVENT_LIMIT_BYTES,
-  busyLimitMs = BUSY_LIMIT_MS,
-  nowMs = () => performance.now(),
-}: SqliteStoreOptions): Promise<Store> => {
-  const database = await openDatabase(file);
+export const openSqliteStore = async ({ file, ...options }: SqliteStoreOptions & { readonly file: string }) =>
+  createSqliteStore(await openDatabase(file), options);
+
+/** The same with a database that is open. The store closes it. */
+export const createSqliteStore = (
+  database: DatabaseSync,
+  {
+    ids,
+    eventLimitBytes = EVENT_LIMIT_BYTES,
+    busyLimitMs = BUSY_LIMIT_MS,
+    probeEveryMs = PROBE_EVERY_MS,
+    nowMs = () => performance.now(),
+  }: SqliteStoreOptions,
+): Store & { readonly health: StoreHealth } => {
   const statement = createStatementCache(database);
-  const queue = createWriteQueue(database, busyLimitMs);
+  const probe = async (): Promise<void> => {
+    await queue.add(() => writes.takeSpace());
+    await queue.add(() => writes.freeSpace());
+  };
+  const health = createSqliteHealth({ everyMs: probeEveryMs, probe });
+  const queue = createWriteQueue(database, busyLimitMs, health.note);
   const growing = createGrowingParts(nowMs, GROWING_EVERY_MS);
   const writes = createSqliteWrites({ statement, ids, eventLimitBytes });
   const reads = createSqliteReads(statement, growing.newest);
@@ -70,10 +87,15 @@ export const openSqliteStore = async ({
   /** For one statement, which reads a consistent state without a transaction. */
   const read = async <T>(run: () => T): Promise<T> => {
     refuseWhenClosed();
-    return run();
+    try {
+      return run();
+    } catch (error) {
+      throw health.note(error);
+    }
   };
   const readInTransaction = <T>(run: () => T): Promise<T> => read(() => inTransaction(database, 'DEFERRED', run));
   return {
+    health,
     async commit(changes, events) {
       refuseWhenClosed();
       const deferred = new Set(changes.filter(growing.isDeferred));
@@ -115,6 +137,7 @@ export const openSqliteStore = async ({
     async close() {
       if (isClosed) return;
       isClosed = true;
+      health.close();
       // The newest state of growing parts is not on the disk yet.
       for (const part of growing.parts()) queue.add(() => writes.apply({ kind: 'part', part }, false)).catch(() => {});
       queue.finish();

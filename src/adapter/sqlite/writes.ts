@@ -55,6 +55,10 @@ const OVER_BYTES = `
     SELECT id, sum(octet_length(data)) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS bytes FROM event
   ) WHERE bytes > ? LIMIT 1`;
 
+/** No session has this id. One that is left behind is removed as any that was begun and given up. */
+const PROBE_ID = 'space-probe';
+const PROBE_BYTES = 256 * 1024;
+
 /** How many times the bytes of events are checked while as many bytes are added as may be stored. */
 const CHECKS = 8;
 
@@ -65,6 +69,10 @@ type SqliteWrites = {
     events: readonly { readonly directory: string; readonly draft: EventDraft }[],
   ) => readonly DirectoryEvent[];
   readonly prune: (keep: number) => void;
+  /** Stores about as much as a long prompt takes, where no query finds it. */
+  readonly takeSpace: () => void;
+  /** Removes that again. */
+  readonly freeSpace: () => void;
 };
 
 type SqliteWritesParts = {
@@ -178,6 +186,12 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
         forgetUpTo(statement(OVER_BYTES).get(eventLimitBytes));
       }
       return placed;
+    },
+    takeSpace() {
+      statement(BEGIN_SESSION).run(PROBE_ID, '', null, '', ' '.repeat(PROBE_BYTES));
+    },
+    freeSpace() {
+      statement(FORGET_BEGUN).run(PROBE_ID);
     },
     prune(keep) {
       forgetUpTo(statement(OLDEST_TO_GO).get(keep));

@@ -1,6 +1,50 @@
-import type { CoreFault } from '../../core/fault.ts';
+import { type CoreFault, Fault } from '../../core/fault.ts';
 import type { ErrorResponses } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/response.ts';
+import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
+import { toMessageError } from '../turn/errors.ts';
+
+/** Every failure that the agent server expects. */
+type AgentFault =
+  | CoreFault
+  /** `reason` is our own text, for the log too. */
+  | { readonly kind: 'store-failed'; readonly trouble: StoreTrouble; readonly reason: string };
+
+/** The fault for a store that does not work. */
+export const storeFault = (trouble: StoreTrouble): Fault<AgentFault> =>
+  new Fault<AgentFault>({ kind: 'store-failed', trouble, reason: STORE_TROUBLES[trouble] });
+
+/**
+ * A full disk is 507 and not 503: that would promise that the same request succeeds in a moment. The codes are for programs,
+ * such as the bridge.
+ */
+const STORE_ERRORS: Readonly<Record<StoreTrouble, { status: number; name: string; code: string; next: string }>> = {
+  unreachable: { status: 503, name: 'ServiceUnavailable', code: 'store_unreachable', next: ' at the moment' },
+  locked: { status: 503, name: 'ServiceUnavailable', code: 'store_locked', next: '' },
+  'disk-full': {
+    status: 507,
+    name: 'InsufficientStorage',
+    code: 'disk_full',
+    next: '. Its operator has to free space',
+  },
+  'disk-failing': { status: 503, name: 'ServiceUnavailable', code: 'disk_failing', next: '' },
+  damaged: {
+    status: 500,
+    name: 'StoreDamaged',
+    code: 'store_damaged',
+    next: '. Its operator has to restore a copy',
+  },
+};
+const RETRY_AFTER_MS = 1000;
+
+const storeErrorBody = (trouble: StoreTrouble) => {
+  const { name, code, next } = STORE_ERRORS[trouble];
+  return { name, data: { message: `${STORE_TROUBLES[trouble]}${next}`, code } };
+};
+
+/** The body of a prompt's answer that failed after its headers were sent. */
+export const toFailureBody = (error: unknown, providerID: string): unknown =>
+  isStoreFailure(error) ? storeErrorBody(error.trouble) : toMessageError(error, providerID);
 
 /** An error in the shape that OpenCode's clients know. */
 const namedError = (
@@ -13,8 +57,13 @@ const namedError = (
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
 /** The one place where a fault of the agent server becomes a response. */
-const toErrorResponse = (detail: CoreFault): Response => {
+const toErrorResponse = (detail: AgentFault): Response => {
   switch (detail.kind) {
+    case 'store-failed': {
+      const { name, data } = storeErrorBody(detail.trouble);
+      const { status } = STORE_ERRORS[detail.trouble];
+      return namedError(status, name, data, status === 503 ? retryAfter(RETRY_AFTER_MS) : {});
+    }
     case 'unauthorized':
       return namedError(
         401,
@@ -69,7 +118,7 @@ const toErrorResponse = (detail: CoreFault): Response => {
 };
 
 /** How faults and bugs are answered, in the shape that OpenCode's clients expect. */
-export const AGENT_ERROR_RESPONSES: ErrorResponses = {
+export const AGENT_ERROR_RESPONSES = {
   forFault: toErrorResponse,
   forBug: () => namedError(500, 'UnknownError', { message: 'The server failed. The request id leads to the log line' }),
-};
+} satisfies ErrorResponses;

@@ -6,9 +6,9 @@ import { jsonResponse } from '../../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
 import { createStandardRoutes } from '../../core/http/standard-routes.ts';
 import type { RouteContext } from '../context.ts';
-import { StoreUnavailableError } from '../store/errors.ts';
+import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { compatRoutes, unknownPathHint } from './compat.ts';
-import { AGENT_ERROR_RESPONSES } from './errors.ts';
+import { AGENT_ERROR_RESPONSES, storeFault } from './errors.ts';
 import { otherRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiDocument } from './openapi.ts';
@@ -54,12 +54,6 @@ const FOREIGN_HOST = new Fault({
     'Without a password this server answers programs of this machine, under a name such as 127.0.0.1 or localhost',
 });
 
-const STORE_UNAVAILABLE = new Fault({
-  kind: 'unavailable',
-  message: 'The store cannot be reached at the moment',
-  retryAfterMs: RETRY_AFTER_MS,
-});
-
 const FOREIGN_ORIGIN = new Fault({
   kind: 'bad-input',
   code: 'invalid_origin',
@@ -67,15 +61,18 @@ const FOREIGN_ORIGIN = new Fault({
   message: 'This server answers no web page of another origin',
 });
 
+const toReason = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
 const createRouteTable = (
   context: RouteContext,
-  { stateNow, isStoreUp }: Pick<HandlerNeeds, 'stateNow' | 'isStoreUp'>,
+  { stateNow, storeTrouble }: Pick<HandlerNeeds, 'stateNow' | 'storeTrouble'>,
 ): RouteTable => {
   const { version, metrics } = context;
   const ready = () => {
     const state = stateNow();
-    if (state === 'ready' && isStoreUp()) return jsonResponse(200, { status: 'ready' });
-    const reasons = [state === 'ready' ? 'the store cannot be reached' : state];
+    const trouble = storeTrouble();
+    if (state === 'ready' && trouble === undefined) return jsonResponse(200, { status: 'ready' });
+    const reasons = [state !== 'ready' || trouble === undefined ? state : toReason(STORE_TROUBLES[trouble])];
     return jsonResponse(503, { status: 'not ready', reasons }, { 'retry-after': String(RETRY_AFTER_MS / 1000) });
   };
   const openApi = () => openApiDocument(version);
@@ -98,17 +95,17 @@ type HandlerNeeds = {
   readonly credentials: Credentials | undefined;
   /** The server listens on this machine alone: without credentials it answers nothing but programs of this machine. */
   readonly isForThisMachine: boolean;
-  readonly isStoreUp: () => boolean;
+  readonly storeTrouble: () => StoreTrouble | undefined;
   readonly stateNow: () => AgentState;
 };
 
 /** Every route of the agent server, behind its checks of origin, credentials and state. */
 export const createAgentHandler = (
   context: RouteContext,
-  { newRequestId, bodies, credentials, isForThisMachine, isStoreUp, stateNow }: HandlerNeeds,
+  { newRequestId, bodies, credentials, isForThisMachine, storeTrouble, stateNow }: HandlerNeeds,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
   const { clock, log } = context;
-  const table = createRouteTable(context, { stateNow, isStoreUp });
+  const table = createRouteTable(context, { stateNow, storeTrouble });
   const routes = createRoutes(table, unknownPathHint);
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);
@@ -118,7 +115,7 @@ export const createAgentHandler = (
     if (isForThisMachine && credentials === undefined && !isFromLocalProgram(request)) throw FOREIGN_HOST;
     if (!isOpen) requireReady(stateNow());
     return Promise.resolve(routes.handler(request)).catch((error: unknown) => {
-      throw error instanceof StoreUnavailableError ? STORE_UNAVAILABLE : error;
+      throw isStoreFailure(error) ? storeFault(error.trouble) : error;
     });
   };
   const { routeOf } = routes;

@@ -8,7 +8,7 @@ import { PromptBody } from '../protocol/request-schemas.ts';
 import type { AssistantMessage } from '../protocol/types.ts';
 import type { AcceptedPrompt } from '../session/prompt.ts';
 import type { MessageQuery, MessageWithParts, Store } from '../store/store.ts';
-import { toMessageError } from '../turn/errors.ts';
+import { toFailureBody } from './errors.ts';
 import { parseQuery, wholeNumberParameter } from './query.ts';
 
 const HEADERS = { 'content-type': 'application/json' };
@@ -167,7 +167,7 @@ export const messageRoutes = ({
         const held = holdUntilDelivered(hold, readAnswer(accepted, answer), (message) => !isAborted(message));
         return jsonResponseWhenReady(clock, held, (error) => {
           onBug(error);
-          return toMessageError(error, '');
+          return toFailureBody(error, '');
         });
       },
     },

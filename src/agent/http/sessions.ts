@@ -9,7 +9,7 @@ import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
 import { requestSummary } from '../turn/compaction.ts';
-import { toMessageError } from '../turn/errors.ts';
+import { toFailureBody } from './errors.ts';
 import { jsonResponseWhenReady } from './messages.ts';
 import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
 
@@ -189,7 +189,7 @@ export const conversationRoutes = ({
         const held = holdUntilDelivered({ clock, streams, ending }, runSummary(summary));
         return jsonResponseWhenReady(clock, held, (error) => {
           onBug(error);
-          return toMessageError(error, providerID);
+          return toFailureBody(error, providerID);
         });
       },
     },

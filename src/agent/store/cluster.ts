@@ -1,4 +1,5 @@
 import type { PermissionReply, PermissionRequest, Rule, SessionStatus } from '../protocol/types.ts';
+import type { StoreTrouble } from './errors.ts';
 import type { DirectoryEvent } from './store.ts';
 
 /** The right to work on a session, which one server has at a time. */
@@ -79,8 +80,8 @@ export type PeerCounts = {
 export type Peers = {
   readonly leases: Leases;
   readonly permissionRequests: PermissionBoard;
-  /** Whether the shared store could be reached at the last attempt. */
-  readonly isStoreUp: () => boolean;
+  /** Why the store did not work at the last attempt; undefined when it did. */
+  readonly storeTrouble: () => StoreTrouble | undefined;
   readonly counts: () => PeerCounts;
   /** Starts the calls of the listener. To be called once. */
   readonly listen: (listener: PeerListener) => void;
@@ -120,8 +121,17 @@ const createPermissionBoard = (): PermissionBoard => {
   };
 };
 
-/** The `Peers` of a server that has its store to itself. */
-export const createSingleServer = (): Peers => ({
+/** Whether a store works that one server has to itself. */
+export type StoreHealth = {
+  readonly trouble: () => StoreTrouble | undefined;
+  /** The listener is called whenever the store works again. */
+  readonly onWorking: (listener: () => void) => void;
+};
+
+const SOUND: StoreHealth = { trouble: () => undefined, onWorking() {} };
+
+/** The `Peers` of a server that has its store to itself. What it could not end while the store failed counts as abandoned. */
+export const createSingleServer = (health: StoreHealth = SOUND): Peers => ({
   leases: {
     acquire: async () => SINGLE_SERVER_LEASE,
     abort: async () => {},
@@ -129,7 +139,7 @@ export const createSingleServer = (): Peers => ({
     withoutOwner: async (sessionIDs) => sessionIDs,
   },
   permissionRequests: createPermissionBoard(),
-  isStoreUp: () => true,
+  storeTrouble: health.trouble,
   counts: () => ({ leasesHeld: 0, leasesAwaited: 0, servers: 1 }),
-  listen() {},
+  listen: ({ onAbandoned }) => health.onWorking(onAbandoned),
 });

@@ -28,17 +28,32 @@ export class OrphanError extends Error {
   }
 }
 
-/** The store cannot be reached at the moment. The call may be repeated later. */
+/** Why a store does not work, in words for operators and clients. They hold no path and no host. */
+export const STORE_TROUBLES = {
+  unreachable: 'The store cannot be reached',
+  locked: 'Another process holds the store locked',
+  'disk-full': 'The disk of the store is full',
+  'disk-failing': 'The disk of the store cannot be read or written',
+  damaged: 'The database of the store is damaged',
+} as const;
+
+/** What is wrong with a store that does not work. */
+export type StoreTrouble = keyof typeof STORE_TROUBLES;
+
+/** The store does not work at the moment. Nothing of a commit is known to be stored. The call may be repeated later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailable';
+  readonly trouble: StoreTrouble;
 
-  constructor() {
-    super('The store cannot be reached');
+  constructor(trouble: StoreTrouble = 'unreachable') {
+    super(STORE_TROUBLES[trouble]);
+    this.trouble = trouble;
   }
 }
 
 /** Whether the store did not work, rather than what it was asked for being wrong. */
-export const isStoreFailure = (error: unknown): boolean => error instanceof StoreUnavailableError;
+export const isStoreFailure = (error: unknown): error is StoreUnavailableError =>
+  error instanceof StoreUnavailableError;
 
 /** A commit was not stored: its lease is not held any more, because another server has taken over the session. */
 export class LeaseLostError extends Error {

@@ -2,7 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import { ModelError } from '../model/types.ts';
 import type { MessageError } from '../protocol/types.ts';
 import { ABORTED_ERROR, RunAborted } from '../session/run-queue.ts';
-import { LeaseLostError } from '../store/errors.ts';
+import { isStoreFailure, LeaseLostError } from '../store/errors.ts';
 
 /** Why a turn ended that took too long. */
 export class TurnTimeout extends Error {
@@ -24,7 +24,7 @@ const fromModelError = (error: ModelError, providerID: string): MessageError => 
 /** The wire format's error for a failed turn. Of a bug it says only that there was one. */
 export const toMessageError = (error: unknown, providerID: string): MessageError => {
   if (error instanceof ModelError) return fromModelError(error, providerID);
-  if (error instanceof TurnTimeout) return serverEndedTurn(error.message);
+  if (error instanceof TurnTimeout || isStoreFailure(error)) return serverEndedTurn(error.message);
   if (
     error instanceof RunAborted ||
     error instanceof LeaseLostError ||

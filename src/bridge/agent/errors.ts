@@ -12,6 +12,9 @@ const REASON_CHARS = 200;
 const DEFAULT_WAIT_MS = 1000;
 
 const RefusalBody = v.object({ data: v.object({ message: v.string() }) });
+const StoreErrorBody = v.object({
+  data: v.object({ code: v.picklist(['disk_full', 'disk_failing', 'store_damaged']) }),
+});
 const NamedError = v.object({ name: v.pipe(v.string(), v.regex(/^\w{1,60}$/)), data: v.unknown() });
 
 /** A prompt must not be sent again, as its turn may have started; every other call may. */
@@ -37,6 +40,22 @@ const refusalTextIn = (body: string): string => {
   return line === '' ? '' : `: ${line.slice(0, REASON_CHARS).toWellFormed()}`;
 };
 
+/** Our agent server says of its store by a code what is wrong. OpenCode has no such errors. */
+const STORE_ERRORS = {
+  disk_full: { status: 507, code: 'agent_disk_full', message: 'The disk of the agent server is full' },
+  disk_failing: { status: 502, code: 'agent_store_failed', message: 'The disk of the agent server fails' },
+  store_damaged: { status: 502, code: 'agent_store_failed', message: 'The database of the agent server is damaged' },
+} as const;
+const TO_ITS_OPERATOR = 'so that it cannot store anything. Its operator has to look at it: see its log and its /ready';
+
+/** The fault for a store of the agent that does not work; undefined for any other body. */
+const storeFaultIn = (body: string, isRetryable: boolean): Fault<BridgeFault> | undefined => {
+  const known = parseJson(StoreErrorBody, body)?.data.code;
+  if (known === undefined) return undefined;
+  const { status, code, message } = STORE_ERRORS[known];
+  return new Fault({ kind: 'agent-failed', status, code, message: `${message}, ${TO_ITS_OPERATOR}`, isRetryable });
+};
+
 /** The fault for a response whose status is not one of success. */
 export const toRefusalFault = (
   { status, text, header }: HttpResponse,
@@ -49,6 +68,9 @@ export const toRefusalFault = (
     return agentFailed('agent_unauthorized', message, call);
   }
   if (status === 404) return new Fault({ kind: 'not-found', hint: 'The agent server knows no such thing' });
+  // Refused before anything was stored, so nothing was begun.
+  const storeFault = status >= 500 ? storeFaultIn(text, true) : undefined;
+  if (storeFault !== undefined) return storeFault;
   if (status === 503) {
     const message = 'The agent server is not ready';
     const waitMs = retryAfterMs(header('retry-after'), now) ?? DEFAULT_WAIT_MS;
@@ -63,6 +85,8 @@ export const toRefusalFault = (
 
 /** The fault for a body that is not what the call returns. OpenCode answers unknown paths with a web page. */
 export const toUnusableAnswerFault = (text: string, call: AgentCall): Fault<BridgeFault> => {
+  const storeFault = storeFaultIn(text, !call.isPrompt);
+  if (storeFault !== undefined) return storeFault;
   const named = parseJson(NamedError, text);
   if (named !== undefined) return agentFailed('agent_failed', `The agent server failed (${named.name})`, call);
   const message = 'The agent server answered in a form that is not OpenCode 1.x: check AGENT_BASE_URL';

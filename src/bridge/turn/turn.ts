@@ -73,9 +73,11 @@ const isRefusal = ({ detail }: Fault<BridgeFault>): boolean => {
   }
 };
 
-/** Whether the agent has responded with an error that does not say more about the turn. */
+const AGENT_ERRORS = ['agent_failed', 'agent_disk_full', 'agent_store_failed'];
+
+/** Whether the agent has responded with an error of its own, of which the messages may say more. */
 const isAgentError = ({ detail }: Fault<BridgeFault>): boolean =>
-  detail.kind === 'agent-failed' && detail.code === 'agent_failed';
+  detail.kind === 'agent-failed' && AGENT_ERRORS.includes(detail.code);
 
 /** Watches a turn from now on, and starts it if there is a prompt. */
 export const startTurn = (firstSessionID: string, start: TurnStart, needs: AgentTurnNeeds): AgentTurn => {

@@ -47,7 +47,7 @@ const openShared = async (url: string, { ids, times, onError }: SharedNeeds): Pr
 
 const openFile = async (path: string, { ids }: Pick<AgentStoreNeeds, 'ids'>): Promise<AgentStore> => {
   const store = await openSqliteStore({ file: resolve(path), ids });
-  return { store, peers: createSingleServer(), close: store.close };
+  return { store, peers: createSingleServer(store.health), close: store.close };
 };
 
 /** Opens what `AGENT_DATABASE_URL` names. A `ConfigError` says why it cannot be used. */

@@ -118,7 +118,7 @@ describe('a database that is away', (check) => {
         const failed = await Promise.all(upTo(3).map((count) => rejection(peer!.report(`while ${count}`))));
         for (const error of failed) assert.instance(error, StoreUnavailableError);
         assert.instance(await rejection(peer!.store.session('ses_1')), StoreUnavailableError);
-        assert.is(peer!.isStoreUp(), false);
+        assert.is(peer!.storeTrouble(), 'unreachable');
         await restarted;
         await until('a commit is kept', () =>
           peer!.report('after').then(
@@ -127,7 +127,7 @@ describe('a database that is away', (check) => {
           ),
         );
         await peer!.report('last');
-        assert.is(peer!.isStoreUp(), true);
+        assert.is(peer!.storeTrouble(), undefined);
         assert.equal(await textsIn(peer!.store), ['before', 'after', 'last']);
       },
       { awayLimitMs: 700 },
@@ -157,7 +157,7 @@ describe('a database that is away', (check) => {
         wire.standStill(true);
         const failed = [peer.store.session('ses_1'), peer.report('never'), peer.leases.acquire('ses_1', () => {})];
         for (const error of await Promise.all(failed.map(rejection))) assert.instance(error, StoreUnavailableError);
-        assert.is(peer.isStoreUp(), false);
+        assert.is(peer!.storeTrouble(), 'unreachable');
         const during = peer.report('during');
         wire.standStill(false);
         await during;
@@ -166,7 +166,7 @@ describe('a database that is away', (check) => {
           (await textsIn(peer.store)).filter((text) => text !== 'never'),
           ['before', 'during', 'after'],
         );
-        await until('it beats again', () => peer.isStoreUp());
+        await until('it beats again', () => peer.storeTrouble() === undefined);
       } finally {
         await peer.vanish();
         await wire.stop();

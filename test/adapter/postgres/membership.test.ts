@@ -91,7 +91,7 @@ describe('a server that others took for dead', (check) => {
         await sleep(2000);
         // Longer than it takes to be dead.
         await database.restart(1500);
-        await until('all are well', () => peers.every(({ isStoreUp }) => isStoreUp()));
+        await until('all are well', () => peers.every(({ storeTrouble }) => storeTrouble() === undefined));
         const newcomer = await openPeer(database.url, schema);
         newcomer.listen();
         await sleep(500);

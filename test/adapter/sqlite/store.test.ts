@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openDatabase, SQLITE_MIGRATIONS } from '../../../src/adapter/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
-import type { DirectoryEvent, Store } from '../../../src/agent/store/store.ts';
+import type { DirectoryEvent } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { checkStore } from '../../agent/store/contract.ts';
 import { idsFrom, reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
@@ -38,7 +38,7 @@ const inDirectory = async (body: (file: string) => Promise<void>): Promise<void>
     rmSync(directory, { recursive: true, force: true });
   }
 };
-const openAt = (file: string, start?: number): Promise<Store> => openSqliteStore({ file, ids: idsFrom(start) });
+const openAt = (file: string, start?: number) => openSqliteStore({ file, ids: idsFrom(start) });
 const inDatabase = <T>(file: string, body: (database: DatabaseSync) => T): T => {
   const database = new DatabaseSync(file);
   try {
@@ -193,8 +193,10 @@ describe('a store in a SQLite file', (check) => {
       assert.match(await problemAt(file), /^AGENT_DATABASE_URL: expected a sound database, and this one is damaged$/);
       writeFileSync(file, Buffer.concat([sound.subarray(0, 4096), Buffer.alloc(sound.length - 4096, 0xaa)]));
       const store = await openAt(file);
-      assert.match(String(await rejection(store.sessions({}))), /malformed/);
-      assert.match(String(await rejection(store.commit([], [reported('x')]))), /malformed/);
+      const damaged = /^StoreUnavailable: The database of the store is damaged$/;
+      assert.match(String(await rejection(store.sessions({}))), damaged);
+      assert.match(String(await rejection(store.commit([], [reported('x')]))), damaged);
+      assert.is(store.health.trouble(), 'damaged');
       await store.close();
       writeFileSync(file, sound.subarray(0, 5000));
       assert.match(await problemAt(file), /damaged/);
@@ -208,7 +210,7 @@ describe('a store in a SQLite file', (check) => {
       const store = await openAt(file);
       assert.is(
         String(await rejection(store.session('ses_1'))),
-        'Error: Cannot read a row of the store: data is not what was written',
+        'StoreUnavailable: The database of the store is damaged',
       );
       await store.close();
     }),

@@ -403,6 +403,22 @@ describe('an agent that answers wrongly', (check) => {
     });
   }
 
+  check('may report its store there, in words for who runs it, and not as a wrong address', async () => {
+    const rest = ', so that it cannot store anything. Its operator has to look at it: see its log and its /ready';
+    for (const [given, status, code, message] of [
+      ['disk_full', 507, 'agent_disk_full', 'The disk of the agent server is full'],
+      ['disk_failing', 502, 'agent_store_failed', 'The disk of the agent server fails'],
+      ['store_damaged', 502, 'agent_store_failed', 'The database of the agent server is damaged'],
+    ] as const) {
+      const text = ` ${JSON.stringify({ name: 'Any', data: { message: 'canary', code: given } })}`;
+      const expected = { kind: 'agent-failed', status, code, message: `${message}${rest}` };
+      const promptOver = (answer: Answered) => faultOf(agentOver(() => answer).agent.prompt(SES, PROMPT, never));
+      // After its beginning, the turn may have called tools. A refused prompt has begun nothing.
+      assert.equal(await promptOver({ text }), { ...expected, isRetryable: false });
+      assert.equal(await promptOver({ status: 507, text }), { ...expected, isRetryable: true });
+    }
+  });
+
   check('may report its own failure where the answer should be', async () => {
     const text = `   ${JSON.stringify({ name: 'UnknownError', data: { message: 'canary' } })}`;
     assert.equal(await faultOf(agentOver(() => ({ text })).agent.prompt(SES, PROMPT, never)), {

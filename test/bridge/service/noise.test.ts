@@ -138,6 +138,7 @@ describe('an agent that refuses', (check) => {
   const CASES = [
     ['the credentials', refusing(401, ''), 502, 'agent_unauthorized'],
     ['to be asked now', refusing(503, '{}'), 503, 'unavailable'],
+    ['with a full disk', refusing(507, '{"data":{"code":"disk_full","message":"key-1"}}'), 507, 'agent_disk_full'],
     ['with a failure of its own', refusing(500, '{"secret":"key-1"}'), 502, 'agent_refused'],
     ['by a page of another service', refusing(200, '<html>hello</html>', 'text/html'), 502, 'agent_unusable'],
   ] as const;

@@ -132,11 +132,13 @@ describe('a turn whose answer breaks off', (check) => {
   });
 
   check('with a failure of the agent itself fails with that, where nothing more is known of it', async () => {
-    const failure = { ...LOST, code: 'agent_failed' };
-    for (const [last, code] of [
-      [HALF, 'agent_failed'],
-      [WHOLE, 'stop'],
+    for (const [failing, last, code] of [
+      ['agent_failed', HALF, 'agent_failed'],
+      ['agent_failed', WHOLE, 'stop'],
+      ['agent_disk_full', HALF, 'agent_disk_full'],
+      ['agent_store_failed', HALF, 'agent_store_failed'],
     ] as const) {
+      const failure = { ...LOST, code: failing };
       const world = createTurnWorld();
       const turn = world.start();
       await world.clock.advance(0);
