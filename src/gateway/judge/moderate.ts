@@ -5,7 +5,7 @@ import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
-import { createViews } from '../text/decode.ts';
+import { createViews, type Hiding } from '../text/decode.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { splitPieces } from '../text/pieces.ts';
 import type { VerdictCache } from './cache.ts';
@@ -37,8 +37,10 @@ type Digest = (text: string) => string | Promise<string>;
 /** One thing to judge: it gets one result. */
 export type ModerationItem = { readonly text: string; readonly image?: ChatImage };
 
-/** The scores of one item, and whether they come from the cache. */
-export type ItemVerdict = { readonly scores: CategoryScores; readonly isCached: boolean };
+type Verdict = { readonly scores: CategoryScores; readonly isCached: boolean };
+
+/** The scores of one item, whether they come from the cache, and how something was hidden in it. */
+export type ItemVerdict = Verdict & { readonly hidden: readonly Hiding[] };
 
 /** Judges one item: every window of every view, the highest scores win. One missing verdict fails the whole item. */
 export type Moderate = (item: ModerationItem, alias: ModelAlias, deadline: Deadline) => Promise<ItemVerdict>;
@@ -70,7 +72,7 @@ function* digestPieces(text: string, digest: Digest): Steps<readonly (string | P
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createModerate = (needs: ModerateNeeds): Moderate => {
   const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices } = needs;
-  const work = createSharedWork<ItemVerdict>();
+  const work = createSharedWork<Verdict>();
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
   const emptyPrompt = createUserPrompt({ text: '', part: 1, parts: 1 }, '', false);
   const settings = [needs.systemPrompt, emptyPrompt, NORMALISER_VERSION, String(windowChars)].join('\0');
@@ -111,18 +113,18 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
   };
 
   return async ({ text, image }, alias, { signal }) => {
-    const views = await runInSlices(createViews(text), signal);
+    const { texts: views, hidden } = await runInSlices(createViews(text), signal);
     const key = await cacheKeyFor(views, image, alias, signal);
     const cached = cache.find(key);
-    if (cached !== undefined) return { scores: cached, isCached: true };
-    const findOrJudge = async (workSignal: AbortSignal): Promise<ItemVerdict> => {
+    if (cached !== undefined) return { scores: cached, isCached: true, hidden };
+    const findOrJudge = async (workSignal: AbortSignal): Promise<Verdict> => {
       const found = await shared?.find(key);
       const scores = found ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, workSignal));
       cache.store(key, scores);
       if (found === undefined) shared?.store(key, scores);
       return { scores, isCached: found !== undefined };
     };
-    const join = () => work.join(key, signal, findOrJudge);
+    const join = async (): Promise<ItemVerdict> => ({ ...(await work.join(key, signal, findOrJudge)), hidden });
     try {
       return await join();
     } catch (error) {

@@ -86,6 +86,11 @@ const cacheHeader = (verdicts: readonly ItemVerdict[]): string => {
   return hits === verdicts.length ? 'hit' : 'partial';
 };
 
+const hiddenHeader = (verdicts: readonly ItemVerdict[]): string => {
+  const ways = new Set(verdicts.flatMap(({ hidden }) => hidden));
+  return ways.size === 0 ? 'none' : [...ways].sort().join(', ');
+};
+
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   const { clock, gatewayKeys, findAlias, policy, moderate, rateLimit, metrics } = needs;
@@ -111,6 +116,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
       'x-moderation-backend-model': alias.model,
       'x-moderation-policy': policy.version,
       'x-moderation-cache': cacheHeader(verdicts),
+      'x-moderation-hidden': hiddenHeader(verdicts),
     });
   };
 

@@ -6,14 +6,26 @@ import { decodeInvisible } from './decoders/invisible.ts';
 import { decodeLookAlikes } from './decoders/look-alikes.ts';
 import { decodeBackwards, decodeLeet, joinSpaced } from './decoders/spelling.ts';
 import { applyOverrides, decodeEnclosed, decodeTurned, removeStackedMarks } from './decoders/unicode.ts';
+import { countUnusual, describeRemoved, mayCarryMessage, type RemovedCounts } from './invisible.ts';
 import { isPlain, neutralise, normalise } from './normalize.ts';
 import { splitPieces } from './pieces.ts';
+
+// The way of a text to the judge:
+//
+//   text -> normalise ----------------------------------------------------------> first view, what a person sees
+//   text -> up to three rounds of                                                 second view, if something was hidden
+//             invisible characters and direction overrides, which normalising
+//             removes: decoded, and what is left of them is counted
+//             normalise
+//             letters in other forms (stacked marks, enclosed, upside down, look-alikes)
+//             encodings, then guesses at spellings and ciphers
+//        -> a line that names what was removed and not understood, if that is more than ordinary writing has
+//
+// Both views are neutralised at the end. All of this is done in steps: see core/time-slices.ts.
 
 /** Decodes one way of hiding text, in place; returns its input when it finds none. */
 type Decoder = (text: string) => string;
 
-// Normalising removes what these two decode.
-const ON_RAW: readonly Decoder[] = [decodeInvisible, applyOverrides];
 const ON_UNICODE: readonly Decoder[] = [removeStackedMarks, decodeEnclosed, decodeTurned, decodeLookAlikes];
 // Exact encodings first: the guesses at the end would corrupt them.
 const ON_ALL: readonly Decoder[] = [
@@ -47,9 +59,14 @@ function* inPieces(change: Decoder, text: string): Steps<string> {
   return changed.length === 1 ? whole : changed.join('');
 }
 
-/** Decodes round after round, and remembers which decoder found nothing in which text, so that none looks twice. */
+const addCounts = (sum: Map<number, number>, counts: RemovedCounts): void => {
+  for (const [code, count] of counts) sum.set(code, (sum.get(code) ?? 0) + count);
+};
+
+/** Decodes round after round. It remembers which decoder found nothing in which text, so that none looks twice. */
 const createRounds = () => {
   const foundNothingIn = new Map<Decoder, string>();
+  const removed = new Map<number, number>();
   let isReversed = false;
 
   function* applyAll(decoders: readonly Decoder[], text: string): Steps<string> {
@@ -65,37 +82,75 @@ const createRounds = () => {
     return view;
   }
 
-  return function* decodeOnce(text: string): Steps<string> {
-    if (isPlain(text)) return yield* applyAll(ON_ALL, text);
-    const visible = yield* inPieces(normalise, yield* applyAll(ON_RAW, text));
-    return yield* applyAll(ON_ALL, yield* applyAll(ON_UNICODE, visible));
+  /** Normalises, and counts what is lost by it. */
+  function* normaliseAndCount(text: string): Steps<string> {
+    addCounts(removed, countUnusual(text));
+    return yield* inPieces(normalise, text);
+  }
+
+  return {
+    removed,
+    normaliseAndCount,
+    *decodeOnce(text: string): Steps<string> {
+      if (isPlain(text)) return yield* applyAll(ON_ALL, text);
+      // Normalising removes what these two decode.
+      const raw = yield* inPieces(applyOverrides, yield* decodeInvisible(text));
+      const visible = yield* normaliseAndCount(raw);
+      return yield* applyAll(ON_ALL, yield* applyAll(ON_UNICODE, visible));
+    },
   };
 };
 
+/** What is left of a text, and what was lost, when its hidden messages are decoded. */
+type Decoded = {
+  /** Normalised, with hidden messages in place; undefined when that is the visible text. */
+  readonly text: string | undefined;
+  /** Invisible characters that no decoder understood. */
+  readonly removed: RemovedCounts;
+};
+
 /**
- * The normalised text with hidden messages decoded in place; undefined when nothing was hidden. Takes the original text:
- * some messages hide in what normalising removes. `visible` is the same text normalised.
+ * Decodes what is hidden in a text. Takes the original text: some messages hide in what normalising removes. `visible` is
+ * the same text normalised.
  */
-export function* decodeHidden(text: string, visible: string = normalise(text)): Steps<string | undefined> {
-  const decodeOnce = createRounds();
+export function* decodeHidden(text: string, visible: string = normalise(text)): Steps<Decoded> {
+  const { decodeOnce, normaliseAndCount, removed } = createRounds();
   let view = text;
   for (let round = 0; round < ROUNDS; round++) {
     const next = yield* decodeOnce(view);
     if (next === view || next === visible) break;
     view = next;
   }
-  if (view === text) return undefined;
-  const final = yield* inPieces(normalise, view);
-  return final === visible ? undefined : final;
+  if (view === text) return { text: undefined, removed };
+  const final = yield* normaliseAndCount(view);
+  return { text: final === visible ? undefined : final, removed };
 }
 
-/** The texts that the judge reads: the visible one, and a second one with hidden messages decoded, if there are any. */
-export function* createViews(text: string): Steps<readonly string[]> {
+/** How something was hidden in a text: it was decoded, or invisible characters were removed that nobody could read. */
+export type Hiding = 'decoded' | 'invisible';
+
+/** What the judge reads. */
+export type Views = {
+  /** The visible text, and a second one if something was hidden. */
+  readonly texts: readonly [string] | readonly [string, string];
+  readonly hidden: readonly Hiding[];
+};
+
+/**
+ * Creates the texts that the judge reads: the visible one, and, if something was hidden, a second one with hidden messages
+ * decoded in place. Invisible characters that say nothing, and are more than ordinary writing has, are named at its end.
+ */
+export function* createViews(text: string): Steps<Views> {
   const visible = yield* inPieces(normalise, text);
-  const decoded = yield* decodeHidden(text, visible);
-  const views: string[] = [];
-  for (const view of decoded === undefined ? [visible] : [visible, decoded]) {
-    views.push(yield* inPieces(neutralise, view));
-  }
-  return views;
+  const { text: decoded, removed } = yield* decodeHidden(text, visible);
+  const isRemovalSuspect = mayCarryMessage(removed, text.length);
+  const first = yield* inPieces(neutralise, visible);
+  if (decoded === undefined && !isRemovalSuspect) return { texts: [first], hidden: [] };
+  const note = isRemovalSuspect ? `\n${describeRemoved(removed)}` : '';
+  const second = yield* inPieces(neutralise, (decoded ?? visible) + note);
+  const hidden: readonly Hiding[] = [
+    ...(decoded === undefined ? [] : (['decoded'] as const)),
+    ...(isRemovalSuspect ? (['invisible'] as const) : []),
+  ];
+  return { texts: [first, second], hidden };
 }

@@ -1,10 +1,9 @@
+import { INVISIBLE_RUN } from './invisible.ts';
+
 /** Part of every cache key: raise it whenever the result of `normalise` or of any decoder changes. */
-export const NORMALISER_VERSION = '2';
+export const NORMALISER_VERSION = '3';
 
 const PLAIN = /^[\n\t\x20-\x7e]*$/;
-// Everything Unicode calls default-ignorable (zero width, fillers, variation selectors, tags, bidi controls), annotation
-// marks, noncharacters and the control characters that do not break a line.
-const INVISIBLE = /[\p{DI}\p{NChar}\ufff9-\ufffb]|[^\P{Cc}\n\t]/gu;
 const LINE_BREAK = /\r\n|[\r\v\f\x85\u2028\u2029]/g;
 // Sorting a long stack of marks into canonical order takes quadratic time; a joiner splits the stack. The two half-width
 // sound marks are letters that fold into marks.
@@ -22,10 +21,10 @@ export const normalise = (text: string): string => {
   return text
     .toWellFormed()
     .replace(LINE_BREAK, '\n')
-    .replace(INVISIBLE, '')
+    .replace(INVISIBLE_RUN, '')
     .replace(TALL_STACK, '$&\u034f')
     .replace(FOLDABLE, (part) => part.normalize('NFKC'))
-    .replace(INVISIBLE, '')
+    .replace(INVISIBLE_RUN, '')
     .replaceAll('\u2800', ' ');
 };
 

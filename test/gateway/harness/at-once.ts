@@ -10,6 +10,8 @@ export const atOnce = <T>(steps: Steps<T>): T => {
 };
 
 /** The views of a text, without a pause. */
-export const createViews = (text: string) => atOnce(decode.createViews(text));
-/** The decoded text, without a pause. */
-export const decodeHidden = (text: string) => atOnce(decode.decodeHidden(text));
+export const createViews = (text: string): readonly string[] => atOnce(decode.createViews(text)).texts;
+/** How something was hidden in a text. */
+export const findHiding = (text: string): readonly decode.Hiding[] => atOnce(decode.createViews(text)).hidden;
+/** The decoded text, without a pause; undefined when nothing was hidden. */
+export const decodeHidden = (text: string): string | undefined => atOnce(decode.decodeHidden(text)).text;

@@ -1,6 +1,7 @@
 /**
  * Recipes of the texts that cost most to decode, found by a search that mixed, mutated and timed pieces like these: look-alikes,
- * reversed words, escapes, leetspeak and runs that might be base32, so that many decoders fire and fire again.
+ * reversed words, escapes, leetspeak and runs that might be base32, so that many decoders fire and fire again. One is a text
+ * of invisible characters, in which every pair of kinds may be bits.
  */
 const RECIPES: readonly { readonly parts: readonly string[]; readonly isRandom: boolean }[] = [
   {
@@ -32,6 +33,10 @@ const RECIPES: readonly { readonly parts: readonly string[]; readonly isRandom: 
       'ﬁ',
     ],
     isRandom: false,
+  },
+  {
+    parts: ['a', '\u200b', '\u200c', '\ufe0f', '\u00ad', '\u2060', '\u200b', '\u{e0141}'],
+    isRandom: true,
   },
   {
     parts: ['make', 'ο', '\ufffd', 'dna', 'ʇ', 'llik', 'ekam', 'b0mb '.repeat(10), 'ǝ', 'I', 'JBSWY3DP', '㌖', '0'],

@@ -1,5 +1,5 @@
 /** A positional code: `values` by character code, each worth `bits` bits. */
-type Base = { readonly values: Uint8Array; readonly bits: number };
+export type Base = { readonly values: Uint8Array; readonly bits: number };
 
 /** Creates a base from its digits in ascending order. */
 export const createBase = (alphabet: string): Base => {
@@ -91,6 +91,10 @@ const findStretches = (bytes: Uint8Array<ArrayBuffer>): string => {
   return stretches.join(' ');
 };
 
+/** The stretches of text among other bytes; undefined if there are none. */
+export const decodeStretches = (bytes: Uint8Array<ArrayBuffer>): string | undefined =>
+  findStretches(bytes) || undefined;
+
 /** The text in a run of digits: all of it or, if other characters are attached to it, a part. Undefined if there is none. */
 export const decodeDigits = (digits: string, base: Base): string | undefined => {
   const whole = decodeBytes(toBytes(digits, base));
@@ -100,6 +104,26 @@ export const decodeDigits = (digits: string, base: Base): string | undefined => 
     if (stretches !== '') return stretches;
   }
   return undefined;
+};
+
+/** The same for digits among which others may stand: what they shift is read in every position. */
+export const decodeShifted = (digits: string, base: Base): string | undefined => {
+  const whole = decodeBytes(toBytes(digits, base));
+  if (whole !== undefined || digits.length * base.bits < STRETCH_BYTES * 8) return whole;
+  const stretches: string[] = [];
+  for (let phase = 0; phase === 0 || (phase * base.bits) % 8 > 0; phase++) {
+    stretches.push(findStretches(toBytes(digits.slice(phase), base)));
+  }
+  const found = stretches.filter((stretch) => stretch !== '');
+  return found.length === 0 ? undefined : found.join(' ');
+};
+
+/** The text in the bytes, without those that are no UTF-8. */
+export const decodeMostBytes = (bytes: Uint8Array<ArrayBuffer>): string | undefined => {
+  const whole = decodeBytes(bytes);
+  if (whole !== undefined) return whole;
+  const text = decoder.decode(bytes).replace(/\ufffd+/g, '');
+  return text !== '' && isText(text) ? text : undefined;
 };
 
 /** Counts the characters that are escaped only on purpose: letters, but no accented Latin ones, and invisible ones. */
