@@ -78,10 +78,15 @@ const shownFields = async (leaf: unknown) => {
 };
 
 describe('a field that the tool may show', (check) => {
-  /** Counts and flags about keys. A text in their place may be a key. */
+  /** Ids and counts of keys, and flags about them. A text in their place may be a key. */
   const ABOUT_KEYS = [
+    ...['ingress-rejections', 'request-errors', 'upstream-errors'].flatMap((name) => [
+      `ops/${name}.items[].api_key_id`,
+      `ops/${name}[].api_key_id`,
+    ]),
     'risk-control/config.api_key_configured',
     'risk-control/config.api_key_count',
+    'risk-control/logs.items[].api_key_id',
     'risk-control/status.pre_block_api_key_active',
     'risk-control/status.pre_block_api_key_available_count',
   ];
