@@ -58,7 +58,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     ...['errors', 'metrics', 'models', 'policy', 'rate-limit', 'text'],
-    ...['judge', 'readiness', 'settings', 'backend', 'routes', 'openapi', 'app'],
+    ...['judge', 'fitness', 'readiness', 'settings', 'backend', 'routes', 'openapi', 'app'],
   ],
   agent: [
     ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'session'],

@@ -135,6 +135,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
   const moderation = createModerationRoute({
     clock,
+    findTraits: backend.findTraits,
     gatewayKeys,
     findAlias,
     policy,
@@ -153,9 +154,10 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     hasUsableKey: () => backend.pool.waitMs() === 0 || backend.pool.probeEnd() !== undefined,
     isBreakerOpen: () => backend.breaker.status().state === 'open',
     checkBackend: backend.checkHealth,
+    findTraits: backend.findTraits,
     models,
-    onChange({ reasons, missing }) {
-      const reason = [...reasons, ...missing.map((alias) => `no model for ${alias}`)].join('; ');
+    onChange({ reasons, missing, warnings }) {
+      const reason = [...reasons, ...missing.map((alias) => `no model for ${alias}`), ...warnings].join('; ');
       if (reason === '') log('info', 'ready');
       else log('warn', reasons.length === 0 ? 'ready' : 'not-ready', { reason });
     },
@@ -177,8 +179,11 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       service: 'gateway',
       version,
       async ready() {
-        const { reasons, missing } = await checkReadiness();
-        const lacks = missing.length === 0 ? {} : { missing_models_for: missing };
+        const { reasons, missing, warnings } = await checkReadiness();
+        const lacks = {
+          ...(missing.length === 0 ? {} : { missing_models_for: missing }),
+          ...(warnings.length === 0 ? {} : { warnings }),
+        };
         if (reasons.length > 0) return jsonResponse(503, { status: 'not ready', reasons, ...lacks });
         return jsonResponse(200, { status: 'ready', ...lacks });
       },

@@ -9,6 +9,7 @@ import { type AttemptRecord, createFailover, createUpstream, type Upstream } fro
 import { type BackendHealth, checkBackendHealth } from '../llm/health.ts';
 import { createKeyPool, type KeyPool } from '../llm/key-pool.ts';
 import type { BackendKey, KeyChange } from '../llm/key-state.ts';
+import { createModelTraits, type FindModelTraits } from '../llm/model-traits.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
 
@@ -28,6 +29,7 @@ type JudgeBackend = {
   readonly pool: KeyPool;
   readonly breaker: Breaker;
   readonly checkHealth: (signal: AbortSignal) => Promise<BackendHealth>;
+  readonly findTraits: FindModelTraits;
 };
 
 const BREAKER_LIMITS = { failures: 5, coolDownMs: 2000, maxCoolDownMs: 30_000 };
@@ -86,5 +88,6 @@ export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
     pool,
     breaker,
     checkHealth: (signal) => checkBackendHealth({ baseUrl, dialect, httpClient }, usableKey(), signal),
+    findTraits: createModelTraits({ baseUrl, dialect, httpClient, clock, usableKey }),
   };
 };

@@ -10,7 +10,8 @@ import type { Think } from '../llm/types.ts';
 export type ModelAlias = {
   readonly alias: string;
   readonly model: string;
-  readonly vision: boolean;
+  /** Whether images are sent. `force`: also to a model of which nobody knows whether it sees them. */
+  readonly vision: boolean | 'force';
   readonly think?: Think;
 };
 
@@ -23,7 +24,7 @@ const Name = v.pipe(v.string(NAME_RULE), v.trim(), v.regex(/^[\x21-\x7e]{1,200}$
 const ThinkSetting = v.union([v.picklist(['low', 'medium', 'high']), v.boolean()], THINK_RULE);
 const AliasEntry = v.object({
   model: Name,
-  vision: v.optional(v.boolean('expected true or false'), false),
+  vision: v.optional(v.union([v.boolean(), v.literal('force')], 'expected true, false or "force"'), false),
   think: v.optional(ThinkSetting),
 });
 const ALIAS = /^[\w.:/-]{1,100}$/;

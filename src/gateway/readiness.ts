@@ -1,18 +1,28 @@
-import { createDeadline } from '../core/async.ts';
+import { createDeadline, untilAborted } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import type { BackendHealth } from '../llm/health.ts';
 import { isSameModel } from '../llm/model-name.ts';
+import type { FindModelTraits } from '../llm/model-traits.ts';
+import { findUnfitness } from './fitness.ts';
 import type { ModelAlias } from './models.ts';
 
-/** Ready when `reasons` is empty. `missing`: the aliases whose model the backend does not list. */
-type Readiness = { readonly reasons: readonly string[]; readonly missing: readonly string[] };
+/**
+ * Ready when `reasons` is empty. `missing`: the aliases whose model the backend does not list. `warnings`: what an alias
+ * cannot do with its model, beginning with the alias.
+ */
+type Readiness = {
+  readonly reasons: readonly string[];
+  readonly missing: readonly string[];
+  readonly warnings: readonly string[];
+};
 
 type ReadyCheckNeeds = {
   readonly clock: Clock;
   readonly isStopping: () => boolean;
   readonly hasUsableKey: () => boolean;
   readonly checkBackend: (signal: AbortSignal) => Promise<BackendHealth>;
+  readonly findTraits: FindModelTraits;
   readonly models: ReadonlyMap<string, ModelAlias>;
   readonly isBreakerOpen: () => boolean;
   /** Called with the first result, and with each that differs from the one before. */
@@ -23,16 +33,28 @@ type ReadyCheckNeeds = {
 const CHECK_INTERVAL_MS = 5000;
 const CHECK_LIMIT_MS = 3000;
 
-const toReadiness = (health: BackendHealth, models: ReadonlyMap<string, ModelAlias>): Readiness => {
-  if (health.kind === 'down') return { reasons: [health.reason], missing: [] };
+const notReady = (reason: string): Readiness => ({ reasons: [reason], missing: [], warnings: [] });
+
+const toReadiness = async (
+  health: BackendHealth,
+  models: ReadonlyMap<string, ModelAlias>,
+  findTraits: FindModelTraits,
+): Promise<Readiness> => {
+  if (health.kind === 'down') return notReady(health.reason);
   const absent = [...models.values()].filter(
     ({ model }) => !health.models.some((listed) => isSameModel(model, listed)),
   );
   const missing = absent.map(({ alias }) => alias);
   const names = [...new Set(absent.map(({ model }) => model))].join(', ');
-  const reasons =
-    missing.length === models.size ? [`the backend has none of the models that the aliases need: ${names}`] : [];
-  return { reasons, missing };
+  if (missing.length === models.size)
+    return { ...notReady(`the backend has none of the models that the aliases need: ${names}`), missing };
+  const listed = [...models.values()].filter(({ alias }) => !missing.includes(alias));
+  const found = await Promise.all(
+    listed.map(async (alias) => ({ alias, unfit: findUnfitness(alias, (await findTraits(alias.model)) ?? {}) })),
+  );
+  const warnings = found.flatMap(({ alias, unfit }) => unfit.map(({ reason }) => `${alias.alias}: ${reason}`));
+  const isUseful = found.some(({ unfit }) => !unfit.some(({ isUseless }) => isUseless));
+  return { reasons: isUseful ? [] : ['no alias can be judged for by its model'], missing, warnings };
 };
 
 /** Creates the check behind `/ready`. Its result is reused for a short time, and concurrent callers share one check. */
@@ -43,6 +65,7 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
     hasUsableKey,
     isBreakerOpen: isLeftAlone,
     checkBackend: askBackend,
+    findTraits,
     models,
     onChange,
   } = needs;
@@ -51,9 +74,10 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
   const checkNow = async (): Promise<Readiness> => {
     const deadline = createDeadline(clock, CHECK_LIMIT_MS);
     try {
-      return toReadiness(await askBackend(deadline.signal), models);
+      const health = await askBackend(deadline.signal);
+      return await untilAborted(toReadiness(health, models, findTraits), deadline.signal);
     } catch (error) {
-      if (error instanceof Fault) return { reasons: ['the backend does not answer in time'], missing: [] };
+      if (error instanceof Fault) return notReady('the backend does not answer in time');
       throw error;
     } finally {
       deadline.clear();
@@ -61,9 +85,9 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
   };
 
   const current = async (): Promise<Readiness> => {
-    if (isStopping()) return { reasons: ['the service is stopping'], missing: [] };
-    if (!hasUsableKey()) return { reasons: ['every backend key is cooling down'], missing: [] };
-    if (isLeftAlone()) return { reasons: ['the backend failed several times in a row'], missing: [] };
+    if (isStopping()) return notReady('the service is stopping');
+    if (!hasUsableKey()) return notReady('every backend key is cooling down');
+    if (isLeftAlone()) return notReady('the backend failed several times in a row');
     if (lastCheck === undefined || Math.abs(clock.now() - lastCheck.at) >= CHECK_INTERVAL_MS)
       lastCheck = { at: clock.now(), answer: checkNow() };
     return lastCheck.answer;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createJsonMemo, parseJson } from '../core/json.ts';
 
 import { isSameModel } from './model-name.ts';
-import type { ChatCall, ChatReply, Dialect } from './types.ts';
+import type { ChatCall, ChatReply, Dialect, ModelTraits } from './types.ts';
 
 const Answer = v.object({
   error: v.optional(v.unknown()),
@@ -15,6 +15,32 @@ const Answer = v.object({
 });
 const ErrorAnswer = v.object({ error: v.unknown() });
 const Tags = v.object({ models: v.array(v.object({ name: v.string() })) });
+
+const Shown = v.object({
+  capabilities: v.nullish(v.array(v.string())),
+  template: v.nullish(v.string(), ''),
+  modelfile: v.nullish(v.string(), ''),
+  renderer: v.nullish(v.string(), ''),
+  remote_host: v.nullish(v.string(), ''),
+});
+/** What a Go template of Ollama writes a system message with, and a Jinja template of a GGUF file. */
+const SYSTEM_PLACES = /\.System\b|\.Messages\b|\bmessages\b/;
+/** A model with a renderer of Ollama's own has a template that nothing reads. */
+const RENDERER = /^RENDERER\s+\S/m;
+
+const parseTraits = (text: string): ModelTraits => {
+  const shown = parseJson(Shown, text);
+  if (shown === undefined) return {};
+  const { capabilities, template, modelfile, renderer, remote_host: remoteHost } = shown;
+  const isTemplateUsed = template !== '' && renderer === '' && remoteHost === '' && !RENDERER.test(modelfile);
+  return {
+    // Absent before Ollama 0.6.4.
+    ...(capabilities == null
+      ? {}
+      : { vision: capabilities.includes('vision'), thinking: capabilities.includes('thinking') }),
+    ...(isTemplateUsed ? { dropsSystem: !SYSTEM_PLACES.test(template) } : {}),
+  };
+};
 
 const systemJson = createJsonMemo<string>();
 const schemaJson = createJsonMemo<object>();
@@ -67,5 +93,7 @@ export const ollama: Dialect = {
   modelsPath: '/api/tags',
   createBody: createBody,
   parseReply: parseReply,
+  askTraits: (model) => ({ method: 'POST', path: '/api/show', body: JSON.stringify({ model }) }),
+  parseTraits,
   parseModels: (text) => parseJson(Tags, text)?.models.map(({ name }) => name),
 };

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createJsonMemo, parseJson } from '../core/json.ts';
 
 import { isSameModel } from './model-name.ts';
-import type { ChatCall, ChatReply, Dialect, Think } from './types.ts';
+import type { ChatCall, ChatReply, Dialect, ModelTraits, Think } from './types.ts';
 
 const Message = v.object({
   content: v.nullish(v.string(), ''),
@@ -18,6 +18,25 @@ const Answer = v.object({
 // vLLM's older form is a flat {"object":"error",...}; all others wrap it in `error`.
 const ErrorAnswer = v.union([v.object({ error: v.unknown() }), v.object({ object: v.literal('error') })]);
 const Models = v.object({ data: v.array(v.object({ id: v.string() })) });
+
+/** What llama.cpp adds to its list; earlier versions of it have the second form. */
+const TraitsOfModels = v.object({
+  data: v.array(
+    v.object({
+      id: v.string(),
+      architecture: v.optional(v.object({ input_modalities: v.optional(v.array(v.string())) })),
+    }),
+  ),
+  models: v.optional(v.array(v.object({ model: v.string(), capabilities: v.optional(v.array(v.string())) }))),
+});
+
+const parseTraits = (text: string, model: string): ModelTraits => {
+  const listed = parseJson(TraitsOfModels, text);
+  const modalities = listed?.data.find(({ id }) => isSameModel(model, id))?.architecture?.input_modalities;
+  if (modalities !== undefined) return { vision: modalities.includes('image') };
+  const capabilities = listed?.models?.find((one) => isSameModel(model, one.model))?.capabilities;
+  return capabilities === undefined ? {} : { vision: capabilities.includes('multimodal') };
+};
 
 const toContent = ({ user, image }: ChatCall): unknown =>
   image === undefined
@@ -84,5 +103,7 @@ export const openai: Dialect = {
   modelsPath: '/v1/models',
   createBody: createBody,
   parseReply: parseReply,
+  askTraits: () => ({ method: 'GET', path: '/v1/models' }),
+  parseTraits,
   parseModels: (text) => parseJson(Models, text)?.data.map(({ id }) => id),
 };

@@ -31,6 +31,14 @@ export type ChatReply =
   | { readonly kind: 'unusable'; readonly reason: string; readonly isFinal?: true }
   | { readonly kind: 'error'; readonly text: string };
 
+/** What a server tells about a model. What it does not tell is absent: nothing is known then. */
+export type ModelTraits = {
+  readonly vision?: boolean;
+  readonly thinking?: boolean;
+  /** Its chat template has no place for a system message. */
+  readonly dropsSystem?: boolean;
+};
+
 /** The chat APIs that a backend can be called with. */
 export const DIALECT_NAMES = ['ollama', 'openai'] as const;
 type DialectName = (typeof DIALECT_NAMES)[number];
@@ -42,6 +50,14 @@ export type Dialect = {
   readonly modelsPath: string;
   readonly createBody: (call: ChatCall) => string;
   readonly parseReply: (text: string, model: string) => ChatReply;
+  /** The request whose answer `parseTraits` reads. It loads no model. */
+  readonly askTraits: (model: string) => {
+    readonly method: 'GET' | 'POST';
+    readonly path: string;
+    readonly body?: string;
+  };
+  /** The traits of a model; empty when the text tells none. */
+  readonly parseTraits: (text: string, model: string) => ModelTraits;
   /** The names of the models that a server lists; undefined when the text is no such list. */
   readonly parseModels: (text: string) => readonly string[] | undefined;
 };

@@ -1,8 +1,17 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
+import { REAL_MODELS } from '../llm/real-servers.ts';
 import { eachCategory, errorOf, resultsOf } from './harness/read-answer.ts';
-import { gatewayOver, judging, shownTextOf, userMessageOf } from './harness/world.ts';
+import {
+  ABLE_MODEL,
+  type Answer,
+  gatewayOver,
+  judging,
+  received,
+  shownTextOf,
+  userMessageOf,
+} from './harness/world.ts';
 
 const BASE64 = 'iVBORw0KGgo=';
 const PNG = `data:image/png;base64,${BASE64}`;
@@ -37,7 +46,12 @@ describe('an image', (check) => {
   });
 
   check('goes to an OpenAI-style server as a data URL beside the text', async () => {
-    const { ask, calls } = seeing({ BACKEND_BASE_URL: 'http://b.test', BACKEND_DIALECT: 'openai' });
+    const variables = { MODERATION_MODELS, BACKEND_BASE_URL: 'http://b.test', BACKEND_DIALECT: 'openai' };
+    const { text: list } = REAL_MODELS['llama.cpp with a model for images']!;
+    const { ask, calls } = gatewayOver(
+      (sent) => (sent.method === 'GET' ? received(200, list.replaceAll('tiny', 'gemma4:31b')) : judging()(sent)),
+      { variables },
+    );
     await resultsOf(await ask({ model: 'with-eyes', input: [image(), text('look at this')] }));
     const [call] = calls;
     if (call === undefined) throw new Error('Expected a call');
@@ -125,6 +139,52 @@ const REFUSED: readonly (readonly [name: string, model: string, input: unknown, 
   ['without a URL', 'with-eyes', [{ type: 'image_url', image_url: {} }], 'invalid_type', 'input[0].image_url.url'],
   ['as a bare URL', 'with-eyes', [{ type: 'image_url', image_url: PNG }], 'invalid_type', 'input[0].image_url'],
 ];
+
+describe('an image that its model may not see', (check) => {
+  const shownAs = (body: object): Answer => {
+    return () => received(200, JSON.stringify(body));
+  };
+  const aliasOf = (vision: unknown) => JSON.stringify({ 'with-eyes': { model: 'gemma4:31b', vision } });
+  const over = (show: Answer, vision: unknown = true) =>
+    gatewayOver(judging(), { show, variables: { MODERATION_MODELS: aliasOf(vision) } });
+  const UNSEEN: Readonly<Record<string, readonly [Answer, RegExp]>> = {
+    'a model that sees none': [shownAs({ capabilities: ['completion'] }), /the model sees no images/],
+    'a server that does not tell': [shownAs({}), /does not tell whether.*"vision": "force"/],
+    'a server that does not know the question': [() => received(404, ''), /does not tell whether/],
+  };
+  for (const [name, [show, message]] of Object.entries(UNSEEN)) {
+    check(`is refused, and nothing is sent: ${name}`, async () => {
+      const { ask, calls } = over(show);
+      const error = await errorOf(await ask({ model: 'with-eyes', input: [text('a'), image()] }));
+      assert.equal([error.status, error.code, error.param], [400, 'image_unsupported', 'input']);
+      assert.match(error.message, message);
+      assert.is(calls.length, 0);
+      await resultsOf(await ask({ model: 'with-eyes', input: [text('a')] }));
+    });
+    check(`is sent when the operator says "force": ${name}`, async () => {
+      const { ask, calls } = over(show, 'force');
+      await resultsOf(await ask({ model: 'with-eyes', input: [text('a'), image()] }));
+      assert.equal((lastMessageOf(calls[0] ?? {}) as { images: unknown }).images, [BASE64]);
+    });
+  }
+  check('is no verdict while the server cannot be asked', async () => {
+    let isDown = true;
+    const { ask, calls } = over(() => (isDown ? received(500, '') : received(200, JSON.stringify(ABLE_MODEL))));
+    const error = await errorOf(await ask({ model: 'with-eyes', input: [image()] }));
+    assert.is(`${error.status} ${error.code}`, '502 backend_error');
+    assert.is(calls.length, 0);
+    isDown = false;
+    await resultsOf(await ask({ model: 'with-eyes', input: [image()] }));
+  });
+  check('is refused again when the model behind the name has changed', async () => {
+    let model: object = ABLE_MODEL;
+    const { ask, clock } = over(() => received(200, JSON.stringify(model)));
+    await resultsOf(await ask({ model: 'with-eyes', input: [image()] }));
+    model = { capabilities: ['completion'] };
+    await clock.advance(60_000);
+    assert.is((await errorOf(await ask({ model: 'with-eyes', input: [image()] }))).code, 'image_unsupported');
+  });
+});
 
 describe('an image is refused', (check) => {
   for (const [name, model, input, code, param] of REFUSED) {

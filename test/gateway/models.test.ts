@@ -73,7 +73,7 @@ const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> 
   'an empty model': ['{"a":" "}', /a\.model: expected the name of a model/],
   'a number as model': ['{"a":5}', /a: expected Object$/],
   'no model': ['{"a":{}}', /a\.model: expected/],
-  'vision as text': ['{"a":{"model":"m","vision":"yes"}}', /a\.vision: expected true or false/],
+  'vision as text': ['{"a":{"model":"m","vision":"yes"}}', /a\.vision: expected true, false or "force"/],
   'another think': ['{"a":{"model":"m","think":"max"}}', /a\.think: expected "low", "medium", "high", true or false/],
   'a mistyped setting': [
     '{"a":{"model":"m","vison":true}}',

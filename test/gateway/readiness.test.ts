@@ -2,12 +2,13 @@ import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { HttpClientError, type HttpResponse } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
-import { gatewayOver, received, type WorldSettings } from './harness/world.ts';
+import { ABLE_MODEL, gatewayOver, received, type WorldSettings } from './harness/world.ts';
 
 const Ready = v.strictObject({
   status: v.picklist(['ready', 'not ready']),
   reasons: v.optional(v.array(v.string())),
   missing_models_for: v.optional(v.array(v.string())),
+  warnings: v.optional(v.array(v.string())),
 });
 const ALL = ['gpt-oss:20b', 'gpt-oss:120b', 'gemma4:31b'];
 const tags = (names: readonly string[]) => received(200, JSON.stringify({ models: names.map((name) => ({ name })) }));
@@ -146,6 +147,51 @@ describe('readiness', (check) => {
     const { ready, asked } = readyOver(() => tags(ALL), { needs: { isStopping: () => true } });
     assert.match((await ready()).reasons?.[0] ?? '', /is stopping/);
     assert.is(asked(), 0);
+  });
+  const IMPORTED = { capabilities: ['completion'], template: '{{ .Prompt }}' };
+  const toldBy = (show: (model: string) => object, MODERATION_MODELS = '{}') =>
+    readyOver(() => tags(ALL), {
+      show: ({ body = '' }) => received(200, JSON.stringify(show((JSON.parse(body) as { model: string }).model))),
+      variables: { MODERATION_MODELS },
+    });
+  check('is refused when no model has a place for the policy, and each alias says why', async () => {
+    const { ready, logged } = toldBy(() => ({ ...IMPORTED, capabilities: ['thinking'] }));
+    const { status, reasons, warnings } = await ready();
+    assert.equal([status, reasons], ['not ready', ['no alias can be judged for by its model']]);
+    assert.is(warnings?.length, 4);
+    assert.match(warnings?.[0] ?? '', /^moderation-fast: its chat template drops the system message/);
+    assert.match(logged.join(), /"not-ready".*drops the system message/);
+  });
+  check('is given with a warning while one alias has another model', async () => {
+    const { ready, logged } = toldBy((model) => (model === 'gemma4:31b' ? IMPORTED : ABLE_MODEL));
+    const { status, warnings } = await ready();
+    assert.is(status, 'ready');
+    assert.is(warnings?.length, 1);
+    assert.match(warnings?.[0] ?? '', /^moderation-standard: its chat template drops/);
+    assert.match(logged.join(), /"warn".*"ready".*moderation-standard: its chat template/);
+  });
+  check('warns of an alias that thinks, with a model that does not', async () => {
+    const { ready } = toldBy(() => ({ ...ABLE_MODEL, capabilities: ['completion'] }));
+    const { status, warnings = [] } = await ready();
+    assert.is(status, 'ready');
+    assert.equal(
+      warnings.map((warning) => warning.split(':')[0]),
+      ['moderation-fast', 'moderation-accurate', 'omni-moderation-latest'],
+    );
+    assert.ok(warnings.every((warning) => warning.includes('"think"')));
+  });
+  check('warns of an alias for images whose model sees none, or may see none, unless it is forced', async () => {
+    const models = (vision: unknown) => JSON.stringify({ mine: { model: 'gemma4:31b', vision } });
+    const blind = { ...ABLE_MODEL, capabilities: ['thinking'] };
+    assert.match((await toldBy(() => blind, models(true)).ready()).warnings?.join() ?? '', /^mine: .* sees no images/);
+    const unknown = await toldBy(() => ({}), models(true)).ready();
+    assert.match(unknown.warnings?.join() ?? '', /^mine: .*"vision": "force"/);
+    for (const show of [blind, {}]) assert.is((await toldBy(() => show, models('force')).ready()).warnings, undefined);
+  });
+  check('does not depend on a server that tells nothing about its models', async () => {
+    for (const show of [() => received(404, ''), () => received(500, ''), () => received(200, 'no JSON')]) {
+      assert.equal(await readyOver(() => tags(ALL), { show }).ready(), { status: 'ready' });
+    }
   });
   check('asks the backend at most once in 5 s', async () => {
     const { ready, clock, asked } = readyOver(() => tags(ALL));

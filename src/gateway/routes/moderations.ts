@@ -1,8 +1,11 @@
-import { createDeadline, type Deadline } from '../../core/async.ts';
+import { createDeadline, type Deadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
+import type { FindModelTraits } from '../../llm/model-traits.ts';
+import type { GatewayFault } from '../errors.ts';
+import { unseenReason } from '../fitness.ts';
 import type { ItemVerdict, Moderate, ModerationItem } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
@@ -65,6 +68,7 @@ const createResult = (scores: CategoryScores, { categories }: Policy, item: Mode
 
 type ModerationRouteNeeds = {
   readonly clock: Clock;
+  readonly findTraits: FindModelTraits;
   readonly gatewayKeys: readonly string[];
   readonly findAlias: FindAlias;
   readonly policy: Policy;
@@ -97,10 +101,24 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   // Replicas may list their keys in another order, so an index would not identify a key in a shared count.
   const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
+  /** Ollama leaves out an image that its model cannot see, and answers all the same. */
+  const requireVision = async (alias: ModelAlias, signal: AbortSignal): Promise<void> => {
+    if (alias.vision === 'force') return;
+    const traits = await untilAborted(needs.findTraits(alias.model), signal);
+    const reason = 'it could not be asked whether its model sees images';
+    if (traits === undefined) throw new Fault<GatewayFault>({ kind: 'backend-error', reason });
+    const unseen = unseenReason(alias, traits);
+    if (unseen === undefined) return;
+    const message = `This model judges no images: ${unseen}`;
+    throw new Fault({ kind: 'bad-input', code: 'image_unsupported', param: 'input', message });
+  };
+
   const parseRequest = async (request: Request, deadline: Deadline): Promise<ParsedRequest> => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
     const alias = findAlias(model);
-    return { alias, items: parseModerationItems(input, alias.vision, needs.limits) };
+    const items = parseModerationItems(input, alias.vision !== false, needs.limits);
+    if (items.some(({ image }) => image !== undefined)) await requireVision(alias, deadline.signal);
+    return { alias, items };
   };
 
   const respond = ({ alias, items }: ParsedRequest, verdicts: readonly ItemVerdict[]): Response => {

@@ -95,13 +95,24 @@ type World = {
   readonly visit: (path: string, method?: string, headers?: Readonly<Record<string, string>>) => Promise<Response>;
 };
 
+/** What a server tells about a model that can do everything: Ollama's answer to /api/show. */
+export const ABLE_MODEL = {
+  capabilities: ['completion', 'tools', 'thinking', 'vision'],
+  template: '{{ range .Messages }}{{ .Content }}{{ end }}',
+};
+
 export type WorldSettings = {
+  /** What the backend answers when it is asked about a model; without it, every model can do everything. */
+  readonly show?: Answer;
   readonly variables?: Readonly<Record<string, string>>;
   readonly needs?: Partial<GatewayNeeds>;
 };
 
 /** A gateway whose backend is `answer`, with time standing still until it is told to go on. */
-export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: WorldSettings = {}): World => {
+export const gatewayOver = (
+  answer: Answer,
+  { variables = {}, needs = {}, show = () => received(200, JSON.stringify(ABLE_MODEL)) }: WorldSettings = {},
+): World => {
   const clock = createFakeClock();
   const calls: HttpRequest[] = [];
   const logged: string[] = [];
@@ -113,6 +124,7 @@ export const gatewayOver = (answer: Answer, { variables = {}, needs = {} }: Worl
   if (config.backend === undefined) throw new Error('Expected a backend in the variables');
   const secrets = config.backend.keys.length === 0 ? [''] : config.backend.keys;
   const httpClient: HttpClient = async (sent) => {
+    if (sent.url.endsWith('/api/show')) return untilGone(Promise.resolve(show(sent)), sent.signal);
     if (sent.method === 'POST') calls.push(sent);
     return untilGone(Promise.resolve(answer(sent)), sent.signal);
   };

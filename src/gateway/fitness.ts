@@ -1,0 +1,29 @@
+import type { ModelTraits } from '../llm/types.ts';
+import type { ModelAlias } from './models.ts';
+
+/** What an alias cannot do with its model. `isUseless`: it can give no verdict at all. Texts are our own. */
+export type Unfitness = { readonly reason: string; readonly isUseless: boolean };
+
+const NO_SYSTEM =
+  'its chat template drops the system message, which is the policy; give the model a template (TEMPLATE in its Modelfile)';
+const NO_THINKING = 'the model does not think, and every call with "think" is refused; remove it from the alias';
+const NO_VISION = 'the model sees no images, so that images are refused; remove "vision" from the alias';
+const UNKNOWN_VISION =
+  'the server does not tell whether the model sees images, so that they are refused; with "vision": "force" they are sent all the same';
+
+/** Why images of this alias are not sent; undefined when the model sees them, or the operator says so. */
+export const unseenReason = ({ vision }: Pick<ModelAlias, 'vision'>, traits: ModelTraits): string | undefined => {
+  if (vision !== true || traits.vision === true) return undefined;
+  return traits.vision === false ? NO_VISION : UNKNOWN_VISION;
+};
+
+/** What is wrong between an alias and what its server tells about the model. Nothing is wrong with what it does not tell. */
+export const findUnfitness = (alias: ModelAlias, traits: ModelTraits): readonly Unfitness[] => {
+  const found: Unfitness[] = [];
+  if (traits.dropsSystem === true) found.push({ reason: NO_SYSTEM, isUseless: true });
+  if (traits.thinking === false && alias.think !== undefined && alias.think !== false)
+    found.push({ reason: NO_THINKING, isUseless: true });
+  const unseen = unseenReason(alias, traits);
+  if (unseen !== undefined) found.push({ reason: unseen, isUseless: false });
+  return found;
+};
