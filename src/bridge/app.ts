@@ -99,6 +99,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     clock,
     log,
     newToken,
+    digest,
     settings,
   });
   const activeRequests = createActiveRequests();

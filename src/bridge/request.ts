@@ -84,6 +84,14 @@ export const filesOfParts = (prompt: readonly PromptPart[]): readonly PromptFile
 export const textOfParts = (prompt: readonly PromptPart[]): string =>
   prompt.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
 
+/** A key that came with another request before. */
+export const IDEMPOTENCY_KEY_REUSED = new Fault({
+  kind: 'bad-input',
+  code: 'idempotency_key_reused',
+  param: 'Idempotency-Key',
+  message: 'This Idempotency-Key came with another request before: use a new key for a new request',
+});
+
 /** A refusal of what a client sent, with OpenAI's codes. The message must never quote what came. */
 export const badInput = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });

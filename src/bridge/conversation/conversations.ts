@@ -9,7 +9,8 @@ import { createConversationLocking } from './lock.ts';
 import { createConversationIndex, createStoppedAnswers, type IndexLimits } from './lookup.ts';
 import type { StoredConversation, StoredExchange } from './record.ts';
 import { createResolver, queueKeyOf } from './resolve.ts';
-import { readResponseID, responseIDFor } from './response-id.ts';
+import { readResponseID } from './response-id.ts';
+import { createStartedTurns } from './started.ts';
 import { createConversationSync } from './sync.ts';
 import type { Conversations, Owner } from './types.ts';
 
@@ -71,7 +72,7 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
 
   return {
     resolve: createResolver({ agent, index, sync, stopped, queue, lock, digest, newName, matching }),
-    newResponseID: ({ sessionID }) => responseIDFor(sessionID, newToken()),
+    findStarted: createStartedTurns({ agent, index, sync, queue, lock, digest, clock }),
     async findResponse(responseID, owner, signal) {
       const found = await find(responseID, owner, signal);
       if (found === undefined || found.exchange.promptID === '') return undefined;

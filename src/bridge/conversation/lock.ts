@@ -7,7 +7,7 @@ import { addExchange, type ClientHistory, type HistoryBase } from './match.ts';
 import { promptIDsIn, type StoredConversation, toSessionMetadata } from './record.ts';
 import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
-import type { FinishedExchange, LockedConversation, Owner } from './types.ts';
+import type { FinishedExchange, LockedConversation, Owner, RequestMark } from './types.ts';
 
 /** A conversation to continue, and the history that its client assumes. */
 export type ConversationMatch = { readonly conversation: StoredConversation; readonly base: HistoryBase };
@@ -20,6 +20,8 @@ export type ConversationPlan = {
   /** A session that is not stored is deleted on release, and no later request can find it. */
   readonly isStored: boolean;
   readonly prompt: readonly PromptPart[];
+  /** Stored with the session before the prompt is sent. */
+  readonly mark: RequestMark | undefined;
   /** Called when the request's turn has come. Undefined means: create a new session. */
   readonly find: () => ConversationMatch | undefined;
   /** The history to send to a session that has no messages yet. */
@@ -43,7 +45,7 @@ type ConversationLockingNeeds = {
 
 type OpenSession = ConversationMatch & { readonly replay: readonly HistoryMessage[]; readonly isNew: boolean };
 
-const notYetCreated = ({ owner, name, isNamed }: ConversationPlan): StoredConversation => ({
+const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): StoredConversation => ({
   sessionID: '',
   owner,
   name,
@@ -53,6 +55,7 @@ const notYetCreated = ({ owner, name, isNamed }: ConversationPlan): StoredConver
   stoppedAt: undefined,
   hasReplay: false,
   exchanges: [],
+  request: mark,
   otherMetadata: {},
   createdAt: 0,
   usedAt: 0,
@@ -72,8 +75,16 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     const { base, messages } = plan.replay;
     return { conversation, base, replay: messages, isNew: true };
   };
+  /** Not waited for: it is sent before the prompt, and a prompt must not be late for it. */
+  const storeMark = (conversation: StoredConversation, request: RequestMark): void => {
+    const marked = { ...conversation, request };
+    index.put(marked);
+    sync.write(marked).catch(() => {});
+  };
   const findSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession | undefined> => {
     const found = await sync.findUpToDate(plan.find, signal);
+    if (found !== undefined && plan.mark !== undefined && found.conversation.request !== plan.mark)
+      storeMark(found.conversation, plan.mark);
     return found && { ...found, replay: hasMessages(found.conversation) ? [] : plan.replay.messages, isNew: false };
   };
   const addTo = ({ conversation, base, replay }: OpenSession, exchange: FinishedExchange): OpenSession => {

@@ -14,6 +14,11 @@ export type ConversationIndex = {
   readonly byName: (owner: string, name: string) => StoredConversation | undefined;
   /** Those whose history has this head. */
   readonly byHead: (owner: string, head: string) => readonly StoredConversation[];
+  /** The latest of an owner that meets a condition. */
+  readonly find: (
+    owner: string,
+    isMeant: (conversation: StoredConversation) => boolean,
+  ) => StoredConversation | undefined;
   /** Drops those that were not used for `lifetimeMs`. */
   readonly dropOld: () => void;
   readonly count: () => number;
@@ -74,6 +79,8 @@ export const createConversationIndex = (
     bySession,
     byName,
     byHead: (owner, head) => [...(heads.get(keyOf(owner, head)) ?? [])].flatMap((id) => bySession(id) ?? []),
+    find: (owner, isMeant) =>
+      [...sessions.values()].findLast((conversation) => conversation.owner === owner && isMeant(conversation)),
     dropOld() {
       const before = clock.now() - lifetimeMs;
       for (const { sessionID, usedAt } of sessions.values()) {

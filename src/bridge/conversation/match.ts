@@ -94,6 +94,10 @@ export const addExchange = (
     fingerprint: extendFingerprint(beforeAnswer, entries.slice(withPrompt.length), digest),
     tail: extendTail(base.tail, hashTail(entries.slice(-2), digest)),
     stoppedAt: isStopped ? beforeAnswer.head : undefined,
-    exchanges: latestExchanges([...stored.exchanges, { token, promptID: promptID ?? '' }]),
+    exchanges: latestExchanges([
+      // It may be known already as a prompt that an earlier process has sent.
+      ...stored.exchanges.filter((known) => known.promptID === '' || known.promptID !== promptID),
+      { token, promptID: promptID ?? '' },
+    ]),
   };
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { HistoryFingerprint } from './fingerprint.ts';
-import type { Owner } from './types.ts';
+import type { Owner, RequestMark } from './types.ts';
 
 /** A stored prompt with its answer. */
 export type StoredExchange = {
@@ -27,6 +27,8 @@ export type StoredConversation = {
   /** Whether the first prompt at the agent came with a replay of earlier messages. */
   readonly hasReplay: boolean;
   readonly exchanges: readonly StoredExchange[];
+  /** The last request that was sent to the agent, as soon as it is. */
+  readonly request?: RequestMark | undefined;
   /** Metadata of other programs, which is written back unchanged. */
   readonly otherMetadata: Readonly<Record<string, unknown>>;
   readonly createdAt: number;
@@ -58,12 +60,21 @@ const ConversationRecord = v.object({
   hasReplay: v.boolean(),
   /** Token and prompt id of each exchange. */
   exchanges: v.pipe(v.array(v.tuple([Token, Token])), v.maxLength(EXCHANGES_READ)),
+  request: v.optional(
+    v.object({
+      digest: Hash,
+      keyDigest: v.optional(Hash),
+      token: Token,
+      createdSeconds: v.pipe(v.number(), v.integer()),
+      promptID: v.optional(Token),
+    }),
+  ),
 });
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
 /** The metadata to store with a conversation's session, including that of other programs. */
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
-  const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges } = conversation;
+  const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
   const record: ConversationRecord = {
     version: VERSION,
     owner,
@@ -74,6 +85,7 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     ...(stoppedAt === undefined ? {} : { stoppedAt }),
     hasReplay,
     exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
+    ...(request === undefined ? {} : { request }),
   };
   return { ...conversation.otherMetadata, [KEY]: record };
 };
@@ -84,7 +96,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
   const { [KEY]: ours, ...otherMetadata } = metadata;
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
-  const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges } = read.output;
+  const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;
   return {
     sessionID: id,
     owner,
@@ -95,6 +107,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
     stoppedAt,
     hasReplay,
     exchanges: latestExchanges(exchanges.map(([token, promptID]) => ({ token, promptID }))),
+    request,
     otherMetadata,
     createdAt: time.created,
     usedAt: time.updated,

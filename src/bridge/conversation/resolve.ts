@@ -11,7 +11,7 @@ import { promptIDsIn, type StoredConversation } from './record.ts';
 import { readResponseID, responseNotFoundText } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { messagesUpTo } from './transcript.ts';
-import type { Conversations, Owner, ResolvedConversation } from './types.ts';
+import type { Conversations, Owner, RequestMark, ResolvedConversation } from './types.ts';
 
 type ResolverNeeds = {
   readonly agent: Pick<AgentClient, 'messages'>;
@@ -26,7 +26,12 @@ type ResolverNeeds = {
 };
 
 type NamedReference = Extract<ConversationReference, { readonly kind: 'named' }>;
-type Sent = { readonly request: BridgeRequest; readonly owner: Owner; readonly history: ClientHistory };
+type Sent = {
+  readonly request: BridgeRequest;
+  readonly owner: Owner;
+  readonly mark: RequestMark | undefined;
+  readonly history: ClientHistory;
+};
 
 /** The key of a conversation's queue. No owner has a line break in it. */
 export const queueKeyOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
@@ -49,13 +54,17 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
   const { agent, index, sync, stopped, queue, lock, digest, newName, matching } = needs;
 
   /** A new conversation, but for what is given. Joins the queue. */
-  const enqueue = ({ request, owner, history }: Sent, given: Partial<ConversationPlan> = {}): ResolvedConversation => {
+  const enqueue = (
+    { request, owner, mark, history }: Sent,
+    given: Partial<ConversationPlan> = {},
+  ): ResolvedConversation => {
     const plan: ConversationPlan = {
       owner,
       name: newName(),
       isNamed: false,
       isStored: true,
       prompt: request.prompt,
+      mark,
       find: () => undefined,
       replay: history,
       ...given,
@@ -146,8 +155,8 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     return enqueue(sent, { name, isNamed, find: findLast });
   };
 
-  return async (request, owner, signal) => {
-    const sent = { request, owner, history: readHistory(request.history, digest) };
+  return async (request, owner, signal, mark) => {
+    const sent = { request, owner, mark, history: readHistory(request.history, digest) };
     await sync.load(signal);
     index.dropOld();
     if (isOneOff(request)) return enqueue(sent, { isStored: false });

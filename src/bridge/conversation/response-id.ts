@@ -3,12 +3,15 @@ import { notFoundText } from '../../core/identifier.ts';
 const TOKEN_CHARS = 12;
 const RESPONSE_ID = /^resp_([A-Za-z0-9]{1,64})_([A-Za-z0-9]{12})$/;
 
+/** The part of a token that is in a response's id. */
+export const responseTokenOf = (token: string): string => token.slice(0, TOKEN_CHARS);
+
 /** Where a response is stored, as read from its id. */
 type ResponseLocation = { readonly sessionID: string; readonly token: string };
 
 /** A response id that contains its session's id. `token`: at least twelve random letters and digits. */
 export const responseIDFor = (sessionID: string, token: string): string =>
-  `resp_${sessionID.replace(/^ses_/, '')}_${token.slice(0, TOKEN_CHARS)}`;
+  `resp_${sessionID.replace(/^ses_/, '')}_${responseTokenOf(token)}`;
 
 /** Undefined for an id that the bridge did not create. */
 export const readResponseID = (id: string): ResponseLocation | undefined => {

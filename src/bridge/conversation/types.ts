@@ -3,6 +3,19 @@ import type { BridgeRequest, HistoryMessage, PromptFile } from '../request.ts';
 /** A short digest of the API key that a request came with. The same for all requests where there are no keys. */
 export type Owner = string;
 
+/** What a request is recognised by when it is sent again to another process. Stored with the session that it has started. */
+export type RequestMark = {
+  /** A digest of the request and of its conversation. */
+  readonly digest: string;
+  /** A digest of its `Idempotency-Key`. */
+  readonly keyDigest?: string | undefined;
+  /** Of the ids of its answer. */
+  readonly token: string;
+  readonly createdSeconds: number;
+  /** The id of the agent's user message, where it was looked up. */
+  readonly promptID?: string | undefined;
+};
+
 /** A session of the agent that holds a client's conversation. */
 export type ConversationSession = {
   readonly sessionID: string;
@@ -60,14 +73,41 @@ type FoundResponse = {
   readonly promptID: string;
 };
 
+/** A request as another process may know it. */
+export type MarkedRequest = {
+  readonly request: BridgeRequest;
+  readonly owner: Owner;
+  readonly mark: RequestMark;
+};
+
+/** A turn that an earlier process has started: it runs or was completed, or it was cut off after it had called tools. */
+export type StartedTurn =
+  | (ResolvedConversation & {
+      readonly kind: 'known';
+      readonly mark: RequestMark;
+      /** The id of the agent's user message. */
+      readonly promptID: string;
+      /** Whether the exchange was recorded. */
+      readonly isRecorded: boolean;
+    })
+  | { readonly kind: 'cut-off'; readonly toolNames: readonly string[] };
+
 export type Conversations = {
   /**
    * Faults with `overloaded` when too many requests wait for the same conversation, and with `bad-input`
-   * (`previous_response_not_found`) when this owner has no such response to continue from.
+   * (`previous_response_not_found`) when this owner has no such response to continue from. `mark` is stored with the session.
    */
-  readonly resolve: (request: BridgeRequest, owner: Owner, signal: AbortSignal) => Promise<ResolvedConversation>;
-  /** A new response id, from which its turn can be found again. */
-  readonly newResponseID: (session: Pick<ConversationSession, 'sessionID'>) => string;
+  readonly resolve: (
+    request: BridgeRequest,
+    owner: Owner,
+    signal: AbortSignal,
+    mark?: RequestMark,
+  ) => Promise<ResolvedConversation>;
+  /**
+   * The turn that an earlier process has started for the same request, if the agent still runs it or has completed it, or if
+   * it was cut off after a tool call. Faults with `bad-input` (`idempotency_key_reused`) when the key came with another request.
+   */
+  readonly findStarted: (sent: MarkedRequest, signal: AbortSignal) => Promise<StartedTurn | undefined>;
   readonly findResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<FoundResponse | undefined>;
   /** Deletes a response, and its session with the last one. Returns whether there was such a response. */
   readonly deleteResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<boolean>;

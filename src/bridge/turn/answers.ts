@@ -4,17 +4,25 @@ import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.ts';
-import type { Conversations, Owner, ResolvedConversation } from '../conversation/types.ts';
+import type {
+  Conversations,
+  MarkedRequest,
+  Owner,
+  RequestMark,
+  ResolvedConversation,
+  StartedTurn,
+} from '../conversation/types.ts';
 import { toAnswerFailure } from '../errors.ts';
 import type { OutputEvent } from '../output.ts';
-import { type BridgeRequest, continuesAfter } from '../request.ts';
-import { toFault } from './failure.ts';
+import { type BridgeRequest, continuesAfter, isOneOff } from '../request.ts';
+import { abortedFailure, toFault } from './failure.ts';
 import { readOutput } from './log-reader.ts';
 import type { SessionFamilies } from './permission-requests.ts';
 import { type AnswerSettings, type AnswerStart, createAnswerRunner, type RunningAnswer } from './running-answer.ts';
 import {
   type AnswerHandle,
   createSharedAnswers,
+  joinedWithinMs,
   type RequestIdentity,
   type SharedAnswerReader,
 } from './shared-answers.ts';
@@ -28,6 +36,7 @@ type AnswersNeeds = {
   readonly clock: Clock;
   readonly log: Log;
   readonly newToken: () => string;
+  readonly digest: (text: string) => string;
   readonly settings: AnswerSettings;
 };
 
@@ -58,15 +67,13 @@ export type Answers = {
   readonly start: (request: AnswerRequest) => Promise<ClientAnswer>;
 };
 
-type ResolvedAnswer = {
+type ResolvedAnswer = Pick<RequestMark, 'token' | 'createdSeconds'> & {
   readonly conversationName: string;
   readonly model: AgentModel;
   readonly running: Promise<RunningAnswer>;
 };
 /** What a request and its retries share. */
 type StartedAnswer = {
-  readonly token: string;
-  readonly createdSeconds: number;
   readonly resolved: Promise<ResolvedAnswer>;
   /** Undefined once the answer has ended: one that is kept for retries must not keep its request in memory. */
   readonly request: () => BridgeRequest | undefined;
@@ -76,9 +83,10 @@ type StartedAnswer = {
 const STATUS_WITHIN_MS = 400;
 
 export const createAnswers = (needs: AnswersNeeds): Answers => {
-  const { agent, feed, sessionFamilies, conversations, catalog, clock, log, newToken, settings } = needs;
+  const { agent, feed, sessionFamilies, conversations, catalog, clock, log, newToken, digest, settings } = needs;
   const turn = { agent, feed, sessionFamilies, clock, log };
-  const runAnswer = createAnswerRunner({ turn, conversations, settings });
+  const runAnswer = createAnswerRunner({ turn, settings });
+  const createdAt = clock.now();
   const shared = createSharedAnswers<StartedAnswer>(clock, settings.onDisconnect);
 
   const run = async (lock: ResolvedConversation['lock'], start: AnswerStart): Promise<RunningAnswer> => {
@@ -92,15 +100,42 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       throw error;
     }
   };
-  const resolve = async ({ request, owner }: AnswerRequest, handle: AnswerHandle): Promise<ResolvedAnswer> => {
+  /**
+   * The turn of the same request that this bridge has started before it was restarted. A request that is not marked as a retry
+   * is one for as long after the start as it would join a turn whose reader has left.
+   */
+  const findStarted = async (
+    sent: MarkedRequest,
+    { key, isRetry }: RequestIdentity,
+    signal: AbortSignal,
+  ): Promise<StartedTurn | undefined> => {
+    const isSoon = clock.now() - createdAt < joinedWithinMs(settings.onDisconnect);
+    if (isOneOff(sent.request) || !(key !== undefined || isRetry || isSoon)) return undefined;
+    return conversations.findStarted(sent, signal);
+  };
+  const resolve = async (
+    { request, owner, identity }: AnswerRequest,
+    handle: AnswerHandle,
+  ): Promise<ResolvedAnswer> => {
+    const { signal } = handle;
     const found = await catalog.find(request.model);
     const model = request.isBackgroundTask ? await catalog.findSmall(found) : found;
     // Its client has gone on, so no client comes back for it, and its conversation is needed.
     await shared.endAbandoned(owner, (earlier) => continuesAfter(request, earlier.request()));
-    const { name, lock } = await conversations.resolve(request, owner, handle.signal);
-    const running = run(lock, { request, model, handle });
+    const mark: RequestMark = {
+      digest: identity.digest,
+      ...(identity.key === undefined ? {} : { keyDigest: digest(identity.key) }),
+      token: newToken(),
+      createdSeconds: Math.floor(clock.now() / 1000),
+    };
+    const sent = { request, owner, mark };
+    const started = await findStarted(sent, identity, signal);
+    if (started?.kind === 'cut-off') throw toFault(abortedFailure(started.toolNames));
+    const { name, lock } = started ?? (await conversations.resolve(request, owner, signal, mark));
+    const { token, createdSeconds } = started?.mark ?? mark;
+    const running = run(lock, { request, model, handle, token, started });
     running.catch(() => handle.end('void'));
-    return { conversationName: name, model, running };
+    return { conversationName: name, model, running, token, createdSeconds };
   };
   const create = (sent: AnswerRequest, handle: AnswerHandle): StartedAnswer => {
     let request: BridgeRequest | undefined = sent.request;
@@ -110,8 +145,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     };
     const resolved = Promise.resolve().then(() => resolve(sent, { ...handle, end }));
     resolved.catch(() => end('void'));
-    const createdSeconds = Math.floor(clock.now() / 1000);
-    return { token: newToken(), createdSeconds, resolved, request: () => request };
+    return { resolved, request: () => request };
   };
   async function* readAnswer(
     running: Promise<RunningAnswer>,
@@ -140,9 +174,8 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       signal.addEventListener('abort', reader.leave, { once: true });
       try {
         signal.throwIfAborted();
-        const { token, createdSeconds, resolved } = reader.answer;
-        const answer = await untilAborted(resolved, signal);
-        const { conversationName, running } = answer;
+        const answer = await untilAborted(reader.answer.resolved, signal);
+        const { conversationName, running, token, createdSeconds } = answer;
         const soon = pause(clock, STATUS_WITHIN_MS, waiting.signal).then(() => undefined);
         const refusal = await untilAborted(Promise.race([running.then((found) => found.refusal()), soon]), signal);
         if (refusal !== undefined) {

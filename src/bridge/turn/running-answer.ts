@@ -1,6 +1,7 @@
 import type { AgentModel } from '../agent/types.ts';
+import { responseIDFor } from '../conversation/response-id.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
-import type { Conversations, LockedConversation } from '../conversation/types.ts';
+import type { LockedConversation } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
@@ -30,7 +31,6 @@ export type AnswerSettings = {
 
 type AnswerRunnerNeeds = {
   readonly turn: Omit<AgentTurnNeeds, 'autoRejection'>;
-  readonly conversations: Pick<Conversations, 'newResponseID'>;
   readonly settings: AnswerSettings;
 };
 
@@ -49,6 +49,10 @@ export type AnswerStart = {
   readonly request: BridgeRequest;
   readonly model: AgentModel;
   readonly handle: AnswerHandle;
+  /** Of the ids of the answer. */
+  readonly token: string;
+  /** The turn to follow, if an earlier process has started it. */
+  readonly started?: { readonly promptID: string; readonly isRecorded: boolean } | undefined;
 };
 
 /** Starts an answer in a locked conversation, which is released when the answer has ended. */
@@ -63,7 +67,7 @@ const toolNamesIn = (log: TurnLog): readonly string[] =>
   log.items().flatMap((item) => (item.kind === 'call' ? [item.call.name] : []));
 
 /** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
-export const createAnswerRunner = ({ turn: needs, conversations, settings }: AnswerRunnerNeeds): AnswerRunner => {
+export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds): AnswerRunner => {
   const { agent, clock } = needs;
   const turnNeeds: AgentTurnNeeds = { ...needs, autoRejection: settings.asksInChat ? undefined : REJECTION };
   const waitingTurns = createWaitingTurns(agent, turnNeeds);
@@ -89,13 +93,13 @@ export const createAnswerRunner = ({ turn: needs, conversations, settings }: Ans
   const finish = async (
     lock: CurrentLock,
     { turn, log, from, ifSilent }: AnswerSource,
-    { prompt }: BridgeRequest,
+    { request: { prompt }, started }: AnswerStart,
     responseID: string,
   ): Promise<TurnOutcome> => {
     try {
       const ended = await waitForOutcome(log, from, { clock, signal: never });
       const outcome = withTextIfSilent(log, from, ended, ifSilent);
-      if (turn?.refusal() === undefined) {
+      if (turn?.refusal() === undefined && started?.isRecorded !== true) {
         const promptText = textOfParts(prompt);
         const answerText = readSentText(log, from, outcome);
         await lock.locked.record({
@@ -120,20 +124,28 @@ export const createAnswerRunner = ({ turn: needs, conversations, settings }: Ans
     if (turn?.isAborted() === true && turn.isCutOff()) return turn.mayHaveCalledTools() ? 'failed' : 'void';
     return last.kind === 'failure' ? 'failed' : 'answered';
   };
-  return async (locked, { request, model, handle }) => {
+  const followTurn = async (lock: CurrentLock, promptID: string): Promise<AnswerSource> => {
+    const turn = startTurn(lock.locked.session.sessionID, { kind: 'existing', promptID }, turnNeeds);
+    await turn.loaded;
+    return { turn, log: turn.log, from: LOG_START };
+  };
+  return async (locked, start) => {
+    const { request, model, handle, token, started } = start;
     const { signal } = handle;
     const lock: CurrentLock = { locked };
-    const resumed = request.isBackgroundTask ? undefined : await waitingTurns.resume(locked.session, request, signal);
+    const resume = (): Promise<AnswerSource | undefined> =>
+      started === undefined ? waitingTurns.resume(locked.session, request, signal) : followTurn(lock, started.promptID);
+    const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
     if (resumed === undefined) signal.throwIfAborted();
     handle.begin();
     const source = resumed ?? startNewTurn(lock, request, model);
-    const responseID = conversations.newResponseID(locked.session);
+    const responseID = responseIDFor(locked.session.sessionID, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.
     let turn = source.turn;
     let refusal: AnswerFailure | undefined;
     const abort = (): void => void turn?.abort();
-    const outcome = finish(lock, source, request, responseID).finally(() => {
+    const outcome = finish(lock, source, start, responseID).finally(() => {
       signal.removeEventListener('abort', abort);
     });
     outcome

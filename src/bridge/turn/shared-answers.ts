@@ -1,6 +1,7 @@
 import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import { IDEMPOTENCY_KEY_REUSED } from '../request.ts';
 
 /** Tells a request that is sent again from a new one. */
 export type RequestIdentity = {
@@ -90,13 +91,6 @@ const REPEATED_WITHIN_MS = 5000;
 /** However many requests come, after this time a new one is tried instead of repeating the failure. */
 const REPEATED_AT_MOST_MS = 30_000;
 
-const REUSED = new Fault({
-  kind: 'bad-input',
-  code: 'idempotency_key_reused',
-  param: 'Idempotency-Key',
-  message: 'This Idempotency-Key came with another request before: use a new key for a new request',
-});
-
 const isExpired = ({ identity, ended, usedAt, leftAt }: Entry<unknown>, now: number): boolean => {
   if (ended === undefined) return false;
   const isKept = ended.result !== 'void' && (identity.key !== undefined || leftAt !== undefined);
@@ -109,7 +103,7 @@ const repeatsFailure = ({ ended, usedAt }: Entry<unknown>, now: number): boolean
   ended?.result === 'failed' && now - usedAt < REPEATED_WITHIN_MS && now - ended.at < REPEATED_AT_MOST_MS;
 
 /** For how long an equal request that is not marked as a retry joins an answer that its reader has left. */
-const joinedWithinMs = (policy: DisconnectPolicy): number => {
+export const joinedWithinMs = (policy: DisconnectPolicy): number => {
   if (policy.kind === 'grace') return policy.ms;
   return policy.kind === 'detach' ? JOINED_DETACHED_MS : 0;
 };
@@ -209,7 +203,7 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
         sweep(entries);
         const found = findOwn([...entries], identity, { now: clock.now(), joinedMs: joinedWithinMs(policy) });
         if (found?.ended?.result === 'void') entries.delete(found);
-        else if (found !== undefined && found.identity.digest !== identity.digest) throw REUSED;
+        else if (found !== undefined && found.identity.digest !== identity.digest) throw IDEMPOTENCY_KEY_REUSED;
         else if (found !== undefined && !isEnding(found)) return addReader(found);
         if (found === undefined || found.ended !== undefined) return addReader(add(entries, identity, create));
         await untilAborted(found.settled, signal);

@@ -44,7 +44,8 @@ export type TurnStart =
       /** Creates a session in place of one that the agent has lost. Returns it with the prompt for it. */
       readonly renewSession: (signal: AbortSignal) => Promise<{ readonly sessionID: string; readonly prompt: Prompt }>;
     }
-  | { readonly kind: 'existing' };
+  /** `promptID`: the turn of this prompt, also if it has ended; else the newest. */
+  | { readonly kind: 'existing'; readonly promptID?: string };
 
 type RenewSession = Extract<TurnStart, { readonly kind: 'prompt' }>['renewSession'];
 
@@ -166,14 +167,17 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     if (last.info.role === 'user') return { kind: 'answered', finish: 'stop' };
     return endOf(last.info);
   };
-  const loadExisting = async (): Promise<TurnEnd> => {
+  const loadExisting = async (promptID: string | undefined): Promise<TurnEnd> => {
+    if (promptID !== undefined) reducer.setPrompt(promptID);
     await watch.recover();
     loaded.resolve();
     return pollUntilEnd();
   };
   const run = async (): Promise<void> => {
     try {
-      writer.finish(await (start.kind === 'prompt' ? sendPrompt(start.prompt, start.renewSession) : loadExisting()));
+      writer.finish(
+        await (start.kind === 'prompt' ? sendPrompt(start.prompt, start.renewSession) : loadExisting(start.promptID)),
+      );
     } catch (error) {
       if (!signal.aborted) logFailure('turn-lost')(error);
       isCutOff = true;

@@ -231,7 +231,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     const promptID = await flight.prompting;
     const { sessionID } = held.session;
     if (promptID === undefined) return leave(flight);
-    const responseID = world.conversations().newResponseID(held.session);
+    const responseID = world.newResponseID(held.session);
     const isStopped = kept < reported.length;
     await held.record({ promptText: words, files: [], answerText: reported, responseID, promptID, isStopped });
     flight.isNoted = true;

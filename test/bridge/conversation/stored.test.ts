@@ -355,9 +355,9 @@ describe('an exchange of which nothing is noted', (check) => {
   });
 
   check('leaves the conversation to be sent again when the agent was not prompted', async () => {
-    const { hold, conversations } = createWorld();
+    const { hold, conversations, newResponseID } = createWorld();
     const held = await hold(asking({ words: 'approve', history: HISTORY }));
-    const responseID = conversations().newResponseID(held.session);
+    const responseID = newResponseID(held.session);
     await held.record({
       promptText: 'approve',
       files: [],

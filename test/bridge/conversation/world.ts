@@ -1,5 +1,6 @@
 import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { type ConversationsNeeds, createConversations } from '../../../src/bridge/conversation/conversations.ts';
+import { responseIDFor } from '../../../src/bridge/conversation/response-id.ts';
 import type { Conversations, LockedConversation } from '../../../src/bridge/conversation/types.ts';
 import {
   type BridgeRequest,
@@ -61,6 +62,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     tokens += 1;
     return `token${String(tokens).padStart(7, '0')}abcdefgh`;
   };
+  const newResponseID = ({ sessionID }: LockedConversation['session']) => responseIDFor(sessionID, newToken());
   const start = (): Conversations =>
     createConversations({
       agent: fake.agent,
@@ -97,7 +99,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     const rest = { model: undefined, variant: undefined, agent: undefined, system: '', hasTools: true };
     const answer = await fake.agent.prompt(sessionID, { ...rest, parts: [...parts, ...asked.prompt] }, never);
     const promptID = answer.info.role === 'assistant' ? answer.info.parentID : undefined;
-    const responseID = conversations.newResponseID(held.session);
+    const responseID = newResponseID(held.session);
     const outputText = answer.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
     await held.record({
       promptText: text,
@@ -121,6 +123,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
   };
   return {
     fake,
+    newResponseID,
     clock,
     lines,
     hold,

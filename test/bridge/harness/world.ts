@@ -38,6 +38,8 @@ export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutFeed' | 'holdFeed' | 'ho
   readonly startAgent: (given?: WorldGiven) => Promise<AgentWorld>;
   /** Another bridge over the same agent, as after a restart. It is stopped with this one. */
   readonly restart: () => Promise<BridgeWorld>;
+  /** The same after the bridge was killed: it says nothing more to the agent, whose runs go on. */
+  readonly restartKilled: () => Promise<BridgeWorld>;
   readonly stop: () => Promise<void>;
 };
 
@@ -240,6 +242,12 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     },
     async restart() {
       await bridge.stop();
+      next = await createBridgeWorld({ ...given, over: agent });
+      return next;
+    },
+    async restartKilled() {
+      link.replace(undefined);
+      link.breakOff();
       next = await createBridgeWorld({ ...given, over: agent });
       return next;
     },

@@ -1,17 +1,21 @@
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
 import type { DisconnectPolicy } from '../../../src/bridge/turn/shared-answers.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import { calling, outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { answering, byPrompt, lastTextTo } from '../harness/model-scripts.ts';
 import { calls, endsWith } from '../harness/story-world.ts';
 import {
   assistant,
+  type BridgeGiven,
   type BridgeWorld,
   contentIn,
   dataIn,
   prompts,
   quietTime,
   sessionsMade,
+  until,
   user,
   withBridge,
 } from '../harness/world.ts';
@@ -34,7 +38,11 @@ type Payment = {
 };
 
 /** A model that pays with a tool, which takes its time, and then says that it has. */
-const withPayment = (onDisconnect: DisconnectPolicy, body: (payment: Payment) => Promise<void>): Promise<void> => {
+const withPayment = (
+  onDisconnect: DisconnectPolicy,
+  body: (payment: Payment) => Promise<void>,
+  more: BridgeGiven = {},
+): Promise<void> => {
   const begun = Promise.withResolvers<void>();
   const paid = Promise.withResolvers<void>();
   let count = 0;
@@ -52,7 +60,7 @@ const withPayment = (onDisconnect: DisconnectPolicy, body: (payment: Payment) =>
       isPaid ? answering(() => 'It is paid') : byPrompt({ [WORDS]: calling({ name: 'pay', input: {} }) }, polite)
     )(request, signal);
   };
-  return withBridge({ tools: [tool], scripts: [script], settings: { onDisconnect } }, (world) =>
+  return withBridge({ tools: [tool], scripts: [script], settings: { onDisconnect }, ...more }, (world) =>
     body({ world, begun: begun.promise, pay: paid.resolve, count: () => count }),
   );
 };
@@ -186,4 +194,122 @@ describe('a turn that was aborted', (check) => {
       assert.equal([count(), sessionsMade(world).length], [1, 1]);
     }),
   );
+});
+
+describe('a bridge that is started anew while a turn runs', (check) => {
+  const grace = { kind: 'grace', ms: 5000 } as const;
+  const ways: readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>][] = [
+    ['marked as a retry', {}, MARKED],
+    ['with the same Idempotency-Key', KEYED, KEYED],
+    ['by hand', {}, {}],
+    ['in a named session', DESK, { ...DESK, ...MARKED }],
+  ];
+  for (const [how, headers, again] of ways) {
+    check(`follows it for the same request ${how}`, () =>
+      withPayment(grace, async ({ world, begun, pay, count }) => {
+        const first = calls(world, '/v1/chat/completions', BODY, headers);
+        await begun;
+        const next = await world.restartKilled();
+        first.leave();
+        const retry = next.chat(BODY, again);
+        await quietTime(100);
+        pay();
+        const reply = await retry;
+        assert.equal([reply.text, count(), prompts(next).length], ['It is paid', 1, 0]);
+        // The conversation goes on in the same session.
+        const named = 'x-session-id' in headers ? headers : {};
+        const more = await next.chat({ messages: [...BODY.messages, assistant(reply.text), user('thanks')] }, named);
+        assert.equal([more.text, more.name], ['re thanks', reply.name]);
+      }),
+    );
+
+    check(`gives its answer after its end to the same request ${how}`, () =>
+      withPayment(grace, async ({ world, begun, pay, count }) => {
+        const first = calls(world, '/v1/chat/completions', BODY, headers);
+        await begun;
+        const next = await world.restartKilled();
+        first.leave();
+        pay();
+        await until(async () => JSON.stringify(await world.agent.get('/session/status')) === '{}');
+        assert.is((await next.chat(BODY, again)).text, 'It is paid');
+        assert.equal([count(), prompts(next).length], [1, 0]);
+      }),
+    );
+  }
+
+  check('gives it to one of two equal requests without a key, and answers the other one by itself', () =>
+    withPayment(grace, async ({ world, begun, pay, count }) => {
+      const first = calls(world, '/v1/chat/completions', BODY);
+      await begun;
+      const next = await world.restartKilled();
+      first.leave();
+      const both = Promise.all([next.chat(BODY), next.chat(BODY)]);
+      await quietTime(100);
+      pay();
+      const [one, two] = await both;
+      assert.is.not(one.name, two.name);
+      assert.equal([count(), prompts(next).length], [2, 1]);
+    }),
+  );
+
+  for (const [how, headers] of [
+    ['marked as a retry', {}],
+    ['with a key', KEYED],
+  ] as const)
+    check(`says what was cut off after a tool had run, to a request ${how}`, () =>
+      withPayment(grace, async ({ world, begun, count }) => {
+        const first = calls(world, '/v1/chat/completions', BODY, headers);
+        await begun;
+        const next = await world.restartKilled();
+        first.leave();
+        const [session] = await world.agent.store.sessions({});
+        await world.agent.call('POST', `/session/${session?.id}/abort`);
+        for (const _ of [1, 2]) {
+          const refused = await next.send('/v1/chat/completions', BODY, { ...headers, ...MARKED });
+          assert.equal([refused.status, refused.headers.get('x-should-retry')], [409, 'false']);
+          assert.match(await refused.text(), 'Tools were called before: pay');
+        }
+        assert.equal([count(), prompts(next).length], [1, 0]);
+      }),
+    );
+
+  for (const path of PATHS)
+    check(`knows a key whose request was answered, with the id and the time of its answer: ${path}`, () =>
+      withPayment(grace, async ({ world, pay, count }) => {
+        pay();
+        const shown = async (at: BridgeWorld) => {
+          const body = await (await at.send(path, BODY, KEYED)).text();
+          const { id, created, created_at } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+          return [textIn(body), id, created ?? created_at];
+        };
+        const first = await shown(world);
+        const next = await world.restart();
+        assert.equal([await shown(next), count()], [first, 1]);
+        const other = await next.send(path, { messages: [user('else')], input: 'else' }, KEYED);
+        assert.match(await other.text(), '"idempotency_key_reused"');
+      }),
+    );
+
+  check('follows what an orderly stop has left', async () => {
+    const startedAt = systemClock.now();
+    // A stop takes eight seconds.
+    const clock: Clock = {
+      now: () => startedAt + (systemClock.now() - startedAt) * 20,
+      after: (ms, task) => systemClock.after(ms / 20, task),
+    };
+    await withPayment(
+      { kind: 'grace', ms: 60_000 },
+      async ({ world, begun, pay, count }) => {
+        const first = world.send('/v1/chat/completions', BODY);
+        await begun;
+        const next = await world.restart();
+        assert.is((await first).status, 503);
+        const retry = next.chat(BODY);
+        await quietTime(100);
+        pay();
+        assert.equal([(await retry).text, count()], ['It is paid', 1]);
+      },
+      { clock },
+    );
+  });
 });
