@@ -24,7 +24,7 @@ const skipsBundles = flags.includes('--without-bundles');
 const givenLimitMs = /^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1];
 const isLong = (file) => file.endsWith('.long.test.ts');
 const limitMsOf = (file) => Number(givenLimitMs ?? (isLong(file) ? 600_000 : 180_000));
-const isThorough = flags.includes('--long');
+const isThorough = flags.includes('--long') || flags.includes('--all');
 const isWanted = (file) =>
   flags.includes('--all') ||
   isLong(file) === isThorough ||
@@ -124,7 +124,8 @@ const worker = async () => {
     const counts = `${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}`;
     console.log(`${result.failed ? 'FAIL' : 'ok  '} ${file} (${counts}, ${result.ms} ms)`);
     if (result.failed) console.log(result.output.replace(/^#checks .*$/gm, '').trim());
-    else for (const line of result.output.match(/^(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
+    else
+      for (const line of result.output.match(/(?<=^|\s)(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
   }
 };
 // Many of the slow files wait for servers to start, stop and time out: one more file than processors costs nothing. The

@@ -126,6 +126,18 @@ describe('the runner', (check) => {
     assert.is((await run('long', ['--all'])).lastLine, '3 passed, 0 failed');
   });
 
+  check('tries with the full number of runs wherever what takes long is asked for', async () => {
+    for (const [flags, runs] of [
+      [[], 1],
+      [['--long'], 100],
+      [['--all'], 100],
+    ] as const) {
+      const { lastLine, output } = await run('thorough', flags);
+      assert.is(lastLine, '1 passed, 0 failed');
+      assert.match(output, `figure: ${runs} runs`);
+    }
+  });
+
   check('turns red when there is nothing to run', async () => {
     const { exitCode, lastLine, output } = await run('green', ['no-such-file']);
     assert.is(lastLine, '0 passed, 1 failed');
