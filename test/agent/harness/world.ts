@@ -1,8 +1,9 @@
 import type { AgentCatalog, KnownAgent } from '../../../src/agent/agents/catalog.ts';
 import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
 import type { ResolvedModel, Summariser, Titler } from '../../../src/agent/agents/types.ts';
-import { type AgentServer, type AgentServerNeeds, createAgentServer } from '../../../src/agent/app.ts';
+import { type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
 import type { ChatModel, ModelEvent, ModelRequest } from '../../../src/agent/model/types.ts';
+import type { AgentServerNeeds } from '../../../src/agent/parts.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { ModelRef, Rule } from '../../../src/agent/protocol/types.ts';

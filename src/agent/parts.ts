@@ -1,0 +1,166 @@
+import { createServiceBudget, type MemoryBounds } from '../core/byte-budget.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Credentials } from '../core/http/auth.ts';
+import { createRequestBodies } from '../core/http/request-bodies.ts';
+import type { Log } from '../core/log.ts';
+import type { AgentCatalog } from './agents/catalog.ts';
+import type { ConfigViews } from './context.ts';
+import { createPublisher } from './events/publisher.ts';
+import { createOpenStreams } from './events/readers.ts';
+import { statusPublication } from './events/records.ts';
+import type { McpServers } from './mcp/servers.ts';
+import type { AgentMetrics } from './metrics.ts';
+import type { ChatModel } from './model/types.ts';
+import type { EventDraft } from './protocol/events.ts';
+import type { Ids } from './protocol/ids.ts';
+import { createPromptAcceptance } from './session/prompt.ts';
+import { createRecovery } from './session/recovery.ts';
+import { createFamilyRemoval, createRetention, type RetentionLimits } from './session/retention.ts';
+import { createRunQueue, type RunQueue } from './session/run-queue.ts';
+import { createSessions, SESSION_LIMIT_BYTES } from './session/sessions.ts';
+import type { Peers } from './store/cluster.ts';
+import type { Store } from './store/store.ts';
+import { createApprovals } from './tools/approvals.ts';
+import { createTaskTool, createTaskTracker, MAX_TASKS_PER_PROMPT } from './tools/task.ts';
+import type { AgentTool, OutputLimits } from './tools/tool.ts';
+import { createAnswering } from './turn/prompt-run.ts';
+
+/** What the agent server is made of: the surroundings of the process, the configuration, and adapters. */
+export type AgentServerNeeds = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ids: Ids;
+  readonly newRequestId: () => string;
+  readonly chance: () => number;
+  readonly version: string;
+  readonly directory: string;
+  /** None: everyone who reaches the server may do everything. */
+  readonly credentials: Credentials | undefined;
+  /** The server listens on this machine alone: without credentials it answers nothing but programs of this machine. */
+  readonly isForThisMachine: boolean;
+  readonly store: Store;
+  /** Other servers on the same store. */
+  readonly peers: Peers;
+  readonly catalog: AgentCatalog;
+  readonly configViews: ConfigViews;
+  readonly model: ChatModel;
+  /** Creates the tool servers. `publish` is for the event that tools have changed. */
+  readonly mcp: (publish: (draft: EventDraft) => void) => McpServers;
+  readonly outputLimits: OutputLimits;
+  readonly permissionTimeoutMs: number;
+  readonly turnTimeoutMs: number;
+  /** How long `stop` waits for what runs to end by itself. */
+  readonly drainMs: number;
+  readonly retention: RetentionLimits;
+  /** The bounds of request bodies, and of the messages that running turns hold. */
+  readonly memory: MemoryBounds;
+  readonly metrics: AgentMetrics;
+};
+
+/** How long a prompt waits for tool servers that are still being connected. */
+const TOOLS_WAIT_MS = 5000;
+
+/** What ends with the server, and where failures go that no caller sees. */
+type Lifetime = {
+  /** Aborts when the server stops. */
+  readonly ending: AbortSignal;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** The tools of a run: those of the tool servers, which get `TOOLS_WAIT_MS` to connect, and `task`. */
+const createToolList =
+  (mcp: McpServers, task: AgentTool) =>
+  async (signal: AbortSignal, onWait: () => Promise<unknown>): Promise<readonly AgentTool[]> => {
+    // A run that is aborted meanwhile ends by itself, with a message that says so.
+    const settled = mcp.settled(TOOLS_WAIT_MS, signal)?.catch(() => {});
+    if (settled !== undefined) await Promise.all([settled, onWait()]);
+    return [...mcp.tools(), task];
+  };
+
+/** The parts of the agent server, each with what it works with. */
+export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime) => {
+  const { clock, log, ids, chance, version, directory, store, peers, catalog, model, metrics } = needs;
+  const { leases } = peers;
+  const publisher = createPublisher(store);
+  const budget = createServiceBudget(needs.memory);
+  const bodies = createRequestBodies({ clock, limitBytes: needs.memory.limitBytes, budget });
+  const { publish } = publisher;
+  const sessions = createSessions({ store, publisher, ids, clock, version });
+  const approvals = createApprovals({
+    board: peers.permissionRequests,
+    ids,
+    clock,
+    timeoutMs: needs.permissionTimeoutMs,
+    publish,
+  });
+  const mcp = needs.mcp((draft) => void publish(directory, { drafts: [draft] }).catch(onBug));
+  const isClosing = (id: string): boolean => runs.isClosing(id);
+  const acceptPrompt = createPromptAcceptance({
+    store,
+    sessions,
+    catalog,
+    ids,
+    clock,
+    sessionLimitBytes: Math.min(SESSION_LIMIT_BYTES, budget.limitBytes),
+    isClosing,
+  });
+  const taskTracker = createTaskTracker(MAX_TASKS_PER_PROMPT);
+  const task = createTaskTool({
+    sessions,
+    store,
+    catalog,
+    accept: acceptPrompt,
+    runs: (): RunQueue => runs,
+    taskTracker,
+  });
+  const answer = createAnswering({
+    clock,
+    log,
+    ids,
+    chance,
+    model,
+    approvals,
+    store,
+    publisher,
+    sessions,
+    catalog,
+    tools: createToolList(mcp, task),
+    instructions: mcp.instructions,
+    outputLimits: needs.outputLimits,
+    turnTimeoutMs: needs.turnTimeoutMs,
+    budget,
+    taskTracker,
+    metrics,
+    onFailure: (reason) => log('warn', 'trouble', { reason }),
+    onBug,
+    ending,
+  });
+  const isBusyHere = (id: string): boolean => runs.isBusyHere(id);
+  const recovery = createRecovery({ store, publisher, ids, clock, leases, isBusyHere });
+  const runs = createRunQueue({
+    answer,
+    leases,
+    recovery,
+    publishStatus: (session, status) => publish(session.directory, statusPublication(session.id, status)),
+    onBug,
+  });
+  const busy = async (sessionIDs: readonly string[]): Promise<readonly string[]> => {
+    const statuses = await runs.statuses();
+    return sessionIDs.filter((id) => statuses[id] !== undefined);
+  };
+  const removal = createFamilyRemoval({ store, publish, busy, clock });
+  const retention = createRetention({ clock, log, chance, store, removal, limits: needs.retention, metrics });
+  const streams = createOpenStreams();
+  metrics.watch(() => {
+    const { running, waiting } = runs.counts();
+    return {
+      ...peers.counts(),
+      runsRunning: running,
+      runsWaiting: waiting,
+      permissionRequestsOpen: approvals.count(),
+      streamsOpen: streams.count(),
+      bytesInFlight: budget.usedBytes(),
+    };
+  });
+  return { publisher, sessions, approvals, mcp, acceptPrompt, recovery, runs, retention, streams, bodies };
+};
