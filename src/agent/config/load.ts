@@ -80,5 +80,7 @@ export const readAgentConfig = (variables: Variables, readFile: ReadFile): Agent
   const { instructions, issues } = readInstructions(file, readFile);
   const known = [...sources.flatMap((source) => source.issues), ...issues];
   const { settings, warnings } = validateConfig(file, known, (path) => findSource(path, sources));
-  return resolveConfig(settings, { redacted: redactConfig(isRecord(written) ? written : {}), warnings, instructions });
+  // Whatever was configured: clients hide their commands for sharing then.
+  const redacted = { ...redactConfig(isRecord(written) ? written : {}), share: 'disabled' };
+  return resolveConfig(settings, { redacted, warnings, instructions });
 };

@@ -3,6 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { isRecord } from '../../core/json.ts';
+import { hasNoNul, TITLE_CHARS } from './title.ts';
 import type { ModelRef } from './types.ts';
 import { findMisspelledField } from './unknown-fields.ts';
 
@@ -48,12 +49,11 @@ export const dataUrlError = ({ isBase64, data }: DataUrl): string | undefined =>
   return isSound ? undefined : 'base64 behind the comma, padded and without blanks';
 };
 
-/** The longest title, and the longest file name, in characters. */
-const TITLE_CHARS = 500;
 /** The longest name of anything else, in characters. */
 const NAME_CHARS = 200;
 /** A text of at most so many characters. */
 const TextUpTo = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
+const Title = v.pipe(TextUpTo(TITLE_CHARS), v.check(hasNoNul, 'expected a text without NUL'));
 
 /** What a part may be, in words. */
 const PART_TYPES = 'text or file';
@@ -143,7 +143,7 @@ const Metadata = v.pipe(
 
 export const SessionBody = v.object({
   parentID: v.optional(v.string()),
-  title: v.optional(TextUpTo(TITLE_CHARS)),
+  title: v.optional(Title),
   agent: v.optional(TextUpTo(NAME_CHARS)),
   model: v.optional(Model),
   metadata: v.optional(Metadata),
@@ -151,7 +151,7 @@ export const SessionBody = v.object({
 });
 
 export const SessionChangeBody = v.object({
-  title: v.optional(TextUpTo(TITLE_CHARS)),
+  title: v.optional(Title),
   metadata: v.optional(Metadata),
   permission: v.optional(v.pipe(v.array(RuleBody), v.maxLength(1000))),
   time: v.optional(v.object({ archived: v.optional(v.nullable(v.number())) })),

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
 import { type IdKind, isId } from './ids.ts';
+import { hasNoNul, TITLE_CHARS } from './title.ts';
 import type { Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
 
 /** An id of a kind, in the form in which this server creates ids. */
@@ -9,6 +10,14 @@ export const IdSchema = (kind: IdKind) =>
     v.string(),
     v.check((text) => isId(kind, text), `expected an id of a ${kind}`),
   );
+
+/** Each fork of a session adds its number. */
+const FORK_CHARS = 20;
+const StoredTitle = v.pipe(
+  v.string(),
+  v.maxLength(TITLE_CHARS + FORK_CHARS, `expected at most ${TITLE_CHARS + FORK_CHARS} characters`),
+  v.check(hasNoNul, 'expected a text without NUL'),
+);
 
 const Time = v.pipe(v.number(), v.safeInteger('expected whole milliseconds'), v.minValue(0, 'expected a time'));
 /** An object with any names: valibot's own record drops names such as `constructor`. */
@@ -39,7 +48,7 @@ export const StoredSession: v.GenericSchema<Session, Session> = v.strictObject({
   projectID: text,
   directory: text,
   parentID: optional(IdSchema('session')),
-  title: text,
+  title: StoredTitle,
   agent: optional(text),
   model: optional(v.strictObject({ providerID: text, id: text, variant: optional(text) })),
   version: text,

@@ -1,8 +1,9 @@
 import type { Ids } from '../protocol/ids.ts';
-import type { Session } from '../protocol/types.ts';
+import type { Message, Session } from '../protocol/types.ts';
 import { OrphanError } from '../store/errors.ts';
 import type { Store, StoreChange } from '../store/store.ts';
 import { type DocumentRecord, type SessionDocument, SessionDocumentError } from './document.ts';
+import { endPart } from './end-part.ts';
 
 import { createIDReplacement } from './new-ids.ts';
 
@@ -39,12 +40,23 @@ const messageChanges = ({ message, isOwed }: Extract<DocumentRecord, { kind: 'me
     : []),
 ];
 
+/** When a message was complete; undefined for an answer that never was, which a server ends with its parts. */
+const completedAt = (message: Message): number | undefined =>
+  message.role === 'user' ? message.time.created : message.time.completed;
+
 /** Turns the records of a document into changes, in the document's order. */
 const createChanges = (needs: ImportNeeds) => {
   let sessionID: string | undefined;
+  let completedMs: number | undefined;
   return async (record: DocumentRecord): Promise<readonly StoreChange[]> => {
     if (record.kind === 'output') return [{ ...record, sessionID: sessionID ?? '' }];
-    if (record.kind === 'message') return messageChanges(record);
+    if (record.kind === 'message') {
+      completedMs = completedAt(record.message);
+      return messageChanges(record);
+    }
+    // A call of a message that is complete is not running anywhere, and nothing would ever end it.
+    if (record.kind === 'part' && record.part.type === 'tool' && completedMs !== undefined)
+      return [{ kind: 'part', part: endPart(record.part, completedMs) ?? record.part }];
     if (record.kind !== 'session') return [record];
     const isFirst = sessionID === undefined;
     sessionID = record.session.id;

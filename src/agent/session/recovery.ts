@@ -10,15 +10,13 @@ import {
 } from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import { type Ids, timeDigitsAt } from '../protocol/ids.ts';
-import type { AssistantMessage, MessageError, Part, Session, ToolState, UserMessage } from '../protocol/types.ts';
+import type { AssistantMessage, MessageError, Part, Session, UserMessage } from '../protocol/types.ts';
 import type { Leases } from '../store/cluster.ts';
 import { isStoreFailure } from '../store/errors.ts';
 import type { MessageWithParts, OwedAnswer, Store } from '../store/store.ts';
+import { endPart } from './end-part.ts';
 import { ABORTED_ERROR, RunAborted } from './run-queue.ts';
 
-const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
-const CALL_OUTCOME_UNKNOWN =
-  'The server was stopped while this call was under way; whether it was carried out is not known';
 /**
  * A prompt that has waited longer is ended instead of run: its sender does not expect it any more, and in a copy of the store
  * that was restored it may have been answered since the copy was made.
@@ -34,26 +32,6 @@ const WAITED_TOO_LONG: MessageError = {
 /** Events are read in pages: some of them hold long texts. */
 const EVENTS_AT_ONCE = { limit: 100, limitBytes: 1024 * 1024 };
 const TIME_DIGITS = [4, 16] as const;
-
-/** A call gets the status `running` before it is made. Until then it waits, for its arguments or for a person. */
-const endCall = (state: ToolState, now: number): ToolState | undefined => {
-  const { status, input } = state;
-  if (status === 'pending') return { status: 'error', input, error: CALL_NOT_MADE, time: { start: now, end: now } };
-  if (status !== 'running') return undefined;
-  return { status: 'error', input, error: CALL_OUTCOME_UNKNOWN, time: { start: state.time.start, end: now } };
-};
-
-/** A part that was incomplete when the process ended, as it is stored from now on; undefined for a complete one. */
-const endPart = (part: Part, now: number): Part | undefined => {
-  if (part.type === 'tool') {
-    const state = endCall(part.state, now);
-    return state === undefined ? undefined : { ...part, state };
-  }
-  if ((part.type === 'text' || part.type === 'reasoning') && part.time !== undefined && part.time.end === undefined) {
-    return { ...part, time: { start: part.time.start, end: now } };
-  }
-  return undefined;
-};
 
 type UnfinishedAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
 const isAnswer = (message: MessageWithParts): message is UnfinishedAnswer => message.info.role === 'assistant';

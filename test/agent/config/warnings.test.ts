@@ -182,7 +182,11 @@ describe('a setting that nothing comes of, beside the others,', (check) => {
   }
 
   check('is reported with the source that it comes from', () => {
-    const { warnings } = configOf({}, { AGENT_CONFIG_CONTENT: '{"permission":{"bash":"deny"},"share":"auto"}' });
+    const { warnings, redacted } = configOf(
+      {},
+      { AGENT_CONFIG_CONTENT: '{"permission":{"bash":"deny"},"share":"auto"}' },
+    );
+    assert.is(redacted.share, 'disabled');
     assert.equal(warnings, [
       'AGENT_CONFIG_CONTENT: share: read for compatibility, without effect: sessions are not shared',
       `AGENT_CONFIG_CONTENT: permission.bash: without effect: ${NO_TOOL}`,

@@ -185,14 +185,23 @@ const assistant: fc.Arbitrary<Loose<AssistantMessage>> = fc.record(
   },
   { requiredKeys: ['role', 'mode', 'agent', 'modelID', 'providerID', 'path', 'time', 'cost', 'tokens'] },
 );
-const message = fc.record({ info: fc.oneof(user, assistant), parts: fc.array(part, { maxLength: 4 }) });
+/** A message that is complete has no call that runs. */
+const message = fc
+  .record({ info: fc.oneof(user, assistant), parts: fc.array(part, { maxLength: 4 }) })
+  .map(({ info, parts }) => {
+    const isOpen = info.role === 'assistant' && info.time.completed === undefined;
+    return {
+      info,
+      parts: isOpen ? parts : parts.filter((one) => !/"status":"(?:pending|running)"/.test(JSON.stringify(one))),
+    };
+  });
 
 const session: fc.Arbitrary<Omit<Session, 'id' | 'parentID'>> = fc.record(
   {
     slug: text,
     projectID: text,
     directory: text,
-    title: text,
+    title: text.map((given) => given.replaceAll('\0', '').slice(0, 500)),
     agent: text,
     model: fc.record({ providerID: text, id: text, variant: text }, { requiredKeys: ['providerID', 'id'] }),
     version: text,

@@ -413,6 +413,10 @@ describe('the document of a session', (check) => {
     lines.splice(to, 0, ...lines.splice(from, 1));
     return lines;
   };
+  const withTitle = (title: string): readonly string[] => {
+    const [first, ...others] = sample();
+    return first === undefined ? [] : linesOf([{ ...first, info: { ...first.info, title } }, ...others]);
+  };
   // Contents, session, message, part, message, part, output, session, message, part, end.
   const [CONTENTS, PARENT, ASKED, QUESTION, RECORDED, CALL, OUTPUT, CHILD, OTHER, WORK, END] = Array.from(
     { length: 11 },
@@ -563,6 +567,8 @@ describe('the document of a session', (check) => {
     ],
     ['an end too early', moved(END, OTHER), 'line 9: expected all that the contents name before the end'],
     ['something after the end', moved(END, WORK), 'line 11: expected nothing after the end'],
+    ['a title that is too long', withTitle('x'.repeat(521)), 'line 2: session.title: expected at most 520 characters'],
+    ['a title with a NUL', withTitle('a\0b'), 'line 2: session.title: expected a text without NUL'],
     ['an empty line', linesOf(sample()).toSpliced(2, 0, ''), 'line 3: expected an object in JSON'],
     ['no end', linesOf(sample()).slice(0, END), 'expected more: the document ends before its last line'],
   ];
