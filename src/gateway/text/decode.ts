@@ -6,7 +6,7 @@ import { decodeInvisible } from './decoders/invisible.ts';
 import { decodeLookAlikes } from './decoders/look-alikes.ts';
 import { decodeBackwards, decodeLeet, joinSpaced } from './decoders/spelling.ts';
 import { applyOverrides, decodeEnclosed, decodeTurned, removeStackedMarks } from './decoders/unicode.ts';
-import { countUnusual, describeRemoved, mayCarryMessage, type RemovedCounts } from './invisible.ts';
+import { countUnusual, describeRemoved, INVISIBLE_RUN, mayCarryMessage, type RemovedCounts } from './invisible.ts';
 import { isPlain, neutralise, normalise } from './normalize.ts';
 import { splitPieces } from './pieces.ts';
 
@@ -82,10 +82,12 @@ const createRounds = () => {
     return view;
   }
 
-  /** Normalises, and counts what is lost by it. */
-  function* normaliseAndCount(text: string): Steps<string> {
-    addCounts(removed, countUnusual(text));
-    return yield* inPieces(normalise, text);
+  /** Normalises, and counts what is lost by it; if told to, decodes that first. */
+  function* normaliseAndCount(text: string, isDecoding: boolean): Steps<string> {
+    if (text.search(INVISIBLE_RUN) < 0) return yield* inPieces(normalise, text);
+    const raw = isDecoding ? yield* inPieces(applyOverrides, yield* decodeInvisible(text)) : text;
+    addCounts(removed, countUnusual(raw));
+    return yield* inPieces(normalise, raw);
   }
 
   return {
@@ -93,9 +95,7 @@ const createRounds = () => {
     normaliseAndCount,
     *decodeOnce(text: string): Steps<string> {
       if (isPlain(text)) return yield* applyAll(ON_ALL, text);
-      // Normalising removes what these two decode.
-      const raw = yield* inPieces(applyOverrides, yield* decodeInvisible(text));
-      const visible = yield* normaliseAndCount(raw);
+      const visible = yield* normaliseAndCount(text, true);
       return yield* applyAll(ON_ALL, yield* applyAll(ON_UNICODE, visible));
     },
   };
@@ -122,7 +122,7 @@ export function* decodeHidden(text: string, visible: string = normalise(text)): 
     view = next;
   }
   if (view === text) return { text: undefined, removed };
-  const final = yield* normaliseAndCount(view);
+  const final = yield* normaliseAndCount(view, false);
   return { text: final === visible ? undefined : final, removed };
 }
 

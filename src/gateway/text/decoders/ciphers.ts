@@ -36,6 +36,8 @@ const SAMPLE_CHARS = 4000;
 const MIN_LETTERS = 10;
 const CERTAIN_LETTERS = 24;
 const MIN_LEVEL = 6.4;
+/** How much better a reading has to be than the text as it stands. */
+const MIN_GAIN = 0.8;
 const MAX_DEPTH = 4;
 
 type Passage = { readonly from: number; readonly to: number };
@@ -72,6 +74,16 @@ const countLetters = (letters: Uint8Array): number => {
   return count;
 };
 
+const HIGHEST_LEVEL = 9;
+
+/** False if a look at the first third proves that the mean level of all pairs is lower. Most alphabets end here. */
+const canReach = (level: number, pairs: Uint16Array, levels: Uint8Array): boolean => {
+  const seen = Math.floor(pairs.length / 3);
+  const seenSum = meanLevel(pairs.subarray(0, seen), levels) * seen;
+  // A millionth for what division and multiplication lose.
+  return seenSum + (pairs.length - seen) * HIGHEST_LEVEL + 1e-6 >= level * pairs.length;
+};
+
 const decipher = (passage: string, passageLetters: Uint8Array): string | undefined => {
   const letters = passageLetters.subarray(0, SAMPLE_CHARS);
   const count = countLetters(letters);
@@ -81,10 +93,11 @@ const decipher = (passage: string, passageLetters: Uint8Array): string | undefin
   const before = meanLevel(pairs);
   let best = { level: 0, alphabet: IDENTITY };
   for (const { alphabet, levels } of CIPHERS) {
+    if (!canReach(Math.max(MIN_LEVEL, before + MIN_GAIN), pairs, levels)) continue;
     const level = meanLevel(pairs, levels);
     if (level > best.level) best = { level, alphabet };
   }
-  if (best.level < MIN_LEVEL || best.level < before + 0.8) return undefined;
+  if (best.level < MIN_LEVEL || best.level < before + MIN_GAIN) return undefined;
   const text = substitute(passage, best.alphabet);
   const isCertain = count >= CERTAIN_LETTERS && best.level >= 7 && best.level >= before + 1.5;
   return isCertain || commonWordShare(text) >= 0.2 ? text : undefined;

@@ -147,7 +147,6 @@ const CHANNELS: readonly Channel[] = [TAGS, ANY, SELECTORS, BITS];
 
 /** Decodes messages in invisible characters of all kinds: letters, bytes, half bytes and bits. */
 export function* decodeInvisible(text: string): Steps<string> {
-  if (text.search(INVISIBLE_RUN) < 0) return text;
   let view = text;
   for (const channel of CHANNELS) {
     view = yield* decodeChannel(view, channel);

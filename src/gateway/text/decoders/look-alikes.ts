@@ -21,6 +21,7 @@ const CYRILLIC_BIT = 2;
 const GREEK_BIT = 4;
 const OTHER_BIT = 8;
 const LATIN_LIKE_BIT = 16;
+const PHONETIC_BIT = 32;
 const bitsOf = new Uint8Array(0x10000);
 const setBit = (bit: number, chars: string): void => {
   for (const char of chars) bitsOf[char.charCodeAt(0)] = (bitsOf[char.charCodeAt(0)] ?? 0) | bit;
@@ -34,6 +35,7 @@ setBit(LATIN_BIT, LATIN);
 setBit(CYRILLIC_BIT, charsBetween('Ѐ', 'ԯ'));
 setBit(GREEK_BIT, charsBetween('Ͱ', 'Ͽ'));
 setBit(OTHER_BIT, GROUPS.replace(/[a-z Ѐ-ԯͰ-Ͽʙɢʜɪʟɴʀʏɑɡ]/g, ''));
+setBit(PHONETIC_BIT, 'ʙɢʜɪʟɴʀʏɑɡ');
 setBit(LATIN_LIKE_BIT, `${LATIN}ĐđŁłØø${GROUPS}`);
 
 /** The bits that any character of the text has, and those that every one has. */
@@ -78,7 +80,9 @@ const isDisguised = (word: string): boolean => {
 
 /** Small capitals that phonetic writing uses as well: a disguised word has no other letters. */
 const isSmallCapitals = (word: string): boolean =>
-  word.length >= 3 && (/^[ʙɢʜɪʟɴʀʏcosvwxz]+$/.test(word) || /^[a-z]*[ɑɡ][a-zɑɡ]*$/i.test(word)) && PHONETIC.test(word);
+  word.length >= 3 &&
+  (readBits(word).any & PHONETIC_BIT) > 0 &&
+  (/^[ʙɢʜɪʟɴʀʏcosvwxz]+$/.test(word) || /^[a-z]*[ɑɡ][a-zɑɡ]*$/i.test(word));
 const PHONETIC_SPAN = /\/[^/\n]{1,60}\/|\[[^[\]\n]{1,60}\]/g;
 
 const cyrillise = (word: string): string => {
