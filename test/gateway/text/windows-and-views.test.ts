@@ -130,7 +130,7 @@ describe('a long text', (check) => {
     await ask({ input: 'a' });
     const body = JSON.parse(calls[0]?.body ?? '') as Record<string, unknown>;
     assert.equal([body.stream, body.truncate, body.shift, body.think], [false, false, false, 'low']);
-    assert.equal((body.format as { required: string[] }).required.length, 14);
+    assert.equal((body.format as { required: string[] }).required.length, 15);
   });
 });
 
