@@ -14,7 +14,7 @@ const require = __createRequire(import.meta.url);
 {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major < ${OLDEST_NODE[0]} || (major === ${OLDEST_NODE[0]} && minor < ${OLDEST_NODE[1]})) {
-    process.stderr.write('gatehouse needs Node ${OLDEST_NODE.join('.')} or newer, and this is ' + process.versions.node + '. In a clone, "npx node" runs the one that npm ci has brought.\\n');
+    process.stderr.write('gatehouse needs Node ${OLDEST_NODE.join('.')} or newer, and this is ' + process.versions.node + '. In a clone, "npx node" runs the one that npm ci has brought. Otherwise install Node ${OLDEST_NODE.join('.')} or newer.\\n');
     process.exit(1);
   }
 }`;

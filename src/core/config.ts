@@ -44,17 +44,26 @@ export class ConfigError extends Error {
 export const expectedText = ({ received, expected, type }: v.BaseIssue<unknown>): string =>
   `expected ${received === 'undefined' ? 'a value' : (expected ?? type)}`;
 
-/** Reads variables through a schema. An empty text counts as not set, as compose files leave it. All problems at once. */
+/**
+ * Reads variables through a schema. An empty text counts as not set, as compose files leave it. All problems at once.
+ * `required` says what a variable holds that has no default.
+ */
 export const readVariables = <Schema extends v.GenericSchema>(
   schema: Schema,
   variables: Variables,
+  required: Readonly<Record<string, string>> = {},
 ): v.InferOutput<Schema> => {
   const given = Object.fromEntries(
     Object.entries(variables).filter(([, text]) => text !== undefined && text.trim() !== ''),
   );
   const result = v.safeParse(schema, given, { message: expectedText });
   if (result.success) return result.output;
-  throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'configuration'}: ${issue.message}`));
+  const problems = result.issues.map((issue) => {
+    const name = v.getDotPath(issue) ?? 'configuration';
+    const content = issue.received === 'undefined' ? required[name] : undefined;
+    return content === undefined ? `${name}: ${issue.message}` : `${name}: is required: ${content}`;
+  });
+  throw new ConfigError(problems);
 };
 
 const whole = (least: number, most: number): string => `expected a whole number from ${least} to ${most}`;

@@ -29,7 +29,7 @@ const readPolicy = async (file: string | undefined) => {
 /** For development without a key: made for this run and shown once, outside the log. */
 const keyForThisRun = (): string => {
   const key = `dev-${newId()}`;
-  process.stderr.write(`gatehouse gateway: no MODERATION_API_KEY is set; the key of this run is ${key}\n`);
+  process.stderr.write(`gatehouse gateway: no MODERATION_API_KEYS are set; the key of this run is ${key}\n`);
   return key;
 };
 

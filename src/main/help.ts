@@ -55,10 +55,10 @@ export const AGENT_HELP = `gatehouse agent: sessions and messages with a model t
 
 Usage: gatehouse agent                                 the server
        gatehouse agent sessions [--limit N] [--json]   lists the newest sessions (50), each with its size
-       gatehouse agent export <session>                writes a session and its subsessions to standard output, as JSON
+       gatehouse agent export <session>                writes a session and its child sessions to standard output, as JSON
        gatehouse agent import <file | -> [--new-ids]   imports an exported session and prints its id
        gatehouse agent prune --older-than 30d | --keep 1000 [--dry-run]
-                                                       removes sessions for good, with their subsessions
+                                                       removes sessions for good, with their child sessions
 
 The server reads a file and environment variables. To start with:
 
@@ -76,7 +76,7 @@ import refuses ids that exist already; --new-ids gives every session, message an
 the imported session once it is complete, but sends no event about it. Sessions bring their own permission rules: read the
 document first when it is not your own.
 
-prune counts a session and all its subsessions as one, with the time of the last change in any of them. --older-than takes
+prune counts a session and all its child sessions as one, with the time of the last change in any of them. --older-than takes
 m, h, d or w; with --keep as well, a session is removed when either limit says so. A session whose answer is still running
 stays. Try --dry-run first: removed sessions cannot be restored. A server prunes by itself with AGENT_RETENTION_DAYS and
 AGENT_RETENTION_SESSIONS.

@@ -23,7 +23,7 @@ export type RelayAddress = {
 const URL_RULE =
   'expected http(s)://host or http(s)://host:port in plain lower-case letters, without user, path, query or fragment';
 const INSIDE_RULE =
-  'expected https, because the admin key would cross a public network in the clear; http is for hosts inside: one word, 127.0.0.1, a private address, .svc, .local, .internal';
+  'expected https, because the admin key would cross a public network in the clear; http is for hosts inside: one word, 127.0.0.1, a private address, .svc, .local, .internal, .lan, .home.arpa, .test, .localhost';
 const HOST_RULE = 'RELAY_ALLOWED_HOST: expected the host name of RELAY_BASE_URL, without scheme and port';
 
 const PLAIN_URL = /^https?:\/\/([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:]+\])(?::[1-9]\d{0,4})?\/?$/;
@@ -125,8 +125,13 @@ const mayBeProtection = (nameAndNearest: readonly [string, string]): boolean =>
 
 const AddressVariables = v.pick(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
 
+const REQUIRED = {
+  RELAY_BASE_URL: 'the address of the relay, such as http://relay.internal:8080',
+  RELAY_ALLOWED_HOST: 'the host of RELAY_BASE_URL, such as relay.internal',
+};
+
 const readAddress = (variables: Variables): RelayAddress => {
-  const { RELAY_BASE_URL, RELAY_ALLOWED_HOST } = readVariables(AddressVariables, variables);
+  const { RELAY_BASE_URL, RELAY_ALLOWED_HOST } = readVariables(AddressVariables, variables, REQUIRED);
   const address = resolveRelayAddress(RELAY_BASE_URL, RELAY_ALLOWED_HOST);
   if (typeof address === 'string') throw new ConfigError([address]);
   return address;

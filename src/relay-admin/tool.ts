@@ -107,7 +107,11 @@ export const defineTool = <const Input extends v.GenericSchema, const Output ext
     async call(given, call) {
       const parsed = v.safeParse(input, given ?? {}, { message: expectedText });
       if (!parsed.success)
-        throw new RelayError({ kind: 'invalid-argument', what: describeIssue(parsed.issues[0], known) });
+        // A misspelt argument is also missing under its own name: the list of names says more.
+        throw new RelayError({
+          kind: 'invalid-argument',
+          what: describeIssue(parsed.issues.find(isUnknownArgument) ?? parsed.issues[0], known),
+        });
       const result = v.safeParse(output, await run(parsed.output, call));
       if (result.success) return result.output;
       // After a change this must not claim that nothing was changed.

@@ -79,7 +79,10 @@ describe('the configuration of the relay tools', (check) => {
         'LOG_LEVEL',
       ],
     );
-    assert.equal(problemsOf({}), ['RELAY_BASE_URL: expected a value', 'RELAY_ALLOWED_HOST: expected a value']);
+    assert.equal(problemsOf({}), [
+      'RELAY_BASE_URL: is required: the address of the relay, such as http://relay.internal:8080',
+      'RELAY_ALLOWED_HOST: is required: the host of RELAY_BASE_URL, such as relay.internal',
+    ]);
     assert.equal(problemsOf({ RELAY_BASE_URL: '  ', RELAY_ALLOWED_HOST: '' }), problemsOf({}));
   });
 

@@ -14,7 +14,6 @@ import { messageRoutes } from './messages.ts';
 import { openApiDocument } from './openapi.ts';
 import { conversationRoutes, sessionRoutes } from './sessions.ts';
 
-const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
 const USUAL_PORT = /:(?:80|443)$/;
 
 const toHostName = (text: string): string => text.toLowerCase().replace(USUAL_PORT, '');
@@ -23,12 +22,13 @@ const toHostName = (text: string): string => text.toLowerCase().replace(USUAL_PO
  * Whether a browser sends a request for a page of another server. A browser adds the password that a person typed once, and
  * such a page can do harm without seeing the response. Other clients send no `Origin`.
  */
-const hasForeignOrigin = ({ headers }: Request): boolean => {
+const hasForeignOrigin = (request: Request): boolean => {
+  const { headers } = request;
   const origin = headers.get('origin');
   if (origin === null) return false;
   const from = toHostName(origin.replace(/^https?:\/\//i, ''));
   const to = toHostName(headers.get('host') ?? '');
-  return from !== to && !(LOCAL_NAME.test(from) && LOCAL_NAME.test(to));
+  return from !== to && !isFromLocalProgram(request);
 };
 
 /** Requests that need credentials are answered in the state `ready` only. */

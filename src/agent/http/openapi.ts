@@ -39,7 +39,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: 'the session',
   },
   'DELETE /session/{id}': { summary: 'Aborts what runs in a session and deletes it', answers: 'true' },
-  'GET /session/{id}/children': { summary: 'Its subsessions, which work on its tasks', answers: 'a list of sessions' },
+  'GET /session/{id}/children': {
+    summary: 'Its child sessions, which work on its tasks',
+    answers: 'a list of sessions',
+  },
   'POST /session/{id}/abort': {
     summary: 'Aborts what runs and what waits in a session',
     answers: 'true, once that has ended',

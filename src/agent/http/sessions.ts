@@ -30,7 +30,7 @@ export const sessionRoutes = ({
   directory,
   readBody,
 }: Pick<RouteContext, 'store' | 'sessions' | 'catalog' | 'runs' | 'directory' | 'readBody'>): RouteTable => {
-  /** Aborts what runs in a session and its subsessions, and allows nothing to begin there. Returns their ids, children first. */
+  /** Aborts what runs in a session and its child sessions, and allows nothing to begin there. Returns their ids, children first. */
   const closeFamily = async (id: string): Promise<readonly string[]> => {
     await runs.close(id);
     // Read after nothing in it can create further children.

@@ -203,8 +203,8 @@ const toBodyFault = (issue: v.BaseIssue<unknown>): Fault => {
   const path = shortenPath(whole);
   const last = path.split('.').at(-1) ?? '';
   // Of what is missing the schema only repeats the name.
-  const wanted = EXPECTED[last] ?? (issue.type === 'object' ? 'it to be there' : expected);
-  return invalidBody(path, `${path}: expected ${wanted}`);
+  const wanted = EXPECTED[last] ?? (issue.type === 'object' ? undefined : expected);
+  return invalidBody(path, wanted === undefined ? `${path}: is required` : `${path}: expected ${wanted}`);
 };
 const invalidBody = (param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code: 'invalid_body', param, message });

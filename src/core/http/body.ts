@@ -127,10 +127,29 @@ export const readJsonIfAny = async (request: Request, reading: BodyReading): Pro
   return parsed(bytes);
 };
 
+/** What the lengths of a value count. A number is compared itself. */
+const unitOf = (input: unknown): string => {
+  if (typeof input === 'string') return ' characters';
+  return typeof input === 'object' ? ' entries' : '';
+};
+
+/** What a schema expected, in words: it has `>=1` for a length, and `("a" | "b")` for a choice. */
+const expectedIn = ({ expected, type, input }: v.BaseIssue<unknown>): string => {
+  const limit = /^([<>])=(\d+)$/.exec(expected ?? '');
+  if (limit !== null) return `at ${limit[1] === '<' ? 'most' : 'least'} ${limit[2]}${unitOf(input)}`;
+  const choice = /^\((".*")\)$/.exec(expected ?? '')?.[1];
+  if (choice !== undefined)
+    return choice
+      .replaceAll('"', '')
+      .replaceAll(' | ', ', ')
+      .replace(/, ([^,]*)$/, ' or $1');
+  return expected ?? type;
+};
+
 /** What a schema found wrong first: where, and what it expected. The value itself is left out, it is the user's. */
 type Issue = { readonly path: string; readonly expected: string };
 
 export const issueOf = (issue: v.BaseIssue<unknown>): Issue => ({
   path: v.getDotPath(issue)?.replace(/(?:^|\.)(\d+)(?=\.|$)/g, '[$1]') ?? '',
-  expected: issue.expected ?? issue.type,
+  expected: expectedIn(issue),
 });

@@ -40,7 +40,7 @@ const parse = <Schema extends v.GenericSchema>(schema: Schema, value: unknown, a
   throw badInput(
     'invalid_type',
     param === '' ? null : param,
-    `Expected ${expected}${param === '' ? ' as the body' : ` at ${param}`}`,
+    param === '' ? 'Expected a JSON object as the body' : `Expected ${expected} at ${param}`,
   );
 };
 
@@ -75,7 +75,12 @@ const parseParts = (value: readonly unknown[], hasVision: boolean, limits: Input
   const [image] = images;
   const text = texts.join('\n');
   if (image === undefined) return createTextItem(text, 'input', limits);
-  if (!hasVision) throw badInput('image_unsupported', `input[${image.index}]`, 'This model judges no images');
+  if (!hasVision)
+    throw badInput(
+      'image_unsupported',
+      `input[${image.index}]`,
+      'This model judges no images: use an alias with "vision": true, or send only texts',
+    );
   if (images.length > 1) throw badInput('too_many_images', 'input', 'Expected at most one image');
   // Not checked for blankness: a message may hide in invisible characters.
   return {

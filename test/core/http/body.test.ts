@@ -423,6 +423,17 @@ describe('what a schema finds wrong', (check) => {
     assert.equal(first({ input: [], size: 1.5 }), { path: 'size', expected: 'integer' });
   });
 
+  check('says lengths and choices in words', () => {
+    const expectedOf = (schema: v.GenericSchema, value: unknown) => {
+      const [issue] = v.safeParse(schema, value).issues ?? [];
+      return issue === undefined ? undefined : issueOf(issue).expected;
+    };
+    assert.is(expectedOf(v.pipe(v.array(v.string()), v.minLength(1)), []), 'at least 1 entries');
+    assert.is(expectedOf(v.pipe(v.string(), v.maxLength(2)), 'abc'), 'at most 2 characters');
+    assert.is(expectedOf(v.pipe(v.number(), v.minValue(3)), 2), 'at least 3');
+    assert.is(expectedOf(v.picklist(['once', 'always', 'reject']), 'x'), 'once, always or reject');
+  });
+
   check('has brackets for indices only, also where a list is the whole', () => {
     const at = (schema: v.GenericSchema, value: unknown) => {
       const [issue] = v.safeParse(schema, value).issues ?? [];

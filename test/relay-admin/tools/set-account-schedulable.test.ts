@@ -114,6 +114,11 @@ describe('arguments about an account that are refused before anything is asked',
     ['a negative id', { ...TURN_OFF, account_id: -1 }, 'account_id: expected an account id, a whole number over 0'],
     ['an empty expectation', { ...TURN_OFF, expected: {} }, 'expected.schedulable: expected a value'],
     [
+      'a misspelt argument, which is also missing',
+      { account: 12, schedulable: false },
+      'unknown argument; this tool takes account_id, schedulable, expected',
+    ],
+    [
       'an unknown argument',
       { ...TURN_OFF, model: 'gpt' },
       'unknown argument; this tool takes account_id, schedulable, expected',

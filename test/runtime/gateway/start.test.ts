@@ -164,7 +164,8 @@ describe('a start of the Node bundle that fails', (check) => {
         const running = start(command, [...flags, bundle(name)]);
         const { code } = await running.ended;
         assert.is(code, 1, name);
-        const hint = 'In a clone, "npx node" runs the one that npm ci has brought.';
+        const hint =
+          'In a clone, "npx node" runs the one that npm ci has brought. Otherwise install Node 22.15 or newer.';
         const line = `gatehouse needs Node 22.15 or newer, and this is ${version}. ${hint}\n`;
         assert.is(running.stderr(), line, name);
       }
