@@ -1,0 +1,152 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { KEY } from '../client.ts';
+import { start } from '../processes.ts';
+import { type Gateway, startGateway } from './process.ts';
+import { writeTinyModel } from './tiny-model.ts';
+
+// The server of llama.cpp as PyPI ships it, with a model of random weights: what it writes is never a verdict, so no answer
+// of the gateway may be one.
+
+const PACKAGE = 'xllamacpp==2026.10.11549';
+const CONTEXT_TOKENS = 16_384;
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-llama-cpp-'));
+process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+
+const install = (): string | undefined => {
+  const words = [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--no-deps',
+    '--only-binary',
+    ':all:',
+    '--target',
+    directory,
+    PACKAGE,
+  ];
+  const { status } = spawnSync('python3', words, { timeout: 300_000 });
+  return status === 0 ? undefined : 'llama.cpp from PyPI';
+};
+const missing = install();
+
+const SERVE = `
+import sys, time, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path, params.n_ctx, params.port = sys.argv[1], int(sys.argv[2]), 0
+params.n_parallel, params.cpuparams.n_threads, params.warmup = 1, 2, False
+server = xllamacpp.Server(params)
+print("serving at", server.listening_address, flush=True)
+time.sleep(3600)
+`;
+
+type World = {
+  readonly gateway: Gateway;
+  readonly ask: (
+    body: object,
+  ) => Promise<{ readonly response: Response; readonly error: { code: string; message: string } }>;
+};
+
+const withLlamaCpp = async (body: (world: World) => Promise<void>): Promise<void> => {
+  const model = join(directory, 'tiny.gguf');
+  writeTinyModel(model);
+  const server = start('python3', ['-c', SERVE, model, String(CONTEXT_TOKENS)], {
+    variables: { PYTHONPATH: directory },
+  });
+  try {
+    const [, address = ''] = await server.outputMatching(/serving at (\S+)/);
+    const tiny = { model: 'tiny', vision: true };
+    const gateway = await startGateway({
+      MODERATION_API_KEYS: KEY,
+      BACKEND_BASE_URL: address,
+      REQUEST_DEADLINE_MS: '300000',
+      MODERATION_MODELS: JSON.stringify({
+        'moderation-fast': tiny,
+        'moderation-standard': tiny,
+        'moderation-accurate': tiny,
+      }),
+    });
+    try {
+      await body({
+        gateway,
+        async ask(sent) {
+          const response = await fetch(`${gateway.address}/v1/moderations`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+            body: JSON.stringify(sent),
+          });
+          const { error } = (await response.json()) as { error: { code: string; message: string } };
+          return { response, error };
+        },
+      });
+    } finally {
+      await gateway.kill();
+    }
+  } finally {
+    await server.kill();
+  }
+};
+
+const metricOf = async ({ address }: Gateway, line: RegExp): Promise<number> => {
+  const text = await (await fetch(`${address}/metrics`)).text();
+  return Number(line.exec(text)?.[1] ?? 0);
+};
+
+describe('the gateway before a real llama.cpp', (check) => {
+  check.needing(missing, 'is ready, and knows its dialect and that the model sees no images', () =>
+    withLlamaCpp(async ({ gateway }) => {
+      const response = await fetch(`${gateway.address}/ready`);
+      assert.is(response.status, 200);
+      assert.match(await response.text(), 'the model sees no images');
+      assert.match(gateway.stderr(), /"backend-dialect","state":"openai"/);
+    }),
+  );
+
+  check.needing(missing, 'has no verdict of a model that writes at random, within the bounds of the schema', () =>
+    withLlamaCpp(async ({ gateway, ask }) => {
+      const texts = ['hello there', 'hello again', 'and a third text'];
+      for (const input of texts) {
+        const { response, error } = await ask({ input });
+        assert.equal(
+          [response.status, error.code, response.headers.get('x-should-retry')],
+          [502, 'backend_unusable_reply', 'false'],
+        );
+      }
+      // The schema is taken, and each first answer under it is whole: it fails by its content alone.
+      assert.match(gateway.stderr(), /"verdict-unusable".*"reason":"(?:wrong nonce|it lacks the policy's word)/);
+      // A prompt in the server's cache is counted whole.
+      assert.not.match(gateway.stderr(), /"reason":"the server counts/);
+      const written = await metricOf(gateway, /gatehouse_tokens_total\{model="tiny",kind="output"\} (\d+)/);
+      const read = await metricOf(gateway, /gatehouse_tokens_total\{model="tiny",kind="prompt"\} (\d+)/);
+      assert.ok(written > 0 && written < texts.length * 2000, `${written} tokens written`);
+      assert.ok(read >= texts.length * 3500, `${read} tokens read`);
+    }),
+  );
+
+  check.needing(missing, 'says once and in its own words that a prompt is too long', () =>
+    withLlamaCpp(async ({ gateway, ask }) => {
+      const { response, error } = await ask({ input: 'word '.repeat(4000) });
+      assert.equal(
+        [response.status, error.code, response.headers.get('x-should-retry')],
+        [502, 'backend_error', 'false'],
+      );
+      assert.match(error.message, 'longer than the context of the model');
+      assert.is(await metricOf(gateway, /gatehouse_backend_calls_total\{outcome="rejected",model="tiny"\} (\d+)/), 1);
+      assert.not.match(gateway.stderr(), /"backend-breaker"|"backend-key"/);
+    }),
+  );
+
+  check.needing(missing, 'sends it no image', () =>
+    withLlamaCpp(async ({ gateway, ask }) => {
+      const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+      const { response, error } = await ask({ input: [image] });
+      assert.equal([response.status, error.code], [400, 'image_unsupported']);
+      assert.is(await metricOf(gateway, /gatehouse_backend_calls_total\{[^}]*\} (\d+)/), 0);
+    }),
+  );
+});
