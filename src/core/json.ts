@@ -4,6 +4,16 @@ import * as v from 'valibot';
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** How many levels of objects and lists a request may have. Code that reads or writes them is recursive. */
+export const NESTING_LIMIT = 64;
+
+/** Whether a value has more than so many levels of objects and lists. It looks no deeper than that. */
+export const isNestedBeyond = (value: unknown, levels = NESTING_LIMIT): boolean => {
+  if (typeof value !== 'object' || value === null) return false;
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return levels === 0 || parts.some((part) => isNestedBeyond(part, levels - 1));
+};
+
 /** The value of a text that may be no JSON; undefined then, which no JSON is. */
 export const parseJsonValue = (text: string): unknown => {
   try {

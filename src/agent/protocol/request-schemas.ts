@@ -2,19 +2,10 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
-import { isRecord } from '../../core/json.ts';
+import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
 import type { ModelRef } from './types.ts';
 import { findMisspelledField } from './unknown-fields.ts';
-
-/** How deep objects and lists in a request may be nested. Code that writes them is recursive. */
-export const NESTING_LIMIT = 64;
-
-/** Whether a value is nested deeper than so many levels. It looks no deeper than that. */
-export const isNestedBeyond = (value: unknown, levels = NESTING_LIMIT): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((part) => isNestedBeyond(part, levels - 1)));
 
 /** A `data:` URL, taken apart but not decoded. */
 type DataUrl = { readonly isBase64: boolean; readonly data: string };

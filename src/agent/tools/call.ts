@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { nearName } from '../../core/identifier.ts';
+import { NESTING_LIMIT } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
-import { NESTING_LIMIT } from '../protocol/request-schemas.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
 import type { LoopGuard } from './loop-guard.ts';
 import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from './permission-check.ts';

@@ -1,11 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
-import { isRecord } from '../../core/json.ts';
+import { isNestedBeyond, isRecord } from '../../core/json.ts';
 import type { Publication } from '../events/publisher.ts';
 import { mergeDeltas, partUpdatedEvent } from '../events/records.ts';
 import { ModelError, type ModelEvent } from '../model/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
-import { isNestedBeyond } from '../protocol/request-schemas.ts';
 import { type Part, type ReasoningPart, type TextPart, type ToolPart, WITHDRAWN } from '../protocol/types.ts';
 import type { RequestedCall } from '../tools/tool.ts';
 

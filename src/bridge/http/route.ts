@@ -77,11 +77,9 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 const headerText = (text: string): string => (PRINTABLE.test(text) ? text : encodeURIComponent(text));
 
-const answerHeaders = ({ conversationName }: ClientAnswer, { ignored }: BridgeRequest): Record<string, string> => ({
-  'cache-control': 'no-store',
-  'x-session-id': headerText(conversationName),
-  ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
-});
+/** Whether an effort was wished for that the model has no variant for. Only the model that answers shows it. */
+const isEffortIgnored = ({ variants }: ClientAnswer, { effort }: BridgeRequest): boolean =>
+  effort !== undefined && !variants.includes(effort);
 
 const readIdempotencyKey = (headers: Headers): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined;
@@ -103,6 +101,16 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
 ) => {
   const { answers, clock, semaphore, bodies, activeRequests, meter, settings } = options;
   const { chunkSize, chunkDelayMs: delayMs, heartbeat } = settings;
+  const answerHeaders = (answer: ClientAnswer, parsed: Parsed): Record<string, string> => {
+    const ignored = isEffortIgnored(answer, parsed)
+      ? [...parsed.ignored, endpoint.effortMember].sort()
+      : parsed.ignored;
+    return {
+      'cache-control': 'no-store',
+      'x-session-id': headerText(answer.conversationName),
+      ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
+    };
+  };
   const filterEcho = (output: AsyncGenerator<OutputEvent>, { prompt }: BridgeRequest): AsyncGenerator<OutputEvent> =>
     settings.dropsLeadingEcho ? filterLeadingEcho(output, textOfParts(prompt), clock) : output;
 

@@ -33,6 +33,16 @@ const SINGLE_MESSAGES: readonly RegExp[] = [
   /^Please generate a concise title \(max 40 characters\) for a conversation that starts with/,
   // Open WebUI
   /^Your task is to reflect the speaker's likely facial expression through a fitting emoji\./,
+  // Open WebUI's defaults, by their first words: a proxy before the bridge may have asked for a stream
+  /^\s*### Task:\s+(?:Generate a concise(?:, 3-5 word)? title (?:with an emoji )?summarizing the chat history\.|Generate 1-3 broad tags categorizing the main themes of the chat history)/,
+  /^\s*### Task:\s+Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next/,
+  /^\s*### Task:\s+Analyze the chat history to determine the necessity of generating search queries/,
+  // Open WebUI, in earlier editions
+  /^(?:Here is the query:\n[\s\S]*\n\n)?Create a concise, 3-5 word phrase (?:with an emoji )?as a (?:title|header) for the (?:previous|following) query/,
+  // gptme, for the list of chats and for the name of a log
+  /^Your task: Create a 2-4 word title for this conversation\.\n\nRules:\n/,
+  /^Generate a descriptive name for this conversation\.\n\nThe name should be 3-6 words describing the conversation, /,
+  /^\s*The following is a conversation between a user and an assistant\.\s+You should generate a descriptive name for it\./,
   // Continue
   /^Given the following\.\.\. please reply with a title for the chat that is 3-4 words in length/,
   // forks of Cherry Studio

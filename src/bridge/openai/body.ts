@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
-import { isRecord } from '../../core/json.ts';
+import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
 import { badInput } from '../request.ts';
 
 /** Joins two paths: `messages` and `[2].role` are `messages[2].role`. */
@@ -56,6 +56,14 @@ export const refuseTooMany = (list: unknown, at: string): void => {
       if (parts > PARTS_LIMIT) throw tooMany(`${at}[${index}].${name}`, PARTS_LIMIT, 'parts in this request');
     }
   }
+};
+
+/** The body of a request. Faults with `bad-input` unless it is a JSON object of a depth that can be written again. */
+export const parseBodyObject = (body: unknown): Readonly<Record<string, unknown>> => {
+  if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+  if (isNestedBeyond(body))
+    throw badInput('invalid_value', null, `Expected a body with at most ${NESTING_LIMIT} levels of objects and lists`);
+  return body;
 };
 
 /** Whether a value makes no difference, so that it need not be reported as ignored. */

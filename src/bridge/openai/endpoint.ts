@@ -6,6 +6,8 @@ import type { ClientAnswer } from '../turn/answers.ts';
 /** How an endpoint parses its requests and writes its answers. */
 export type Endpoint<A extends BridgeRequest> = {
   readonly name: 'chat' | 'responses';
+  /** The path of the reasoning effort in its bodies. */
+  readonly effortMember: string;
   readonly parse: (body: unknown, headers: Headers) => A;
   readonly toBody: (output: AsyncIterable<OutputEvent>, request: A, answer: ClientAnswer) => Promise<unknown>;
   readonly toEvents: (output: AsyncIterable<OutputEvent>, request: A, answer: ClientAnswer) => AsyncGenerator<SseEvent>;

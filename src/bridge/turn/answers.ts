@@ -45,6 +45,8 @@ export type ClientAnswer = {
   readonly conversationName: string;
   /** `provider/key` of the model. */
   readonly model: string;
+  /** Names of the model's variants, such as reasoning efforts. */
+  readonly variants: readonly string[];
   /** Random letters and digits, known before the response's id. */
   readonly token: string;
   readonly createdSeconds: number;
@@ -187,6 +189,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
         return {
           conversationName,
           model,
+          variants: answer.model.variants,
           token,
           createdSeconds,
           responseID: async () => (await running).responseID,

@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import { isNestedBeyond } from '../../../src/agent/protocol/request-schemas.ts';
 import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -37,16 +36,6 @@ const writingStore = (): Store => {
 };
 
 describe('what lies deep', (check) => {
-  check('is distinguished from what does not, by objects and lists alike', () => {
-    for (const made of [objects, lists]) {
-      assert.not.ok(isNestedBeyond(JSON.parse(made(64))));
-      assert.ok(isNestedBeyond(JSON.parse(made(65))));
-      assert.ok(isNestedBeyond(JSON.parse(made(100_000))));
-    }
-    for (const flat of [null, 1, 'x', undefined, {}, []]) assert.not.ok(isNestedBeyond(flat));
-    assert.ok(isNestedBeyond({ flat: 1, deep: JSON.parse(lists(64)) }));
-  });
-
   check('in the arguments of a call is refused, and the model goes on', async () => {
     for (const [levels, isMade] of [
       [64, true],

@@ -23,8 +23,21 @@ const ALONE = [
   'Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title',
   'Please generate a concise title (max 40 characters) for a conversation that starts with:\nUser: hi',
   'Given the following... please reply with a title for the chat that is 3-4 words in length, all words',
+  'Your task: Create a 2-4 word title for this conversation.\n\nRules:\n- Respond with ONLY the title',
+  'Generate a descriptive name for this conversation.\n\nThe name should be 3-6 words describing the conversation, separated by dashes.',
+  '\nThe following is a conversation between a user and an assistant.\nYou should generate a descriptive name for it.\n',
+  'Here is the query:\nhow are you?\n\nCreate a concise, 3-5 word phrase with an emoji as a title for the previous query.',
+  'Create a concise, 3-5 word phrase as a header for the following query, strictly adhering to',
   "You need to summarize the user's conversation into a title of no more than 10 words, with the title",
 ];
+/** Defaults of Open WebUI by their first words, which count in a stream as well. */
+const KNOWN_BEGINNINGS = [
+  'Generate a concise title summarizing the chat history.\n### Guidelines:',
+  'Generate a concise, 3-5 word title with an emoji summarizing the chat history.\n### Guidelines:',
+  'Generate 1-3 broad tags categorizing the main themes of the chat history, along with 1-3 more specific subtopic tags.',
+  'Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next in this conversation as a **user**,',
+  'Analyze the chat history to determine the necessity of generating search queries, in the given language.',
+].map((task) => `### Task:\n${task}`);
 const INSTRUCTIONS = [
   'You are a professional conversation summarizer. Generate a concise title that captures the essence.',
   "You are an assistant skilled in conversation. You need to summarize the user's conversation into a title within 10 words.",
@@ -45,6 +58,10 @@ const PEOPLE = [
   'Generate a concise, 3-5 word title for my blog post about cats',
   'Can you suggest 3-5 follow-up questions for my interview?',
   'Please generate a title for our conversation',
+  'Generate a descriptive name for this conversation.',
+  'Your task: Create a 2-4 word title for this conversation',
+  'Generate a title for this conversation',
+  'Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next',
   'Provide a concise title for the conversation below.',
   '### Task:\nSummarise this log in three bullet points.',
   '### Task:\nWhat is the last line of this for?\n</chat_history>',
@@ -59,6 +76,11 @@ const PEOPLE = [
 describe('a job of a chat front end', (check) => {
   check('is known by how its only message begins', () => {
     for (const words of ALONE) assert.is(isBackgroundTask(signs({ promptText: words })), true, words);
+  });
+  check('with a default prompt of Open WebUI is known in a stream, too', () => {
+    for (const words of KNOWN_BEGINNINGS)
+      for (const isStreamed of [true, false])
+        assert.is(isBackgroundTask(signs({ promptText: words, isStreamed })), true, words);
   });
   check('is known by how its instructions begin', () => {
     for (const system of INSTRUCTIONS) assert.is(isBackgroundTask(signs({ system })), true, system);

@@ -30,10 +30,15 @@ const refused = async (world: BridgeWorld, path: string, body: unknown, headers 
 const CHAT_PATH = '/v1/chat/completions';
 const RESPONSES_PATH = '/v1/responses';
 
+/** A member of a body with so many levels. */
+const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
 const BAD_CHATS: readonly (readonly [unknown, number, string, string | null])[] = [
   ['{"messages":', 400, 'invalid_json', null],
   ['[]', 400, 'invalid_type', null],
   ['"hi"', 400, 'invalid_type', null],
+  [`{"messages":[{"role":"user","content":"hi"}],"tools":${nested(64)}}`, 400, 'invalid_value', null],
+  [`{"messages":[{"role":"user","content":"hi"}],"tools":${nested(5000)}}`, 400, 'invalid_value', null],
   [{}, 400, 'missing_required_parameter', 'messages'],
   [{ messages: 'hi' }, 400, 'invalid_type', 'messages'],
   [{ messages: [] }, 400, 'empty_array', 'messages'],
@@ -65,6 +70,7 @@ const BAD_CHATS: readonly (readonly [unknown, number, string, string | null])[] 
 ];
 const BAD_RESPONSES: readonly (readonly [unknown, number, string, string | null])[] = [
   ['nonsense', 400, 'invalid_json', null],
+  [`{"input":"hi","metadata":${nested(5000)}}`, 400, 'invalid_value', null],
   [{}, 400, 'missing_required_parameter', 'input'],
   [{ input: [] }, 400, 'empty_array', 'input'],
   [{ input: Array.from({ length: 2001 }, () => user('hi')) }, 400, 'invalid_value', 'input'],
@@ -119,6 +125,14 @@ describe('a request', (check) => {
       },
       { bodyLimitBytes: 4096 },
     ),
+  );
+
+  check('that is nested too deep is told how deep it may be, and one at the limit is answered', () =>
+    withPolite(async (world) => {
+      const body = (levels: number) => `{"messages":[{"role":"user","content":"hi"}],"tools":${nested(levels)}}`;
+      assert.match((await refused(world, CHAT_PATH, body(5000))).message, 'at most 64 levels');
+      assert.is((await world.send(CHAT_PATH, body(63))).status, 200);
+    }),
   );
 
   check('reports by a header what it has asked for in vain', () =>
@@ -247,6 +261,23 @@ describe('a model', (check) => {
         prompts(world).map(({ body }) => (body as { variant?: string }).variant),
         ['high', undefined, 'high'],
       );
+    }),
+  );
+
+  check('is told where the model has no variant for the effort', () =>
+    withPolite(async (world) => {
+      const ignored = async (path: string, body: unknown) => {
+        const response = await world.send(path, body);
+        await response.text();
+        return response.headers.get('x-gatehouse-ignored');
+      };
+      assert.is(await ignored(CHAT_PATH, { ...CHAT, reasoning_effort: 'high' }), null);
+      assert.is(await ignored(CHAT_PATH, { ...CHAT, reasoning_effort: 'none' }), null);
+      assert.is(await ignored(CHAT_PATH, { ...CHAT, reasoning_effort: 'enormous' }), 'reasoning_effort');
+      const several = { ...CHAT, stream: true, reasoning_effort: 'low', temperature: 0, seed: 1 };
+      assert.is(await ignored(CHAT_PATH, several), 'reasoning_effort, seed, temperature');
+      assert.is(await ignored(RESPONSES_PATH, { input: 'hi', reasoning: { effort: 'high' } }), null);
+      assert.is(await ignored(RESPONSES_PATH, { input: 'hi', reasoning: { effort: 'low' } }), 'reasoning.effort');
     }),
   );
 });

@@ -15,6 +15,7 @@ export const createChatEndpoint = ({ showsTools }: { readonly showsTools: boolea
   });
   return {
     name: 'chat',
+    effortMember: 'reasoning_effort',
     parse: parseChatRequest,
     toBody: (output, request, answer) => createChatCompletion(output, headerOf(request, answer)),
     async *toEvents(output, request, answer) {

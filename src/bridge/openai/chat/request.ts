@@ -3,7 +3,7 @@ import { isRecord } from '../../../core/json.ts';
 import { type BridgeRequest, badInput, textOfParts } from '../../request.ts';
 import { parseApprovalHeader } from '../../turn/approval-parser.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
-import { type HasNoEffect, isEmpty, isNever, isOneOf, parseMember, refuseTooMany } from '../body.ts';
+import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { parseConversationReference } from '../conversation-id.ts';
 import { Messages, parseMessages } from './messages.ts';
 
@@ -89,8 +89,8 @@ const nonEmpty = (value: string | null | undefined): string | undefined => {
 };
 
 /** Parses the body of `POST /v1/chat/completions`. Faults with `bad-input`, whose `param` is the path of the member. */
-export const parseChatRequest = (body: unknown, headers: Headers): ParsedChatRequest => {
-  if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRequest => {
+  const body = parseBodyObject(given);
   refuseTooMany(body.messages, 'messages');
   const { messages, model, n, reasoning_effort, store, stream, stream_options } = parseMember(ChatRequestBody, body);
   refuseSeveralChoices(n);

@@ -17,6 +17,7 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
   });
   return {
     name: 'responses',
+    effortMember: 'reasoning.effort',
     parse: parseResponsesRequest,
     toBody: (output, request, answer) => createResponse(output, startOf(request, answer)),
     toEvents: (output, request, answer) => streamResponse(output, startOf(request, answer)),

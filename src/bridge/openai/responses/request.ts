@@ -3,7 +3,7 @@ import { isRecord } from '../../../core/json.ts';
 import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
 import { parseApprovalHeader } from '../../turn/approval-parser.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
-import { type HasNoEffect, isEmpty, isNever, isOneOf, parseMember, refuseTooMany } from '../body.ts';
+import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { parseConversationReference } from '../conversation-id.ts';
 import { type ParsedInput, parseInput } from './input.ts';
 import type { ResponseEcho } from './response.ts';
@@ -140,8 +140,8 @@ const echoOf = (request: Request, place: ConversationReference): ResponseEcho =>
 });
 
 /** Parses the body of `POST /v1/responses`. Faults with `bad-input`, whose `param` is the path of the member. */
-export const parseResponsesRequest = (body: unknown, headers: Headers): ParsedResponsesRequest => {
-  if (!isRecord(body)) throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedResponsesRequest => {
+  const body = parseBodyObject(given);
   refuseTooMany(body.input, 'input');
   const request = parseMember(ResponsesRequestBody, body);
   refuseUnsupported(body, request);
