@@ -21,9 +21,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ['core', 'valibot'],
   llm: ['llm', 'core', 'valibot'],
   gateway: ['gateway', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
-  'relay-admin': ['relay-admin', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
-  agent: ['agent', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
-  bridge: ['bridge', 'llm', 'core', 'valibot', '@valibot/to-json-schema'],
+  'relay-admin': ['relay-admin', 'core', 'valibot', '@valibot/to-json-schema'],
+  agent: ['agent', 'core', 'valibot', '@valibot/to-json-schema'],
+  bridge: ['bridge', 'core', 'valibot', '@valibot/to-json-schema'],
   eval: ['eval', 'core', 'valibot'],
   demo: ['demo', 'core', 'valibot'],
   adapter: ['adapter', 'core', 'llm', 'gateway', 'relay-admin', 'agent', 'bridge', 'eval', 'valibot', 'node:'],
@@ -160,6 +160,20 @@ describe('the source', (check) => {
   });
 
   check('exports each name once', () => assert.equal(repeatedExports(), []));
+
+  check('gives each error the name of its class, which may leave out its last word', () => {
+    const classes = [...sources.keys()].flatMap((file) => [
+      ...textOf(file).matchAll(
+        /^(?:export )?class (\w+)[^\n]* extends Error \{[\s\S]*?^ {2}override readonly name = '(\w+)'/gm,
+      ),
+    ]);
+    assert.ok(classes.length > 10);
+    const others = classes.filter(([, name, shown]) => name !== shown && name !== `${shown}Error`);
+    assert.equal(
+      others.map(([, name, shown]) => `${name}: ${shown}`),
+      [],
+    );
+  });
 
   check(`has folders of at most ${MOST_ENTRIES} entries, and names that say what is in a file`, () => {
     const large = folders('src').filter((folder) => readdirSync(join(ROOT, folder)).length > MOST_ENTRIES);

@@ -13,7 +13,7 @@ import { errorCode } from '../node/error-code.ts';
 
 /** A file that cannot be read or written, or has invalid content. */
 export class FileError extends Error {
-  override readonly name = 'FileProblem';
+  override readonly name = 'FileError';
 }
 
 /** The error code of the system, without its message, which adds only the path. */

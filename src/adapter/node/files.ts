@@ -34,7 +34,7 @@ const decodeUtf8 = (pieces: readonly Uint8Array[]): string => {
 };
 
 /**
- * The lines of a document, without their line breaks. The last line needs no line break. Throws a `SessionProblem` for a line
+ * The lines of a document, without their line breaks. The last line needs no line break. Throws a `SessionDocumentError` for a line
  * over the limit, and for invalid UTF-8.
  */
 export async function* documentLines(chunks: AsyncIterable<Uint8Array>, limitBytes: number): AsyncGenerator<string> {

@@ -4,7 +4,7 @@ import type { Log } from '../../core/log.ts';
 
 /** Redis took too long. A class of its own, because the client's own timeout error has no code. */
 class RedisTimeout extends Error {
-  override readonly name = 'SilentRedis';
+  override readonly name = 'RedisTimeout';
 }
 
 const ERROR_CODE = /^[A-Z][A-Z0-9_]{1,40}(?= |$)/;

@@ -75,15 +75,10 @@ const toErrorResponse = (detail: AgentFault): Response => {
       const { code, message, param } = detail;
       return namedError(400, 'BadRequest', { message, kind: 'Payload', code, path: param });
     }
+    // Not thrown in this service, where an unknown model is `bad-input`.
     case 'model-not-found':
-      return namedError(400, 'BadRequest', {
-        message: `No such model. Models are: ${detail.valid.join(', ')}`,
-        kind: 'Payload',
-        code: 'model_not_found',
-        path: 'model',
-      });
     case 'not-found':
-      return namedError(404, 'NotFoundError', { message: detail.hint });
+      return namedError(404, 'NotFoundError', { message: 'hint' in detail ? detail.hint : 'No such model' });
     case 'conflict':
       return namedError(409, 'SessionBusyError', { message: detail.message });
     case 'method-not-allowed': {

@@ -8,7 +8,7 @@ const SHOWN_PROBLEMS = 10;
 
 /** Why a session cannot be exported or imported: one line per problem, and at most `SHOWN_PROBLEMS` of them. */
 export class SessionDocumentError extends Error {
-  override readonly name = 'SessionProblem';
+  override readonly name = 'SessionDocumentError';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

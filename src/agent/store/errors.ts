@@ -1,6 +1,6 @@
 /** A commit was not stored: a session in it was changed or removed since it was read. Read it again and retry. */
 export class StaleSessionError extends Error {
-  override readonly name = 'StaleError';
+  override readonly name = 'StaleSessionError';
 
   constructor() {
     super('Cannot store the session: it was changed or removed since it was read');

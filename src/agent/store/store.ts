@@ -3,7 +3,7 @@ import type { Message, Part, Session } from '../protocol/types.ts';
 
 /** Something to store or to remove. What is stored replaces what had its id before. */
 export type StoreChange =
-  /** `before`: only if the session is still that one. If not, the commit fails with a `StaleError`. */
+  /** `before`: only if the session is still that one. If not, the commit fails with a `StaleSessionError`. */
   | { readonly kind: 'session'; readonly session: Session; readonly before?: Session }
   /**
    * A session that no query returns until it is stored as a `session`. An unfinished one that was begun under its id is
