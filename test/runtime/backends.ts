@@ -81,7 +81,8 @@ export const startBackend = async (script: Script = () => undefined): Promise<Ba
   };
   const answer = async (message: IncomingMessage, reply: ServerResponse): Promise<void> => {
     const body = await buffer(message);
-    if (message.method !== 'POST') return judged(message, reply, body);
+    // What it knows about a model is no chat call.
+    if (message.method !== 'POST' || message.url === '/api/show') return judged(message, reply, body);
     const call: Call = {
       path: message.url ?? '',
       authorization: message.headers.authorization ?? '',
