@@ -120,10 +120,13 @@ const findOwn = <T>(
 ): Entry<T> | undefined => {
   if (key !== undefined) return entries.find((entry) => entry.identity.key === key);
   const equal = entries.filter(({ identity }) => identity.key === undefined && identity.digest === digest);
-  if (isRetry) return equal.find(({ leftAt }) => leftAt !== undefined) ?? equal.at(-1);
-  const isLeft = (entry: Entry<T>): boolean =>
-    entry.leftAt !== undefined && (isEnding(entry) || now - entry.leftAt < joinedMs);
-  return equal.find(isLeft) ?? equal.findLast((entry) => repeatsFailure(entry, now));
+  const left = equal
+    .filter(({ leftAt }) => leftAt !== undefined)
+    .sort((one, other) => (one.leftAt ?? 0) - (other.leftAt ?? 0));
+  // Clients come back soon: the first that has left is the first to be taken, and none is left over for too long.
+  const recent = left.find((entry) => isEnding(entry) || now - (entry.leftAt ?? 0) < joinedMs);
+  if (isRetry) return recent ?? left.at(-1) ?? equal.at(-1);
+  return recent ?? equal.findLast((entry) => repeatsFailure(entry, now));
 };
 
 export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): SharedAnswers<T> => {

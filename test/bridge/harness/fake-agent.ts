@@ -24,6 +24,8 @@ export type FakeAgent = {
   models: AgentModels;
   /** What it answers; a promise keeps the session busy until it is settled or the turn is aborted. */
   answer: (sessionID: string, prompt: Prompt) => string | Promise<string>;
+  /** The tools that a prompt makes it call before it answers. */
+  tools: (prompt: Prompt) => readonly string[];
   /** Makes the next calls of a method fail, before anything is done. */
   readonly failNext: (method: keyof AgentClient, detail: BridgeFault, times?: number) => void;
   /** Keeps calls of a method waiting from now on; the returned function lets them through. */
@@ -90,7 +92,16 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
     at.updated = now();
     return id;
   };
-  const addAnswer = (sessionID: string, parentID: string, text: string | undefined): MessageRecord => {
+  const toolPart = (tool: string, sessionID: string, messageID: string): PartRecord => {
+    const id = newID('prt');
+    const state = { status: 'completed', input: {}, output: '' } as const;
+    return { id, sessionID, messageID, type: 'tool', callID: id, tool, state };
+  };
+  const addAnswer = (
+    sessionID: string,
+    parentID: string,
+    { text, tools }: { readonly text: string | undefined; readonly tools: readonly string[] },
+  ): MessageRecord => {
     const { messages, time: at } = sessionAt(sessionID);
     const id = newID('msg');
     const end = { tokens: NO_TOKENS, finish: 'stop', summary: undefined };
@@ -101,7 +112,10 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         time: { created: now(), completed: now() },
         ...(text === undefined ? { error: aborted } : {}),
       },
-      parts: partsOf([{ type: 'text', text: text ?? '' }], sessionID, id),
+      parts: [
+        ...tools.map((tool) => toolPart(tool, sessionID, id)),
+        ...partsOf([{ type: 'text', text: text ?? '' }], sessionID, id),
+      ],
     };
     messages.push(answer);
     at.updated = now();
@@ -119,6 +133,7 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
       smallModel: undefined,
     },
     answer: () => 'An answer.',
+    tools: () => [],
     failNext(method, detail, times = 1) {
       faults.set(method, [...(faults.get(method) ?? []), ...Array.from({ length: times }, () => detail)]);
     },
@@ -171,7 +186,8 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         running.set(sessionID, () => stop.resolve(undefined));
         try {
           const answered = Promise.resolve(fake.answer(sessionID, prompt));
-          return addAnswer(sessionID, promptID, await untilAborted(Promise.race([answered, stop.promise]), signal));
+          const text = await untilAborted(Promise.race([answered, stop.promise]), signal);
+          return addAnswer(sessionID, promptID, { text, tools: fake.tools(prompt) });
         } finally {
           running.delete(sessionID);
         }

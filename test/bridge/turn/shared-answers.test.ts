@@ -179,6 +179,19 @@ describe('a request without a key that is marked as a retry', (check) => {
     assert.equal([await numberOf(AGAIN), await numberOf(AGAIN)], [1, 3]);
   });
 
+  check('takes the one that was left first, as long as that one waits', async () => {
+    const { begun, numberOf, clock } = withAnswers();
+    const [first, second, third] = [await begun(), await begun(), await begun()];
+    third.leave();
+    await clock.advance(6000);
+    first.leave();
+    assert.is(await numberOf(AGAIN), 3);
+    await clock.advance(6000);
+    second.leave();
+    await clock.advance(5000);
+    assert.is(await numberOf(AGAIN), 2);
+  });
+
   check('gets a read answer for ten seconds, and one that no one has read for ten minutes', async () => {
     const { read, begun, numberOf, clock } = withAnswers();
     await read({ digest: 'read' });

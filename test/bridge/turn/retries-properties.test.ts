@@ -1,0 +1,279 @@
+import * as fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { createModelCatalog } from '../../../src/bridge/agent/models.ts';
+import type { AgentClient } from '../../../src/bridge/agent/types.ts';
+import { createConversations } from '../../../src/bridge/conversation/conversations.ts';
+import type { BridgeRequest } from '../../../src/bridge/request.ts';
+import { type Answers, createAnswers } from '../../../src/bridge/turn/answers.ts';
+import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
+import { untilAborted } from '../../../src/core/async.ts';
+import { Fault } from '../../../src/core/fault.ts';
+import { describe } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { createFakeAgent } from '../harness/fake-agent.ts';
+import { createTestFeed } from '../harness/turn-world.ts';
+
+const { SEED, RUNS = '300' } = process.env;
+const runs = {
+  numRuns: Number(RUNS),
+  includeErrorInReport: true,
+  ...(SEED === undefined ? {} : { seed: Number(SEED) }),
+};
+
+const GRACE_MS = 10_000;
+const WORDS = ['pay five', 'pay six'] as const;
+
+/** How a client says that it sends a request again. */
+type Manner = 'key' | 'mark' | 'hand';
+type Client = {
+  readonly manner: Manner;
+  readonly words: string;
+  readonly number: number;
+  leaving: AbortController | undefined;
+  leftAt: number | undefined;
+  /** The bridge was restarted before it was answered. */
+  isCrossing: boolean;
+  /** What it was answered, or the code of its failure. Then it asks no more. */
+  outcome: string | undefined;
+};
+
+type Command =
+  | { readonly kind: 'ask'; readonly manner: Manner; readonly words: string }
+  | { readonly kind: 'leave' | 'retry' | 'complete'; readonly pick: number }
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'restart' };
+
+const aPick = fc.nat({ max: 1000 });
+const aCommand: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('ask' as const),
+      manner: fc.constantFrom<Manner>('key', 'mark', 'hand'),
+      words: fc.constantFrom(...WORDS),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('leave' as const), pick: aPick }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('retry' as const), pick: aPick }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('complete' as const), pick: aPick }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 500, 2000, 9000, 15_000) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
+);
+
+const requestOf = (words: string): BridgeRequest => ({
+  ...{ model: undefined, system: '', history: [], prompt: [{ type: 'text', text: words }], isStreamed: false },
+  ...{ effort: undefined, isStored: true, conversation: { kind: 'unnamed' }, isBackgroundTask: false },
+  ...{ approval: undefined, ignored: [] },
+});
+
+/** A client of the agent that says nothing more once its process was killed, while the agent goes on. */
+const killable = (agent: AgentClient, killed: AbortSignal): AgentClient => {
+  const never = new AbortController().signal;
+  const guarded: Record<string, unknown> = {};
+  for (const [name, method] of Object.entries(agent))
+    guarded[name] = (...given: unknown[]) => {
+      const signal = given.at(-1) as AbortSignal;
+      if (killed.aborted) return Promise.reject(killed.reason);
+      const called = (method as (...all: unknown[]) => Promise<unknown>)(...given.slice(0, -1), never);
+      return untilAborted(untilAborted(called, killed), signal);
+    };
+  return guarded as AgentClient;
+};
+
+/** Clients, an agent that calls a tool for each prompt, and a bridge that may be killed and started anew. */
+const createPlay = () => {
+  const clock = createFakeClock();
+  const fake = createFakeAgent(clock);
+  const clients: Client[] = [];
+  const seen = new Set<string>();
+  const running: { readonly words: string; readonly complete: () => void }[] = [];
+  const prompted: string[] = [];
+  let tokens = 0;
+  let killed = new AbortController();
+  let restarts = 0;
+  fake.tools = () => ['pay'];
+  fake.answer = (_sessionID, { parts }) => {
+    const words = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+    const number = prompted.push(words);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    running.push({ words, complete: () => resolve(`${words}, ${number}`) });
+    return promise;
+  };
+  const start = (): Answers => {
+    const agent = killable(fake.agent, killed.signal);
+    const { feed } = createTestFeed();
+    const log = () => {};
+    const newToken = () => `token${String(++tokens).padStart(7, '0')}abcdefgh`;
+    const stores = { matching: 'prefix', limit: 1000, lifetimeMs: 86_400_000, queueLimit: 16 } as const;
+    return createAnswers({
+      ...{ agent, feed, clock, log, newToken, digest: nodeDigest },
+      sessionFamilies: createSessionFamilies(agent, feed),
+      conversations: createConversations({ agent, clock, log, digest: nodeDigest, newToken, ...stores }),
+      catalog: createModelCatalog(agent, clock, undefined),
+      settings: {
+        ...{ agentName: undefined, asksInChat: true, dropsLeadingEcho: false },
+        onDisconnect: { kind: 'grace', ms: GRACE_MS },
+      },
+    });
+  };
+  let answers = start();
+
+  const send = (client: Client, isRetry: boolean): void => {
+    const leaving = new AbortController();
+    client.leaving = leaving;
+    const { manner, words, number } = client;
+    const identity = {
+      key: manner === 'key' ? `key ${number}` : undefined,
+      digest: nodeDigest(words),
+      isRetry: isRetry && manner !== 'hand',
+    };
+    const read = async (): Promise<string> => {
+      const { output } = await answers.start({
+        request: requestOf(words),
+        owner: 'me',
+        identity,
+        signal: leaving.signal,
+      });
+      let text = '';
+      for await (const event of output) {
+        if (event.kind === 'text') text += event.text;
+        if (event.kind === 'failure') return event.failure.code;
+      }
+      return text;
+    };
+    read().then(
+      (outcome) => {
+        if (leaving.signal.aborted) return;
+        client.outcome = outcome;
+        client.leaving = undefined;
+        if (isRetry) seen.add(outcome.includes(',') ? `answered ${manner}` : outcome);
+      },
+      (error: unknown) => {
+        if (leaving.signal.aborted) return;
+        const { detail } = error as Fault<{ readonly kind: string; readonly code?: string }>;
+        client.outcome = detail?.code ?? detail?.kind ?? String(error);
+        client.leaving = undefined;
+        seen.add(client.outcome);
+      },
+    );
+  };
+  const leave = (client: Client): void => {
+    client.leaving?.abort(new Fault({ kind: 'client-left' }));
+    client.leaving = undefined;
+    client.leftAt = clock.now();
+  };
+  const pickOf = <T>(from: readonly T[], pick: number): T | undefined => from[pick % Math.max(1, from.length)];
+  const waiting = () => clients.filter(({ leaving }) => leaving !== undefined);
+  const isAlone = ({ words, manner }: Client): boolean =>
+    clients.filter((other) => other.words === words && other.manner !== 'key').length === 1 && manner === 'mark';
+  /** Those that would send their request again: without a key, while the run waits, or later if no equal one was sent. */
+  const impatient = () =>
+    clients.filter((client) => {
+      const { leaving, outcome, manner, leftAt = 0 } = client;
+      const isSoon = clock.now() - leftAt < GRACE_MS;
+      return leaving === undefined && outcome === undefined && (manner === 'key' || isSoon || isAlone(client));
+    });
+  const run = async (command: Command): Promise<void> => {
+    switch (command.kind) {
+      case 'ask': {
+        const { manner, words } = command;
+        const number = clients.length;
+        const client: Client = {
+          manner,
+          words,
+          number,
+          leaving: undefined,
+          leftAt: undefined,
+          isCrossing: false,
+          outcome: undefined,
+        };
+        clients.push(client);
+        return send(client, false);
+      }
+      case 'leave': {
+        const client = pickOf(waiting(), command.pick);
+        return client && leave(client);
+      }
+      case 'retry': {
+        const client = pickOf(impatient(), command.pick);
+        return client && send(client, true);
+      }
+      case 'complete': {
+        const one = pickOf(running, command.pick);
+        if (one !== undefined) running.splice(running.indexOf(one), 1);
+        return one?.complete();
+      }
+      case 'pass':
+        return clock.advance(command.ms);
+      default: {
+        // What was completed for nobody is not told from what was read.
+        for (const client of impatient()) if (client.manner !== 'key') client.outcome = 'given up';
+        killed.abort(new Fault({ kind: 'backend-error', reason: 'killed' }));
+        for (const client of waiting()) {
+          leave(client);
+          client.isCrossing = true;
+        }
+        await clock.advance(1);
+        killed = new AbortController();
+        answers = start();
+        restarts += 1;
+        seen.add('restart');
+      }
+    }
+  };
+  return { clock, clients, seen, prompted, fake, run, leave, waiting, restarts: () => restarts };
+};
+
+/**
+ * How many turns the requests with the same words may have. Without a key, equal ones of several clients may be taken for each
+ * other over a restart, so one that was left at the agent may stay unread.
+ */
+const allowedTurns = (clients: readonly Client[]): number => {
+  const unkeyed = clients.filter(({ manner }) => manner !== 'key');
+  return clients.length + (unkeyed.length > 1 ? unkeyed.filter(({ isCrossing }) => isCrossing).length : 0);
+};
+
+const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> => {
+  const { clock, clients, seen, prompted, fake, run, leave, waiting, restarts } = createPlay();
+  for (const command of script) {
+    await run(command);
+    await clock.advance(0);
+    for (const words of WORDS) {
+      const allowed = allowedTurns(clients.filter((client) => client.words === words));
+      const ran = prompted.filter((one) => one === words).length;
+      assert.ok(ran <= allowed, `${words}: ${ran} turns that called a tool, and ${allowed} are allowed`);
+    }
+    const told = new Map<string, Client>();
+    for (const client of clients) {
+      const { outcome = '', manner, words } = client;
+      if (!outcome.startsWith('pay')) continue;
+      assert.ok(outcome.startsWith(words), 'the answer to other words');
+      const other = told.get(outcome);
+      assert.ok(manner !== 'key' || other === undefined, 'a key is reached by itself alone');
+      assert.ok(manner !== 'hand' || other?.manner !== 'hand', 'two persons got one answer');
+      told.set(outcome, client);
+    }
+  }
+  for (const client of waiting()) leave(client);
+  await clock.advance(GRACE_MS + 5000);
+  if (restarts() === 0) assert.is((await fake.agent.busySessions(new AbortController().signal)).size, 0);
+  return seen;
+};
+
+describe('requests of many clients that leave and send them again, over aborts and restarts of the bridge', (check) => {
+  check('run no turn twice, give no answer to another one, and leave nothing running', async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(aCommand, { minLength: 10, maxLength: 40, size: 'max' }), async (script) => {
+        for (const what of await play(script)) seen.add(what);
+      }),
+      runs,
+    );
+    for (const what of ['answered key', 'answered mark', 'answered hand', 'turn_aborted', 'restart'])
+      assert.ok(seen.has(what), `never came to ${what}`);
+  });
+});
