@@ -33,10 +33,12 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     if (isStoreFailure(error)) log('warn', 'store-trouble', { reason: error.message });
     else log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
   };
-  const { recovery, retention, bodies, ...parts } = createParts(needs, { ending: ending.signal, onBug });
-  const { publisher, runs, mcp } = parts;
+  const { recovery, retention, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
+  const { publisher, runs, mcp } = others;
+  const resume = createResume({ recovery, runs, clock, log, onBug });
   const context: RouteContext = {
-    ...parts,
+    ...others,
+    resume,
     clock,
     log,
     ids,
@@ -51,7 +53,6 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     onBug,
   };
   const pruning = createEventPruning({ store, clock, onBug });
-  const resume = createResume({ recovery, runs, log, onBug });
   return {
     ...createAgentHandler(context, {
       newRequestId: needs.newRequestId,
@@ -65,9 +66,9 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       peers.listen({
         onEvents: publisher.forward,
         onAbort: (sessionID) => void runs.abortHere(sessionID),
-        onAbandoned: () => void resume().then((runWaiting) => runWaiting(), onBug),
+        onAbandoned: () => void resume.takeOver().then((runWaiting) => runWaiting(), onBug),
       });
-      const runWaiting = await resume();
+      const runWaiting = await resume.takeOver();
       // `stop` may have been called meanwhile.
       if (state !== 'starting') return;
       mcp.start();

@@ -8,6 +8,7 @@ import type { AgentMetrics } from './metrics.ts';
 import type { Ids } from './protocol/ids.ts';
 import type { PromptBody, ReadBody } from './protocol/request-schemas.ts';
 import type { AcceptedPrompt } from './session/prompt.ts';
+import type { Resume } from './session/resume.ts';
 import type { RunQueue } from './session/run-queue.ts';
 import type { Sessions } from './session/sessions.ts';
 import type { Store } from './store/store.ts';
@@ -27,6 +28,7 @@ export type RouteContext = {
   readonly catalog: AgentCatalog;
   readonly approvals: Approvals;
   readonly runs: RunQueue;
+  readonly resume: Resume;
   readonly mcp: McpServers;
   readonly metrics: AgentMetrics;
   readonly streams: OpenStreams;

@@ -1,6 +1,7 @@
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
+import { sessionErrorPublication } from '../events/records.ts';
 import { LogBody } from '../protocol/request-schemas.ts';
 import { parseQuery, requestDirectory } from './query.ts';
 
@@ -100,10 +101,30 @@ const UNSUPPORTED: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/global\//, 'control of the server from outside'],
 ];
 
+const unsupportedText = (path: string): string | undefined => {
+  const name = UNSUPPORTED.find(([form]) => form.test(path))?.[1];
+  return name === undefined ? undefined : `This server does not offer ${name}`;
+};
+
+/**
+ * Sends a `session.error` for a request in a session that this server does not support, such as a shell command or sharing:
+ * OpenCode's terminal shows no error of those requests, but that event.
+ */
+export const createUnsupportedReport =
+  ({ store, publisher }: Pick<RouteContext, 'store' | 'publisher'>) =>
+  async ({ method, url }: Request): Promise<void> => {
+    const [, path = '', id] =
+      /^\w+:\/\/[^/?#]*(\/session\/(ses_\w{1,60})\/(?:share|shell|command|init))(?:[?#]|$)/.exec(url) ?? [];
+    const message = unsupportedText(path);
+    if (id === undefined || message === undefined || (method !== 'POST' && method !== 'DELETE')) return;
+    const session = await store.session(id);
+    if (session === undefined) return;
+    const error = { name: 'UnknownError', data: { message } } as const;
+    await publisher.publish(session.directory, sessionErrorPublication(id, error));
+  };
+
 /** The message of the 404 for a path: an id in it is empty, or it is unsupported here but part of OpenCode's API, or unknown. */
 export const unknownPathHint = (path: string): string => {
   if (path.includes('//')) return 'A part of the path is empty (//): an id in it was not filled in';
-  const name = UNSUPPORTED.find(([form]) => form.test(path))?.[1];
-  const beginning = name === undefined ? 'No such path' : `This server does not offer ${name}`;
-  return `${beginning}. GET /doc lists all`;
+  return `${unsupportedText(path) ?? 'No such path'}. GET /doc lists all`;
 };

@@ -12,6 +12,7 @@ import {
   parseLastEventID,
 } from '../events/stream.ts';
 import type { McpStatus } from '../mcp/connection.ts';
+import type { EventDraft } from '../protocol/events.ts';
 import { isId } from '../protocol/ids.ts';
 import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
 import { requestDirectory } from './query.ts';
@@ -23,6 +24,9 @@ export type StreamEvent =
   | { readonly type: 'server.events.lost'; readonly properties: LostEvents }
   | { readonly type: 'server.instance.disposed'; readonly properties: { readonly directory: string } }
   | { readonly type: 'global.disposed'; readonly properties: Readonly<Record<string, never>> };
+
+/** Events of a session that are sent to one client without being stored again. */
+type IdleEvent = Extract<EventDraft, { type: 'session.status' | 'session.idle' }>;
 
 const CONNECTED_EVENT: StreamEvent = { type: 'server.connected', properties: {} };
 const HEARTBEAT_EVENT: StreamEvent = { type: 'server.heartbeat', properties: {} };
@@ -39,7 +43,7 @@ const closingEvent = (directory: string | undefined): StreamEvent =>
     : { type: 'server.instance.disposed', properties: { directory } };
 
 /** A stream event for the wire. Lost events get a comment line, which clients ignore and people read. */
-const streamEventToSse = (event: StreamEvent, isGlobal: boolean): SseEvent => ({
+const streamEventToSse = (event: StreamEvent | IdleEvent, isGlobal: boolean): SseEvent => ({
   ...(event.type === 'server.events.lost' ? { comment: 'events were lost, read anew what matters' } : {}),
   data: JSON.stringify(isGlobal ? { payload: event } : event),
 });
@@ -58,13 +62,36 @@ const eventRoutes = ({
   store,
   publisher,
   streams,
+  runs,
+  resume,
   ending,
   onBug,
-}: Pick<RouteContext, 'clock' | 'directory' | 'store' | 'publisher' | 'streams' | 'ending' | 'onBug'>): RouteTable => {
+}: Pick<
+  RouteContext,
+  'clock' | 'directory' | 'store' | 'publisher' | 'streams' | 'runs' | 'resume' | 'ending' | 'onBug'
+>): RouteTable => {
+  /**
+   * That sessions are idle which a server had at work when it ended. OpenCode's terminal reads the statuses when it starts, and
+   * not when it reconnects. Its `run` reads the other stream, and takes such an event for the end of its own prompt.
+   */
+  const idleAgain = async (): Promise<readonly IdleEvent[]> => {
+    const sessionIDs = resume.recentSessions();
+    if (sessionIDs.length === 0) return [];
+    const busy = await runs.statuses();
+    return sessionIDs
+      .filter((id) => busy[id] === undefined)
+      .flatMap((sessionID): readonly IdleEvent[] => [
+        { type: 'session.status', properties: { sessionID, status: { type: 'idle' } } },
+        { type: 'session.idle', properties: { sessionID } },
+      ]);
+  };
+
   async function* streamEvents(subscription: EventSubscription, isGlobal: boolean): AsyncGenerator<SseEvent> {
     const progress = streams.begin();
     try {
       yield streamEventToSse(CONNECTED_EVENT, isGlobal);
+      const isBehind = isGlobal && subscription.afterID === undefined;
+      for (const event of isBehind ? await idleAgain() : []) yield streamEventToSse(event, isGlobal);
       for await (const next of followEvents({ store, publisher, ending }, { ...subscription, progress }))
         yield 'event' in next ? eventToSse(next, isGlobal) : streamEventToSse(lostEvent(next), isGlobal);
       if (ending.aborted) yield streamEventToSse(closingEvent(subscription.directory), isGlobal);

@@ -7,7 +7,7 @@ import { createRoutes, type RouteTable } from '../../core/http/router.ts';
 import { createStandardRoutes } from '../../core/http/standard-routes.ts';
 import type { RouteContext } from '../context.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
-import { compatRoutes, unknownPathHint } from './compat.ts';
+import { compatRoutes, createUnsupportedReport, unknownPathHint } from './compat.ts';
 import { AGENT_ERROR_RESPONSES, storeFault } from './errors.ts';
 import { otherRoutes } from './events.ts';
 import { messageRoutes } from './messages.ts';
@@ -106,6 +106,7 @@ export const createAgentHandler = (
 ): { readonly handler: Handler; readonly table: RouteTable } => {
   const { clock, log } = context;
   const table = createRouteTable(context, { stateNow, storeTrouble });
+  const reportUnsupported = createUnsupportedReport(context);
   const routes = createRoutes(table, unknownPathHint);
   const handle: Handler = async (request) => {
     const isOpen = OPEN_PATHS.test(request.url);
@@ -114,7 +115,9 @@ export const createAgentHandler = (
       throw new Fault({ kind: 'unauthorized' });
     if (isForThisMachine && credentials === undefined && !isFromLocalProgram(request)) throw FOREIGN_HOST;
     if (!isOpen) requireReady(stateNow());
-    return Promise.resolve(routes.handler(request)).catch((error: unknown) => {
+    return Promise.resolve(routes.handler(request)).catch(async (error: unknown) => {
+      if (error instanceof Fault && error.detail.kind === 'not-found')
+        await reportUnsupported(request).catch(context.onBug);
       throw isStoreFailure(error) ? storeFault(error.trouble) : error;
     });
   };

@@ -113,8 +113,12 @@ export type Recovery = {
   readonly beforeRun: (user: UserMessage, leaseID: string | undefined) => Promise<AssistantMessage | undefined>;
   /** After a run that could not end its answer: does it. If the store failed, a prompt that was not begun stays owed. */
   readonly afterFailure: (user: UserMessage, error: unknown, leaseID: string | undefined) => Promise<unknown>;
-  /** In all sessions on which no server works. `ended` is a number of answers. */
-  readonly all: () => Promise<{ readonly ended: number; readonly waiting: readonly WaitingPrompt[] }>;
+  /** In all sessions on which no server works. `ended` is a number of answers; `sessionIDs` are those that had any of both. */
+  readonly all: () => Promise<{
+    readonly ended: number;
+    readonly waiting: readonly WaitingPrompt[];
+    readonly sessionIDs: readonly string[];
+  }>;
 };
 
 /**
@@ -216,7 +220,7 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
       let ended = 0;
       for (const id of new Set([...unfinished, ...toEnd.map(({ sessionID }) => sessionID)]))
         if (abandoned.has(id)) ended += await endAbandoned(id, tooOld);
-      return { ended, waiting: prompts.filter(({ user }) => !tooOld.has(user.id)) };
+      return { ended, waiting: prompts.filter(({ user }) => !tooOld.has(user.id)), sessionIDs: [...abandoned] };
     },
   };
 };

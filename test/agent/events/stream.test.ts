@@ -12,7 +12,7 @@ import { createFakeClock } from '../../fake-clock.ts';
 import { ask, askAndRead, until } from '../harness/permission-requests.ts';
 import { createAgentWorld, hanging, type Script } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
-import { deltaOf, sessionOf } from '../store/samples.ts';
+import { answer, deltaOf, sessionOf } from '../store/samples.ts';
 
 type World = Awaited<ReturnType<typeof createAgentWorld>>;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -453,6 +453,47 @@ describe('the streams of the server', (check) => {
     assert.equal(idsOf(own), [second?.id]);
     assert.equal(idsOf(other), [first?.id]);
   });
+
+  check(
+    'begin with the sessions that a killed server had at work and that are idle now, on the global stream',
+    async () => {
+      const { store, id } = await createAgentWorld().then(async (world) => ({
+        store: world.store,
+        id: await world.session(),
+      }));
+      const session = await store.session(id);
+      if (session === undefined) throw new Error('no session');
+      const messageID = 'msg_000000000001aaaaaaaaaaaaaa';
+      const info = answer(messageID, id, { path: { cwd: session.directory, root: session.directory } });
+      await store.commit([{ kind: 'message', message: info }], []);
+      const world = await createAgentWorld({ store });
+      const [last] = (await world.events()).slice(-1);
+      const resumed = { 'last-event-id': last?.id ?? '' };
+      const streams = [
+        await streamOf(world, '/global/event'),
+        await streamOf(world, '/event'),
+        await streamOf(world, '/global/event', resumed),
+      ];
+      await world.clock.advance(1);
+      const typesOf = (frames: readonly { readonly data: unknown }[]) => frames.map(({ data }) => JSON.stringify(data));
+      const connected = '{"type":"server.connected","properties":{}}';
+      const status = `{"type":"session.status","properties":{"sessionID":"${id}","status":{"type":"idle"}}}`;
+      const idle = `{"type":"session.idle","properties":{"sessionID":"${id}"}}`;
+      assert.equal(
+        streams.map(({ frames }) => typesOf(frames)),
+        [
+          [connected, status, idle].map((payload) => `{"payload":${payload}}`),
+          [connected],
+          [`{"payload":${connected}}`],
+        ],
+      );
+      await world.clock.advance(600_000);
+      const later = await streamOf(world, '/global/event');
+      await world.clock.advance(1);
+      assert.is(typesOf(later.frames).filter((text) => text.includes('session.idle')).length, 0);
+      await Promise.all([...streams, later].map(({ leave }) => leave()));
+    },
+  );
 
   check('beat every ten seconds', async () => {
     const world = await createAgentWorld();

@@ -99,6 +99,26 @@ describe('what clients ask for beside sessions', (check) => {
       assert.equal(await response.json(), { name: 'NotFoundError', data: { message } });
     });
 
+  for (const [method, what, name] of [
+    ['POST', 'shell', 'shell commands'],
+    ['POST', 'share', 'sharing'],
+    ['DELETE', 'share', 'sharing'],
+    ['POST', 'command', 'commands'],
+  ] as const)
+    check(`is an error of its session too, which terminals show: ${method} ${what}`, async () => {
+      const world = await createAgentWorld();
+      const id = await world.session();
+      assert.is((await world.call(method, `/session/${id}/${what}`, { command: 'canary' })).status, 404);
+      const errors = (await world.events()).filter(({ type }) => type === 'session.error');
+      const error = { name: 'UnknownError', data: { message: `This server does not offer ${name}` } };
+      assert.equal(
+        errors.map(({ properties }) => properties),
+        [{ sessionID: id, error }],
+      );
+      assert.is((await world.call('GET', `/session/${id}/${what}`)).status, 404);
+      assert.is((await world.events()).length, 2);
+    });
+
   check('is only reported missing where no server knows it', async () => {
     const world = await createAgentWorld();
     const response = await world.call('GET', '/sessions/pty');
