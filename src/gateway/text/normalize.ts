@@ -35,8 +35,10 @@ const VISIBLE = /[^\s\p{DI}\p{NChar}\p{Cc}\ufff9-\ufffb\u2800]/u;
 export const isBlank = (text: string): boolean => !VISIBLE.test(text);
 
 // One character that opens or closes a control token in some tokenizer, recognised by what follows it:
-// <|x|> <x> </x> <!x <<SYS>> <0x0A> <2x>, |>, [INST] [/INST] [gMASK] [@BOS@] [|user|], and ]~x] [x~[.
-const TOKEN_EDGE = /<(?=[|/!<_｜\p{L}]|\d{1,3}[A-Za-z])|[|｜](?=>)|\[(?=\||\/?g?[A-Z@][\w@]*\])|\](?=~)|~(?=\[)/gu;
+// <|x|> <x> </x> <!x <<SYS>> <0x0A> <2x>, |>, [INST] [/INST] [gMASK] [@BOS@] [|user|], and ]~x] [x~[. Also [img-7], where
+// Ollama puts the image of that number: a text that names one which is not there was an error, and no verdict.
+const TOKEN_EDGE =
+  /<(?=[|/!<_｜\p{L}]|\d{1,3}[A-Za-z])|[|｜](?=>)|\[(?=\||\/?g?[A-Z@][\w@]*\]|img(?:-\d+)?\])|\](?=~)|~(?=\[)/gu;
 
 /**
  * Breaks control tokens of tokenizers with a space, so that user text stays text. Run it last: any later change to the

@@ -29,6 +29,9 @@ const TOKENS = [
   '[@BOS@]',
   '[|user|]',
   '[|endofturn|]',
+  '[img]',
+  '[img-7]',
+  '[img-1234567890]',
   '<<SYS>>',
   '<</SYS>>',
   '<think>',
@@ -63,6 +66,7 @@ const PATTERNS = [
   /\[gMASK\]/,
   /\[@[A-Z]+@\]/,
   /\[\|/,
+  /\[img(?:-\d+)?\]/,
   /\]~/,
   /~\[/,
 ];
