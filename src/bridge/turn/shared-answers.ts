@@ -124,7 +124,8 @@ const findOwn = <T>(
     .filter(({ leftAt }) => leftAt !== undefined)
     .sort((one, other) => (one.leftAt ?? 0) - (other.leftAt ?? 0));
   // Clients come back soon: the first that has left is the first to be taken, and none is left over for too long.
-  const recent = left.find((entry) => isEnding(entry) || now - (entry.leftAt ?? 0) < joinedMs);
+  const waits = (entry: Entry<T>): boolean => !isEnding(entry) && now - (entry.leftAt ?? 0) < joinedMs;
+  const recent = left.find(waits) ?? left.find(isEnding);
   if (isRetry) return recent ?? left.at(-1) ?? equal.at(-1);
   return recent ?? equal.findLast((entry) => repeatsFailure(entry, now));
 };
