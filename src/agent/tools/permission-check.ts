@@ -4,7 +4,7 @@ import type { Action, Session, ToolPart } from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
 import type { Approvals } from './approvals.ts';
 import type { TaskTracker } from './task.ts';
-import type { AgentTool, ToolOutcome } from './tool.ts';
+import { type AgentTool, CALL_REFUSED, type ToolOutcome } from './tool.ts';
 
 /** What a person reads of a preview: texts of the tool's own result, or ours where none can be shown. */
 type Preview = Readonly<Record<string, unknown>>;
@@ -92,8 +92,6 @@ type CallRefusal = { readonly outcome: ToolOutcome; readonly end: 'done' | 'reje
 export const errorOutcome = (output: string): ToolOutcome => ({ output, title: '', metadata: {}, isError: true });
 
 const DENIED = 'A permission rule of this server denies this call. Do not try it again in another form.';
-const REJECTED = 'The user rejected this call.';
-const EXPIRED = 'The permission request for this call was not answered in time, so the call was not made.';
 
 /** Checks a call against the rules, and requests a person's approval where they say so. Undefined when the call may run. */
 export const createPermissionCheck =
@@ -112,9 +110,9 @@ export const createPermissionCheck =
     // The rules may have changed while the request was open.
     if (reply.reply === 'once' || reply.reply === 'always')
       return (await currentAction(tool.name, patterns)) === 'deny' ? denied : undefined;
-    if (reply.reply === 'expired') return { outcome: errorOutcome(EXPIRED), end: 'rejected' };
-    if (reply.message === undefined) return { outcome: errorOutcome(REJECTED), end: 'rejected' };
-    return { outcome: errorOutcome(`${REJECTED} Their message: ${reply.message}`), end: 'done' };
+    if (reply.reply === 'expired') return { outcome: errorOutcome(CALL_REFUSED.expired), end: 'rejected' };
+    if (reply.message === undefined) return { outcome: errorOutcome(CALL_REFUSED.rejected), end: 'rejected' };
+    return { outcome: errorOutcome(`${CALL_REFUSED.rejected} Their message: ${reply.message}`), end: 'done' };
   };
 
 type PermissionActionNeeds = {

@@ -5,12 +5,12 @@ import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
 import { actionFor, appliesToTool } from '../protocol/permission-rules.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
-import type { Message, Rule, Session, UserMessage } from '../protocol/types.ts';
+import type { Message, Part, Rule, Session, UserMessage } from '../protocol/types.ts';
 import type { AcceptedPrompt } from '../session/prompt.ts';
 import type { RunQueue } from '../session/run-queue.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
-import type { AgentTool, CallContext, ToolOutcome } from './tool.ts';
+import { type AgentTool, CALL_REFUSED, type CallContext, type ToolOutcome } from './tool.ts';
 
 /** Which sessions work for which at the moment, and how many tasks one prompt has started, on all levels. */
 export type TaskTracker = {
@@ -130,6 +130,17 @@ const createSpec = (subagents: readonly KnownAgent[]): ToolSpec => {
 
 const failed = (output: string): ToolOutcome => ({ output, title: 'task', metadata: {}, isError: true });
 
+/** What the caller of a task reads that ended without an answer, such as after a rejected call. */
+const unansweredText = (parts: readonly Part[]): string => {
+  const refusals: readonly string[] = Object.values(CALL_REFUSED);
+  const refused = parts.flatMap((part) =>
+    part.type === 'tool' && part.state.status === 'error' && refusals.includes(part.state.error)
+      ? [`${part.tool}: ${part.state.error}`]
+      : [],
+  );
+  return ['The task ended without an answer.', ...refused].join(' ');
+};
+
 /** The number of sessions in the chain of parents. A parent that was deleted ends the chain. */
 const countAncestors = async (store: Pick<Store, 'session'>, sessionID: string): Promise<number> => {
   let depth = 0;
@@ -194,7 +205,7 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
       if (message.error !== undefined) {
         return { output: `The task failed: ${message.error.name}. ${output}`.trim(), title, metadata, isError: true };
       }
-      return { output: output === '' ? 'The task ended without an answer.' : output, title, metadata, isError: false };
+      return { output: output === '' ? unansweredText(answer?.parts ?? []) : output, title, metadata, isError: false };
     } finally {
       finish();
       signal.removeEventListener('abort', onAbort);

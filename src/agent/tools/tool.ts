@@ -63,3 +63,9 @@ export const limitOutput = (text: string, { maxLines, maxBytes }: OutputLimits):
     isCut: true,
   };
 };
+
+/** What the model reads of a call that was not made because of a permission request. Both end the turn. */
+export const CALL_REFUSED = {
+  rejected: 'The user rejected this call.',
+  expired: 'The permission request for this call was not answered in time, so the call was not made.',
+} as const;

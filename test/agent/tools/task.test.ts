@@ -141,6 +141,21 @@ describe('a task', (check) => {
     assert.match(outputOf(part), 'The task failed: ProviderAuthError');
   });
 
+  check('that ended because a person rejected a call says which', async () => {
+    const { world, id } = await handing([task(), calling({ name: 'pay', input: {} }), replying('not paid')], {
+      tools: [toolNamed('pay')],
+      rules: [rule('allow'), rule('ask', 'pay')],
+    });
+    const answer = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    await reply(world, asked, { reply: 'reject' });
+    assert.is(textOf(await answer), 'not paid');
+    assert.is(
+      outputOf((await callsOf(world, id))[0]),
+      'The task ended without an answer. pay: The user rejected this call.',
+    );
+  });
+
   check('without an answer says so', async () => {
     const { world, id } = await handing([task(), replying(), replying('ok')]);
     await ask(world, id);
