@@ -21,8 +21,9 @@ import { createSessions, SESSION_LIMIT_BYTES } from './session/sessions.ts';
 import type { Peers } from './store/cluster.ts';
 import type { Store } from './store/store.ts';
 import { createApprovals } from './tools/approvals.ts';
+import type { OutputLimits } from './tools/output-limit.ts';
 import { createTaskTool, createTaskTracker, MAX_TASKS_PER_PROMPT } from './tools/task.ts';
-import type { AgentTool, OutputLimits } from './tools/tool.ts';
+import type { AgentTool } from './tools/tool.ts';
 import { createAnswering } from './turn/prompt-run.ts';
 
 /** What the agent server is made of: the surroundings of the process, the configuration, and adapters. */

@@ -130,6 +130,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
  * the database is unavailable, the group is sent again under the same batch number, so that nothing is stored twice.
  */
 export const createCommitQueue = ({ connection, membership, ids, limitMs, onCommitted, onCheck }: CommitQueueParts) => {
+  // Bounded by its callers: each request, turn and call waits for its commit before it makes the next one.
   const waiting: PendingCommit[] = [];
   let isCheckDue = false;
   let working: Promise<void> | undefined;

@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** How long SQLite itself waits for another process. Short, because the whole process stands still meanwhile. */
 export const BUSY_MS = 2000;
+/** How long a commit waits for another process, without blocking this one. */
+export const COMMIT_BUSY_LIMIT_MS = 10_000;
 
 /** A transaction reads one state of the database. Only an `IMMEDIATE` one may write. */
 type TransactionKind = 'DEFERRED' | 'IMMEDIATE';

@@ -3,7 +3,7 @@ import type { Ids } from '../../agent/protocol/ids.ts';
 import type { StoreHealth } from '../../agent/store/cluster.ts';
 import type { MessageOutline, MessageWithParts, Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
-import { createStatementCache, inTransaction } from './database.ts';
+import { COMMIT_BUSY_LIMIT_MS, createStatementCache, inTransaction } from './database.ts';
 import { createSqliteHealth } from './health.ts';
 import { createWriteQueue } from './queue.ts';
 import { createSqliteReads } from './reads.ts';
@@ -44,7 +44,6 @@ type SqliteStoreOptions = {
 const EVENT_LIMIT_BYTES = 256 * 1024 * 1024;
 /** How old the stored state of a growing part may be. */
 const GROWING_EVERY_MS = 1000;
-const BUSY_LIMIT_MS = 10_000;
 const PROBE_EVERY_MS = 5000;
 /** How much of a session is read at once: reading blocks the event loop. */
 const GROUP_BYTES = 4 * 1024 * 1024;
@@ -65,7 +64,7 @@ export const createSqliteStore = (
   {
     ids,
     eventLimitBytes = EVENT_LIMIT_BYTES,
-    busyLimitMs = BUSY_LIMIT_MS,
+    busyLimitMs = COMMIT_BUSY_LIMIT_MS,
     probeEveryMs = PROBE_EVERY_MS,
     nowMs = () => performance.now(),
   }: SqliteStoreOptions,

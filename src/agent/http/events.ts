@@ -48,8 +48,6 @@ const streamEventToSse = (event: StreamEvent | IdleEvent, isGlobal: boolean): Ss
   data: JSON.stringify(isGlobal ? { payload: event } : event),
 });
 
-const HEARTBEAT_MS = 10_000;
-
 const permissionNotFound = (id: string) =>
   new Fault({
     kind: 'not-found',
@@ -103,7 +101,7 @@ const eventRoutes = ({
     // A wrong header gets an error status, which is only possible before the stream begins.
     const afterID = parseLastEventID(request);
     const directory = isGlobal ? undefined : requestDirectory(request, ownDirectory);
-    const heartbeat = { everyMs: HEARTBEAT_MS, event: () => streamEventToSse(HEARTBEAT_EVENT, isGlobal) };
+    const heartbeat = () => streamEventToSse(HEARTBEAT_EVENT, isGlobal);
     const source = (left: AbortSignal) => streamEvents({ afterID, directory, disconnected: left }, isGlobal);
     return sseResponse(source, { clock, heartbeat, onBug });
   };

@@ -6,8 +6,9 @@ import { partPublication } from '../events/records.ts';
 import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
 import type { LoopGuard } from './loop-guard.ts';
+import { limitOutput, type OutputLimits } from './output-limit.ts';
 import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from './permission-check.ts';
-import { type AgentTool, limitOutput, type OutputLimits, type RequestedCall, type ToolOutcome } from './tool.ts';
+import type { AgentTool, RequestedCall, ToolOutcome } from './tool.ts';
 
 /** Works on items in their order, `limit` at the same time. `work` must not reject. */
 const runConcurrently = async <Item>(

@@ -8,7 +8,8 @@ import type { Ids } from '../protocol/ids.ts';
 import type { Action, MessageTokens, SessionStatus } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
-import type { AgentTool, OutputLimits } from '../tools/tool.ts';
+import type { OutputLimits } from '../tools/output-limit.ts';
+import type { AgentTool } from '../tools/tool.ts';
 import type { FailureLog } from './failure-log.ts';
 
 /** What the steps of one turn work with. */

@@ -71,7 +71,6 @@ type AnswerRouteOptions = {
   readonly settings: DeliverySettings;
 };
 
-const HEARTBEAT_MS = 10_000;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -142,8 +141,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     const emptyEvent = heartbeat === 'chunk' ? endpoint.emptyEvent(parsed, answer) : undefined;
     const response = sseResponse(events, {
       clock,
-      heartbeat:
-        heartbeat === 'off' ? undefined : { everyMs: HEARTBEAT_MS, event: () => emptyEvent ?? { comment: 'ping' } },
+      heartbeat: heartbeat === 'off' ? undefined : () => emptyEvent ?? { comment: 'ping' },
       onBug: (error) =>
         options.log('error', 'stream-failed', { reason: error instanceof Error ? error.name : 'unknown' }),
     });

@@ -27,10 +27,13 @@ export const encodeSse = ({ comment, event, id, data }: SseEvent): string => {
   return `${remark}${name}${place}${data === undefined ? '' : dataLines(data)}\n`;
 };
 
+/** How long a stream of any service is silent before its heartbeat is sent. */
+const HEARTBEAT_MS = 10_000;
+
 type SseNeeds = {
   readonly clock: Clock;
-  /** Sent whenever nothing else was for so long, so that nothing on the way takes the stream for dead; none is sent without. */
-  readonly heartbeat: { readonly everyMs: number; readonly event: () => SseEvent } | undefined;
+  /** Sent whenever nothing else was for `HEARTBEAT_MS`, so that nothing on the way takes the stream for dead; none is sent without. */
+  readonly heartbeat: (() => SseEvent) | undefined;
   /** Called when the source fails; the stream ends in any case. */
   readonly onBug: (error: unknown) => void;
 };
@@ -64,11 +67,10 @@ export const sseResponse = (
   /** One timer for the whole stream, which looks now and then: one for each event would cost more than the event. */
   const beat = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     if (heartbeat === undefined) return;
-    const { everyMs, event } = heartbeat;
-    cancelBeat = clock.after(sentAt + everyMs - clock.now(), () => {
+    cancelBeat = clock.after(sentAt + HEARTBEAT_MS - clock.now(), () => {
       // A reader that has not taken the last event yet has enough to read.
-      if (clock.now() - sentAt >= everyMs && (controller.desiredSize ?? 0) > 0) send(controller, event());
-      else if (clock.now() - sentAt >= everyMs) sentAt = clock.now();
+      if (clock.now() - sentAt >= HEARTBEAT_MS && (controller.desiredSize ?? 0) > 0) send(controller, heartbeat());
+      else if (clock.now() - sentAt >= HEARTBEAT_MS) sentAt = clock.now();
       beat(controller);
     });
   };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { limitOutput } from '../../../src/agent/tools/tool.ts';
+import { limitOutput } from '../../../src/agent/tools/output-limit.ts';
 import { describe } from '../../check.ts';
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;

@@ -31,7 +31,7 @@ const fed = () => {
       }),
     };
   };
-  const heartbeat = { everyMs: 10_000, event: () => ({ data: 'beat' }) };
+  const heartbeat = () => ({ data: 'beat' });
   const response = sseResponse(source, { clock, heartbeat, onBug: (error) => void bugs.push(error) });
   return { clock, bugs, waiting, state, response };
 };

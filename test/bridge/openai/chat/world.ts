@@ -18,7 +18,7 @@ async function* eventsOf(data: AsyncIterable<string>): AsyncGenerator<SseEvent> 
   for await (const one of data) yield { data: one };
 }
 
-const neverLate = { clock: createFakeClock(), heartbeat: { everyMs: 1000, event: () => ({ data: '' }) } };
+const neverLate = { clock: createFakeClock(), heartbeat: () => ({ data: '' }) };
 
 /** Chat completions without an agent and without a network: whatever is asked is answered with these sayings. */
 export const createChatWorld = (...outputEvents: readonly Reported[]): ChatWorld => {
