@@ -98,6 +98,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
         clock,
         chance: Math.random,
         version: VERSION,
+        directory,
         log,
         publish,
       }),

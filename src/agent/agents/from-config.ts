@@ -110,6 +110,7 @@ export const createAgentCatalog = (config: AgentServerConfig, secrets: readonly 
       usableTokens: usableTokensFor(model, config),
       splitsThinking: model.reasoning === 'split',
       takesTools: model.takesTools,
+      media: model.input,
     };
   };
   const modelFor = (ref: ModelRef, agent: string): ResolvedModel | undefined => voiceOf(ref, config.agents.get(agent));

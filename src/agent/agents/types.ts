@@ -23,6 +23,8 @@ export type ResolvedModel = {
   readonly splitsThinking: boolean;
   /** A model without tool calls gets no tools. */
   readonly takesTools: boolean;
+  /** What it reads beside text, as the configuration says: `image`, `audio`, `video`, `pdf`. */
+  readonly media: readonly string[];
 };
 
 /** The model that summarises a conversation. Without a prompt of its own it gets that of the answering agent. */

@@ -2,6 +2,7 @@ import type { Responder } from '../agents/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import {
   type AssistantMessage,
+  type FilePart,
   type MessageError,
   type ModelRef,
   NO_TOKENS,
@@ -16,12 +17,18 @@ import type { Publication } from './publisher.ts';
 /** Longer files are left out of events: every event is stored, and sent to every listener. */
 const FILE_LIMIT_CHARS = 64 * 1024;
 
+const toEventFile = (part: FilePart): FilePart =>
+  part.url.length > FILE_LIMIT_CHARS ? { ...part, url: `data:${part.mime};omitted,` } : part;
+
 /**
  * A part as events hold it. The content of a file that is not small is left out: `data:<type>;omitted,` stands for it, and
  * the stored message has it.
  */
-const toEventPart = (part: Part): Part =>
-  part.type === 'file' && part.url.length > FILE_LIMIT_CHARS ? { ...part, url: `data:${part.mime};omitted,` } : part;
+const toEventPart = (part: Part): Part => {
+  if (part.type === 'file') return toEventFile(part);
+  if (part.type !== 'tool' || part.state.status !== 'completed' || part.state.attachments === undefined) return part;
+  return { ...part, state: { ...part.state, attachments: part.state.attachments.map(toEventFile) } };
+};
 
 /** The event with a part as it is now, but for the content of a large file. */
 export const partUpdatedEvent = (part: Part, time: number): EventDraft => ({

@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   ErrorCode,
+  ListRootsRequestSchema,
   McpError,
   ResultSchema,
   ToolListChangedNotificationSchema,
@@ -46,6 +47,8 @@ export type McpClientOptions = {
   /** For the handshake, for a whole list and for a call, each. */
   readonly timeoutMs: number;
   readonly version: string;
+  /** The directory that the server may ask for as its root; undefined offers none. */
+  readonly root?: string | undefined;
   readonly onToolsChanged: () => void;
 };
 
@@ -53,6 +56,12 @@ export type McpClientOptions = {
 const NEVER_MS = 2 ** 31 - 1;
 const PAGE_LIMIT = 50;
 const INSTRUCTIONS_LIMIT_CHARS = 8000;
+
+const toFileUrl = (path: string): string => {
+  const url = new URL('file:///');
+  url.pathname = path;
+  return url.href;
+};
 
 const toServerError = (error: unknown): McpServerError => {
   if (error instanceof McpError)
@@ -62,10 +71,12 @@ const toServerError = (error: unknown): McpServerError => {
 
 /** Opens a connection over a transport. If that fails, the caller closes the transport. */
 export const connectMcp = async (
-  { transport, clock, timeoutMs, version, onToolsChanged }: McpClientOptions,
+  { transport, clock, timeoutMs, version, root, onToolsChanged }: McpClientOptions,
   signal: AbortSignal,
 ): Promise<McpConnection> => {
-  const client = new Client({ name: 'gatehouse', version }, { capabilities: {} });
+  const client = new Client({ name: 'gatehouse', version }, { capabilities: root === undefined ? {} : { roots: {} } });
+  if (root !== undefined)
+    client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: toFileUrl(root) }] }));
   const closed = Promise.withResolvers<McpServerError>();
   let why = new McpServerError('ended', 'The connection was closed');
   let over: McpServerError | undefined;

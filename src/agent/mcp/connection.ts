@@ -43,6 +43,7 @@ export type ConnectionOptions = {
   readonly chance: () => number;
   readonly timeoutMs: number;
   readonly version: string;
+  readonly root?: string | undefined;
   /** Called after the list of tools is updated. */
   readonly onEvent: (event: McpEvent) => void;
 };
@@ -66,7 +67,7 @@ const toConnectError = (error: unknown): McpServerError =>
 
 /** Connects to a server and reconnects when that ends. Begins once `after` settles: an earlier connection may be closing. */
 export const keepConnected = (options: ConnectionOptions, after: Promise<unknown>): KeptConnection => {
-  const { open, clock, chance, timeoutMs, version, onEvent } = options;
+  const { open, clock, chance, timeoutMs, version, root, onEvent } = options;
   const controller = new AbortController();
   const { signal } = controller;
   let status: McpStatus = { status: 'failed', error: 'Not connected yet' };
@@ -102,7 +103,7 @@ export const keepConnected = (options: ConnectionOptions, after: Promise<unknown
     try {
       // The SDK is slow to load, and many servers have no tool servers.
       const { connectMcp } = await import('./client.ts');
-      const opened = await connectMcp({ transport, clock, timeoutMs, version, onToolsChanged }, signal);
+      const opened = await connectMcp({ transport, clock, timeoutMs, version, root, onToolsChanged }, signal);
       const listed = await opened.list(signal);
       connection = opened;
       status = { status: 'connected' };

@@ -70,6 +70,8 @@ type McpServersOptions = {
   /** From 0 to 1, for spreading attempts. */
   readonly chance: () => number;
   readonly version: string;
+  /** Offered as their root to local servers without a directory of their own. Remote ones have nothing here. */
+  readonly directory: string;
   readonly log: Log;
   /** Must not throw. */
   readonly publish: (draft: EventDraft) => void;
@@ -87,9 +89,13 @@ const lossReason = (
   return text === '' ? reason : `${reason}. It wrote: ${text}`;
 };
 
+/** A server's own directory is its root, unless it is relative to where this process runs. */
+const rootOf = (cwd: string | undefined, directory: string): string | undefined =>
+  cwd === undefined ? directory : cwd.startsWith('/') ? cwd : undefined;
+
 /** Creates the tool servers. Nothing starts before `start`. */
 export const createMcpServers = (options: McpServersOptions): McpServers => {
-  const { servers: configs, transports, clock, chance, version, log, publish } = options;
+  const { servers: configs, transports, clock, chance, version, directory, log, publish } = options;
   const servers = new Map<string, ToolServer>();
   const toolbox = createToolbox(servers, log);
   let isStopped = false;
@@ -113,7 +119,9 @@ export const createMcpServers = (options: McpServersOptions): McpServers => {
   for (const [name, config] of Object.entries(configs)) {
     const { timeoutMs } = config;
     const onEvent = (event: McpEvent): void => handleEvent(name, event);
-    servers.set(name, createToolServer({ open: createOpener(config), clock, chance, timeoutMs, version, onEvent }));
+    const root = config.type === 'local' ? rootOf(config.cwd, directory) : undefined;
+    const open = createOpener(config);
+    servers.set(name, createToolServer({ open, clock, chance, timeoutMs, version, root, onEvent }));
   }
   /** All first attempts, while they run. */
   let settling: Promise<void> | undefined;

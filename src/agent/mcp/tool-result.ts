@@ -1,11 +1,18 @@
 import { isRecord } from '../../core/json.ts';
+import { dataUrlError } from '../protocol/request-schemas.ts';
+import type { ToolFile } from '../tools/tool.ts';
 import { McpServerError } from './errors.ts';
 
-/** The result of a tool as a text for the model. `isError` is the tool's own error, whose text is data. */
-export type McpResult = { readonly text: string; readonly isError: boolean };
+/** The result of a tool: a text for the model, and files. `isError` is the tool's own error, whose text is data. */
+export type McpResult = { readonly text: string; readonly files: readonly ToolFile[]; readonly isError: boolean };
 
 const RESULT_LIMIT_BYTES = 1_000_000;
+/** Of all files of a result together, as base64. */
+const FILES_LIMIT_CHARS = 5_000_000;
+const FILES_LIMIT = 20;
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
+/** What some model can read. */
+const READABLE_TYPE = /^(?:(?:image|audio)\/[\w.+-]{1,64}|application\/pdf)$/i;
 const LINK_LIMIT_CHARS = 500;
 
 const encoder = new TextEncoder();
@@ -17,24 +24,45 @@ const formatSize = (base64: unknown): string => {
 const formatMediaType = (value: unknown): string =>
   typeof value === 'string' && MEDIA_TYPE.test(value) ? value : 'of unknown type';
 
-/** The text of a block of a result, or else one line that describes the block. */
-type BlockText = { readonly text?: string; readonly summary?: string };
+/** The text of a block of a result, or else one line that describes the block, and the file that it may be. */
+type Block = { readonly text?: string; readonly summary?: string; readonly file?: ToolFile };
 
-const resourceText = (resource: unknown): BlockText => {
+const fileBlock = (kind: string, mimeType: unknown, data: unknown): Block => {
+  const summary = `[${kind} ${formatMediaType(mimeType)}, ${formatSize(data)}]`;
+  const isReadable = typeof mimeType === 'string' && READABLE_TYPE.test(mimeType);
+  if (!isReadable || typeof data !== 'string' || data === '' || data.length > FILES_LIMIT_CHARS) return { summary };
+  if (dataUrlError({ isBase64: true, data }) !== undefined) return { summary };
+  return { summary, file: { mime: mimeType, url: `data:${mimeType};base64,${data}` } };
+};
+const resourceBlock = (resource: unknown): Block => {
   if (!isRecord(resource)) return { summary: '[resource]' };
   if (typeof resource.text === 'string') return { text: resource.text };
-  return { summary: `[resource ${formatMediaType(resource.mimeType)}, ${formatSize(resource.blob)}]` };
+  return fileBlock('resource', resource.mimeType, resource.blob);
 };
-const blockText = (block: unknown): BlockText => {
+const toBlock = (block: unknown): Block => {
   if (!isRecord(block)) return {};
   const { type, text, mimeType, data, resource, uri } = block;
   if (type === 'text') return typeof text === 'string' ? { text } : {};
-  if (type === 'image' || type === 'audio')
-    return { summary: `[${type} ${formatMediaType(mimeType)}, ${formatSize(data)}]` };
-  if (type === 'resource') return resourceText(resource);
+  if (type === 'image' || type === 'audio') return fileBlock(type, mimeType, data);
+  if (type === 'resource') return resourceBlock(resource);
   if (type === 'resource_link' && typeof uri === 'string')
     return { summary: `[link to ${uri.slice(0, LINK_LIMIT_CHARS)}]` };
   return { summary: '[a block of an unknown kind]' };
+};
+
+/** The same blocks without the files that are too many or too large together: only their summaries are left. */
+const limitFiles = (blocks: readonly Block[]): readonly Block[] => {
+  let count = 0;
+  let chars = 0;
+  return blocks.map((block) => {
+    const { file, ...rest } = block;
+    if (file === undefined) return block;
+    const fits = count < FILES_LIMIT && chars + file.url.length <= FILES_LIMIT_CHARS + 200;
+    if (!fits) return rest;
+    count += 1;
+    chars += file.url.length;
+    return block;
+  });
 };
 
 const limitText = (text: string): string => {
@@ -54,18 +82,46 @@ const toJson = (value: unknown): string => {
   }
 };
 
+/** How much of the texts is searched for what is in structured content. Beyond that it counts as something else. */
+const SEARCH_LIMIT_CHARS = 20_000_000;
+
 /**
- * The text of a tool's result. If a success has structured content, that is the text, because its text blocks only repeat
- * it. The text of an error are its text blocks. Throws a `McpServerError` when the result violates the protocol.
+ * Whether texts say all that structured content says: each of its values stands in them, as it is or as JSON has it. Servers
+ * repeat one in the other, mostly the content as JSON in the text, or the text as a member of the content.
+ */
+const isRepeated = (content: Readonly<Record<string, unknown>>, texts: string): boolean => {
+  let searchedChars = 0;
+  const stands = (value: unknown): boolean => {
+    if (Array.isArray(value)) return value.every(stands);
+    if (isRecord(value)) return Object.values(value).every(stands);
+    if (value === null || value === '') return true;
+    const text = String(value);
+    searchedChars += texts.length;
+    if (searchedChars > SEARCH_LIMIT_CHARS) return false;
+    return texts.includes(text) || (typeof value === 'string' && texts.includes(JSON.stringify(text).slice(1, -1)));
+  };
+  return stands(content);
+};
+
+/**
+ * A tool's result. Its text is what the server wrote, as it is; structured content comes in its place where there is no text,
+ * and behind it where it says something else. The text of an error are its text blocks. Throws a `McpServerError` when the
+ * result violates the protocol.
  */
 export const parseToolResult = (answer: unknown): McpResult => {
   const { content = [], structuredContent, isError } = isRecord(answer) ? answer : {};
   if (!Array.isArray(content)) throw new McpServerError('unusable', 'The answer is not what the protocol says');
-  const blocks = content.map(blockText);
-  const texts = blocks.flatMap(({ text }) => text ?? []);
   const failed = isError === true;
-  const isStructured = isRecord(structuredContent) && (!failed || texts.length === 0);
-  const parts = isStructured ? [toJson(structuredContent)] : texts;
-  const text = [...parts, ...blocks.flatMap(({ summary }) => summary ?? [])].join('\n\n');
-  return { text: text === '' ? '[the tool answered with nothing]' : limitText(text), isError: failed };
+  const blocks = limitFiles(content.map(toBlock));
+  const texts = blocks.flatMap(({ text = '' }) => (text === '' ? [] : text));
+  const written = texts.join('\n\n');
+  if (isRecord(structuredContent) && (written === '' || !failed)) {
+    const json = toJson(structuredContent);
+    if (written === '' || !isRepeated(structuredContent, written)) texts.push(json);
+  }
+  const summaries = blocks.flatMap(({ summary, file }) => (summary === undefined || (file && !failed) ? [] : summary));
+  const files = failed ? [] : blocks.flatMap(({ file }) => file ?? []);
+  const text = [...texts, ...summaries].join('\n\n');
+  const isEmpty = text === '' && files.length === 0;
+  return { text: isEmpty ? '[the tool answered with nothing]' : limitText(text), files, isError: failed };
 };

@@ -42,8 +42,8 @@ export const createToolServer = (options: ConnectionOptions): ToolServer => {
       if (connection === undefined)
         return toOutcome(kept === undefined ? CALL_NOT_SENT.off : CALL_NOT_SENT.disconnected, true);
       try {
-        const { text, isError } = await connection.call(call, signal);
-        return toOutcome(text, isError);
+        const { text, files, isError } = await connection.call(call, signal);
+        return { ...toOutcome(text, isError), ...(files.length === 0 ? {} : { files }) };
       } catch (error) {
         if (error instanceof McpServerError) return toOutcome(callErrorText(error), true);
         throw error;

@@ -13,8 +13,11 @@ type ModelFile =
   | { readonly kind: 'file'; readonly data: string; readonly mediaType: string };
 
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
-/** Types that every adapter can send. The backend decides whether a model accepts them. */
-const SENT_TYPE = /^(?:image\/[\w.+-]+|application\/pdf)$/i;
+/**
+ * Types that adapters can send. The backend decides whether a model accepts them; audio comes only for models whose
+ * configuration names it.
+ */
+const SENT_TYPE = /^(?:image\/[\w.+-]+|application\/pdf|audio\/(?:wav|mp3|mpeg))$/i;
 const NAME_LIMIT_CHARS = 200;
 
 const paddingOf = (data: string): number => (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0);

@@ -107,6 +107,14 @@ export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role'
 
 const ClosedSpan = v.strictObject({ start: Time, end: Time });
 const OpenSpan = v.strictObject({ start: Time, end: optional(Time) });
+const partEntries = { id: IdSchema('part'), sessionID: IdSchema('session'), messageID: IdSchema('message') };
+const StoredFile = v.strictObject({
+  ...partEntries,
+  type: v.literal('file'),
+  mime: text,
+  filename: optional(text),
+  url: DataUrl,
+});
 const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status', [
   v.strictObject({ status: v.literal('pending'), input: JsonObject, raw: text }),
   v.strictObject({
@@ -123,6 +131,7 @@ const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status
     title: text,
     metadata: JsonObject,
     time: ClosedSpan,
+    attachments: optional(v.array(StoredFile)),
   }),
   v.strictObject({
     status: v.literal('error'),
@@ -132,8 +141,6 @@ const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status
     time: ClosedSpan,
   }),
 ]);
-
-const partEntries = { id: IdSchema('part'), sessionID: IdSchema('session'), messageID: IdSchema('message') };
 
 /** A part as it is stored. */
 export const StoredPart: v.GenericSchema<Part, Part> = v.variant('type', [
@@ -145,7 +152,7 @@ export const StoredPart: v.GenericSchema<Part, Part> = v.variant('type', [
     time: optional(OpenSpan),
   }),
   v.strictObject({ ...partEntries, type: v.literal('reasoning'), text, time: OpenSpan }),
-  v.strictObject({ ...partEntries, type: v.literal('file'), mime: text, filename: optional(text), url: DataUrl }),
+  StoredFile,
   v.strictObject({ ...partEntries, type: v.literal('tool'), callID: text, tool: text, state: StoredToolState }),
   v.strictObject({ ...partEntries, type: v.literal('step-start') }),
   v.strictObject({

@@ -140,6 +140,8 @@ export type ToolState =
       readonly title: string;
       readonly metadata: Input;
       readonly time: { readonly start: number; readonly end: number };
+      /** Files among the result, such as an image. */
+      readonly attachments?: readonly FilePart[];
     }
   | {
       readonly status: 'error';

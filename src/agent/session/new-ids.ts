@@ -22,6 +22,14 @@ const replaceTaskSession = (part: Part, session: ReplaceID): Part => {
   return { ...part, state: { ...state, metadata: { ...state.metadata, sessionId: session(taskID) } } };
 };
 
+/** The files among a tool's result have ids of their own, and the place of their part. */
+const placeAttachments = (part: Part, ids: Ids): Part => {
+  if (part.type !== 'tool' || part.state.status !== 'completed' || part.state.attachments === undefined) return part;
+  const { sessionID, messageID } = part;
+  const attachments = part.state.attachments.map((file) => ({ ...file, id: ids('part'), sessionID, messageID }));
+  return { ...part, state: { ...part.state, attachments } };
+};
+
 /**
  * Gives the records of a document new ids with the same order and the same references. To be called in the order of the
  * document. Parts are ordered within their message only.
@@ -59,7 +67,7 @@ export const createIDReplacement = (
     const id = ids('part');
     parts.set(part.id, id);
     const placed = { id, sessionID: session(part.sessionID), messageID: message(part.messageID) };
-    return { ...replaceTaskSession(part, session), ...placed };
+    return placeAttachments({ ...replaceTaskSession(part, session), ...placed }, ids);
   };
   return (record) => {
     switch (record.kind) {

@@ -4,6 +4,7 @@ import { NESTING_LIMIT } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
+import type { Ids } from '../protocol/ids.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
 import type { LoopGuard } from './loop-guard.ts';
 import { limitOutput, type OutputLimits } from './output-limit.ts';
@@ -25,6 +26,7 @@ const runConcurrently = async <Item>(
 
 type CallNeeds = PermissionCheckNeeds & {
   readonly clock: Clock;
+  readonly ids: Ids;
   readonly agent: string;
   readonly guard: LoopGuard;
   readonly outputLimits: OutputLimits;
@@ -65,20 +67,35 @@ const unknownToolOutcome = (name: string, tools: readonly AgentTool[]): ToolOutc
 
 /** Runs the tool calls of one step. Each ends as a part that is completed or failed, whatever happens. */
 export const createCallRunner = (needs: CallNeeds) => {
-  const { clock, agent, tools, guard, outputLimits, publish } = needs;
+  const { clock, ids, agent, tools, guard, outputLimits, publish } = needs;
   const checkPermission = createPermissionCheck(needs);
 
   const endFact = (part: ToolPart, start: number, outcome: ToolOutcome): Publication => {
     const { input } = part.state;
     const { shown, isCut } = limitOutput(outcome.output, outputLimits);
     const time = { start, end: clock.now() };
-    const { title, metadata } = outcome;
+    const { title, metadata, files = [] } = outcome;
+    const { sessionID, messageID } = part;
+    const attachments = files.map((file) => ({
+      id: ids('part'),
+      sessionID,
+      messageID,
+      type: 'file' as const,
+      ...file,
+    }));
     const state: ToolState = outcome.isError
       ? { status: 'error', input, error: shown, metadata, time }
-      : { status: 'completed', input, output: shown, title, metadata: { ...metadata, truncated: isCut }, time };
+      : {
+          status: 'completed',
+          input,
+          output: shown,
+          title,
+          metadata: { ...metadata, truncated: isCut },
+          time,
+          ...(attachments.length === 0 ? {} : { attachments }),
+        };
     const fact = partPublication({ ...part, state }, clock.now());
-    const { sessionID, id: partID } = part;
-    const stored = isCut ? [{ kind: 'output' as const, sessionID, partID, text: outcome.output }] : [];
+    const stored = isCut ? [{ kind: 'output' as const, sessionID, partID: part.id, text: outcome.output }] : [];
     return { ...fact, changes: [...(fact.changes ?? []), ...stored] };
   };
   const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>

@@ -1,5 +1,8 @@
 import type { ToolSpec } from '../model/types.ts';
-import type { Rule, ToolPart } from '../protocol/types.ts';
+import type { FilePart, Rule, ToolPart } from '../protocol/types.ts';
+
+/** A file among the result of a tool: its media type, and its content as a `data:` URL. */
+export type ToolFile = Pick<FilePart, 'mime' | 'url'>;
 
 /** The result of a tool call. `output` is for the model; `isError` marks it as an error for the model. */
 export type ToolOutcome = {
@@ -7,6 +10,8 @@ export type ToolOutcome = {
   readonly title: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
+  /** What a success holds beside its output: images, audio and documents. */
+  readonly files?: readonly ToolFile[];
 };
 
 /** A call that a model has requested. `input` is undefined when its arguments are no JSON object, or one nested too deeply. */

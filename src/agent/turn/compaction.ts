@@ -66,7 +66,7 @@ const requestText = async (
   { asked: { session, user, responder }, history, parts }: Summarised & { readonly parts: ResponseParts },
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
-  const messages = toModelHistory(history, user.id);
+  const messages = toModelHistory(history, user.id, []);
   const instruction: ModelMessage = { role: 'user', content: [{ kind: 'text', text: INSTRUCTION }] };
   const call = (limitChars: number): Promise<ModelCallResult> => {
     const request = {

@@ -1,27 +1,58 @@
 import type { ModelMessage } from '../model/types.ts';
-import { isWithdrawn, type Part, type ToolPart } from '../protocol/types.ts';
+import { type FilePart, isWithdrawn, type Part, type ToolPart } from '../protocol/types.ts';
 import type { MessageWithParts } from '../store/store.ts';
 
 type UserContent = Extract<ModelMessage, { readonly role: 'user' }>['content'];
 
-const toUserContent = (parts: readonly Part[]): UserContent =>
+const mediumOf = (mime: string): string => (mime === 'application/pdf' ? 'pdf' : mime.replace(/\/.*$/s, ''));
+
+const toUserContent = (parts: readonly Part[], media: readonly string[]): UserContent =>
   parts.flatMap((part): UserContent => {
     if (part.type === 'text') return part.text === '' ? [] : [{ kind: 'text', text: part.text }];
     if (part.type !== 'file') return [];
     const { mime, url, filename } = part;
+    // Images and documents are always tried: configurations often leave out what their models read.
+    if (mediumOf(mime) === 'audio' && !media.includes('audio'))
+      return [{ kind: 'text', text: `[attached ${formatName(filename ?? 'file')}: this model takes no audio]` }];
     return [{ kind: 'file', mime, url, ...(filename === undefined ? {} : { filename }) }];
   });
 
-const toToolResult = ({ callID, tool, state }: ToolPart) => {
+const formatName = (name: string): string => name.replace(/[^\w. -]/g, '?').slice(0, 100);
+
+const attachmentsOf = ({ state }: ToolPart): readonly FilePart[] =>
+  state.status === 'completed' ? (state.attachments ?? []) : [];
+/** A line for each file that a model cannot read, in the place of the file. */
+const unreadableNotes = (part: ToolPart, media: readonly string[]): readonly string[] =>
+  attachmentsOf(part)
+    .filter(({ mime }) => !media.includes(mediumOf(mime)))
+    .map(({ mime, url }) => `[${mime}, ${Math.ceil((url.length * 3) / 4000)} kB: this model cannot read it]`);
+
+const toToolResult = (part: ToolPart, media: readonly string[]) => {
+  const { callID, tool, state } = part;
   const call = { id: callID, name: tool };
-  if (state.status === 'completed') return { ...call, output: state.output, isError: false };
+  if (state.status === 'completed') {
+    const notes = unreadableNotes(part, media);
+    const output = [...(state.output === '' ? [] : [state.output]), ...notes].join('\n\n');
+    return { ...call, output: output === '' ? '[files, which follow]' : output, isError: false };
+  }
   // Backends refuse a call without a result, so a call that never ended gets one too.
   return { ...call, output: state.status === 'error' ? state.error : 'The call was interrupted', isError: true };
 };
 
-const toModelMessages = ({ info, parts }: MessageWithParts): readonly ModelMessage[] => {
+/** Files among results, in a message of their own: most backends take only text in a result. */
+const toAttachedFiles = (tools: readonly ToolPart[], media: readonly string[]): readonly ModelMessage[] => {
+  const content = tools.flatMap((part): UserContent => {
+    const files = attachmentsOf(part).filter(({ mime }) => media.includes(mediumOf(mime)));
+    if (files.length === 0) return [];
+    const pieces = files.map(({ mime, url }) => ({ kind: 'file' as const, mime, url }));
+    return [{ kind: 'text', text: `Files from the result of ${part.tool}:` }, ...pieces];
+  });
+  return content.length === 0 ? [] : [{ role: 'user', content }];
+};
+
+const toModelMessages = ({ info, parts }: MessageWithParts, media: readonly string[]): readonly ModelMessage[] => {
   if (info.role === 'user') {
-    const content = toUserContent(parts);
+    const content = toUserContent(parts, media);
     return content.length === 0 ? [] : [{ role: 'user', content }];
   }
   const text = joinTexts(parts);
@@ -29,7 +60,9 @@ const toModelMessages = ({ info, parts }: MessageWithParts): readonly ModelMessa
   const calls = tools.map(({ callID, tool, state }) => ({ id: callID, name: tool, input: state.input }));
   if (text === '' && calls.length === 0) return [];
   const answer: ModelMessage = { role: 'assistant', text, calls };
-  return calls.length === 0 ? [answer] : [answer, { role: 'tool', results: tools.map(toToolResult) }];
+  if (calls.length === 0) return [answer];
+  const results = tools.map((part) => toToolResult(part, media));
+  return [answer, { role: 'tool', results }, ...toAttachedFiles(tools, media)];
 };
 
 const joinTexts = (parts: readonly Part[]): string =>
@@ -96,13 +129,18 @@ const coveredBy = (messages: readonly PositionedMessage[], summary: PositionedMe
 /**
  * The conversation that a model gets when it answers the message `promptID`: all messages and calls, without reasoning;
  * where there is a summary, that, what came after it, and the message itself. The order is that of `messages`: ids may come
- * from several clocks and are not compared.
+ * from several clocks and are not compared. `media` are what the model reads beside text (`image`, `audio`, `pdf`): files in
+ * the results of tools come only where it can read them.
  */
-export const toModelHistory = (messages: readonly MessageWithParts[], promptID: string): readonly ModelMessage[] => {
+export const toModelHistory = (
+  messages: readonly MessageWithParts[],
+  promptID: string,
+  media: readonly string[],
+): readonly ModelMessage[] => {
   const positioned = messages.map((stored, position): PositionedMessage => ({ stored, position }));
   const ordered = orderByPrompt(positioned, promptID);
   const summary = positioned.findLast(({ stored }) => isSummary(stored));
-  if (summary === undefined) return ordered.flatMap(({ stored }) => toModelMessages(stored));
+  if (summary === undefined) return ordered.flatMap(({ stored }) => toModelMessages(stored, media));
   const text = `What happened before, in short:\n${joinTexts(summary.stored.parts)}`;
   const covered = coveredBy(positioned, summary);
   const since = ordered.filter((one) => {
@@ -111,7 +149,7 @@ export const toModelHistory = (messages: readonly MessageWithParts[], promptID: 
   });
   return [
     { role: 'user', content: [{ kind: 'text', text }] },
-    ...since.flatMap(({ stored }) => toModelMessages(stored)),
+    ...since.flatMap(({ stored }) => toModelMessages(stored, media)),
   ];
 };
 

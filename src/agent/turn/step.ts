@@ -40,6 +40,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   const guard = createLoopGuard();
   const callRunner = createCallRunner({
     clock,
+    ids,
     approvals: needs.approvals,
     outputLimits: needs.outputLimits,
     metrics: needs.metrics,
@@ -74,7 +75,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   const requestFor = (messages: readonly MessageWithParts[], isLast: boolean): ModelRequest => ({
     target: responder.model.target,
     system: isLast ? `${system}\n\n${LAST_STEP}`.trim() : system,
-    messages: toModelHistory(messages, user.id),
+    messages: toModelHistory(messages, user.id, responder.model.media),
     tools: specs,
     ...(isLast ? { toolChoice: 'none' } : {}),
     sessionID,

@@ -148,6 +148,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     usableTokens: undefined,
     splitsThinking: false,
     takesTools: true,
+    media: ['text', 'image'],
     ...given.resolvedModel,
   };
   const build: KnownAgent = {

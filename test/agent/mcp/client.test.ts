@@ -16,6 +16,7 @@ const over = (peer: Peer, more: Partial<McpClientOptions> = {}, signal = NOBODY)
       clock: createFakeClock(),
       timeoutMs: LIMIT_MS,
       version: '1.2.3',
+      root: undefined,
       onToolsChanged: () => {},
       ...more,
     },
@@ -39,7 +40,13 @@ describe('a connection to a tool server', (check) => {
     const { peer } = await connected();
     assert.equal(peer.server.getClientVersion(), { name: 'gatehouse', version: '1.2.3' });
     assert.equal(peer.server.getClientCapabilities(), {});
-    assert.ok(await rejection(peer.server.listRoots()), 'roots are told to nobody');
+    assert.ok(await rejection(peer.server.listRoots()), 'there are no roots');
+  });
+
+  check('offers a server of this machine its directory as the root', async () => {
+    const { peer } = await connected({}, { root: '/srv/a desk/über#1' });
+    assert.equal(peer.server.getClientCapabilities(), { roots: {} });
+    assert.equal(await peer.server.listRoots(), { roots: [{ uri: 'file:///srv/a%20desk/%C3%BCber%231' }] });
   });
 
   check('has the instructions of the server without what cannot be seen', async () => {
@@ -105,7 +112,7 @@ describe('a connection to a tool server', (check) => {
 
   check('passes on an error of the tool, which is data', async () => {
     const { connection } = await connected({ call: () => text('CODE: not so.', { isError: true }) });
-    assert.equal(await call(connection), { text: 'CODE: not so.', isError: true });
+    assert.equal(await call(connection), { text: 'CODE: not so.', files: [], isError: true });
   });
 
   check('does not pass on what an exception of the server says', async () => {
@@ -125,7 +132,11 @@ describe('a connection to a tool server', (check) => {
       call: () => text('done', { structuredContent: { n: 'no number', more: 1 } }),
     });
     await connection.list(NOBODY);
-    assert.equal(await call(connection), { text: '{"n":"no number","more":1}', isError: false });
+    assert.equal(await call(connection), {
+      text: 'done\n\n{"n":"no number","more":1}',
+      files: [],
+      isError: false,
+    });
   });
 
   check('gives up a call that takes too long, and cancels it', async () => {

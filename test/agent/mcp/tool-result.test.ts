@@ -9,19 +9,40 @@ const shown = (answer: unknown): string => parseToolResult(answer).text;
 describe('the result of a tool', (check) => {
   check('is the text of all its texts', () => {
     const content = [{ type: 'text', text: 'one' }, { type: 'text', text: 'two' }, { type: 'text' }];
-    assert.equal(parseToolResult({ content }), { text: 'one\n\ntwo', isError: false });
+    assert.equal(parseToolResult({ content }), { text: 'one\n\ntwo', files: [], isError: false });
   });
 
-  check('is its structured content alone when it is a success', () => {
-    assert.is(shown(text('n is 1', { structuredContent: { n: 1 } })), '{"n":1}');
-    assert.is(shown({ structuredContent: { n: 1 } }), '{"n":1}');
+  check('is the text that the server wrote, as it is, where structured content only repeats it', () => {
+    const lines = 'first line\nsecond "line"\n\ttabs';
+    for (const [written, structuredContent] of [
+      [lines, { content: lines }],
+      ['n is 1', { n: 1 }],
+      ['{"user":{"id":7,"mail":"a@b.example"},"open":true}', { user: { id: 7, mail: 'a@b.example' }, open: true }],
+      [JSON.stringify({ text: lines }, undefined, 2), { text: lines }],
+      ['a.txt\nb.txt', { entries: ['a.txt', 'b.txt'], cursor: null, note: '' }],
+    ] as const)
+      assert.is(shown(text(written, { structuredContent })), written);
     assert.is(shown(text('n is 1', { structuredContent: null })), 'n is 1');
+  });
+
+  check('is its structured content where there is no text, and both where they differ', () => {
+    assert.is(shown({ structuredContent: { n: 1 } }), '{"n":1}');
+    assert.is(shown(text('', { structuredContent: { n: 1 } })), '{"n":1}');
+    assert.is(shown(text('done', { structuredContent: { n: 1 } })), 'done\n\n{"n":1}');
+    assert.is(shown(text('done', { structuredContent: { ok: true } })), 'done\n\n{"ok":true}');
+  });
+
+  check('compares a long text with large structured content in bounded time', () => {
+    const structuredContent = { rows: Array.from({ length: 10_000 }, (_, index) => `row ${index}`) };
+    const startedAt = performance.now();
+    shown(text('x'.repeat(900_000), { structuredContent: { ...structuredContent, first: 'x' } }));
+    assert.ok(performance.now() - startedAt < 1000);
   });
 
   check('is the words of an error, which structured content does not replace', () => {
     const failed = { isError: true, structuredContent: { n: 1 } };
-    assert.equal(parseToolResult(text('CODE: no.', failed)), { text: 'CODE: no.', isError: true });
-    assert.equal(parseToolResult({ content: [], ...failed }), { text: '{"n":1}', isError: true });
+    assert.equal(parseToolResult(text('CODE: no.', failed)), { text: 'CODE: no.', files: [], isError: true });
+    assert.equal(parseToolResult({ content: [], ...failed }), { text: '{"n":1}', files: [], isError: true });
     assert.is(parseToolResult(text('fine', { isError: 'yes' })).isError, false);
   });
 
@@ -41,10 +62,8 @@ describe('the result of a tool', (check) => {
       shown({ content }),
       [
         'of a resource',
-        '[image image/png, 12 kB]',
         '[audio of unknown type, 3 bytes]',
         '[image of unknown type, 0 bytes]',
-        '[resource application/pdf, 3 kB]',
         '[resource]',
         '[link to https://example.org/doc]',
         '[a block of an unknown kind]',
@@ -52,9 +71,37 @@ describe('the result of a tool', (check) => {
     );
   });
 
-  check('keeps an image beside structured content in sight', () => {
-    const content = [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }];
-    assert.is(shown({ content, structuredContent: { n: 1 } }), '{"n":1}\n\n[image image/png, 3 bytes]');
+  check('has images, audio and documents as files', () => {
+    const content = [
+      { type: 'image', mimeType: 'image/png', data: 'AAAA' },
+      { type: 'audio', mimeType: 'audio/wav', data: 'AAAB' },
+      { type: 'resource', resource: { uri: 'file:///y', mimeType: 'application/pdf', blob: 'AAAC' } },
+    ];
+    assert.equal(parseToolResult({ content, structuredContent: { n: 1 } }), {
+      text: '{"n":1}',
+      files: [
+        { mime: 'image/png', url: 'data:image/png;base64,AAAA' },
+        { mime: 'audio/wav', url: 'data:audio/wav;base64,AAAB' },
+        { mime: 'application/pdf', url: 'data:application/pdf;base64,AAAC' },
+      ],
+      isError: false,
+    });
+    assert.is(shown({ content }), '');
+  });
+
+  check('describes a file that is malformed, too large, one too many, or part of an error', () => {
+    const image = (data: string) => ({ type: 'image', mimeType: 'image/png', data });
+    const filesOf = (content: readonly unknown[], more: object = {}) => parseToolResult({ content, ...more });
+    assert.equal(filesOf([image('AAA')]), { text: '[image image/png, 2 bytes]', files: [], isError: false });
+    assert.equal(filesOf([image('A A=')]).files, []);
+    assert.equal(filesOf([image('AAAA'.repeat(1_250_001))]).files, []);
+    const half = image('AAAA'.repeat(800_000));
+    const both = filesOf([half, half]);
+    assert.is(both.files.length, 1);
+    assert.is(both.text, '[image image/png, 2400 kB]');
+    assert.is(filesOf(Array(25).fill(image('AAAA'))).files.length, 20);
+    const failed = filesOf([{ type: 'text', text: 'no' }, image('AAAA')], { isError: true });
+    assert.equal(failed, { text: 'no\n\n[image image/png, 3 bytes]', files: [], isError: true });
   });
 
   check('is a megabyte at most, whole characters, and says what is missing', () => {

@@ -75,6 +75,7 @@ export const createMcpWorld = ({ servers: configs, transports, clock, chance = (
     clock,
     chance,
     version: '1.2.3',
+    directory: '/srv/desk',
     log: (level, event, fields = {}) => void lines.push({ level, event, ...fields }),
     publish: (draft) => void events.push(draft),
   });

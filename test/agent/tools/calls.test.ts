@@ -5,6 +5,7 @@ import {
   answersIn,
   ask,
   callsOf,
+  eventsOf,
   isQuiet,
   messagesOf,
   outputOf,
@@ -35,6 +36,44 @@ const held = (name: string, begun: string[]) => {
   });
   return { tool, release: gate.resolve };
 };
+
+describe('the files of a result', (check) => {
+  const url = `data:image/png;base64,${'AAAA'.repeat(20_000)}`;
+  const camera = toolNamed('camera', async () => ({ ...outcome('a photo'), files: [{ mime: 'image/png', url }] }));
+
+  check(
+    'are stored with the call, sent to a model that reads them, and left out of events when they are large',
+    async () => {
+      const world = await worldWith([camera], { name: 'camera', input: {} });
+      const id = await world.session();
+      await ask(world, id);
+      const [part] = await callsOf(world, id);
+      const { attachments = [] } = part?.state.status === 'completed' ? part.state : {};
+      assert.equal(
+        attachments.map(({ id: _id, ...file }) => file),
+        [{ sessionID: id, messageID: part?.messageID, type: 'file', mime: 'image/png', url }],
+      );
+      const sent = world.asked.at(-1)?.messages ?? [];
+      assert.equal(resultsSent(world)[0]?.output, 'a photo');
+      assert.equal(sent.at(-1), {
+        role: 'user',
+        content: [
+          { kind: 'text', text: 'Files from the result of camera:' },
+          { kind: 'file', mime: 'image/png', url },
+        ],
+      });
+      const { id: copyID } = (await world.post(`/session/${id}/fork`, {})) as { id: string };
+    const [copy] = await callsOf(world, copyID);
+    const copied = copy?.state.status === 'completed' ? copy.state.attachments?.[0] : undefined;
+    assert.equal([copied?.sessionID, copied?.messageID, copied?.url], [copyID, copy?.messageID, url]);
+    assert.is.not(copied?.id, attachments[0]?.id);
+    const events = await eventsOf(world, 'message.part.updated');
+      assert.ok(events.length > 0);
+      assert.not.match(JSON.stringify(events), 'AAAAAAAA');
+      assert.match(JSON.stringify(events), 'data:image/png;omitted,');
+    },
+  );
+});
 
 describe('a tool call', (check) => {
   check('is made with its arguments, and the model goes on with its output', async () => {

@@ -45,6 +45,7 @@ const createResolvedModel = ({
   usableTokens: undefined,
   splitsThinking: false,
   takesTools: true,
+  media: ['text'],
 });
 
 /** What is said, in words. */

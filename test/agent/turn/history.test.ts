@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { ModelMessage } from '../../../src/agent/model/types.ts';
-import { NO_TOKENS, type Part, type ToolState } from '../../../src/agent/protocol/types.ts';
+import { type FilePart, NO_TOKENS, type Part, type ToolState } from '../../../src/agent/protocol/types.ts';
 
 import type { MessageWithParts } from '../../../src/agent/store/store.ts';
 import { toModelHistory } from '../../../src/agent/turn/history.ts';
@@ -51,9 +51,9 @@ const promptTexts = (messages: readonly ModelMessage[]): readonly string[] =>
 describe('the history of a session', (check) => {
   check('puts each answer behind its prompt, and leaves out the prompts that wait', () => {
     const messages = [user('1'), user('2'), user('3'), answer('4', '1'), answer('5', '2')];
-    assert.equal(promptTexts(toModelHistory(messages, '2')), ['1', '4', '2', '5']);
-    assert.equal(promptTexts(toModelHistory(messages, '1')), ['2', '5', '1', '4']);
-    assert.equal(promptTexts(toModelHistory(messages, '3')), ['1', '4', '2', '5', '3']);
+    assert.equal(promptTexts(toModelHistory(messages, '2', [])), ['1', '4', '2', '5']);
+    assert.equal(promptTexts(toModelHistory(messages, '1', [])), ['2', '5', '1', '4']);
+    assert.equal(promptTexts(toModelHistory(messages, '3', [])), ['1', '4', '2', '5', '3']);
   });
 
   check('ends with the prompt that is answered, whatever clocks the ids come from', () => {
@@ -63,7 +63,7 @@ describe('the history of a session', (check) => {
         let messages: readonly MessageWithParts[] = [];
         for (const [index, id] of chosen.entries()) {
           messages = byID([...messages, user(id)]);
-          const words = promptTexts(toModelHistory(messages, id));
+          const words = promptTexts(toModelHistory(messages, id, []));
           assert.is(words.at(-1), id);
           assert.equal(
             [...words].sort(),
@@ -83,7 +83,7 @@ describe('the history of a session', (check) => {
       { status: 'pending', input: {}, raw: '' },
     ];
     const parts = states.map((state, index) => tool('2', `c${index}`, state));
-    const [, outputText, results] = toModelHistory([user('1'), answer('2', '1', text('2', 'wait'), ...parts)], '1');
+    const [, outputText, results] = toModelHistory([user('1'), answer('2', '1', text('2', 'wait'), ...parts)], '1', []);
     assert.equal(outputText?.role === 'assistant' && outputText.calls.map(({ id }) => id), ['c0', 'c1', 'c2', 'c3']);
     assert.equal(results?.role === 'tool' && results.results, [
       { id: 'c0', name: 'look', output: 'out', isError: false },
@@ -91,6 +91,49 @@ describe('the history of a session', (check) => {
       { id: 'c2', name: 'look', output: 'The call was interrupted', isError: true },
       { id: 'c3', name: 'look', output: 'The call was interrupted', isError: true },
     ]);
+  });
+
+  check('has the files of a result after it, for a model that reads them, and a note for any other', () => {
+    const file = (mime: string, data: string): FilePart => {
+      return { ...placed('2', data), type: 'file', mime, url: `data:${mime};base64,${data}` };
+    };
+    const attachments = [file('image/png', 'AAAA'), file('audio/wav', 'AAAB')];
+    const state = { status: 'completed', input: {}, output: 'a chart', title: '', metadata: {}, time: span } as const;
+    const messages = [user('1'), answer('2', '1', tool('2', 'c0', { ...state, attachments }))];
+    const seen = (media: readonly string[]) => toModelHistory(messages, '1', media).slice(2);
+    const result = (output: string) => ({
+      role: 'tool',
+      results: [{ id: 'c0', name: 'look', output, isError: false }],
+    });
+    const [image, audio] = attachments.map(({ mime, url }) => ({ kind: 'file', mime, url }));
+    const notes = {
+      image: '[image/png, 1 kB: this model cannot read it]',
+      audio: '[audio/wav, 1 kB: this model cannot read it]',
+    };
+    const title = { kind: 'text', text: 'Files from the result of look:' };
+    assert.equal(seen(['text']), [result(`a chart\n\n${notes.image}\n\n${notes.audio}`)]);
+    assert.equal(seen(['text', 'image']), [
+      result(`a chart\n\n${notes.audio}`),
+      { role: 'user', content: [title, image] },
+    ]);
+    assert.equal(seen(['image', 'audio']), [result('a chart'), { role: 'user', content: [title, image, audio] }]);
+    const bare = [user('1'), answer('2', '1', tool('2', 'c0', { ...state, output: '', attachments }))];
+    assert.equal(toModelHistory(bare, '1', ['image', 'audio']).slice(2, 3), [result('[files, which follow]')]);
+  });
+
+  check('has the audio of a prompt only for a model that takes audio', () => {
+    const audio: Part = {
+      ...placed('1', 'f'),
+      type: 'file',
+      mime: 'audio/wav',
+      url: 'data:audio/wav;base64,AAAA',
+      filename: 'a<b.wav',
+    };
+    const contentFor = (media: readonly string[]) => toModelHistory([user('1', audio)], '1', media);
+    assert.equal(contentFor(['text']), [
+      { role: 'user', content: [{ kind: 'text', text: '[attached a?b.wav: this model takes no audio]' }] },
+    ]);
+    assert.is(JSON.stringify(contentFor(['audio'])).includes('base64,AAAA'), true);
   });
 
   check('leaves out what says nothing: empty texts, thoughts, and calls that were withdrawn', () => {
@@ -103,8 +146,8 @@ describe('the history of a session', (check) => {
     });
     const thought: Part = { ...placed('2', 'r'), type: 'reasoning', text: 'hm', time: { start: 1 } };
     const empty = text('2', '');
-    assert.equal(toModelHistory([user('1', text('1', '')), answer('2', '1', withdrawn, thought, empty)], '1'), []);
+    assert.equal(toModelHistory([user('1', text('1', '')), answer('2', '1', withdrawn, thought, empty)], '1', []), []);
     const messages = [user('1'), answer('2', '1', empty, text('2', 'a'), empty, text('2', 'b'))];
-    assert.equal(promptTexts(toModelHistory(messages, '1')), ['1', 'a\nb']);
+    assert.equal(promptTexts(toModelHistory(messages, '1', [])), ['1', 'a\nb']);
   });
 });
