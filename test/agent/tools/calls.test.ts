@@ -63,11 +63,11 @@ describe('the files of a result', (check) => {
         ],
       });
       const { id: copyID } = (await world.post(`/session/${id}/fork`, {})) as { id: string };
-    const [copy] = await callsOf(world, copyID);
-    const copied = copy?.state.status === 'completed' ? copy.state.attachments?.[0] : undefined;
-    assert.equal([copied?.sessionID, copied?.messageID, copied?.url], [copyID, copy?.messageID, url]);
-    assert.is.not(copied?.id, attachments[0]?.id);
-    const events = await eventsOf(world, 'message.part.updated');
+      const [copy] = await callsOf(world, copyID);
+      const copied = copy?.state.status === 'completed' ? copy.state.attachments?.[0] : undefined;
+      assert.equal([copied?.sessionID, copied?.messageID, copied?.url], [copyID, copy?.messageID, url]);
+      assert.is.not(copied?.id, attachments[0]?.id);
+      const events = await eventsOf(world, 'message.part.updated');
       assert.ok(events.length > 0);
       assert.not.match(JSON.stringify(events), 'AAAAAAAA');
       assert.match(JSON.stringify(events), 'data:image/png;omitted,');
