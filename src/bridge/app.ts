@@ -1,3 +1,4 @@
+import { pauseUntil } from '../core/async.ts';
 import { createServiceBudget } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
@@ -168,6 +169,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     async stop() {
       await untilQuiet(STOP_AFTER_MS);
       activeRequests.stop();
+      await pauseUntil(clock, { ms: LAST_EVENTS_MS, woken: answers.stop() }, new AbortController().signal);
       await untilQuiet(LAST_EVENTS_MS);
       sessionFamilies.stop();
       feed.stop();

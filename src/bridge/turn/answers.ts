@@ -67,6 +67,8 @@ type AnswerRequest = {
 export type Answers = {
   /** Faults if the answer fails within a short time. Later failures are output events. */
   readonly start: (request: AnswerRequest) => Promise<ClientAnswer>;
+  /** Aborts the runs of all answers that no client reads, and resolves when they have ended. */
+  readonly stop: () => Promise<void>;
 };
 
 type ResolvedAnswer = Pick<RequestMark, 'token' | 'createdSeconds'> & {
@@ -141,9 +143,9 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   };
   const create = (sent: AnswerRequest, handle: AnswerHandle): StartedAnswer => {
     let request: BridgeRequest | undefined = sent.request;
-    const end: AnswerHandle['end'] = (result) => {
+    const end: AnswerHandle['end'] = (result, chars) => {
       request = undefined;
-      handle.end(result);
+      handle.end(result, chars);
     };
     const resolved = Promise.resolve().then(() => resolve(sent, { ...handle, end }));
     resolved.catch(() => end('void'));
@@ -169,6 +171,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     }
   }
   return {
+    stop: shared.stop,
     async start(sent) {
       const { signal } = sent;
       const reader = await shared.claim(sent, (handle) => create(sent, handle));

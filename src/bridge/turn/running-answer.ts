@@ -63,6 +63,13 @@ type CurrentLock = { locked: LockedConversation };
 
 const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 
+/** The size of a log: of its texts, and of what tools got and gave. */
+const countChars = (log: TurnLog): number =>
+  log.items().reduce((sum, item) => {
+    if (item.kind !== 'call') return sum + item.pieces.reduce((chars, piece) => chars + piece.length, 0);
+    return sum + item.call.input.length + (item.result?.output.length ?? 0);
+  }, 0);
+
 const toolNamesIn = (log: TurnLog): readonly string[] =>
   log.items().flatMap((item) => (item.kind === 'call' ? [item.call.name] : []));
 
@@ -154,7 +161,7 @@ export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds)
         if (result === 'failed' && turn?.isAborted() === true && turn.isCutOff())
           refusal = abortedFailure(toolNamesIn(source.log));
         turn = undefined;
-        handle.end(result);
+        handle.end(result, countChars(source.log));
       })
       .catch(() => handle.end('failed'));
     signal.addEventListener('abort', abort, { once: true });

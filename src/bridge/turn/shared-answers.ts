@@ -31,8 +31,8 @@ export type AnswerHandle = {
   readonly signal: AbortSignal;
   /** The agent gets the prompt now. Until then an answer without readers is aborted at once, because that costs nothing. */
   readonly begin: () => void;
-  /** It has ended. Later calls change nothing. */
-  readonly end: (result: AnswerResult) => void;
+  /** It has ended, and holds so many characters for those who come back. Later calls change nothing. */
+  readonly end: (result: AnswerResult, chars?: number) => void;
 };
 
 /** One request that reads an answer. Only the first call of one of the functions counts. */
@@ -53,13 +53,12 @@ type ClaimingRequest = {
 
 /** The answers that run or have ended lately, so that a request that is sent again joins its own and nothing runs twice. */
 export type SharedAnswers<T> = {
-  /**
-   * The answer that the request has started earlier, else a new one. Waits while an answer is being aborted. Faults with
-   * `bad-input` (`idempotency_key_reused`) when the key came with another request.
-   */
+  /** The answer that the request has started earlier, else a new one. Faults when its key came with another request. */
   readonly claim: (request: ClaimingRequest, create: (handle: AnswerHandle) => T) => Promise<SharedAnswerReader<T>>;
   /** Aborts answers without readers, unless they go on by policy, and resolves when they have ended. Never rejects. */
   readonly endAbandoned: (owner: string, isMeant: (answer: T) => boolean) => Promise<void>;
+  /** The same for all owners, because the service stops. Answers that still have readers are aborted when those leave. */
+  readonly stop: () => Promise<void>;
 };
 
 type Entry<T> = {
@@ -75,11 +74,15 @@ type Entry<T> = {
   ended: { readonly at: number; readonly result: AnswerResult } | undefined;
   /** When a client last got all of it, or its end if none did. */
   usedAt: number;
+  /** What it holds since it has ended. */
+  chars: number;
   cancelAbort: () => void;
 };
 
 /** For each owner, beside the running answers. */
 const ENTRIES_LIMIT = 256;
+/** Of the texts of all ended answers together. The oldest go first; a retry then finds the answer at the agent. */
+const CHARS_LIMIT = 16 * 1024 * 1024;
 /** A client that comes back says so by the key or by its count, so its answer is kept for as long as clients wait. */
 const KEPT_MS = 600_000;
 /** The same text may be a new request once the answer was read. */
@@ -141,14 +144,35 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
   const sweep = (entries: Set<Entry<T>>): void => {
     for (const entry of entries) {
       const isSurplus = entries.size > ENTRIES_LIMIT && entry.ended !== undefined;
-      if (isSurplus || isExpired(entry, clock.now())) entries.delete(entry);
+      if (isSurplus || isExpired(entry, clock.now())) drop(entries, entry);
     }
   };
+  let heldChars = 0;
+  const drop = (entries: Set<Entry<T>>, entry: Entry<T>): void => {
+    if (entries.delete(entry)) heldChars -= entry.chars;
+  };
+  const hold = (entry: Entry<T>, chars: number): void => {
+    entry.chars = chars;
+    heldChars += chars;
+    for (const entries of owners.values())
+      for (const one of entries) {
+        if (heldChars <= CHARS_LIMIT) return;
+        if (one !== entry && one.ended !== undefined && one.readers === 0) drop(entries, one);
+      }
+  };
+  const abortUnread = async (entries: Iterable<Entry<T>>, isMeant: (answer: T) => boolean): Promise<void> => {
+    if (policy.kind === 'detach') return;
+    const isAbandoned = ({ readers, ended, answer }: Entry<T>) => readers === 0 && !ended && isMeant(answer);
+    const abandoned = [...entries].filter(isAbandoned);
+    for (const { abort } of abandoned) abort();
+    await Promise.all(abandoned.map(({ settled }) => settled));
+  };
+  let isStopping = false;
   const onLeft = (entry: Entry<T>): void => {
     if (entry.readers > 0) return;
     entry.leftAt = clock.now();
     if (entry.ended !== undefined) return;
-    if (!entry.hasBegun || policy.kind === 'abort') entry.abort();
+    if (!entry.hasBegun || policy.kind === 'abort' || (isStopping && policy.kind !== 'detach')) entry.abort();
     else if (policy.kind === 'grace') entry.cancelAbort = clock.after(policy.ms, entry.abort);
   };
   const addReader = (entry: Entry<T>): SharedAnswerReader<T> => {
@@ -173,11 +197,12 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
   const add = (entries: Set<Entry<T>>, identity: RequestIdentity, create: (handle: AnswerHandle) => T): Entry<T> => {
     const controller = new AbortController();
     const { promise: settled, resolve: settle } = Promise.withResolvers<void>();
-    const end = (result: AnswerResult): void => {
+    const end = (result: AnswerResult, chars = 0): void => {
       if (entry.ended !== undefined) return;
       entry.cancelAbort();
       entry.ended = { at: clock.now(), result };
       entry.usedAt = clock.now();
+      hold(entry, chars);
       sweep(entries);
       settle();
     };
@@ -195,6 +220,7 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       leftAt: undefined,
       ended: undefined,
       usedAt: clock.now(),
+      chars: 0,
       cancelAbort() {},
     };
     entries.add(entry);
@@ -206,20 +232,17 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       for (;;) {
         sweep(entries);
         const found = findOwn([...entries], identity, { now: clock.now(), joinedMs: joinedWithinMs(policy) });
-        if (found?.ended?.result === 'void') entries.delete(found);
+        if (found?.ended?.result === 'void') drop(entries, found);
         else if (found !== undefined && found.identity.digest !== identity.digest) throw IDEMPOTENCY_KEY_REUSED;
         else if (found !== undefined && !isEnding(found)) return addReader(found);
         if (found === undefined || found.ended !== undefined) return addReader(add(entries, identity, create));
         await untilAborted(found.settled, signal);
       }
     },
-    async endAbandoned(owner, isMeant) {
-      if (policy.kind === 'detach') return;
-      const abandoned = [...entriesOf(owner)].filter(
-        ({ readers, ended, answer }) => readers === 0 && ended === undefined && isMeant(answer),
-      );
-      for (const { abort } of abandoned) abort();
-      await Promise.all(abandoned.map(({ settled }) => settled));
+    endAbandoned: (owner, isMeant) => abortUnread(entriesOf(owner), isMeant),
+    async stop() {
+      isStopping = true;
+      await Promise.all([...owners.values()].map((entries) => abortUnread(entries, () => true)));
     },
   };
 };

@@ -54,6 +54,80 @@ const withAnswers = (policy: DisconnectPolicy = GRACE) => {
   };
 };
 
+describe('the texts of answers that have ended', (check) => {
+  const MEGA = 1024 * 1024;
+
+  check('are kept up to sixteen million characters of all clients together, and the oldest go first', async () => {
+    const { begun, numberOf } = withAnswers();
+    for (const [owner, key] of [
+      ['one', 'a'],
+      ['two', 'b'],
+      ['one', 'c'],
+    ] as const) {
+      const reader = await begun({ owner, key });
+      reader.answer.end('answered', 6 * MEGA);
+      reader.finish();
+    }
+    assert.is(await numberOf({ owner: 'two', key: 'b' }), 2);
+    assert.is(await numberOf({ owner: 'one', key: 'c' }), 3);
+    assert.is(await numberOf({ owner: 'one', key: 'a' }), 4);
+  });
+
+  check('that a client still reads are kept, whatever their size', async () => {
+    const { begun, numberOf } = withAnswers();
+    const reading = await begun({ key: 'a' });
+    reading.answer.end('answered', 20 * MEGA);
+    const other = await begun({ key: 'b' });
+    other.answer.end('answered', MEGA);
+    other.finish();
+    assert.is(await numberOf({ key: 'a' }), 1);
+  });
+
+  check('give their room back when they expire', async () => {
+    const { begun, read, numberOf, clock } = withAnswers();
+    const large = await begun({ key: 'a' });
+    large.answer.end('answered', 15 * MEGA);
+    large.finish();
+    await clock.advance(600_000);
+    await read({ key: 'b' });
+    const next = await begun({ key: 'c' });
+    next.answer.end('answered', 15 * MEGA);
+    next.finish();
+    assert.is(await numberOf({ key: 'b' }), 2);
+  });
+});
+
+describe('a stop', (check) => {
+  const isAborted = ({ answer }: SharedAnswerReader<Run>): boolean => answer.signal.aborted;
+
+  check('aborts what no client reads, and the others when they leave, without a time of grace', async () => {
+    const { begun, stop } = withAnswers();
+    const [left, read] = [await begun({ key: 'a' }), await begun({ key: 'b' })];
+    left.leave();
+    assert.not(isAborted(left));
+    let isOver = false;
+    const stopped = stop().then(() => {
+      isOver = true;
+    });
+    assert.equal([isAborted(left), isAborted(read)], [true, false]);
+    await Promise.resolve();
+    assert.not(isOver);
+    left.answer.end('failed');
+    await stopped;
+    read.leave();
+    assert.ok(isAborted(read));
+  });
+
+  check('leaves the runs alone where clients may detach', async () => {
+    const { begun, stop } = withAnswers({ kind: 'detach' });
+    const [left, read] = [await begun({ key: 'a' }), await begun({ key: 'b' })];
+    left.leave();
+    await stop();
+    read.leave();
+    assert.equal([isAborted(left), isAborted(read)], [false, false]);
+  });
+});
+
 describe('an answer that its last reader leaves', (check) => {
   check('is aborted at once where the policy says so, and only when the last one has left', async () => {
     const { begun, claim } = withAnswers({ kind: 'abort' });
