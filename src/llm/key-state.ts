@@ -4,7 +4,8 @@ import { startCoolDown } from '../core/retry.ts';
 export type BackendKey = { readonly secret: string; readonly fingerprint: string };
 
 /** Why a backend refused a key; each reason has its own cool-down. */
-export type RefusalReason = 'auth' | 'quota' | 'burst';
+export const REFUSAL_REASONS = ['auth', 'quota', 'burst'] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 /**
  * A backend's refusal of a key. `retryAfterMs`: the wait that the backend itself demands. `scope: 'model'`: the key may
  * not use this model, and is as good as before for the others.

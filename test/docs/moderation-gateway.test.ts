@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { REFUSAL_REASONS } from '../../src/llm/key-state.ts';
 import { describe } from '../check.ts';
 import { read, sourcesOf, unique } from './pages.ts';
 
@@ -29,6 +30,11 @@ describe('the page of the gateway', (check) => {
       ...matchesIn(SOURCES, /'(not-ready)'/g),
     ];
     assert.equal(unique(listed), unique(logged));
+  });
+  check('has every reason why a backend refuses a key, with its cool-down', () => {
+    const [, table = ''] = PAGE.split('| response of the backend | reason | cool-down |\n|---|---|---|\n');
+    const rows = table.split('\n\n')[0] ?? '';
+    assert.equal(unique(matchesIn(rows, /\| `(\w+)` \|/g)), unique(REFUSAL_REASONS));
   });
   check('names the fields that a line of its log may have', () => {
     const [, fields = ''] = /where they apply\s+these fields:\s+([\s\S]*?)\. There is no field/.exec(PAGE) ?? [];

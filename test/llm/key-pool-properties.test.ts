@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createKeyPool, type KeyPool } from '../../src/llm/key-pool.ts';
-import type { BackendKey, KeyLease, RefusalReason } from '../../src/llm/key-state.ts';
+import { type BackendKey, type KeyLease, REFUSAL_REASONS, type RefusalReason } from '../../src/llm/key-state.ts';
 import { describe } from '../check.ts';
 
 const HOUR_MS = 3_600_000;
@@ -10,7 +10,6 @@ const REST_SECONDS: Readonly<Record<RefusalReason, readonly number[]>> = {
   quota: [900, 1800, 3600],
   burst: [5, 10, 20, 40, 80, 160, 300],
 };
-const REASONS = ['auth', 'quota', 'burst'] as const;
 
 type End =
   | { readonly verb: 'succeed' | 'release' }
@@ -42,7 +41,7 @@ const end: fc.Arbitrary<End> = fc.oneof(
   fc.record({ verb: fc.constantFrom('succeed' as const, 'release' as const) }),
   fc.record({
     verb: fc.constant('refuse' as const),
-    reason: fc.constantFrom(...REASONS),
+    reason: fc.constantFrom(...REFUSAL_REASONS),
     retryAfterMs: fc.option(fc.integer({ min: 1_000, max: HOUR_MS }), { nil: undefined }),
   }),
 );
@@ -287,7 +286,7 @@ describe('a key pool under any history', (check) => {
   check('is not stranded by a clock that is set back', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...REASONS),
+        fc.constantFrom(...REFUSAL_REASONS),
         fc.integer({ min: 1, max: 9 }),
         fc.nat(10 * HOUR_MS),
         fc.nat(100),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
 import type { SharedState } from '../../gateway/app.ts';
-import type { KeyChange, SharedCoolDown } from '../../llm/key-state.ts';
+import { type KeyChange, REFUSAL_REASONS, type SharedCoolDown } from '../../llm/key-state.ts';
 import type { RedisConnection } from './connection.ts';
 
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
@@ -11,7 +11,7 @@ const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
 const RestMessage = v.object({
   from: v.string(),
   fingerprint: v.string(),
-  reason: v.picklist(['auth', 'quota', 'burst']),
+  reason: v.picklist(REFUSAL_REASONS),
   restMs: Ms,
   strikes: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
 });
