@@ -1,5 +1,5 @@
 # One image a service, each a target: docker build --target agent -t gatehouse-agent:v0.1.0 .
-# Without --target it is the gateway. docs/containers.md tells how to run them.
+# Without --target it is the gateway. See docs/containers.md.
 
 # The Node that bundles, and an image with nothing but the Node that runs. Both may be replaced by --build-arg:
 # BASE by any image whose PATH, or /nodejs/bin, has a Node from 22.15 on.

@@ -82,7 +82,7 @@ export type AgentServerSettings = {
 
 const DAY_MS = 86_400_000;
 const UNPROTECTED =
-  'AGENT_SERVER_PASSWORD: expected a value when HOST is not this machine alone; AGENT_ALLOW_ANONYMOUS=true lets everyone in';
+  'AGENT_SERVER_PASSWORD: expected a value when HOST is not this machine alone; AGENT_ALLOW_ANONYMOUS=true allows access without a password';
 
 const toListenAccess = ({ HOST, AGENT_SERVER_PASSWORD }: AccessSettings): ListenAccess => ({
   host: HOST,

@@ -164,7 +164,7 @@ export type BridgeSettings = {
 };
 
 const OPEN_TO_NETWORK =
-  'BRIDGE_API_KEYS: expected at least one key when HOST is not this machine alone; BRIDGE_ALLOW_ANONYMOUS=true lets everyone in';
+  'BRIDGE_API_KEYS: expected at least one key when HOST is not this machine alone; BRIDGE_ALLOW_ANONYMOUS=true allows access without a key';
 
 const toListenAccess = ({ HOST, BRIDGE_API_KEYS }: v.InferOutput<typeof AccessVariables>): ListenAccess => ({
   host: HOST,

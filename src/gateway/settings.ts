@@ -129,7 +129,9 @@ const conflictsIn = (settings: KeySettings): string[] => {
     problems.push('MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production');
   }
   if (settings.BACKEND_API_KEYS.some((key) => gatewayKeys.includes(key))) {
-    problems.push('BACKEND_API_KEYS: expected none of the gateway keys, clients must never hold a backend key');
+    problems.push(
+      'BACKEND_API_KEYS: the same key is in MODERATION_API_KEYS; use different keys, because clients must never have a backend key',
+    );
   }
   return problems;
 };

@@ -170,7 +170,7 @@ describe('the settings of the bridge', (check) => {
       { openaiStreamChunkSise: 3, defaultModel: 5, openaiStreamChunkSize: -4 },
     );
     assert.equal(problems.map((problem) => problem.split(': ').slice(0, 2).join(': ')).sort(), [
-      'BRIDGE_API_KEYS: expected at least one key when HOST is not this machine alone; BRIDGE_ALLOW_ANONYMOUS=true lets everyone in',
+      'BRIDGE_API_KEYS: expected at least one key when HOST is not this machine alone; BRIDGE_ALLOW_ANONYMOUS=true allows access without a key',
       'BRIDGE_CONFIG: defaultModel',
       'BRIDGE_CONFIG: openaiStreamChunkSise',
       'LOG_LEVEL: expected debug | info | warn | error',

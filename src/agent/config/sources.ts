@@ -32,7 +32,7 @@ const resolveReferences = (
       const name = reference.trim();
       if (kind === 'env') {
         const found = Object.hasOwn(variables, name) ? nonEmpty(variables[name]) : undefined;
-        return found ?? addMissing(path, `expected a value in the variable ${quoteName(name)}`);
+        return found ?? addMissing(path, `expected a value: the variable ${quoteName(name)} is not set`);
       }
       return nonEmpty(readFile(name)) ?? addMissing(path, `expected something to read in the file ${quoteName(name)}`);
     });
@@ -75,7 +75,7 @@ const readSourceTexts = (variables: Variables, readFile: ReadFile): readonly Sou
   const text = readFile(path ?? DEFAULT_FILE);
   if (text === undefined && path !== undefined) {
     throw new ConfigError([
-      `AGENT_CONFIG: expected the path of a file that can be read, and ${quoteName(path)} is none`,
+      `AGENT_CONFIG: expected the path of a file that can be read; cannot read ${quoteName(path)}`,
     ]);
   }
   if (text === undefined && content === undefined) throw new ConfigError([NO_CONFIGURATION]);

@@ -97,12 +97,7 @@ const toErrorResponse = (detail: AgentFault): Response => {
       return namedError(503, 'ServiceUnavailable', { message: detail.message }, retryAfter(detail.retryAfterMs));
     case 'rate-limited':
     case 'overloaded':
-      return namedError(
-        503,
-        'ServiceUnavailable',
-        { message: 'Too much is under way' },
-        retryAfter(detail.retryAfterMs),
-      );
+      return namedError(503, 'ServiceUnavailable', { message: 'Too many requests' }, retryAfter(detail.retryAfterMs));
     case 'backend-timeout':
       return namedError(502, 'BackendError', { message: 'Something behind this server did not answer' });
     case 'client-left':

@@ -44,8 +44,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: 'a list of sessions',
   },
   'POST /session/{id}/abort': {
-    summary: 'Aborts what runs and what waits in a session',
-    answers: 'true, once that has ended',
+    summary: 'Aborts the running prompt of a session and those that wait',
+    answers: 'true, once they have ended',
   },
   'POST /session/{id}/fork': {
     summary: 'Copies the finished messages up to a message into a new session',
@@ -59,7 +59,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'POST /session/{id}/unrevert': { summary: 'Undoes a revert', answers: 'the session, or 409 when it is busy' },
   'POST /session/{id}/summarize': {
-    summary: 'Replaces the conversation so far by a summary, in the order of the prompts; the headers come at once',
+    summary:
+      'Replaces the conversation so far by a summary, after the prompts that wait; response headers are sent at once',
     body: SummarizeBody,
     answers: 'true, or false when no summary could be made',
   },

@@ -29,7 +29,7 @@ describe('where a configuration comes from', (check) => {
     const gone = { AGENT_CONFIG: 'gone.json', AGENT_CONFIG_CONTENT: INLINE };
     assert.equal(
       problemsFrom(() => readFrom(gone, AT_HOME)),
-      ['AGENT_CONFIG: expected the path of a file that can be read, and "gone.json" is none'],
+      ['AGENT_CONFIG: expected the path of a file that can be read; cannot read "gone.json"'],
     );
   });
 
@@ -179,14 +179,14 @@ describe('what a text takes from outside', (check) => {
       { './empty.md': ' \n' },
     );
     assert.equal(problems, [
-      'agent.json: model: expected a value in the variable "MODEL"',
+      'agent.json: model: expected a value: the variable "MODEL" is not set',
       'agent.json: agent.a.prompt: expected something to read in the file "gone.md"',
-      'agent.json: agent.a.mode: expected a value in the variable "EMPTY"',
+      'agent.json: agent.a.mode: expected a value: the variable "EMPTY" is not set',
       'agent.json: agent.a.description: expected something to read in the file "empty.md"',
-      'agent.json: agent.a.description: expected a value in the variable "constructor"',
-      'agent.json: mcp.t.command[1]: expected a value in the variable "ARG"',
-      'agent.json: mcp.t.environment.KEY: expected a value in the variable ""',
-      'agent.json: theme: expected a value in the variable "THEME"',
+      'agent.json: agent.a.description: expected a value: the variable "constructor" is not set',
+      'agent.json: mcp.t.command[1]: expected a value: the variable "ARG" is not set',
+      'agent.json: mcp.t.environment.KEY: expected a value: the variable "" is not set',
+      'agent.json: theme: expected a value: the variable "THEME" is not set',
     ]);
   });
 
