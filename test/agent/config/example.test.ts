@@ -29,7 +29,9 @@ describe('the example configuration', (check) => {
   check('needs these variables and no others', () => {
     assert.equal(config.warnings, []);
     assert.equal(
-      problemsFrom(() => readFrom({}, { './agent.json': TEXT })).map((problem) => /"(\w+)"$/.exec(problem)?.[1]),
+      problemsFrom(() => readFrom({}, { './agent.json': TEXT })).map(
+        (problem) => /"(\w+)" is not set$/.exec(problem)?.[1],
+      ),
       Object.keys(NEEDED),
     );
   });
