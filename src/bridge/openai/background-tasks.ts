@@ -33,12 +33,6 @@ const SINGLE_MESSAGES: readonly RegExp[] = [
   /^Please generate a concise title \(max 40 characters\) for a conversation that starts with/,
   // Open WebUI
   /^Your task is to reflect the speaker's likely facial expression through a fitting emoji\./,
-  // Open WebUI's defaults, by their first words: a proxy before the bridge may have asked for a stream
-  /^\s*### Task:\s+(?:Generate a concise(?:, 3-5 word)? title (?:with an emoji )?summarizing the chat history\.|Generate 1-3 broad tags categorizing the main themes of the chat history)/,
-  /^\s*### Task:\s+Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next/,
-  /^\s*### Task:\s+Analyze the chat history to determine the necessity of generating search queries/,
-  // Open WebUI, in earlier editions
-  /^(?:Here is the query:\n[\s\S]*\n\n)?Create a concise, 3-5 word phrase (?:with an emoji )?as a (?:title|header) for the (?:previous|following) query/,
   // gptme, for the list of chats and for the name of a log
   /^Your task: Create a 2-4 word title for this conversation\.\n\nRules:\n/,
   /^Generate a descriptive name for this conversation\.\n\nThe name should be 3-6 words describing the conversation, /,
@@ -57,12 +51,20 @@ const LAST_MESSAGES: readonly RegExp[] = [
   /^Generate a concise 3-7 word title for this conversation, omitting punctuation\. Go straight to the title/,
 ];
 
-/** Open WebUI's tasks hold an instruction, and the chat between tags. They are never streamed. */
-const isOpenWebUITask = ({ promptText: words, isStreamed }: RequestTraits): boolean =>
-  !isStreamed &&
-  /^\s*### Task:\s/.test(words) &&
-  words.includes('\n<chat_history>\n') &&
-  words.includes('\n</chat_history>');
+/** Beginnings of Open WebUI's default prompts, in several editions. */
+const OPEN_WEBUI_TASKS: readonly RegExp[] = [
+  /^\s*### Task:\s+(?:Generate a concise(?:, 3-5 word)? title (?:with an emoji )?summarizing the chat history\.|Generate 1-3 broad tags categorizing the main themes of the chat history)/,
+  /^\s*### Task:\s+Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask next/,
+  /^\s*### Task:\s+Analyze the chat history to determine the necessity of generating search queries/,
+  /^(?:Here is the query:\n[\s\S]*\n\n)?Create a concise, 3-5 word phrase (?:with an emoji )?as a (?:title|header) for the (?:previous|following) query/,
+];
+
+/** Open WebUI's tasks are never streamed. Those that an operator has reworded hold an instruction, and the chat between tags. */
+const isOpenWebUITask = ({ promptText: words, isStreamed }: RequestTraits): boolean => {
+  if (isStreamed) return false;
+  const hasTags = words.includes('\n<chat_history>\n') && words.includes('\n</chat_history>');
+  return (hasTags && /^\s*### Task:\s/.test(words)) || OPEN_WEBUI_TASKS.some((begin) => begin.test(words));
+};
 
 /** Whether a chat front end sends this for itself: for a title, tags, follow-up questions and the like. */
 export const isBackgroundTask = (traits: RequestTraits): boolean => {

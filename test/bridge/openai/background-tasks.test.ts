@@ -30,7 +30,7 @@ const ALONE = [
   'Create a concise, 3-5 word phrase as a header for the following query, strictly adhering to',
   "You need to summarize the user's conversation into a title of no more than 10 words, with the title",
 ];
-/** Defaults of Open WebUI by their first words, which count in a stream as well. */
+/** Default prompts of Open WebUI by their first words. */
 const KNOWN_BEGINNINGS = [
   'Generate a concise title summarizing the chat history.\n### Guidelines:',
   'Generate a concise, 3-5 word title with an emoji summarizing the chat history.\n### Guidelines:',
@@ -77,10 +77,10 @@ describe('a job of a chat front end', (check) => {
   check('is known by how its only message begins', () => {
     for (const words of ALONE) assert.is(isBackgroundTask(signs({ promptText: words })), true, words);
   });
-  check('with a default prompt of Open WebUI is known in a stream, too', () => {
+  check('with a default prompt of Open WebUI is known by its first words, unless it is streamed', () => {
     for (const words of KNOWN_BEGINNINGS)
       for (const isStreamed of [true, false])
-        assert.is(isBackgroundTask(signs({ promptText: words, isStreamed })), true, words);
+        assert.is(isBackgroundTask(signs({ promptText: words, isStreamed })), !isStreamed, words);
   });
   check('is known by how its instructions begin', () => {
     for (const system of INSTRUCTIONS) assert.is(isBackgroundTask(signs({ system })), true, system);
