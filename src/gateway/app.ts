@@ -24,7 +24,8 @@ import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import { createReadyCheck } from './readiness.ts';
 import { modelRoutes } from './routes/models.ts';
 import { createModerationRoute } from './routes/moderations.ts';
-import type { BackendSettings, GatewaySettings } from './settings.ts';
+import { createNoVerdict } from './routes/no-verdict.ts';
+import { type BackendSettings, bodyLimitBytes, type GatewaySettings, TEXT_BODY_BYTES } from './settings.ts';
 
 /** State that several replicas share. None of it fails: a replica that cannot reach it uses its own. */
 export type SharedState = {
@@ -64,10 +65,13 @@ export type GatewayNeeds = {
 /** Calls that may wait for each running one: enough for a burst, few enough that a waiting call still gets an answer. */
 const WAITING_PER_RUNNING = 4;
 
-/** The most calls that the largest allowed request needs: two views of each input, and the windows of a whole body. */
-const maxCallsPerRequest = ({ MAX_INPUTS, MAX_BODY_BYTES, MODERATION_WINDOW_CHARS }: GatewaySettings): number =>
+/** The most calls that the largest allowed request needs: two views of each input, and the windows of all its text. */
+const maxCallsPerRequest = (settings: GatewaySettings, limitBytes: number): number => {
+  const { MAX_INPUTS, MAX_INPUT_CHARS, MODERATION_WINDOW_CHARS } = settings;
+  const chars = Math.min(limitBytes, MAX_INPUTS * MAX_INPUT_CHARS);
   // Windows overlap by a tenth at most.
-  2 * (MAX_INPUTS + Math.ceil((2 * MAX_BODY_BYTES) / (0.9 * MODERATION_WINDOW_CHARS)));
+  return 2 * (MAX_INPUTS + Math.ceil((2 * chars) / (0.9 * MODERATION_WINDOW_CHARS)));
+};
 
 const hintFor = (path: string): string => {
   if (path.startsWith('/v1/v1'))
@@ -81,12 +85,12 @@ const hintFor = (path: string): string => {
 /** Creates the moderation gateway's request handler. Creating it does no I/O. */
 export const createGateway = (needs: GatewayNeeds): Handler => {
   const { settings, clock, log, metrics, models, policy, gatewayKeys, version, shared } = needs;
-  const limitBytes = settings.MAX_BODY_BYTES;
   const budget = createServiceBudget({
-    limitBytes,
+    limitBytes: settings.MAX_BODY_BYTES ?? TEXT_BODY_BYTES,
     budgetBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
     memoryBytes: needs.memoryBytes,
   });
+  const limitBytes = bodyLimitBytes(settings, models, budget.limitBytes);
   const bodies = createRequestBodies({ clock, limitBytes, budget });
   const systemPrompt = createSystemPrompt(policy);
   const backend = createJudgeBackend({
@@ -102,7 +106,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     onKeyChange: (change) => shared?.coolDowns.publish(change),
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
-  const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, maxCallsPerRequest(settings));
+  const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, maxCallsPerRequest(settings, limitBytes));
   const semaphore = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
@@ -133,6 +137,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   });
   const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
+  const noVerdict = createNoVerdict({ settings, policy, metrics, newId: needs.newId });
   const moderation = createModerationRoute({
     clock,
     findTraits: backend.findTraits,
@@ -146,7 +151,11 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     digest: needs.digest,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodies,
-    limits: { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS },
+    rules: {
+      limits: { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS },
+      unjudged: settings.UNJUDGED_INPUT,
+    },
+    noVerdict,
   });
   const checkReadiness = createReadyCheck({
     clock,
@@ -184,6 +193,9 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
           ...(missing.length === 0 ? {} : { missing_models_for: missing }),
           ...(warnings.length === 0 ? {} : { warnings }),
         };
+        // Without endpoints clients are refused the connection, and those that fail open pass everything. A flag blocks.
+        const isFlagging = settings.NO_VERDICT === 'flag' && !needs.isStopping();
+        if (reasons.length > 0 && isFlagging) return jsonResponse(200, { status: 'flagging', reasons, ...lacks });
         if (reasons.length > 0) return jsonResponse(503, { status: 'not ready', reasons, ...lacks });
         return jsonResponse(200, { status: 'ready', ...lacks });
       },
@@ -200,5 +212,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     onAnswered: metrics.answered,
     bodies,
     errors: GATEWAY_ERRORS,
+    replaceFailure: noVerdict.answer,
   });
 };

@@ -1,6 +1,7 @@
 import type { CoreFault } from '../core/fault.ts';
 import type { ErrorResponses } from '../core/http/handler.ts';
 import {
+  clientError,
   errorResponse,
   internalErrorResponse,
   isHopelessWait,
@@ -14,6 +15,8 @@ import type { BackendFault } from '../llm/errors.ts';
 export type GatewayFault =
   | CoreFault
   | BackendFault
+  /** A part of the input that the alias cannot judge: an image, or a part of another type. */
+  | { readonly kind: 'unjudged-input'; readonly code: string; readonly param: string; readonly message: string }
   /** The backend answered twice, and neither answer was a verdict. */
   | { readonly kind: 'backend-unusable'; readonly reason: string };
 
@@ -39,6 +42,11 @@ export const gatewayErrorResponse = (detail: GatewayFault): Response => {
         `The backend gave no usable verdict: ${detail.reason}`,
         NEVER_RETRY,
       );
+    case 'unjudged-input':
+      return clientError(400, detail.code, detail.message, {}, detail.param);
+    case 'body-too-large':
+      // As every input that is too long. After a 413, a relay platform stops asking for ten seconds, for all its users.
+      return clientError(400, 'body_too_large', `The request body is over ${detail.limitBytes} bytes`);
     default:
       return errorResponse(detail);
   }

@@ -24,6 +24,8 @@ export type GatewayMetrics = {
     readonly isFlagged: boolean;
     readonly isCached: boolean;
   }) => void;
+  /** One request that was answered as flagged without a verdict. `reason`: the code that its error has. */
+  readonly flaggedWithoutVerdict: (reason: string) => void;
   /** One answer of the judge without a usable verdict. */
   readonly unusable: (model: string) => void;
   readonly tokens: (model: string, tokens: { readonly prompt: number; readonly output: number }) => void;
@@ -38,6 +40,7 @@ export const SILENT_GATEWAY_METRICS: GatewayMetrics = {
   answered() {},
   attempt() {},
   verdict() {},
+  flaggedWithoutVerdict() {},
   unusable() {},
   tokens() {},
   watch() {},

@@ -59,11 +59,10 @@ const contentOf = (name: keyof typeof COMPONENTS) => ({
 const ok = (name: keyof typeof COMPONENTS) => ({ description: 'The answer', ...contentOf(name) });
 
 const REASONS: Readonly<Record<string, string>> = {
-  400: 'The input is not one that can be judged; `param` says where',
+  400: 'The input is not one that can be judged, or too large; `param` says where',
   401: 'No, a malformed or a wrong gateway key',
   404: 'An unknown model',
   408: 'The request body did not arrive in time',
-  413: 'The body is too large',
   415: 'The body is not declared as JSON',
   429: 'The gateway key has used up its rate limit; see Retry-After',
   502: 'The backend failed, or gave no usable verdict (then x-should-retry is false)',
@@ -73,6 +72,18 @@ const REASONS: Readonly<Record<string, string>> = {
 const errorsOf = (...statuses: readonly number[]) =>
   Object.fromEntries(statuses.map((status) => [status, { description: REASONS[status], ...contentOf('Error') }]));
 
+const header = (description: string) => ({ description, schema: { type: 'string' } });
+const moderated = {
+  ...ok('ModerationAnswer'),
+  headers: {
+    'x-moderation-unjudged': header(
+      'What was left out of the input, with UNJUDGED_INPUT=text: none, or image and part',
+    ),
+    'x-moderation-no-verdict': header(
+      'On an answer that is flagged because there is no verdict: the code of its error',
+    ),
+  },
+};
 const BEARER = [{ bearer: [] }];
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 
@@ -87,7 +98,7 @@ export const createGatewayOpenApi = (version: string) => ({
         operationId: 'createModeration',
         security: BEARER,
         requestBody: { required: true, ...contentOf('ModerationRequest') },
-        responses: { 200: ok('ModerationAnswer'), ...errorsOf(400, 401, 404, 408, 413, 415, 429, 502, 503, 504) },
+        responses: { 200: moderated, ...errorsOf(400, 401, 404, 408, 415, 429, 502, 503, 504) },
       },
     },
     '/v1/models': {

@@ -38,7 +38,7 @@ const BaseUrl = v.pipe(
 
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|HEDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY))_?/;
+  /^(?:MODERATION|BACKEND|CACHE|HEDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
 
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
@@ -54,8 +54,10 @@ export const GatewayVariables = v.object({
   BACKEND_DIALECT: v.optional(OneOf(['auto', ...DIALECT_NAMES]), 'auto'),
   MODERATION_MODELS: v.optional(v.string()),
   MODERATION_POLICY_FILE: v.optional(v.string()),
+  UNJUDGED_INPUT: v.optional(OneOf(['error', 'text', 'flag']), 'error'),
+  NO_VERDICT: v.optional(OneOf(['error', 'flag']), 'error'),
   REQUEST_DEADLINE_MS: v.optional(WholeNumber(100, 600_000), '25000'),
-  MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '1048576'),
+  MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600)),
   MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
   MAX_INPUTS: v.optional(WholeNumber(1, 1000), '32'),
   MAX_INPUT_CHARS: v.optional(WholeNumber(1, 10_000_000), '100000'),
@@ -89,6 +91,24 @@ export const unknownGatewayVariables = (variables: Variables): ReadonlyMap<strin
 /** The gateway's variables, parsed, with defaults. */
 export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;
 type KeySettings = v.InferOutput<typeof KeyVariables>;
+
+/** The largest body where no alias takes images and nothing is set. */
+export const TEXT_BODY_BYTES = 1_048_576;
+/** The same where one does: an image of 6 MB in base64. */
+const IMAGE_BODY_BYTES = 8_388_608;
+
+/** The largest body: what is set, or what the aliases need. Without a setting it takes no more than a quarter of the budget. */
+export const bodyLimitBytes = (
+  { MAX_BODY_BYTES }: Pick<GatewaySettings, 'MAX_BODY_BYTES'>,
+  models: ReadonlyMap<string, ModelAlias>,
+  budgetBytes: number,
+): number => {
+  if (MAX_BODY_BYTES !== undefined) return MAX_BODY_BYTES;
+  const hasVision = [...models.values()].some(({ vision }) => vision !== false);
+  return hasVision
+    ? Math.max(TEXT_BODY_BYTES, Math.min(IMAGE_BODY_BYTES, Math.floor(budgetBytes / 4)))
+    : TEXT_BODY_BYTES;
+};
 
 /** The backend that serves the judge. Its keys are secrets; only the key pool receives them. */
 export type BackendSettings = {

@@ -40,6 +40,7 @@ type AnsweredFault = Exclude<GatewayFault['kind'], 'unavailable' | 'conflict'>;
 const FAULTS: { readonly [Kind in AnsweredFault]: Extract<GatewayFault, { readonly kind: Kind }> } = {
   unauthorized: { kind: 'unauthorized' },
   'bad-input': { kind: 'bad-input', code: 'invalid_json', param: null, message: '' },
+  'unjudged-input': { kind: 'unjudged-input', code: 'image_unsupported', param: '', message: '' },
   'model-not-found': { kind: 'model-not-found', valid: [] },
   'not-found': { kind: 'not-found', hint: '' },
   'method-not-allowed': { kind: 'method-not-allowed', allow: [] },
@@ -69,7 +70,9 @@ const rowOf = async (reply: Response): Promise<string> => {
 /** Codes of bad input stand where the input is read. */
 const badInputCodes = (): string[] =>
   ['src/core/http/body.ts', 'src/core/http/router.ts', 'src/gateway/routes/request.ts'].flatMap((file) =>
-    [...read(file).matchAll(/(?:\bbad(?:Input)?\(\s*|\bcode: )'([a-z_]+)'/g)].map(([, code]) => `400 ${code}`),
+    [...read(file).matchAll(/(?:\bbad(?:Input)?\(\s*|\bunjudged\('\w+', |\bcode: )'([a-z_]+)'/g)].map(
+      ([, code]) => `400 ${code}`,
+    ),
   );
 
 describe('the settings in the docs', (check) => {
@@ -95,7 +98,7 @@ describe('the settings in the docs', (check) => {
   });
   check('name no variable of another name anywhere', () => {
     const named = [PAGE, EXAMPLE, read('README.md'), read('CHANGELOG.md')].flatMap((text) => [
-      ...text.matchAll(/\b(?:MODERATION|BACKEND|CACHE|MAX|REDIS|RATE|REQUEST|HEDGE)_[A-Z_]+\b/g),
+      ...text.matchAll(/\b(?:MODERATION|BACKEND|CACHE|MAX|REDIS|RATE|REQUEST|HEDGE|UNJUDGED)_[A-Z_]+\b/g),
     ]);
     assert.equal(
       unique(named.map(([name]) => name)).filter((name) => !NAMES.includes(name)),

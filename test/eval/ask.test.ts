@@ -45,6 +45,12 @@ describe('asking a gateway', (check) => {
     assert.is(new Headers(calls[0]?.init.headers).get('authorization'), `Bearer ${KEY}`);
   });
 
+  check('an answer that is flagged without a verdict is an error, and no verdict', async () => {
+    const headers = { 'x-moderation-no-verdict': 'backend_error' };
+    const answer = await answering(() => Response.json(moderationOf({ hate: 1 }), { headers })).ask();
+    assert.equal(answer, { kind: 'error', code: 'no_verdict' });
+  });
+
   check('a verdict says who gave it, as far as the gateway says it', async () => {
     const gatewayOf = async (headers: Record<string, string>) => {
       const answer = await answering(() => Response.json(moderationOf(), { headers })).ask();

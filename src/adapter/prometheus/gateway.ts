@@ -40,6 +40,9 @@ export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: Gat
   const calls = counter('backend_calls_total', 'Calls to the backend by their outcome', ['outcome', 'model']);
   const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
   const verdicts = counter('verdicts_total', 'Items judged', ['alias', 'flagged', 'cached']);
+  const unjudged = counter('flagged_without_verdict_total', 'Requests answered as flagged without a verdict', [
+    'reason',
+  ]);
   const unusable = counter('unusable_replies_total', 'Answers of the backend without a valid verdict', ['model']);
   const tokens = counter('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
   const setReadings = createReadingGauges(registers);
@@ -57,6 +60,7 @@ export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: Gat
       const [flagged, cached] = [String(isFlagged), String(isCached)];
       verdicts(`${flagged} ${cached} ${alias}`, 1, () => ({ alias, flagged, cached }));
     },
+    flaggedWithoutVerdict: (reason) => unjudged(reason, 1, () => ({ reason })),
     unusable: (model) => unusable(model, 1, () => ({ model })),
     tokens(model, { prompt, output }) {
       tokens(`prompt ${model}`, prompt, () => ({ model, kind: 'prompt' }));

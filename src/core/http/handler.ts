@@ -26,6 +26,8 @@ type GuardNeeds = {
   readonly bodies?: Pick<RequestBodies, 'release'>;
   /** How the service answers failures; in OpenAI's shape by default. */
   readonly errors?: ErrorResponses;
+  /** What answers a failure in place of its error, if anything does. The log line names the failure all the same. */
+  readonly replaceFailure?: (request: Request, error: unknown) => Response | undefined;
 };
 
 /** The answers to failures that were expected, of whatever kinds the service has, and to those that were not. */
@@ -61,6 +63,8 @@ const placeOf = (error: unknown): string => {
 
 const whereabouts = (bug: unknown): string => `${bug instanceof Error ? bug.name : typeof bug} at ${placeOf(bug)}`;
 
+const isClientError = (status: number): boolean => status >= 400 && status < 500;
+
 /** A redirect or a fetched answer has headers that cannot be changed, so those are answered with a copy. */
 const withRequestId = (response: Response, requestId: string): Response => {
   try {
@@ -81,7 +85,7 @@ const withRequestId = (response: Response, requestId: string): Response => {
 export const guard =
   (
     handler: Handler,
-    { clock, log, newRequestId, routeOf, onAnswered, bodies, errors = OPENAI_ERRORS }: GuardNeeds,
+    { clock, log, newRequestId, routeOf, onAnswered, bodies, errors = OPENAI_ERRORS, replaceFailure }: GuardNeeds,
   ): Handler =>
   async (request) => {
     const startedAt = clock.now();
@@ -93,7 +97,7 @@ export const guard =
       response = withRequestId(await handler(request), requestId);
     } catch (error) {
       failure = failureOf(error, errors);
-      response = withRequestId(failure.reply, requestId);
+      response = withRequestId(replaceFailure?.(request, error) ?? failure.reply, requestId);
     }
     bodies?.release(request);
     const answered: AnsweredRequest = {
@@ -103,7 +107,7 @@ export const guard =
       durationMs: clock.now() - startedAt,
     };
     const { fault, reason } = failure ?? {};
-    const level = fault === 'bug' ? 'error' : fault === undefined || response.status < 500 ? 'info' : 'warn';
+    const level = fault === 'bug' ? 'error' : fault === undefined || isClientError(response.status) ? 'info' : 'warn';
     log(level, 'request-answered', {
       requestId,
       ...answered,

@@ -6,14 +6,22 @@ import { jsonResponse } from '../../core/http/response.ts';
 import type { FindModelTraits } from '../../llm/model-traits.ts';
 import type { GatewayFault } from '../errors.ts';
 import { unseenReason } from '../fitness.ts';
-import type { ItemVerdict, Moderate, ModerationItem } from '../judge/moderate.ts';
+import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
-import type { CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { isBlank } from '../text/normalize.ts';
-import { type InputLimits, parseModerationItems, parseOuterFields, requireGatewayKey } from './request.ts';
+import type { NoVerdict } from './no-verdict.ts';
+import {
+  countResults,
+  type InputRules,
+  type ParsedItem,
+  parseModerationItems,
+  parseOuterFields,
+  requireGatewayKey,
+} from './request.ts';
+import { createResult } from './result.ts';
 
 /** Headers in which clients send how long they wait: name, and milliseconds per unit. */
 const TIMEOUT_HEADERS = [
@@ -34,37 +42,7 @@ export const deadlineMsFor = (headers: Headers, limitMs: number): number => {
   return shortest;
 };
 
-type ModerationResult = {
-  readonly flagged: boolean;
-  readonly categories: Readonly<Record<string, boolean>>;
-  readonly category_scores: Readonly<Record<string, number>>;
-  /** The same numbers under the name in our specification. */
-  readonly scores: Readonly<Record<string, number>>;
-  readonly category_applied_input_types: Readonly<Record<string, readonly string[]>>;
-};
-
-const inputTypesOf = ({ text, image }: ModerationItem) => {
-  const texts = isBlank(text) ? [] : ['text'];
-  return { textOnly: texts, withImage: image === undefined ? texts : [...texts, 'image'] };
-};
-
-/** One item's result in OpenAI's shape: always all 13 categories. */
-const createResult = (scores: CategoryScores, { categories }: Policy, item: ModerationItem): ModerationResult => {
-  const flags: Record<string, boolean> = {};
-  const numbers: Record<string, number> = {};
-  const types: Record<string, readonly string[]> = {};
-  const { textOnly, withImage } = inputTypesOf(item);
-  let flagged = false;
-  for (const [index, { name, threshold, images }] of categories.entries()) {
-    const score = scores[index];
-    if (score === undefined) throw new TypeError(`No score for ${name}`);
-    numbers[name] = score;
-    flags[name] = score >= threshold;
-    types[name] = images ? withImage : textOnly;
-    flagged ||= score >= threshold;
-  }
-  return { flagged, categories: flags, category_scores: numbers, scores: numbers, category_applied_input_types: types };
-};
+const NO_VISION = 'This model judges no images: use an alias with "vision": true, or send only texts';
 
 type ModerationRouteNeeds = {
   readonly clock: Clock;
@@ -79,10 +57,12 @@ type ModerationRouteNeeds = {
   readonly digest: (text: string) => string | Promise<string>;
   readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
-  readonly limits: InputLimits;
+  readonly rules: Pick<InputRules, 'limits' | 'unjudged'>;
+  /** Told of each request, so that it can answer in place of an error. */
+  readonly noVerdict: Pick<NoVerdict, 'admit' | 'describe'>;
 };
 
-type ParsedRequest = { readonly alias: ModelAlias; readonly items: readonly ModerationItem[] };
+type ParsedRequest = { readonly alias: ModelAlias; readonly items: readonly ParsedItem[] };
 
 const cacheHeader = (verdicts: readonly ItemVerdict[]): string => {
   const hits = verdicts.filter(({ isCached }) => isCached).length;
@@ -90,10 +70,9 @@ const cacheHeader = (verdicts: readonly ItemVerdict[]): string => {
   return hits === verdicts.length ? 'hit' : 'partial';
 };
 
-const hiddenHeader = (verdicts: readonly ItemVerdict[]): string => {
-  const ways = new Set(verdicts.flatMap(({ hidden }) => hidden));
-  return ways.size === 0 ? 'none' : [...ways].sort().join(', ');
-};
+/** Several words as a header's value, each once and in order. */
+const listed = (words: readonly string[]): string =>
+  words.length === 0 ? 'none' : [...new Set(words)].sort().join(', ');
 
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
@@ -101,31 +80,33 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   // Replicas may list their keys in another order, so an index would not identify a key in a shared count.
   const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
-  /** Ollama leaves out an image that its model cannot see, and answers all the same. */
-  const requireVision = async (alias: ModelAlias, signal: AbortSignal): Promise<void> => {
-    if (alias.vision === 'force') return;
+  /** Why the alias's model sees no images, as its server says. Ollama leaves out such an image, and answers all the same. */
+  const findUnseen = async (alias: ModelAlias, signal: AbortSignal): Promise<string | undefined> => {
+    if (alias.vision === 'force') return undefined;
     const traits = await untilAborted(needs.findTraits(alias.model), signal);
     const reason = 'it could not be asked whether its model sees images';
     if (traits === undefined) throw new Fault<GatewayFault>({ kind: 'backend-error', reason });
     const unseen = unseenReason(alias, traits);
-    if (unseen === undefined) return;
-    const message = `This model judges no images: ${unseen}`;
-    throw new Fault({ kind: 'bad-input', code: 'image_unsupported', param: 'input', message });
+    return unseen === undefined ? undefined : `This model judges no images: ${unseen}`;
   };
 
   const parseRequest = async (request: Request, deadline: Deadline): Promise<ParsedRequest> => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
     const alias = findAlias(model);
-    const items = parseModerationItems(input, alias.vision !== false, needs.limits);
-    if (items.some(({ image }) => image !== undefined)) await requireVision(alias, deadline.signal);
-    return { alias, items };
+    needs.noVerdict.describe(request, { alias: alias.alias, inputs: countResults(input) });
+    const blind = alias.vision === false ? NO_VISION : undefined;
+    const items = parseModerationItems(input, { ...needs.rules, unseen: blind });
+    if (items.every(({ image }) => image === undefined)) return { alias, items };
+    const unseen = await findUnseen(alias, deadline.signal);
+    return { alias, items: unseen === undefined ? items : parseModerationItems(input, { ...needs.rules, unseen }) };
   };
 
   const respond = ({ alias, items }: ParsedRequest, verdicts: readonly ItemVerdict[]): Response => {
     const results = items.map((item, index) => {
       const verdict = verdicts[index];
       if (verdict === undefined) throw new TypeError('An item without a verdict');
-      const result = createResult(verdict.scores, policy, item);
+      const judged = { text: !isBlank(item.text), image: item.image !== undefined };
+      const result = createResult(verdict.scores, policy, judged);
       metrics.verdict({ alias: alias.alias, isFlagged: result.flagged, isCached: verdict.isCached });
       return result;
     });
@@ -134,12 +115,14 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
       'x-moderation-backend-model': alias.model,
       'x-moderation-policy': policy.version,
       'x-moderation-cache': cacheHeader(verdicts),
-      'x-moderation-hidden': hiddenHeader(verdicts),
+      'x-moderation-hidden': listed(verdicts.flatMap(({ hidden }) => hidden)),
+      'x-moderation-unjudged': listed(items.flatMap(({ unjudged }) => unjudged)),
     });
   };
 
   return async (request: Request): Promise<Response> => {
     const keyId = await keyIds[requireGatewayKey(request, gatewayKeys)];
+    needs.noVerdict.admit(request);
     const retryAfterMs = await rateLimit(keyId ?? '');
     if (retryAfterMs > 0) throw new Fault({ kind: 'rate-limited', retryAfterMs });
     const deadline = createDeadline(clock, deadlineMsFor(request.headers, needs.deadlineMs), request.signal);

@@ -2,13 +2,18 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { matchingKeyIndex } from '../../core/http/auth.ts';
 import { issueOf } from '../../core/http/body.ts';
+import { isRecord } from '../../core/json.ts';
 import type { ChatImage } from '../../llm/types.ts';
+import type { GatewayFault } from '../errors.ts';
 import type { ModerationItem } from '../judge/moderate.ts';
+import type { GatewaySettings } from '../settings.ts';
 import { isBlank } from '../text/normalize.ts';
 
 const TextPart = v.object({ type: v.literal('text'), text: v.string() });
 const ImagePart = v.object({ type: v.literal('image_url'), image_url: v.object({ url: v.string() }) });
-const Parts = v.array(v.variant('type', [TextPart, ImagePart]));
+const PART_TYPES: readonly string[] = ['text', 'image_url'];
+const Part = v.variant('type', [TextPart, ImagePart]);
+const Parts = v.array(Part);
 const Texts = v.array(v.string());
 
 /** Throws `unauthorized` unless the request presents a gateway key. Returns the key's index in the list. */
@@ -28,6 +33,21 @@ const Envelope = v.object({ model: v.nullish(v.string()), input: v.nullish(v.unk
 /** How many inputs a request may hold, and how many characters each. */
 export type InputLimits = { readonly inputs: number; readonly chars: number };
 
+/** How an input is read. */
+export type InputRules = {
+  readonly limits: InputLimits;
+  /** Why the alias judges no images; undefined where it does. */
+  readonly unseen: string | undefined;
+  /** `text`: what the alias cannot judge is left out, as long as something is left that it can. */
+  readonly unjudged: GatewaySettings['UNJUDGED_INPUT'];
+};
+
+/** One input, and what was left out of it. */
+export type ParsedItem = ModerationItem & { readonly unjudged: readonly UnjudgedType[] };
+
+/** What may be left out of an input: images, and parts of a type that is neither text nor image. */
+export type UnjudgedType = 'image' | 'part';
+
 const badInput = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });
 
@@ -44,64 +64,90 @@ const parse = <Schema extends v.GenericSchema>(schema: Schema, value: unknown, a
   );
 };
 
-const createBoundedItem = (text: string, param: string, { chars }: InputLimits): ModerationItem => {
+const requireLength = (text: string, param: string, { chars }: InputLimits): void => {
   if (text.length > chars) throw badInput('input_too_long', param, `Expected at most ${chars} characters at ${param}`);
-  return { text };
 };
 
-const createTextItem = (text: string, param: string, limits: InputLimits): ModerationItem => {
-  const item = createBoundedItem(text, param, limits);
+const createTextItem = (text: string, param: string, limits: InputLimits): ParsedItem => {
+  requireLength(text, param, limits);
   if (isBlank(text)) throw badInput('empty_input', param, `Expected visible text at ${param}`);
-  return item;
+  return { text, unjudged: [] };
 };
 
 const DATA_URL = /^data:(image\/(?:png|jpeg|webp|gif));base64,([A-Za-z0-9+/]+={0,2})$/;
 
-const parseImage = (url: string, param: string): ChatImage => {
+const parseImage = ({ url }: ImageAt): ChatImage | undefined => {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
-  if (mediaType !== undefined && base64 !== undefined && base64.length % 4 === 0) return { mediaType, base64 };
-  const message = `Expected a data URL with a base64 PNG, JPEG, WebP or GIF at ${param}; images are not fetched`;
-  throw badInput('image_url_unsupported', param, message);
+  return mediaType === undefined || base64 === undefined || base64.length % 4 !== 0 ? undefined : { mediaType, base64 };
 };
 
-const parseParts = (value: readonly unknown[], hasVision: boolean, limits: InputLimits): ModerationItem => {
-  if (value.length > limits.inputs)
+type ImageAt = { readonly url: string; readonly index: number };
+type Unjudged = { readonly type: UnjudgedType; readonly fault: Fault<GatewayFault> };
+
+const unjudged = (type: UnjudgedType, code: string, param: string, message: string): Unjudged => ({
+  type,
+  fault: new Fault<GatewayFault>({ kind: 'unjudged-input', code, param, message }),
+});
+
+/** Why not all of these images are judged: at least one is not. */
+const unjudgedImage = (images: readonly ImageAt[], unseen: string | undefined): Unjudged => {
+  const at = `input[${images[0]?.index ?? 0}]`;
+  if (unseen !== undefined) return unjudged('image', 'image_unsupported', at, unseen);
+  if (images.length > 1) return unjudged('image', 'too_many_images', 'input', 'Expected at most one image');
+  const param = `${at}.image_url.url`;
+  const message = `Expected a data URL with a base64 PNG, JPEG, WebP or GIF at ${param}; images are not fetched`;
+  return unjudged('image', 'image_url_unsupported', param, message);
+};
+
+const isOfOtherType = (value: unknown): boolean =>
+  isRecord(value) && typeof value.type === 'string' && !PART_TYPES.includes(value.type);
+
+const parseParts = (values: readonly unknown[], { limits, unseen, ...rules }: InputRules): ParsedItem => {
+  if (values.length > limits.inputs)
     throw badInput('too_many_inputs', 'input', `Expected at most ${limits.inputs} parts`);
-  const parts = parse(Parts, value, 'input');
-  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  const images = parts.flatMap((part, index) =>
-    part.type === 'image_url' ? [{ url: part.image_url.url, index }] : [],
-  );
-  const [image] = images;
+  const texts: string[] = [];
+  const images: ImageAt[] = [];
+  const leftOut: Unjudged[] = [];
+  for (const [index, value] of values.entries()) {
+    const at = `input[${index}]`;
+    if (isOfOtherType(value)) {
+      const message = `Expected text or image_url at ${at}.type`;
+      leftOut.push(unjudged('part', 'invalid_type', `${at}.type`, message));
+      continue;
+    }
+    const part = parse(Part, value, at);
+    if (part.type === 'text') texts.push(part.text);
+    else images.push({ url: part.image_url.url, index });
+  }
+  const [image] = unseen === undefined ? images.flatMap((one) => parseImage(one) ?? []) : [];
+  if (images.length > (image === undefined ? 0 : 1)) leftOut.push(unjudgedImage(images, unseen));
   const text = texts.join('\n');
-  if (image === undefined) return createTextItem(text, 'input', limits);
-  if (!hasVision)
-    throw badInput(
-      'image_unsupported',
-      `input[${image.index}]`,
-      'This model judges no images: use an alias with "vision": true, or send only texts',
-    );
-  if (images.length > 1) throw badInput('too_many_images', 'input', 'Expected at most one image');
+  const [first] = leftOut;
+  const isSomethingLeft = image !== undefined || !isBlank(text);
+  if (first !== undefined && !(rules.unjudged === 'text' && isSomethingLeft)) throw first.fault;
+  const types = [...new Set(leftOut.map(({ type }) => type))];
+  if (image === undefined) return { ...createTextItem(text, 'input', limits), unjudged: types };
+  requireLength(text, 'input', limits);
   // Not checked for blankness: a message may hide in invisible characters.
-  return {
-    ...createBoundedItem(text, 'input', limits),
-    image: parseImage(image.url, `input[${image.index}].image_url.url`),
-  };
+  return { text, image, unjudged: types };
 };
 
 const isPart = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-/** Parses `input` within the limits. Throws `bad-input` faults that name the parameter and never quote it. */
-export const parseModerationItems = (
-  input: unknown,
-  hasVision: boolean,
-  limits: InputLimits,
-): readonly ModerationItem[] => {
+/** How many results an input gets, before it is checked: one for each of an array of texts. */
+export const countResults = (input: unknown): number => (Array.isArray(input) && !isPart(input[0]) ? input.length : 1);
+
+/**
+ * Parses `input` by the rules. Throws `bad-input` faults, and `unjudged-input` where a part cannot be judged; they name the
+ * parameter and never quote it.
+ */
+export const parseModerationItems = (input: unknown, rules: InputRules): readonly ParsedItem[] => {
+  const { limits } = rules;
   if (typeof input === 'string') return [createTextItem(input, 'input', limits)];
   if (!Array.isArray(input))
     throw badInput('invalid_type', 'input', 'Expected a string, an array of strings or an array of parts at input');
   if (input.length === 0) throw badInput('empty_input', 'input', 'Expected at least one input');
-  if (isPart(input[0])) return [parseParts(input, hasVision, limits)];
+  if (isPart(input[0])) return [parseParts(input, rules)];
   if (input.length > limits.inputs)
     throw badInput('too_many_inputs', 'input', `Expected at most ${limits.inputs} inputs`);
   return parse(Texts, input, 'input').map((text, index) => createTextItem(text, `input[${index}]`, limits));

@@ -8,7 +8,10 @@ import { describe } from '../../check.ts';
 /** The kinds that every service has, and those of the two that answer in this shape. */
 type FaultDetail = GatewayFault | BridgeFault;
 const errorResponse = (detail: FaultDetail): Response =>
-  detail.kind === 'agent-failed' ? bridgeErrorResponse(detail) : gatewayErrorResponse(detail);
+  // The gateway has a status of its own for a large body.
+  detail.kind === 'agent-failed' || detail.kind === 'body-too-large'
+    ? bridgeErrorResponse(detail)
+    : gatewayErrorResponse(detail);
 
 type Row = {
   readonly detail: FaultDetail;
@@ -40,6 +43,14 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     type: REFUSAL,
     param: 'input[3]',
     expectedText: /^Expected visible text$/,
+  },
+  'unjudged-input': {
+    detail: { kind: 'unjudged-input', code: 'image_unsupported', param: 'input[1]', message: 'It judges no images' },
+    status: 400,
+    code: 'image_unsupported',
+    type: REFUSAL,
+    param: 'input[1]',
+    expectedText: /^It judges no images$/,
   },
   'model-not-found': {
     detail: { kind: 'model-not-found', valid: ['moderation-fast', 'omni-moderation-latest'] },

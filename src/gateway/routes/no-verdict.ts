@@ -1,0 +1,89 @@
+import { Fault } from '../../core/fault.ts';
+import { jsonResponse } from '../../core/http/response.ts';
+import type { GatewayFault } from '../errors.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import { DEFAULT_ALIAS } from '../models.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { GatewaySettings } from '../settings.ts';
+import { createFlaggedResult } from './result.ts';
+
+/** What is known of a request whose key was accepted. */
+type KnownRequest = { readonly alias: string; readonly inputs: number };
+
+/** Decides which failures of a moderation are answered as flagged, as the operator has chosen, and answers them. */
+export type NoVerdict = {
+  /** From here on a failure of the request leaves its input without a verdict. Call it once its key is accepted. */
+  readonly admit: (request: Request) => void;
+  /** The alias that was asked for, and the number of results that the client expects. */
+  readonly describe: (request: Request, known: KnownRequest) => void;
+  /** The answer in place of an error; undefined where the error itself is the answer. */
+  readonly answer: (request: Request, error: unknown) => Response | undefined;
+};
+
+type NoVerdictNeeds = {
+  readonly settings: Pick<GatewaySettings, 'UNJUDGED_INPUT' | 'NO_VERDICT'>;
+  readonly policy: Policy;
+  readonly metrics: Pick<GatewayMetrics, 'flaggedWithoutVerdict'>;
+  readonly newId: () => string;
+};
+
+/** The most results of one such answer: the largest `MAX_INPUTS`. A body may hold millions of empty texts. */
+const MAX_RESULTS = 1000;
+
+/** The codes of requests that no program sends which follows the API. What a text or an image holds does not lead here. */
+const MALFORMED = new Set(['invalid_json', 'invalid_type', 'missing_input']);
+
+/**
+ * What is reported for each failure that leaves an input without a verdict: the code of its error. Undefined where the
+ * caller or the operator has to mend the request, which a flagged answer would hide, or where nobody waits for an answer.
+ */
+const REASONS: Readonly<Record<Exclude<GatewayFault['kind'], 'bad-input' | 'unjudged-input'>, string | undefined>> = {
+  unauthorized: undefined,
+  'model-not-found': undefined,
+  'not-found': undefined,
+  conflict: undefined,
+  'method-not-allowed': undefined,
+  'unsupported-media-type': undefined,
+  'client-left': undefined,
+  'body-too-large': 'body_too_large',
+  'body-too-slow': 'body_timeout',
+  'rate-limited': 'rate_limit_exceeded',
+  unavailable: 'unavailable',
+  overloaded: 'overloaded',
+  'backend-timeout': 'backend_timeout',
+  'backend-error': 'backend_error',
+  'backend-unusable': 'backend_unusable_reply',
+  'no-backend-key': 'no_backend_key',
+};
+
+const reasonOf = (detail: GatewayFault): string | undefined => {
+  if (detail.kind === 'unjudged-input') return detail.code;
+  if (detail.kind === 'bad-input') return MALFORMED.has(detail.code) ? undefined : detail.code;
+  return REASONS[detail.kind];
+};
+
+/** Creates the one place that answers as flagged what has no verdict. */
+export const createNoVerdict = ({ settings, policy, metrics, newId }: NoVerdictNeeds): NoVerdict => {
+  const admitted = new WeakMap<Request, KnownRequest>();
+  const isFlagging = (detail: GatewayFault | undefined): boolean =>
+    settings.NO_VERDICT === 'flag' || (detail?.kind === 'unjudged-input' && settings.UNJUDGED_INPUT === 'flag');
+  return {
+    admit: (request) => void admitted.set(request, { alias: DEFAULT_ALIAS, inputs: 1 }),
+    describe: (request, known) => void admitted.set(request, known),
+    answer(request, error) {
+      const known = admitted.get(request);
+      const detail: GatewayFault | undefined = error instanceof Fault ? error.detail : undefined;
+      // Without a detail it is a bug, and a text may have led to it.
+      const reason = detail === undefined ? 'internal_error' : reasonOf(detail);
+      if (known === undefined || reason === undefined || !isFlagging(detail)) return undefined;
+      metrics.flaggedWithoutVerdict(reason);
+      const result = createFlaggedResult(policy);
+      const results = Array.from({ length: Math.min(MAX_RESULTS, Math.max(1, known.inputs)) }, () => result);
+      return jsonResponse(
+        200,
+        { id: `modr-${newId()}`, model: known.alias, results },
+        { 'x-moderation-policy': policy.version, 'x-moderation-no-verdict': reason },
+      );
+    },
+  };
+};
