@@ -1,4 +1,3 @@
-import { pauseUntil } from '../core/async.ts';
 import { createServiceBudget } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
@@ -50,7 +49,7 @@ export type BridgeOptions = {
 
 export type Bridge = {
   readonly handler: Handler;
-  /** Lets running answers end for some seconds, then aborts the others; their clients get a failure. */
+  /** Lets running answers end for some seconds. Clients of the others get a failure, and their runs are left or aborted by policy. */
   readonly stop: () => Promise<void>;
 };
 
@@ -169,7 +168,6 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     async stop() {
       await untilQuiet(STOP_AFTER_MS);
       activeRequests.stop();
-      await pauseUntil(clock, { ms: LAST_EVENTS_MS, woken: answers.stop() }, new AbortController().signal);
       await untilQuiet(LAST_EVENTS_MS);
       sessionFamilies.stop();
       feed.stop();

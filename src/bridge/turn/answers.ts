@@ -67,8 +67,6 @@ type AnswerRequest = {
 export type Answers = {
   /** Faults if the answer fails within a short time. Later failures are output events. */
   readonly start: (request: AnswerRequest) => Promise<ClientAnswer>;
-  /** Aborts the runs of all answers that no client reads, and resolves when they have ended. */
-  readonly stop: () => Promise<void>;
 };
 
 type ResolvedAnswer = Pick<RequestMark, 'token' | 'createdSeconds'> & {
@@ -171,7 +169,6 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     }
   }
   return {
-    stop: shared.stop,
     async start(sent) {
       const { signal } = sent;
       const reader = await shared.claim(sent, (handle) => create(sent, handle));

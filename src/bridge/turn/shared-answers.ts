@@ -57,8 +57,6 @@ export type SharedAnswers<T> = {
   readonly claim: (request: ClaimingRequest, create: (handle: AnswerHandle) => T) => Promise<SharedAnswerReader<T>>;
   /** Aborts answers without readers, unless they go on by policy, and resolves when they have ended. Never rejects. */
   readonly endAbandoned: (owner: string, isMeant: (answer: T) => boolean) => Promise<void>;
-  /** The same for all owners, because the service stops. Answers that still have readers are aborted when those leave. */
-  readonly stop: () => Promise<void>;
 };
 
 type Entry<T> = {
@@ -160,19 +158,11 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
         if (one !== entry && one.ended !== undefined && one.readers === 0) drop(entries, one);
       }
   };
-  const abortUnread = async (entries: Iterable<Entry<T>>, isMeant: (answer: T) => boolean): Promise<void> => {
-    if (policy.kind === 'detach') return;
-    const isAbandoned = ({ readers, ended, answer }: Entry<T>) => readers === 0 && !ended && isMeant(answer);
-    const abandoned = [...entries].filter(isAbandoned);
-    for (const { abort } of abandoned) abort();
-    await Promise.all(abandoned.map(({ settled }) => settled));
-  };
-  let isStopping = false;
   const onLeft = (entry: Entry<T>): void => {
     if (entry.readers > 0) return;
     entry.leftAt = clock.now();
     if (entry.ended !== undefined) return;
-    if (!entry.hasBegun || policy.kind === 'abort' || (isStopping && policy.kind !== 'detach')) entry.abort();
+    if (!entry.hasBegun || policy.kind === 'abort') entry.abort();
     else if (policy.kind === 'grace') entry.cancelAbort = clock.after(policy.ms, entry.abort);
   };
   const addReader = (entry: Entry<T>): SharedAnswerReader<T> => {
@@ -239,10 +229,13 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
         await untilAborted(found.settled, signal);
       }
     },
-    endAbandoned: (owner, isMeant) => abortUnread(entriesOf(owner), isMeant),
-    async stop() {
-      isStopping = true;
-      await Promise.all([...owners.values()].map((entries) => abortUnread(entries, () => true)));
+    async endAbandoned(owner, isMeant) {
+      if (policy.kind === 'detach') return;
+      const abandoned = [...entriesOf(owner)].filter(
+        ({ readers, ended, answer }) => readers === 0 && ended === undefined && isMeant(answer),
+      );
+      for (const { abort } of abandoned) abort();
+      await Promise.all(abandoned.map(({ settled }) => settled));
     },
   };
 };

@@ -97,37 +97,6 @@ describe('the texts of answers that have ended', (check) => {
   });
 });
 
-describe('a stop', (check) => {
-  const isAborted = ({ answer }: SharedAnswerReader<Run>): boolean => answer.signal.aborted;
-
-  check('aborts what no client reads, and the others when they leave, without a time of grace', async () => {
-    const { begun, stop } = withAnswers();
-    const [left, read] = [await begun({ key: 'a' }), await begun({ key: 'b' })];
-    left.leave();
-    assert.not(isAborted(left));
-    let isOver = false;
-    const stopped = stop().then(() => {
-      isOver = true;
-    });
-    assert.equal([isAborted(left), isAborted(read)], [true, false]);
-    await Promise.resolve();
-    assert.not(isOver);
-    left.answer.end('failed');
-    await stopped;
-    read.leave();
-    assert.ok(isAborted(read));
-  });
-
-  check('leaves the runs alone where clients may detach', async () => {
-    const { begun, stop } = withAnswers({ kind: 'detach' });
-    const [left, read] = [await begun({ key: 'a' }), await begun({ key: 'b' })];
-    left.leave();
-    await stop();
-    read.leave();
-    assert.equal([isAborted(left), isAborted(read)], [false, false]);
-  });
-});
-
 describe('an answer that its last reader leaves', (check) => {
   check('is aborted at once where the policy says so, and only when the last one has left', async () => {
     const { begun, claim } = withAnswers({ kind: 'abort' });

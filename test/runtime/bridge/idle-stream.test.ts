@@ -96,7 +96,8 @@ const stopping = async ({ running }: BridgeProcess, signal: NodeJS.Signals) => {
 };
 
 /** A whole answer, asked for and not waited for. */
-const begun = (bridge: BridgeProcess) => awaitedLater(ask(bridge, '/v1/chat/completions', chatOf()));
+const begun = (bridge: BridgeProcess, body: object = chatOf()) =>
+  awaitedLater(ask(bridge, '/v1/chat/completions', body));
 
 describe('stopping the bridge bundle', (check) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
@@ -136,9 +137,9 @@ describe('stopping the bridge bundle', (check) => {
   );
 
   check(
-    'ends the others with a last word, and their runs at the agent, and takes no new ones meanwhile',
+    'ends the others with a last word, and their runs at the agent where the policy is to abort, and takes no new ones',
     together(
-      inBridgeWorld({}, async (world) => {
+      inBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: 'abort' } }, async (world) => {
         const { bridge, model } = world;
         model.alwaysReply(HANGING, isNoTitle);
         const [chat, response] = await Promise.all([askChat(bridge), askResponses(bridge)]);
@@ -170,6 +171,24 @@ describe('stopping the bridge bundle', (check) => {
         assert.match((await ended).toString(), '"code":"unavailable"');
         await until('nobody listens to the model', () => asked(world).every((one) => one.isAborted()));
         assert.not.match(bridge.running.stderr(), '"event":"bug"');
+      }),
+    ),
+  );
+
+  check(
+    'leaves the runs of the others to the agent by default, where the same request finds them again',
+    together(
+      inBridgeWorld({}, async ({ bridge, model, startBridge }) => {
+        model.alwaysReply(answer([{ kind: 'wait', ms: 13_000 }, ...text('at last')]), isNoTitle);
+        const body = chatOf();
+        const left = begun(bridge, body);
+        await until('it runs', () => asked({ model }).length === 1);
+        const { code } = await stopping(bridge, 'SIGTERM');
+        assert.is(code, 0, bridge.running.stderr());
+        assert.is((await left).response.statusCode, 503);
+        const again = await begun(await startBridge(), body);
+        assert.match((await again.ended).toString(), 'at last');
+        assert.is(asked({ model }).length, 1);
       }),
     ),
   );
