@@ -110,7 +110,10 @@ const header = (name: string, description: string) => ({
 });
 const ANSWER_HEADERS = [
   header('x-session-id', 'The conversation of this request; every answer has this header'),
-  header('x-approval', '"approve <id>" or "reject <id> [reason]": answers an approval request of the agent'),
+  header(
+    'x-approval',
+    '"approve <id>[, <id>]" or "reject <id> [reason]": answers a permission request of the agent, whatever the message says',
+  ),
   header('Idempotency-Key', 'The same key and body get the same answer for ten minutes, and nothing runs twice'),
 ];
 

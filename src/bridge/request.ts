@@ -27,11 +27,14 @@ export type ConversationReference =
   | { readonly kind: 'named'; readonly id: string; readonly isIncremental: boolean }
   | { readonly kind: 'after'; readonly responseID: string };
 
-/** An answer to a question of the agent, given beside the words: the header `x-approval`. */
+/** The most characters of a rejection's reason that an agent accepts. */
+export const REASON_CHARS = 4000;
+
+/** An answer to permission requests of the agent, in a text or in the header `x-approval`. */
 export type ApprovalDecision = {
   readonly isApproved: boolean;
-  /** Ids of questions, whole or their last characters. */
-  readonly ids: readonly string[];
+  /** Ids of requests, whole or their last characters; or all that the last answer has shown. */
+  readonly ids: readonly string[] | 'all';
   /** The reason of a rejection, for the agent. */
   readonly message?: string;
 };

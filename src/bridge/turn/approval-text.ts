@@ -84,6 +84,28 @@ export const toApprovalRequest = ({ id, sessionID, permission, metadata }: Permi
 /** The end of a request's id, by which the user can answer it. */
 export const shortRequestID = ({ id }: Pick<ApprovalRequest, 'id'>): string => id.slice(-SHORT_ID_CHARS);
 
+/** `isWholeID`: the word is the whole id, and not its end. */
+type RequestLookup =
+  | { readonly kind: 'found'; readonly request: ApprovalRequest; readonly isWholeID: boolean }
+  | { readonly kind: 'ambiguous' }
+  | { readonly kind: 'unknown' };
+
+/**
+ * The request that a word names: by its whole id, or by the short id that was shown, in any letter case. Ids that differ only
+ * in their letter case have to be written as shown.
+ */
+export const lookUpRequest = (word: string, requests: readonly ApprovalRequest[]): RequestLookup => {
+  const lowerCase = word.toLowerCase();
+  const named = requests.filter(
+    ({ id }) => id.toLowerCase() === lowerCase || shortRequestID({ id }).toLowerCase() === lowerCase,
+  );
+  const exactly = named.filter(({ id }) => id === word || shortRequestID({ id }) === word);
+  const [request, ...others] = exactly.length > 0 ? exactly : named;
+  if (request === undefined) return { kind: 'unknown' };
+  if (others.length > 0) return { kind: 'ambiguous' };
+  return { kind: 'found', request, isWholeID: request.id.toLowerCase() === lowerCase };
+};
+
 /** A block that clients show unchanged. With the word `text` the fence cannot close one that was left open before. */
 const fenced = (text: string): string => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);

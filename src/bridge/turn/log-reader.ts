@@ -58,13 +58,15 @@ const createItemReader = (from: number, limit: () => number) => {
 export const readItems = (items: readonly LogItem[]): Iterable<OutputEvent> =>
   createItemReader(0, () => items.length).readNew(items);
 
-const CLOSING_ID = 'closing';
+/** A text of the bridge before or after those of the agent; nothing if it is empty. */
+function* ownText(id: 'opening' | 'closing', text: string): Generator<OutputEvent> {
+  if (text === '') return;
+  yield { kind: 'text', id, text };
+  yield { kind: 'text-end', id };
+}
 
 function* closingEvents({ last, closing }: TurnOutcome): Generator<OutputEvent> {
-  if (closing !== '') {
-    yield { kind: 'text', id: CLOSING_ID, text: closing };
-    yield { kind: 'text-end', id: CLOSING_ID };
-  }
+  yield* ownText('closing', closing);
   yield last;
 }
 
@@ -116,6 +118,7 @@ export async function* readOutput(log: TurnLog, { from, outcome, signal }: Answe
   const limit = (): number =>
     readOutcome()?.value.items ?? (log.approvalRequests().length > 0 ? 0 : Number.POSITIVE_INFINITY);
   const reader = createItemReader(from.items, limit);
+  yield* abortable(ownText('opening', from.opening ?? ''), signal);
   let ended = readOutcome();
   while (ended === undefined) {
     const changed = Promise.withResolvers<void>();

@@ -7,9 +7,9 @@ import type { TurnLog } from './log.ts';
 
 /**
  * How far a turn's log belongs to earlier answers. An answer that ended with approval requests leaves the position from which
- * the next answer continues.
+ * the next answer continues. `opening`: a text of the bridge with which the answer begins.
  */
-export type LogPosition = { readonly items: number; readonly usage: Usage };
+export type LogPosition = { readonly items: number; readonly usage: Usage; readonly opening?: string };
 
 export const LOG_START: LogPosition = { items: 0, usage: NO_USAGE };
 
@@ -71,7 +71,7 @@ export const readTexts = (log: TurnLog, from: LogPosition, to?: { readonly items
 
 /** The whole text of an answer, as a client stores it. */
 export const readSentText = (log: TurnLog, from: LogPosition, outcome: TurnOutcome): string =>
-  [...readTexts(log, from, outcome), ...(outcome.closing === '' ? [] : [outcome.closing])].join('\n\n');
+  [from.opening ?? '', ...readTexts(log, from, outcome), outcome.closing].filter((text) => text !== '').join('\n\n');
 
 /** The same outcome; with `text` at its end if the answer is empty and did not fail. */
 export const withTextIfSilent = (

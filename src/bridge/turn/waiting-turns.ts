@@ -1,10 +1,12 @@
 import { setNewest } from '../../core/bounded-map.ts';
 import { isNotFound } from '../agent/errors.ts';
-import type { AgentClient, AgentPermissionReply } from '../agent/types.ts';
+import type { AgentClient } from '../agent/types.ts';
 import type { ConversationSession } from '../conversation/types.ts';
 import type { ApprovalRequest } from '../output.ts';
 import { type ApprovalDecision, type BridgeRequest, textOfParts } from '../request.ts';
-import { findRequestID, isAlmostApproval, parseApproval } from './approval-parser.ts';
+import { readDecision, type Verdict } from './approval-decisions.ts';
+import type { ApprovalProblem } from './approval-parser.ts';
+import { type DecisionOutcome, toDecisionText, toProblemText } from './approval-replies.ts';
 import { createTurnLog, type TurnLog } from './log.ts';
 import { LOG_START, type LogPosition, readTexts, type TurnOutcome } from './outcome.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
@@ -22,7 +24,7 @@ export type AnswerSource = {
 type WaitingTurns = {
   /** `from` is where an answer ended while its turn did not. */
   readonly add: (turn: AgentTurn, from: LogPosition & Partial<Pick<TurnOutcome, 'last'>>) => void;
-  /** What a request continues in its session; undefined when it is a new prompt. A prompt without approval aborts the turn. */
+  /** What a request continues in its session; undefined when it is a new prompt, which aborts the turn. */
   readonly resume: (
     session: ConversationSession,
     request: BridgeRequest,
@@ -32,14 +34,6 @@ type WaitingTurns = {
 
 const TURNS_LIMIT = 1000;
 const SESSIONS_LIMIT = 10_000;
-const NAMES_A_REQUEST = /^\s*(?:approve|reject)\s+per_\w+/i;
-
-const NO_SUCH_REQUEST =
-  'There is no open approval request with this id in this conversation: it was answered, it expired, or it belongs to another conversation. Nothing was approved.';
-const NOT_COUNTED = 'This was not taken as an approval or a rejection, because it has no id of an approval request.';
-/** The agent may have no text after a rejection, and an empty answer looks like a failure. */
-const REJECTED = 'Rejected. The call was not made, and the agent has stopped.';
-
 /** An answer of the bridge itself. With approval requests it ends like an answer of the agent that has them. */
 const createTextAnswer = (text: string, approvalRequests: readonly ApprovalRequest[] = []): AnswerSource => {
   const writer = createTurnLog();
@@ -49,26 +43,30 @@ const createTextAnswer = (text: string, approvalRequests: readonly ApprovalReque
   return { turn: undefined, log: writer.log, from: LOG_START };
 };
 
-const toPermissionAnswer = ({ isApproved, message }: ApprovalDecision): AgentPermissionReply => {
-  if (isApproved) return { reply: 'once' };
-  return message === undefined ? { reply: 'reject' } : { reply: 'reject', message };
-};
+/** The verdicts as decisions, to say what was tried. */
+const decisionsOf = (verdicts: readonly Verdict[]): readonly ApprovalDecision[] =>
+  verdicts.map(({ request, reply }) => ({ isApproved: reply.reply === 'once', ids: [request.id] }));
 
-/** Answers all requests that a decision names, or none if one of them is unknown. Returns whether any was still open. */
-const answerRequests = async (turn: AgentTurn, decision: ApprovalDecision): Promise<boolean> => {
-  const open = turn.log.approvalRequests();
-  const ids = new Set(decision.ids.map((id) => findRequestID(id, open)));
-  if (ids.has(undefined)) return false;
-  let isAnswered = false;
-  for (const id of ids) {
+/** Gives the agent the verdicts. Those on requests that are not open there any more are `closed`. */
+const answerRequests = async (
+  turn: Pick<AgentTurn, 'answerPermission'>,
+  verdicts: readonly Verdict[],
+): Promise<Omit<DecisionOutcome, 'withheld'>> => {
+  const done: Verdict[] = [];
+  const closed: ApprovalRequest[] = [];
+  // A rejection may close all requests of its session at the agent, so approvals come first, and the other rejections are done.
+  const isRejection = ({ reply }: Verdict): boolean => reply.reply === 'reject';
+  for (const verdict of [...verdicts].sort((one, other) => Number(isRejection(one)) - Number(isRejection(other)))) {
     try {
-      if (id !== undefined) await turn.answerPermission(id, toPermissionAnswer(decision));
-      isAnswered = true;
+      await turn.answerPermission(verdict.request.id, verdict.reply);
+      done.push(verdict);
     } catch (error) {
       if (!isNotFound(error)) throw error;
+      if (isRejection(verdict) && done.some(isRejection)) done.push(verdict);
+      else closed.push(verdict.request);
     }
   }
-  return isAnswered;
+  return { done, closed };
 };
 
 export const createWaitingTurns = (
@@ -77,7 +75,9 @@ export const createWaitingTurns = (
 ): WaitingTurns => {
   const waiting = new Map<string, { readonly turn: AgentTurn; readonly from: LogPosition }>();
   /** The approval requests that the last answer ended with, even if they are not open any more. */
-  const lastShown = new Map<string, readonly ApprovalRequest[]>();
+  const shown = new Map<string, readonly ApprovalRequest[]>();
+  const setShown = (sessionID: string, requests: readonly ApprovalRequest[]) =>
+    setNewest(shown, [sessionID, requests], SESSIONS_LIMIT);
   /** Sessions that need no look at the agent. In others a turn of an earlier process may wait. */
   const checked = new Map<string, true>();
 
@@ -86,8 +86,8 @@ export const createWaitingTurns = (
     // A turn that is dropped here can be found again at the agent.
     const evicted = setNewest(waiting, [sessionID, { turn, from }], TURNS_LIMIT);
     if (evicted !== undefined) checked.delete(evicted);
-    const shown = from.last?.kind === 'end' ? from.last.end.approvalRequests : turn.log.approvalRequests();
-    setNewest(lastShown, [sessionID, shown], SESSIONS_LIMIT);
+    // Nobody knows what an earlier process has shown of a turn that was found at the agent.
+    setShown(sessionID, from.last?.kind === 'end' ? from.last.end.approvalRequests : []);
   };
   const findAtAgent = async (
     { sessionID, knownMessageIDs }: ConversationSession,
@@ -107,7 +107,6 @@ export const createWaitingTurns = (
     async resume(session, request, signal) {
       await findAtAgent(session, signal);
       const { sessionID } = session;
-      const text = textOfParts(request.prompt);
       const found = waiting.get(sessionID);
       const openRequests = () => found?.turn.log.approvalRequests() ?? [];
       /** What a turn has sent that no client has read, because it continued when its request timed out. */
@@ -116,19 +115,37 @@ export const createWaitingTurns = (
         waiting.delete(sessionID);
         return readTexts(found.turn.log, found.from);
       };
-      const decision =
-        request.approval ?? parseApproval(text, openRequests()) ?? parseApproval(text, lastShown.get(sessionID) ?? []);
-      if (decision !== undefined) {
-        if (found === undefined || !(await answerRequests(found.turn, decision)))
-          return createTextAnswer([NO_SUCH_REQUEST, ...takeUnreadTexts()].join('\n\n'), openRequests());
+      const explain = (problem: ApprovalProblem, decisions: readonly ApprovalDecision[]): AnswerSource => {
+        const open = openRequests();
+        if (open.length > 0) setShown(sessionID, open);
+        return createTextAnswer([toProblemText(problem, decisions), ...takeUnreadTexts()].join('\n\n'), open);
+      };
+      const given = { header: request.approval, text: textOfParts(request.prompt) };
+      const decision = readDecision(given, { open: openRequests(), shown: shown.get(sessionID) ?? [] });
+      if (decision?.kind === 'unclear') return explain(decision.problem, decision.decisions);
+      if (decision === undefined || found === undefined) {
         waiting.delete(sessionID);
-        return { ...found, log: found.turn.log, ...(decision.isApproved ? {} : { ifSilent: REJECTED }) };
+        // Any other text approves nothing, and must not wait until the request times out.
+        await found?.turn.abort();
+        return undefined;
       }
-      if (openRequests().length > 0 && isAlmostApproval(text)) return createTextAnswer(NOT_COUNTED, openRequests());
+      const { verdicts, withheld, isPlain } = decision;
+      const { done, closed } = await answerRequests(found.turn, verdicts);
+      const [firstClosed] = closed;
+      if (done.length === 0 && firstClosed !== undefined) {
+        const isAnyOpen = openRequests().length > 0;
+        return explain(
+          isAnyOpen ? { kind: 'closed', id: firstClosed.id } : { kind: 'none-open' },
+          decisionsOf(verdicts),
+        );
+      }
       waiting.delete(sessionID);
-      // Any other text approves nothing, and must not wait until the request times out.
-      await found?.turn.abort();
-      return NAMES_A_REQUEST.test(text) ? createTextAnswer(NO_SUCH_REQUEST) : undefined;
+      const text = toDecisionText({ done, closed, withheld });
+      const source = { turn: found.turn, log: found.turn.log };
+      if (!isPlain || closed.length > 0) return { ...source, from: { ...found.from, opening: text } };
+      // The agent may have no text after a rejection, and an empty answer looks like a failure.
+      const isRejection = verdicts.some(({ reply }) => reply.reply === 'reject');
+      return { ...source, from: found.from, ...(isRejection ? { ifSilent: text } : {}) };
     },
   };
 };

@@ -1,11 +1,27 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answerWith, idIn, pay, paying, repliesTo, reporting } from '../harness/recharge-world.ts';
-import { aborts, assistant, callsTo, prompts, sessionsMade, user, withBridge } from '../harness/world.ts';
+import { answerWith, idIn, idsIn, pay, paying, repliesTo, reporting } from '../harness/recharge-world.ts';
+import {
+  aborts,
+  assistant,
+  type BridgeWorld,
+  callsTo,
+  prompts,
+  sessionsMade,
+  user,
+  withBridge,
+} from '../harness/world.ts';
 
 const CHAT = { messages: [user('pay five')] };
-const NO_SUCH = /no open approval request with this id/;
+const NO_SUCH = /no open permission request in this conversation/;
+
+/** Approves everything in a conversation, by way of responses, and returns the answer's text. */
+const answerAll = async (world: BridgeWorld, conversation: string): Promise<string> => {
+  const response = await world.send('/v1/responses', { input: 'approve all', conversation });
+  const { output } = (await response.json()) as { output: { content?: { text: string }[] }[] };
+  return output.flatMap(({ content = [] }) => content.map(({ text }) => text)).join('');
+};
 
 describe('a question of the agent', (check) => {
   check('ends the answer, with all that a person or a button needs', () => {
@@ -74,11 +90,49 @@ describe('a question of the agent', (check) => {
       assert.equal(paid, []);
       assert.equal(repliesTo(world), [{ reply: 'reject' }]);
       assert.is(second.json.choices[0]?.finish_reason, 'stop');
-      assert.is(second.text, 'Rejected. The call was not made, and the agent has stopped.');
+      assert.is(second.text, `Rejected: pay (${idIn(first.text)}).`);
       assert.is(world.agent.asked.length, 1);
       const words = `reject ${idIn(first.text)}`;
       const messages = [...CHAT.messages, assistant(first.text), user(words), assistant(second.text), user('and now?')];
       assert.is((await world.chat({ messages })).text, 'What now?');
+    });
+  });
+
+  check('is answered among others by one message, and the answer begins with what was decided', () => {
+    const { given, paid } = paying([pay(5, 6), reporting, pay(7, 8), reporting]);
+    return withBridge(given, async (world) => {
+      const first = await world.chat(CHAT);
+      const [one = '', two = ''] = idsIn(first.text);
+      const words = `Approve ${one}. Reject ${two}: too much.`;
+      const history = [...CHAT.messages, assistant(first.text), user(words)];
+      const stream = await openStream(world, { messages: history });
+      const text = await stream.rest();
+      assert.match(text, `Approved: pay (${one}). Rejected: pay (${two}).\n\nSo: paid {"amount":5}, `);
+      assert.equal(paid, [{ amount: 5 }]);
+      // The line is a part of the answer by which the conversation is known.
+      const next = await world.chat({ messages: [...history, assistant(text), user('and more')] });
+      assert.is(next.name, first.name);
+      assert.is(idsIn(next.text).length, 2);
+      const all = await answerAll(world, next.name);
+      assert.match(all, /^Approved: pay \(\w{6}\), pay \(\w{6}\)\.\n\nSo: paid/);
+      assert.equal(paid, [{ amount: 5 }, { amount: 7 }, { amount: 8 }]);
+      assert.is(sessionsMade(world).length, 1);
+    });
+  });
+
+  check('is not given up for a message that names it and is not understood', () => {
+    const { given, paid } = paying([pay(5), reporting]);
+    return withBridge(given, async (world) => {
+      const first = await world.chat(CHAT);
+      const id = idIn(first.text);
+      const second = await answerWith(world, 'pay five', first, `what does ${id} cost?`);
+      assert.is(idIn(second.text), id);
+      assert.equal([paid, repliesTo(world), aborts(world), prompts(world).length], [[], [], [], 1]);
+      const messages = [
+        ...[...CHAT.messages, assistant(first.text), user(`what does ${id} cost?`)],
+        ...[assistant(second.text), user(`/approve \`${id}\`, thanks!`)],
+      ];
+      assert.is((await world.chat({ messages })).text, 'So: paid {"amount":5}');
     });
   });
 

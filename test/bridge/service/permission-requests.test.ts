@@ -7,7 +7,7 @@ import { aborts, assistant, type BridgeWorld, OTHER_KEY, prompts, until, user, w
 
 const CHAT = { messages: [user('pay five')] };
 const DESK = { 'x-session-id': 'desk' };
-const NO_SUCH = /no open approval request with this id/;
+const NO_SUCH = /no open permission request in this conversation/;
 const OTHERS = { authorization: `Bearer ${OTHER_KEY}` };
 
 describe('a question', (check) => {
@@ -188,6 +188,16 @@ describe('a question of an agent to whom work was handed on', (check) => {
       const second = await answerWith(world, 'pay five', first, `approve ${idIn(first.text)}`);
       assert.equal(paid, [{ amount: 5 }]);
       assert.is(second.text, 'It is paid');
+    });
+  });
+
+  check('is rejected there, and the user reads that it was', () => {
+    const { given, paid } = paying([calling({ name: 'task', input: TASK }), pay(5), reporting]);
+    return withBridge({ ...given, agents }, async (world) => {
+      const first = await world.chat(CHAT);
+      const second = await answerWith(world, 'pay five', first, `reject ${idIn(first.text)}`);
+      assert.match(second.text, new RegExp(`^Rejected: pay \\(${idIn(first.text)}\\)\\.`));
+      assert.equal(paid, []);
     });
   });
 

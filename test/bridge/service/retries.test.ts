@@ -227,7 +227,7 @@ describe('a request that is sent again', (check) => {
         const again = await world.chat(CHAT, { 'x-session-id': 'carol', 'x-stainless-retry-count': '1' });
         assert.equal([again.name, prompts(world).length], ['carol', 3]);
         const verdict = { 'x-session-id': 'carol', 'x-stainless-retry-count': '1', 'x-approval': 'approve per_abc123' };
-        assert.match((await world.chat(CHAT, verdict)).text, 'There is no open approval request');
+        assert.match((await world.chat(CHAT, verdict)).text, 'There is no open permission request');
       },
     ),
   );

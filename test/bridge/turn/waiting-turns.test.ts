@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import type { PermissionRecord } from '../../../src/bridge/agent/schema.ts';
 import type { ApprovalDecision } from '../../../src/bridge/request.ts';
 import { LOG_START, readSentText, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
 import type { AgentTurn } from '../../../src/bridge/turn/turn.ts';
@@ -36,20 +37,22 @@ const pausing = () => {
     waitForOutcome(going.log, going.from, { clock: world.clock, signal: NEVER });
   const goOn = (words: string, verdict?: ApprovalDecision, sessionID = SESSION) =>
     paused.resume({ ...conversation, sessionID }, asking({ words, approval: verdict }), NEVER);
+  const pauseFor = async (...requests: readonly PermissionRecord[]) => {
+    const turn = world.start({ knownMessageIDs: conversation.knownMessageIDs });
+    const outcome = outcomeAt({ log: turn.log, from: LOG_START });
+    await world.clock.advance(0);
+    world.report(reported(userInfo('u1')), reported(assistantInfo('a1', 'u1')), textEventsIn('t1', 'a1', 'I pay.'));
+    world.report(requests.map(asked));
+    await world.clock.advance(100);
+    paused.add(turn, await outcome);
+    return turn;
+  };
   return {
     ...world,
     goOn,
     /** Begins a turn whose answer ends with questions, as the bridge does. */
-    async pause(...ids: readonly string[]) {
-      const turn = world.start({ knownMessageIDs: conversation.knownMessageIDs });
-      const outcome = outcomeAt({ log: turn.log, from: LOG_START });
-      await world.clock.advance(0);
-      world.report(reported(userInfo('u1')), reported(assistantInfo('a1', 'u1')), textEventsIn('t1', 'a1', 'I pay.'));
-      world.report(ids.map((id) => asked(ask(id))));
-      await world.clock.advance(100);
-      paused.add(turn, await outcome);
-      return turn;
-    },
+    pause: (...ids: readonly string[]) => pauseFor(...ids.map((id) => ask(id))),
+    pauseFor,
     /** What is told where the bridge answers by itself. */
     async textFor(words: string, verdict?: ApprovalDecision): Promise<string> {
       const going = await goOn(words, verdict);
@@ -97,7 +100,9 @@ describe('a turn that waits for an answer', (check) => {
       const world = pausing();
       await world.pause(PAY);
       const going = await world.goOn(words);
-      assert.match(going?.turn === undefined ? '' : (going.ifSilent ?? ''), /reject/i);
+      // The words that the user reads are from the agent, or from the bridge where it may have none.
+      assert.is(going?.turn === undefined ? '' : (going.from.opening ?? going.ifSilent), 'Rejected: pay (k3F9xQ).');
+      assert.is(going?.from.opening === undefined, answer.message !== undefined);
       assert.equal(world.answers, [{ id: PAY, answer }]);
     }
   });
@@ -125,7 +130,7 @@ describe('a turn that waits for an answer', (check) => {
     await world.pause(PAY);
     assert.match(
       await world.textFor('.', { isApproved: true, ids: ['per_unknown'] }),
-      /^There is no open approval request/,
+      /^No open permission request has the id per_unknown\. Nothing was approved\./,
     );
     assert.equal(world.answers, []);
     assert.is(await world.textFor('reject k3F9xQ', { isApproved: true, ids: [PAY] }), 'the turn goes on');
@@ -135,13 +140,107 @@ describe('a turn that waits for an answer', (check) => {
   check('is approved by nothing else, and asks again', async () => {
     const world = pausing();
     await world.pause(PAY);
-    for (const words of ['yes', 'ok', 'Approved', 'approve it', 'approve k3F9xQ but less', 'no', `approve ${SEND}`]) {
+    const noID = 'This message contains no id of a permission request, so nothing was decided.';
+    for (const [words, expected] of [
+      ['yes', noID],
+      ['ok', noID],
+      ['Approved', noID],
+      ['approve it', noID],
+      ['approve', noID],
+      ['no', noID],
+      [`approve ${'it '.repeat(100)}`, noID],
+      ['approve 9UsYbZ', 'No open permission request has the id 9UsYbZ. Nothing was approved.'],
+      ['reject 9UsYbZ', 'No open permission request has the id 9UsYbZ. Nothing was rejected.'],
+      [
+        'reject k3F9xQ approve 9UsYbZ',
+        'No open permission request has the id 9UsYbZ. Nothing was approved or rejected.',
+      ],
+      [`approve ${SEND}`, `No open permission request has the id ${SEND}. Nothing was approved.`],
+      ['approve k3F9xQ but less', 'Only "approve k3F9xQ" was understood, so nothing was decided.'],
+      ['approve k3F9xQ?', 'Only a part of this message was understood, so nothing was decided.'],
+      ['approve k3F9xQ reject k3F9xQ', 'This message approves and rejects k3F9xQ, so nothing was decided.'],
+      ['approve all, reject k3F9xQ', 'This message approves and rejects k3F9xQ, so nothing was decided.'],
+      ['k3F9xQ', 'This message names a permission request but does not begin with "approve" or "reject"'],
+      ['what does K3f9xq cost?', 'This message names a permission request but does not begin with'],
+      [
+        `${'tell me a story '.repeat(2000)} of ${PAY}`,
+        'This message names a permission request but does not begin with',
+      ],
+      [`approve k3F9xQ ${'!'.repeat(30_000)}`, 'This message is too long for a decision, so nothing was decided.'],
+    ] as const) {
       const reported = await world.textFor(words);
-      assert.match(reported, /^This was not taken as an approval/, words);
-      assert.match(reported, /Reply "approve k3F9xQ"/, words);
+      assert.ok(reported.startsWith(expected), `${words.slice(0, 40)} -> ${reported}`);
+      assert.match(reported, /Reply "approve k3F9xQ"/, words.slice(0, 40));
     }
     assert.equal([world.answers, world.callsTo('abort'), world.callsTo('prompt')], [[], 0, 1]);
     assert.is(await world.textFor('approve k3F9xQ'), 'the turn goes on');
+  });
+
+  check('takes several decisions of one text, approvals first, and says what was decided', async () => {
+    for (const words of [
+      'reject k3F9xQ approve aB12cD',
+      'reject k3F9xQ\napprove aB12cD',
+      'Reject k3F9xQ. Approve aB12cD, thanks!',
+    ]) {
+      const world = pausing();
+      await world.pause(PAY, SEND);
+      const going = await world.goOn(words);
+      assert.is(going?.from.opening, 'Approved: pay (aB12cD). Rejected: pay (k3F9xQ).', words);
+      assert.equal(world.answers, [
+        { id: SEND, answer: { reply: 'once' } },
+        { id: PAY, answer: { reply: 'reject' } },
+      ]);
+    }
+  });
+
+  check('is decided with all others that were shown, and the answer lists them', async () => {
+    const world = pausing();
+    await world.pause(PAY, SEND);
+    const late = 'per_0003zZ99zZ';
+    world.report(asked(ask(late)));
+    await world.clock.advance(0);
+    const going = await world.goOn('approve all');
+    assert.is(going?.from.opening, 'Approved: pay (k3F9xQ), pay (aB12cD).');
+    assert.equal(
+      world.answers.map(({ id }) => id),
+      [PAY, SEND],
+    );
+    const other = pausing();
+    await other.pause(PAY, SEND);
+    other.report(replied(PAY));
+    assert.is((await other.goOn('reject all'))?.from.opening, 'Rejected: pay (aB12cD).');
+    assert.equal(other.answers, [{ id: SEND, answer: { reply: 'reject' } }]);
+  });
+
+  check('is not approved with all others where its input is cut, and the answer says so', async () => {
+    const huge = {
+      ...ask(SEND),
+      metadata: { input: Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`a${at}`, at])) },
+    };
+    const world = pausing();
+    await world.pauseFor(ask(PAY), huge);
+    const going = await world.goOn('approve all');
+    assert.is(going?.from.opening, 'Approved: pay (k3F9xQ). Not approved, because the input is cut: pay (aB12cD).');
+    assert.equal(world.answers, [{ id: PAY, answer: { reply: 'once' } }]);
+    const other = pausing();
+    await other.pauseFor(huge);
+    assert.match(
+      await other.textFor('approve all'),
+      /^The input of the permission request aB12cD is cut.*whole id: "approve per_0002aB12cD"\. Nothing was approved\./,
+    );
+    assert.is((await other.goOn('reject all'))?.from.opening, 'Rejected: pay (aB12cD).');
+  });
+
+  check('that a rejection has closed at the agent counts as rejected', async () => {
+    const world = pausing();
+    await world.pause(PAY, SEND);
+    const { answerPermission } = world.agent;
+    const answered: typeof answerPermission = async (id, answer, signal) => {
+      if (id === SEND) world.fail('answerPermission', NOT_FOUND);
+      return answerPermission(id, answer, signal);
+    };
+    Object.assign(world.agent, { answerPermission: answered });
+    assert.is((await world.goOn('reject k3F9xQ aB12cD'))?.from.opening, 'Rejected: pay (k3F9xQ), pay (aB12cD).');
   });
 
   check('takes none of several answers when one of them names no question', async () => {
@@ -160,7 +259,7 @@ describe('a turn that waits for an answer', (check) => {
     assert.is(await going, 'a new prompt');
     assert.equal([world.callsTo('abort'), world.answers], [1, []]);
     await turn.ended;
-    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open approval request/);
+    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open permission request/);
     assert.is(await world.textFor('tell me another'), 'a new prompt');
     assert.is(world.callsTo('abort'), 1);
   });
@@ -171,8 +270,8 @@ describe('a turn that waits for an answer', (check) => {
     world.report(replied(PAY), reported(completed('a1', 'u1')));
     world.prompts[0]?.answer(ANSWERED);
     await turn.ended;
-    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open approval request/);
-    assert.match(await world.textFor(`approve ${PAY}`), /^There is no open approval request/);
+    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open permission request/);
+    assert.match(await world.textFor(`approve ${PAY}`), /^There is no open permission request/);
     assert.equal([world.answers, world.callsTo('abort')], [[], 0]);
     assert.is(await world.textFor('yes'), 'a new prompt');
   });
@@ -203,7 +302,7 @@ describe('a turn that waits for an answer', (check) => {
     await world.pause(PAY);
     await world.goOn('approve k3F9xQ');
     for (const words of ['approve k3F9xQ', 'reject k3F9xQ', `approve ${PAY}`])
-      assert.match(await world.textFor(words), /^There is no open approval request/, words);
+      assert.match(await world.textFor(words), /^There is no open permission request/, words);
     assert.is(world.answers.length, 1);
   });
 
@@ -211,9 +310,12 @@ describe('a turn that waits for an answer', (check) => {
     const world = pausing();
     await world.pause(PAY, SEND);
     world.fail('answerPermission', NOT_FOUND);
-    assert.match(await world.textFor('approve k3F9xQ'), /^There is no open approval request[\s\S]*approve aB12cD/);
+    assert.match(
+      await world.textFor('approve k3F9xQ'),
+      /^The permission request k3F9xQ is not open any more: [\s\S]*Nothing was approved\.[\s\S]*approve aB12cD/,
+    );
     world.fail('answerPermission', NOT_FOUND);
-    assert.match(await world.textFor('approve aB12cD'), /^There is no open approval request[^"]*$/);
+    assert.match(await world.textFor('approve aB12cD'), /^There is no open permission request[^"]*$/);
     assert.equal(world.answers, []);
     const other = pausing();
     await other.pause(PAY, SEND);
@@ -236,9 +338,10 @@ describe('a turn that waits for an answer', (check) => {
   check('is not known to other sessions', async () => {
     const world = pausing();
     await world.pause(PAY);
-    assert.is(await world.goOn('approve k3F9xQ', undefined, 'ses_2'), undefined);
-    const going = await world.goOn(`approve ${PAY}`, undefined, 'ses_2');
-    assert.ok(going !== undefined && going.turn === undefined);
+    for (const words of ['approve k3F9xQ', `approve ${PAY}`, 'approve all']) {
+      const going = await world.goOn(words, undefined, 'ses_2');
+      assert.ok(going !== undefined && going.turn === undefined);
+    }
     assert.equal(world.answers, []);
   });
 });
@@ -246,10 +349,16 @@ describe('a turn that waits for an answer', (check) => {
 describe('a session in which nothing waits', (check) => {
   check('takes every message as a prompt, but for those that name a question', async () => {
     const world = pausing();
-    for (const words of ['hello', 'yes', 'approve k3F9xQ', 'reject the offer', 'approve periods'])
+    for (const words of [
+      ...['hello', 'yes', 'reject the offer', 'approve periods', 'approve the merge request', 'approve PR1234'],
+      ...['approve', 'approve 123456', 'approve all open merge requests', 'Approve GitHub access', 'please approve it'],
+    ])
       assert.is(await world.textFor(words), 'a new prompt', words);
-    for (const words of [`approve ${PAY}`, ` Reject ${PAY} no`])
-      assert.match(await world.textFor(words), /^There is no open approval request/, words);
+    for (const words of [
+      ...[`approve ${PAY}`, ` Reject ${PAY} no`, 'approve k3F9xQ', 'please reject k3F9xQ, thanks', 'approve all'],
+      ...['Reject all.', `approve ${PAY} but less`, 'approve k3F9xQ aB12cD'],
+    ])
+      assert.match(await world.textFor(words), /^There is no open permission request/, words);
     assert.match(await world.textFor('.', { isApproved: true, ids: ['x'] }), /Nothing was approved\.$/);
   });
 
@@ -307,6 +416,16 @@ describe('a turn that waited before the bridge was started anew', (check) => {
     const world = restarted();
     assert.match(await world.textFor('yes'), /Reply "approve k3F9xQ"/);
     assert.is(await world.textFor('approve k3F9xQ'), 'the turn goes on');
+  });
+
+  check('is not decided by "all" before its questions were shown', async () => {
+    const world = restarted();
+    assert.match(
+      await world.textFor('approve all'),
+      /^The open permission requests were not in the last answer: .*Reply "approve k3F9xQ"/s,
+    );
+    assert.equal(world.answers, []);
+    assert.is((await world.goOn('approve all'))?.from.opening, 'Approved: pay (k3F9xQ).');
   });
 
   check('is ended by other words', async () => {

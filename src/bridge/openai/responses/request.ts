@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
-import { parseApprovalHeader } from '../../turn/approval-parser.ts';
+import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { parseConversationReference } from '../conversation-id.ts';
