@@ -104,15 +104,8 @@ const writeSummary = async (
 ): Promise<void> => {
   const { clock, ids, publish, chance, metrics, onFailedAttempt, show } = needs;
   const responder = toSummarisingResponder(answered.responder);
-  const modelCall = {
-    clock,
-    chance,
-    metrics,
-    onFailedAttempt,
-    publish,
-    show,
-    model: modelFor(needs.model, answered.responder),
-  };
+  const model = modelFor(needs.model, answered.responder);
+  const modelCall = { clock, chance, metrics, onFailedAttempt, publish, show, model };
   const asked = { ...answered, responder };
   const sessionID = asked.session.id;
   // Waiting prompts come after the request.
