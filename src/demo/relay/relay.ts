@@ -9,6 +9,7 @@ import { createBalanceRoute } from './routes/balance.ts';
 import { forbiddenTable } from './routes/forbidden.ts';
 import { openTable, unknownPath } from './routes/health.ts';
 import { modelsTable } from './routes/models.ts';
+import { moderationTable } from './routes/moderation.ts';
 import { statsTable } from './routes/stats.ts';
 import { createRouteFinder, type FoundRoute, type RelayCall, splitTarget } from './routes/table.ts';
 import { usersTable } from './routes/users.ts';
@@ -22,6 +23,10 @@ type DemoRelayNeeds = {
   /** `DEMO_ADMIN_KEY` unless given. */
   readonly adminKey?: string;
   readonly interceptor?: RelayInterceptor;
+  /** Carries the calls of its moderation client; without it, users' chats are not moderated. */
+  readonly sendModeration?: (request: Request) => Promise<Response>;
+  /** The keys of its moderation client: one of no use unless given. */
+  readonly moderationKeys?: readonly string[];
 };
 
 const BALANCE = 'POST users/:id/balance';
@@ -44,7 +49,7 @@ const removePlantedSecrets = async ({ settings }: RelayWorld, reply: Response): 
  * Creates a relay platform for the admin tools: its admin API, with its peculiarities and its forbidden routes, in memory.
  * It never rejects, and fails only when an interceptor makes it. It reads whole bodies, so keep it on loopback.
  */
-export const createDemoRelay = ({ interceptor, ...needs }: DemoRelayNeeds): DemoRelay => {
+export const createDemoRelay = ({ interceptor, sendModeration, ...needs }: DemoRelayNeeds): DemoRelay => {
   const world = createRelayWorld(needs);
   const forbidden = forbiddenTable(world);
   const find = createRouteFinder({
@@ -53,6 +58,7 @@ export const createDemoRelay = ({ interceptor, ...needs }: DemoRelayNeeds): Demo
     ...accountsTable(world),
     ...modelsTable(world),
     ...statsTable(world),
+    ...moderationTable(world, sendModeration),
     ...forbidden,
     [BALANCE]: createBalanceRoute({ world, hooksFor: interceptor?.balanceHooks, actorId: () => findActor(world) ?? 0 }),
   });

@@ -1,4 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
+import { createModerationSettings, type ModerationOutcome, type ModerationSettings } from './moderation/client.ts';
+import type { ModerationKey } from './moderation/keys.ts';
 import { type DemoAccount, seedAccounts } from './records/accounts.ts';
 import { type DemoChannel, type DemoGroup, seedChannels, seedGroups } from './records/models.ts';
 import { DEMO_ADMIN_KEY } from './records/secrets.ts';
@@ -27,6 +29,13 @@ type RelaySettings = {
   version: string;
 };
 
+/** What the relay knows of its moderation: a line of the log for each input that was checked. */
+export type RelayModeration = {
+  readonly settings: ModerationSettings;
+  readonly keys: readonly ModerationKey[];
+  readonly logs: { readonly userId: number; readonly action: ModerationOutcome['action']; readonly at: number }[];
+};
+
 /** Everything that the demo relay holds in memory. A change shows with the next request. */
 export type RelayWorld = {
   readonly clock: Clock;
@@ -38,15 +47,22 @@ export type RelayWorld = {
   readonly groups: DemoGroup[];
   readonly channels: DemoChannel[];
   readonly credits: Credit[];
+  readonly moderation: RelayModeration;
 };
 
 type WorldNeeds = {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly adminKey?: string | undefined;
+  readonly moderationKeys?: readonly string[] | undefined;
 };
 
-export const createRelayWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: WorldNeeds): RelayWorld => ({
+export const createRelayWorld = ({
+  clock,
+  newId,
+  adminKey = DEMO_ADMIN_KEY,
+  moderationKeys = ['demo'],
+}: WorldNeeds): RelayWorld => ({
   clock,
   newId,
   settings: {
@@ -64,6 +80,11 @@ export const createRelayWorld = ({ clock, newId, adminKey = DEMO_ADMIN_KEY }: Wo
   groups: seedGroups(),
   channels: seedChannels(),
   credits: [],
+  moderation: {
+    settings: createModerationSettings(),
+    keys: moderationKeys.map((key) => ({ key, frozenUntilMs: 0, failures: 0, successes: 0, lastStatus: undefined })),
+    logs: [],
+  },
 });
 
 /** The time in the platform's form. */

@@ -107,35 +107,11 @@ const ops = ({ accounts, users }: RelayWorld): Facts => ({
   'ops/dashboard/openai-token-stats': { items: [] },
 });
 
-const moderationKey = {
-  index: 0,
-  masked: SECRETS.moderationMask,
-  key_hash: SECRETS.moderationHash,
-  status: 'ok',
-  last_error: '',
-};
-
 const settings: Facts = {
   'settings/overload-cooldown': { enabled: true, cooldown_minutes: 10 },
   'settings/rate-limit-429-cooldown': { enabled: true, cooldown_seconds: 60 },
   'settings/panel-rate-limit': { enabled: true, rpm: 240, heavy_rpm: 60, exempt_admin: true },
   'settings/stream-timeout': { enabled: false, timeout_seconds: 60 },
-  'risk-control/config': {
-    enabled: true,
-    mode: 'pre_block',
-    base_url: 'https://moderation.example',
-    model: 'omni-moderation-latest',
-    timeout_ms: 3000,
-    api_key_configured: true,
-    api_key_masked: SECRETS.moderationMask,
-    api_key_masks: [SECRETS.moderationMask],
-    api_key_statuses: [moderationKey],
-    blocked_keywords: [],
-  },
-  'risk-control/status': { enabled: true, queue_length: 0, api_key_statuses: [moderationKey] },
-  'risk-control/logs': page([
-    { id: 1, action: 'block', flagged: true, input_excerpt: HOSTILE.notes, user_email: 'alice@example.com' },
-  ]),
 };
 
 /** What can be read and is no record: dashboards, operations, settings and the version. */
