@@ -28,8 +28,8 @@ export type Leases = {
   readonly withoutOwner: (sessionIDs: readonly string[]) => Promise<readonly string[]>;
 };
 
-/** How a permission request ended: with a reply, or without one in time. */
-export type PermissionOutcome = PermissionReply | { readonly reply: 'expired' };
+/** How a permission request ended: with a reply, without one in time, or with the rejection of another call of its session. */
+export type PermissionOutcome = PermissionReply | { readonly reply: 'expired' | 'cancelled' };
 
 /** The outcome of a permission request, as it is stored. */
 type PermissionAnswer = {

@@ -19,7 +19,7 @@ export type Approvals = {
   readonly open: () => Promise<readonly PermissionRequest[]>;
   /**
    * False when there is no such open request. `always` also answers the other requests that it covers, of every session; a
-   * rejection without a message ends the session's other requests.
+   * rejection without a message cancels the session's other requests.
    */
   readonly reply: (requestID: string, reply: PermissionReply) => Promise<boolean>;
   /** What people allowed with `always`, for every session until the process ends. */
@@ -80,7 +80,8 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
         await board.add(request, onOutcome);
         await publish(directory, { drafts: [{ type: 'permission.asked', properties: request }] });
         const outcome = await answered.promise;
-        await publishReply(outcome.reply === 'expired' ? 'reject' : outcome.reply);
+        const { reply } = outcome;
+        await publishReply(reply === 'once' || reply === 'always' ? reply : 'reject');
         return outcome;
       } catch (error) {
         if (!isAnswered) {
@@ -105,7 +106,7 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
       if (!(await board.answer({ requestID, outcome: reply, allows }))) return false;
       if (isAlways) await answerCovered(request);
       if (reply.reply === 'reject' && reply.message === undefined)
-        await answerAll((other) => other.sessionID === sessionID, { reply: 'reject' });
+        await answerAll((other) => other.sessionID === sessionID, { reply: 'cancelled' });
       return true;
     },
     allowed: board.allowedRules,

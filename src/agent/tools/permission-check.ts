@@ -110,7 +110,7 @@ export const createPermissionCheck =
     // The rules may have changed while the request was open.
     if (reply.reply === 'once' || reply.reply === 'always')
       return (await currentAction(tool.name, patterns)) === 'deny' ? denied : undefined;
-    if (reply.reply === 'expired') return { outcome: errorOutcome(CALL_REFUSED.expired), end: 'rejected' };
+    if (reply.reply !== 'reject') return { outcome: errorOutcome(CALL_REFUSED[reply.reply]), end: 'rejected' };
     if (reply.message === undefined) return { outcome: errorOutcome(CALL_REFUSED.rejected), end: 'rejected' };
     return { outcome: errorOutcome(`${CALL_REFUSED.rejected} Their message: ${reply.message}`), end: 'done' };
   };

@@ -42,8 +42,9 @@ export type AgentTool = ToolSpec & {
   readonly run: (input: Readonly<Record<string, unknown>>, context: CallContext) => Promise<ToolOutcome>;
 };
 
-/** What the model reads of a call that was not made because of a permission request. Both end the turn. */
+/** What the model reads of a call that was not made because of a permission request. Each ends the turn. */
 export const CALL_REFUSED = {
   rejected: 'The user rejected this call.',
+  cancelled: 'The user rejected another call of this session, so this one was not made.',
   expired: 'The permission request for this call was not answered in time, so the call was not made.',
 } as const;

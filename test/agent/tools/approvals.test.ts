@@ -140,7 +140,7 @@ describe('approvals', (check) => {
               const { reply: word } = given.reply;
               if (word === 'always') expect((other) => other.permission === one.permission, given.reply, expected);
               if (word === 'reject' && !('message' in given.reply))
-                expect((other) => other.session === one.session, { reply: 'reject' }, expected);
+                expect((other) => other.session === one.session, { reply: 'cancelled' }, expected);
               expected.set(one.id, given.reply);
               assert.ok(await approvals.reply(one.id, given.reply));
               assert.not.ok(await approvals.reply(one.id, given.reply), 'a second answer is none');

@@ -207,7 +207,7 @@ describe('a question', (check) => {
     assert.match(outputOf((await callsOf(world, id))[0]), 'denies this call');
   });
 
-  check('that is rejected ends the turn, and the other questions of its session with it', async () => {
+  check('that is rejected ends the turn, and the other requests of its session are told as not made', async () => {
     const world = await createAgentWorld({
       tools: [toolNamed('pay'), toolNamed('look')],
       rules: [rule('ask')],
@@ -227,7 +227,10 @@ describe('a question', (check) => {
     const { info } = await answer;
     assert.is(info.finish, 'tool-calls');
     assert.is(info.error, undefined);
-    assert.ok((await callsOf(world, id)).every((part) => outputOf(part) === 'The user rejected this call.'));
+    assert.equal((await callsOf(world, id)).map(outputOf), [
+      'The user rejected this call.',
+      'The user rejected another call of this session, so this one was not made.',
+    ]);
     assert.ok((await asksOf(world)).every(({ sessionID }) => sessionID === other));
     await world.post(`/session/${other}/abort`);
     await elsewhere;
