@@ -204,6 +204,10 @@ export const createAgentClient = ({
       const sent = { method: 'POST', path, body: promptBody(prompt), limitBytes: MESSAGES_LIMIT_BYTES } as const;
       return callAgent({ ...sent, schema: MessageRecord, isPrompt: true }, signal);
     },
+    async message(sessionID, messageID, signal) {
+      const path = `/session/${pathSegment(sessionID)}/message/${pathSegment(messageID)}`;
+      return callInTime({ method: 'GET', path, schema: MessageRecord, limitBytes: MESSAGES_LIMIT_BYTES }, signal);
+    },
     async messages(sessionID, signal) {
       const path = `/session/${pathSegment(sessionID)}/message`;
       const limitBytes = MESSAGES_LIMIT_BYTES;

@@ -100,6 +100,8 @@ export const PermissionRecord = v.object({
   sessionID: Id,
   permission: v.string(),
   metadata: v.fallback(v.record(v.string(), v.unknown()), {}),
+  /** The call that it is about. */
+  tool: v.fallback(v.optional(v.object({ messageID: Id, callID: Id })), undefined),
 });
 export type PermissionRecord = v.InferOutput<typeof PermissionRecord>;
 

@@ -52,6 +52,7 @@ export type AgentClient = {
   readonly deleteSession: (id: string, signal: AbortSignal) => Promise<void>;
   /** Sends a prompt and waits for the whole turn. Resolves to its last message. */
   readonly prompt: (sessionID: string, prompt: Prompt, signal: AbortSignal) => Promise<MessageRecord>;
+  readonly message: (sessionID: string, messageID: string, signal: AbortSignal) => Promise<MessageRecord>;
   /** All messages, in order. */
   readonly messages: (sessionID: string, signal: AbortSignal) => Promise<readonly MessageRecord[]>;
   /** Ids of the sessions that run a turn. */

@@ -68,16 +68,34 @@ const toNotes = (preview: unknown): string[] => {
   return texts.length > MOST_NOTES ? [...notes, `(${texts.length - MOST_NOTES} more left out)`] : notes;
 };
 
-/** A permission request as the user sees it: the tool, its arguments, and the agent's notes about them. */
-export const toApprovalRequest = ({ id, sessionID, permission, metadata }: PermissionRecord): ApprovalRequest => {
-  const { input, preview, title: _title, ...rest } = metadata;
+/** The arguments as a permission request itself has them: as one member, or the agent's own members about them. */
+const inputOf = ({ metadata }: PermissionRecord): unknown => {
+  const { input, preview: _preview, title: _title, ...rest } = metadata;
+  return input ?? rest;
+};
+
+/** Whether a permission request has none of its call's arguments, as those of OpenCode for tools of an MCP server. */
+export const lacksInput = (request: PermissionRecord): boolean => {
+  const input = inputOf(request);
+  return request.tool !== undefined && isRecord(input) && Object.keys(input).length === 0;
+};
+
+const UNKNOWN_INPUT = { input: '(the agent server did not send the arguments)', isCut: true };
+
+/**
+ * A permission request as the user sees it: the tool, its arguments, and the agent's notes about them. `callInput`: the
+ * arguments where the request lacks them; undefined if they are not known.
+ */
+export const toApprovalRequest = (request: PermissionRecord, callInput?: unknown): ApprovalRequest => {
+  const { id, sessionID, permission, metadata } = request;
+  const input = lacksInput(request) ? callInput : inputOf(request);
   return {
     id,
     sessionID,
     // It is shown outside the fence, so it must contain no markup.
     tool: shortened(permission.replace(/[^\w.:/-]+/g, '?'), TOOL_CHARS),
-    ...shortenInput(input ?? rest),
-    notes: toNotes(preview),
+    ...(input === undefined ? UNKNOWN_INPUT : shortenInput(input)),
+    notes: toNotes(metadata.preview),
   };
 };
 

@@ -1,9 +1,10 @@
-import { untilAborted } from '../../core/async.ts';
+import { pause, untilAborted } from '../../core/async.ts';
 import { setNewest } from '../../core/bounded-map.ts';
+import type { Clock } from '../../core/clock.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { PermissionRecord } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentPermissionReply } from '../agent/types.ts';
-import { toApprovalRequest } from './approval-text.ts';
+import { lacksInput, toApprovalRequest } from './approval-text.ts';
 import type { TurnLogWriter } from './log.ts';
 
 /** Parent and child sessions: an agent that hands a task to another agent runs it in a child session. */
@@ -58,6 +59,29 @@ export const createSessionFamilies = (
   };
 };
 
+/** OpenCode asks for permission before it has stored the arguments of the call. */
+const INPUT_PAUSES_MS = [50, 100, 200, 400, 800] as const;
+
+type CallInputNeeds = {
+  readonly agent: Pick<AgentClient, 'message'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+};
+
+/** The arguments of the call that a permission request is about, from its message; undefined if the agent does not show them. */
+const readCallInput = async (
+  { sessionID, tool }: PermissionRecord,
+  { agent, clock, signal }: CallInputNeeds,
+): Promise<unknown> => {
+  for (const pauseMs of [...INPUT_PAUSES_MS, 0]) {
+    const message = tool && (await agent.message(sessionID, tool.messageID, signal).catch(() => undefined));
+    const call = message?.parts.find((part) => part.type === 'tool' && part.callID === tool?.callID);
+    if (call?.type === 'tool' && call.state.status !== 'pending') return call.state.input;
+    if (pauseMs > 0) await pause(clock, pauseMs, signal);
+  }
+  return undefined;
+};
+
 /** The agent's permission requests in a turn, also those of its child sessions. */
 type TurnPermissions = {
   /** Shows a request to the user, or rejects it where no user is asked. Requests of other turns change nothing. */
@@ -71,7 +95,8 @@ type TurnPermissions = {
 };
 
 type TurnPermissionsNeeds = {
-  readonly agent: Pick<AgentClient, 'answerPermission' | 'rejectQuestion'>;
+  readonly agent: Pick<AgentClient, 'answerPermission' | 'message' | 'rejectQuestion'>;
+  readonly clock: Clock;
   readonly sessionFamilies: SessionFamilies;
   readonly writer: Pick<TurnLogWriter, 'addApprovalRequest' | 'removeApprovalRequest'>;
   readonly sessionID: () => string;
@@ -120,8 +145,14 @@ export const createTurnPermissions = (needs: TurnPermissionsNeeds): TurnPermissi
       if (known.has(request.id)) return;
       known.set(request.id, 'open');
       if (!(await isOfTurn(request.sessionID)) || known.get(request.id) === 'closed') return;
-      if (autoRejection === undefined) writer.addApprovalRequest(toApprovalRequest(request));
-      else await retry(() => answer(request.id, { reply: 'reject', message: autoRejection }));
+      if (autoRejection !== undefined) {
+        await retry(() => answer(request.id, { reply: 'reject', message: autoRejection }));
+        return;
+      }
+      const input = lacksInput(request)
+        ? await readCallInput(request, { agent, clock: needs.clock, signal })
+        : undefined;
+      if (known.get(request.id) === 'open') writer.addApprovalRequest(toApprovalRequest(request, input));
     },
     async rejectQuestion({ id, sessionID }) {
       if (await isOfTurn(sessionID)) await retry(() => agent.rejectQuestion(id, signal));

@@ -54,6 +54,7 @@ export const watchTurn = (
   const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, signal });
   const permissions = createTurnPermissions({
     agent,
+    clock,
     sessionFamilies,
     writer,
     sessionID,

@@ -192,6 +192,12 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
           running.delete(sessionID);
         }
       },
+      async message(sessionID, messageID, signal) {
+        await called('message', signal);
+        const found = sessionAt(sessionID).messages.find(({ info }) => info.id === messageID);
+        if (found === undefined) throw notFound();
+        return structuredClone(found);
+      },
       async messages(sessionID, signal) {
         await called('messages', signal);
         return structuredClone(sessionAt(sessionID).messages);

@@ -109,6 +109,12 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
       prompts.push({ sessionID, prompt, answer: resolve, fail: (detail) => reject(new Fault(detail)) });
       return untilAborted(promise, signal);
     },
+    async message(sessionID, messageID, signal) {
+      await called('message', `${sessionID} ${messageID}`, signal);
+      const found = state.messages.find(({ info }) => info.id === messageID && info.sessionID === sessionID);
+      if (found === undefined) throw new Fault(NOT_FOUND);
+      return found;
+    },
     async messages(sessionID, signal) {
       // Listed when it is asked for, however long the answer takes.
       const listed = [...state.messages];

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import type { PermissionRecord } from '../../../src/bridge/agent/schema.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import {
@@ -6,11 +7,15 @@ import {
   asked,
   assistantInfo,
   born,
+  PENDING,
   questioned,
   record,
   replied,
   reported,
+  running,
+  SESSION,
   textPart,
+  toolPart,
   userInfo,
 } from '../harness/turn-events.ts';
 import { cameTo, createTurnWorld, NOT_FOUND, type TurnWorld, UNREACHED } from '../harness/turn-world.ts';
@@ -165,6 +170,79 @@ describe('questions of a turn', (check) => {
     release();
     await world.clock.advance(0);
     assert.equal([asks(), world.logged, world.clock.pending()], [[], [], 0]);
+  });
+});
+
+describe('questions of an agent that sends no arguments with them', (check) => {
+  /** As OpenCode asks about a call of an MCP server's tool. */
+  const bare = (sessionID?: string): PermissionRecord => ({
+    ...ask('per_1', sessionID),
+    metadata: {},
+    tool: { messageID: 'a1', callID: 'call_c1' },
+  });
+  const shownBy = async (world: TurnWorld, record = bare()) => {
+    const { turn } = await begun(world);
+    world.report(asked(record));
+    await world.clock.advance(0);
+    return () => turn.log.approvalRequests().map(({ input, isCut }) => [input, isCut === true]);
+  };
+  const call = (state: Parameters<typeof toolPart>[2]) =>
+    record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'I pay.'), toolPart('c1', 'a1', state, 'pay'));
+
+  check('show those of the call in its message', async () => {
+    const world = createTurnWorld();
+    world.state.messages = [call(running({ amount: 7 }))];
+    assert.equal((await shownBy(world))(), [['{"amount":7}', false]]);
+    assert.equal(
+      world.calls.filter((name) => name.startsWith('message')),
+      [`message ${SESSION} a1`],
+    );
+  });
+
+  check('show those of a call in a session below it', async () => {
+    const world = createTurnWorld();
+    world.parents.set('ses_child', SESSION);
+    const info = { ...assistantInfo('a1', 'u9'), sessionID: 'ses_child' };
+    world.state.messages = [record(info, toolPart('c1', 'a1', running({ amount: 8 }), 'pay'))];
+    assert.equal((await shownBy(world, bare('ses_child')))(), [['{"amount":8}', false]]);
+  });
+
+  check('wait until the agent has stored them', async () => {
+    const world = createTurnWorld();
+    world.state.messages = [call(PENDING)];
+    const shown = await shownBy(world);
+    await world.clock.advance(100);
+    assert.equal(shown(), []);
+    world.state.messages = [call(running({}))];
+    await world.clock.advance(100);
+    assert.equal(shown(), [['{}', false]]);
+  });
+
+  check('say so where the agent does not show them, and need the whole id', async () => {
+    for (const messages of [[call(PENDING)], [record(assistantInfo('a1', 'u1'))], []]) {
+      const world = createTurnWorld();
+      world.state.messages = messages;
+      const shown = await shownBy(world);
+      await world.clock.advance(2000);
+      assert.equal(shown(), [['(the agent server did not send the arguments)', true]]);
+    }
+  });
+
+  check('are not open where they were answered meanwhile', async () => {
+    const world = createTurnWorld();
+    world.state.messages = [call(running({ amount: 7 }))];
+    const release = world.hold('message');
+    const shown = await shownBy(world);
+    world.report(replied('per_1'));
+    release();
+    await world.clock.advance(2000);
+    assert.equal([shown(), world.logged], [[], []]);
+  });
+
+  check('show what they have, and no message is read for it', async () => {
+    const world = createTurnWorld();
+    const shown = await shownBy(world, { ...bare(), metadata: { command: 'ls' } });
+    assert.equal([shown(), world.callsTo('message')], [[['{"command":"ls"}', false]], 0]);
   });
 });
 

@@ -135,14 +135,10 @@ type Chatting = Chat &
     readonly ownTool: { ran: number };
   };
 
-/** What every client library must find, whichever way it asks. `input`: what a person is shown of a call to be approved. */
+/** What every client library must find, whichever way it asks. */
 export const checkClient = (
   check: (name: string, body: () => Promise<void>) => void,
-  {
-    beside,
-    client,
-    input = '{"words":"five"}',
-  }: { readonly beside: Beside; readonly client: Client; readonly input?: string },
+  { beside, client }: { readonly beside: Beside; readonly client: Client },
 ): void => {
   const chatting = (body: (chat: Chatting) => Promise<void>) =>
     beside(async (world) => {
@@ -195,7 +191,7 @@ export const checkClient = (
       const { words, finish } = await sendText(newText());
       assert.ok(
         words.startsWith(
-          `I look.\n\nThe agent asks for approval: tools_noise\n\`\`\`text\n${input}\n\`\`\`\nReply "approve `,
+          `I look.\n\nThe agent asks for approval: tools_noise\n\`\`\`text\n{"words":"five"}\n\`\`\`\nReply "approve `,
         ),
         words,
       );

@@ -74,8 +74,6 @@ for (const client of [CHAT_CLIENTS.streamed, RESPONSES_CLIENTS.helped])
     checkClient((name, body) => check.needing(missingOpencode, name, body), {
       beside,
       client,
-      // It does not say with its question what it wants to call a tool server's tool with.
-      input: '{}',
     }));
 
 describe("OpenAI's own client before a real OpenCode", (check) => {
