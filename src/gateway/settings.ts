@@ -95,7 +95,7 @@ type KeySettings = v.InferOutput<typeof KeyVariables>;
 /** The largest body where no alias takes images and nothing is set. */
 export const TEXT_BODY_BYTES = 1_048_576;
 /** The same where one does: an image of 6 MB in base64. */
-const IMAGE_BODY_BYTES = 8_388_608;
+export const IMAGE_BODY_BYTES = 8_388_608;
 
 /** The largest body: what is set, or what the aliases need. Without a setting it takes no more than a quarter of the budget. */
 export const bodyLimitBytes = (

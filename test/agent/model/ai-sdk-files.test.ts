@@ -36,7 +36,7 @@ describe('an attached file', (check) => {
     assert.equal(reported('application/zip', zip, 'all.zip'), line('all.zip, application/zip, 3 kB'));
     assert.equal(reported('image/svg+xml', 'data:image/svg+xml,<svg/>'), line('file, image/svg+xml, 6 bytes'));
     assert.equal(reported('image/png', 'data:image/png;base64,'), line('file, image/png, 0 bytes'));
-    assert.equal(reported('audio/wav', 'data:audio/wav;base64,AAAA'), line('file, audio/wav, 3 bytes'));
+    assert.equal(reported('audio/ogg', 'data:audio/ogg;base64,AAAA'), line('file, audio/ogg, 3 bytes'));
     // What is no sound data: URL may be in a session that came from elsewhere.
     for (const url of [
       'data:image/png;base64,A',
