@@ -7,10 +7,11 @@ import OpenAI, {
   NotFoundError,
 } from 'openai';
 import * as assert from 'uvu/assert';
-import { answer, calls, text } from '../../../src/demo/model/reply.ts';
+import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { awaitedLater } from '../agent/process.ts';
 import { isNoTitle, until } from '../agent/world.ts';
+import { callsIn, scriptSlowTool } from '../bridge-clients/slow-tool.ts';
 import { asked, countedFetch, newText, sessionsOf, TOOL } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess, type BridgeWorld, sharedBridgeWorld } from './world.ts';
 
@@ -304,18 +305,6 @@ describe("OpenAI's own client, asking again", (check) => {
   );
 });
 
-/** A turn that calls a tool and then takes its time. */
-const scriptSlowTool = ({ model }: BridgeWorld, ms: number): void => {
-  model.addReply(answer([...calls({ name: TOOL, arguments: { words: 'five' } })]), isNoTitle);
-  model.addReply(answer([{ kind: 'wait', ms }, ...text('It is five.')]), (one) => one.turns.at(-1)?.role === 'tool');
-};
-type Listed = { readonly parts: readonly { readonly type: string }[] };
-/** How often a tool was called in the newest session. */
-const callsIn = async (world: BridgeWorld): Promise<number> => {
-  const sessions = [...(await sessionsOf(world))].sort((left, right) => right.time.created - left.time.created);
-  const { json } = await world.agent.ask<readonly Listed[]>('GET', `/session/${sessions[0]?.id}/message`);
-  return json.flatMap(({ parts }) => parts.filter(({ type }) => type === 'tool')).length;
-};
 const ASKING_WITH_A_TOOL: readonly (readonly [string, (openai: OpenAI, words: string) => Promise<unknown>])[] = [
   [
     'a chat completion',

@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
+import { installPythonPackages } from '../bridge-clients/python-packages.ts';
 import { KEY } from '../client.ts';
 import { start } from '../processes.ts';
 import { type Gateway, startGateway } from './process.ts';
@@ -14,26 +12,7 @@ import { writeTinyModel } from './tiny-model.ts';
 
 const PACKAGE = 'xllamacpp==2026.10.11549';
 const CONTEXT_TOKENS = 16_384;
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-llama-cpp-'));
-process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
-
-const install = (): string | undefined => {
-  const words = [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--no-deps',
-    '--only-binary',
-    ':all:',
-    '--target',
-    directory,
-    PACKAGE,
-  ];
-  const { status } = spawnSync('python3', words, { timeout: 300_000 });
-  return status === 0 ? undefined : 'llama.cpp from PyPI';
-};
-const missing = install();
+const { directory, missing } = installPythonPackages('llama.cpp', [PACKAGE]);
 
 const SERVE = `
 import sys, time, xllamacpp
