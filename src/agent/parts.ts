@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Credentials } from '../core/http/auth.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import type { Log } from '../core/log.ts';
+import { createTimeSlices } from '../core/time-slices.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
 import type { ConfigViews } from './context.ts';
 import { createPublisher } from './events/publisher.ts';
@@ -84,7 +85,8 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
   const { leases } = peers;
   const publisher = createPublisher(store);
   const budget = createServiceBudget(needs.memory);
-  const bodies = createRequestBodies({ clock, limitBytes: needs.memory.limitBytes, budget });
+  const runInSlices = createTimeSlices(clock);
+  const bodies = createRequestBodies({ clock, limitBytes: needs.memory.limitBytes, budget, runInSlices });
   const { publish } = publisher;
   const sessions = createSessions({ store, publisher, ids, clock, version });
   const approvals = createApprovals({

@@ -6,6 +6,7 @@ import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
+import { createTimeSlices } from '../core/time-slices.ts';
 import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
 import type { AgentClient, AgentEventStream } from './agent/types.ts';
@@ -110,7 +111,8 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     budgetBytes: settings.bodyBudgetBytes,
     memoryBytes: options.memoryBytes,
   });
-  const bodies = createRequestBodies({ clock, limitBytes, budget });
+  const runInSlices = createTimeSlices(clock);
+  const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
   const routeOptions = {
     answers,
     authenticate,

@@ -91,7 +91,8 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     memoryBytes: needs.memoryBytes,
   });
   const limitBytes = bodyLimitBytes(settings, models, budget.limitBytes);
-  const bodies = createRequestBodies({ clock, limitBytes, budget });
+  const runInSlices = createTimeSlices(clock);
+  const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
   const systemPrompt = createSystemPrompt(policy);
   const backend = createJudgeBackend({
     ...needs.backend,
@@ -129,7 +130,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     cache,
     shared: shared?.verdicts(lifetimeMs),
     clock,
-    runInSlices: createTimeSlices(clock),
+    runInSlices,
     systemPrompt,
     windowChars: settings.MODERATION_WINDOW_CHARS,
     deadlineMs: settings.REQUEST_DEADLINE_MS,

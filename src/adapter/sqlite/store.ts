@@ -47,6 +47,11 @@ const GROWING_EVERY_MS = 1000;
 const PROBE_EVERY_MS = 5000;
 /** How much of a session is read at once: reading blocks the event loop. */
 const GROUP_BYTES = 4 * 1024 * 1024;
+/** What has blocked the event loop for longer is followed by a turn of it, before anything is done with the result. */
+const LONG_MS = 3;
+
+/** The next turn of the event loop: all that waits meanwhile comes first. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
  * Opens a store in one SQLite file. If they are missing, the file and its directory are created, with access for their owner
@@ -83,11 +88,17 @@ export const createSqliteStore = (
   const refuseWhenClosed = (): void => {
     if (isClosed) throw new Error('Cannot use the store: it is closed');
   };
+  const turnIfLong = async (sinceMs: number): Promise<void> => {
+    if (performance.now() - sinceMs > LONG_MS) await nextTurn();
+  };
   /** For one statement, which reads a consistent state without a transaction. */
   const read = async <T>(run: () => T): Promise<T> => {
     refuseWhenClosed();
+    const sinceMs = performance.now();
     try {
-      return run();
+      const found = run();
+      await turnIfLong(sinceMs);
+      return found;
     } catch (error) {
       throw health.note(error);
     }
@@ -98,11 +109,14 @@ export const createSqliteStore = (
     async commit(changes, events) {
       refuseWhenClosed();
       const deferred = new Set(changes.filter(growing.isDeferred));
+      let sinceMs = 0;
       const placed = await queue.add(() => {
+        sinceMs = performance.now();
         for (const change of changes) writes.apply(change, deferred.has(change));
         return writes.addEvents(events);
       });
       growing.record(changes, deferred);
+      await turnIfLong(sinceMs);
       return placed;
     },
     session: (id) => read(() => reads.session(id)),
@@ -117,7 +131,7 @@ export const createSqliteStore = (
         return { messages: [...readGroup(first)], rest: more };
       });
       for (const group of rest) {
-        await new Promise<void>((resolve) => void setImmediate(resolve));
+        await nextTurn();
         messages.push(...(await readInTransaction(() => readGroup(group))));
       }
       return messages;

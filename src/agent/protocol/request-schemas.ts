@@ -216,7 +216,7 @@ const parseBody = <Schema extends v.GenericSchema>(schema: Schema, given: unknow
     const { path, nearest } = misspelled;
     throw invalidBody(path, `${path}: unknown name, the nearest known one is ${nearest}`);
   }
-  const result = v.safeParse(schema, given);
+  const result = v.safeParse(schema, given, { abortEarly: true });
   if (result.success) return result.output;
   throw toBodyFault(result.issues[0]);
 };

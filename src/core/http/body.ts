@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { untilAborted } from '../async.ts';
 import { Fault } from '../fault.ts';
+import type { RunInSlices, Steps } from '../time-slices.ts';
 
 /** How far a body of unknown length is read and thrown away, so that its sender still sees the 413 and not a reset. */
 const DISCARD_FACTOR = 16;
@@ -16,6 +17,8 @@ export type BodyReading = {
   readonly signal: AbortSignal;
   /** Called with each number of bytes before it is kept in memory. It may throw, and nothing more is kept then. */
   readonly reserve?: (bytes: number) => void;
+  /** Parses a large body in steps, so that other requests have their turns between them. Without it, at once. */
+  readonly runInSlices?: RunInSlices;
 };
 
 /** Reads to the end within the limit; past it, reads on and discards, because breaking out would reset the socket. */
@@ -93,18 +96,58 @@ const arrivedBytes = async (request: Request, reading: BodyReading): Promise<Uin
   }
 };
 
-const parsed = (bytes: Uint8Array): unknown => {
+const invalidJson = (message: string) => new Fault({ kind: 'bad-input', code: 'invalid_json', param: null, message });
+
+/**
+ * How many values a body may have: members of objects and items of lists, and the objects and lists themselves. Reading a
+ * value costs far more than a byte of a text, and so does all that is done with it later.
+ */
+const VALUES_LIMIT = 50_000;
+const BYTES_PER_STEP = 64 * 1024;
+const [QUOTE, COMMA, OPEN_LIST, BACKSLASH, OPEN_OBJECT] = [0x22, 0x2c, 0x5b, 0x5c, 0x7b];
+
+/** Whether a body has too many values: about as many as it has commas and opening brackets outside of its texts. */
+function* hasTooManyValues(bytes: Uint8Array): Steps<boolean> {
+  // The limit cannot be reached with fewer bytes, and most bodies are short.
+  if (bytes.length <= VALUES_LIMIT) return false;
+  let values = 0;
+  let isInText = false;
+  for (let start = 0, at = 0; start < bytes.length; start += BYTES_PER_STEP) {
+    const end = Math.min(bytes.length, start + BYTES_PER_STEP);
+    for (; at < end; at++) {
+      const byte = bytes[at];
+      if (byte === QUOTE) isInText = !isInText;
+      else if (isInText) at += byte === BACKSLASH ? 1 : 0;
+      else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) values += 1;
+    }
+    if (values > VALUES_LIMIT) return true;
+    yield;
+  }
+  return false;
+}
+
+function* parsing(bytes: Uint8Array): Steps<unknown> {
+  if (yield* hasTooManyValues(bytes))
+    throw invalidJson(`The request body has more than ${VALUES_LIMIT} values: members of objects and items of lists`);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    yield;
+    return JSON.parse(text);
   } catch {
-    throw new Fault({
-      kind: 'bad-input',
-      code: 'invalid_json',
-      param: null,
-      message: 'The request body is not JSON in UTF-8',
-    });
+    throw invalidJson('The request body is not JSON in UTF-8');
+  }
+}
+
+const runAtOnce = <T>(steps: Steps<T>): T => {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
   }
 };
+
+/** Not under the deadline of the arrival: that is over. */
+const parsed = async (bytes: Uint8Array, request: Request, { runInSlices }: BodyReading): Promise<unknown> =>
+  runInSlices === undefined ? runAtOnce(parsing(bytes)) : runInSlices(parsing(bytes), request.signal);
 
 const refuseOtherTypes = ({ headers }: Request): void => {
   if (!isJsonType(headers.get('content-type'))) throw new Fault({ kind: 'unsupported-media-type' });
@@ -113,10 +156,11 @@ const refuseOtherTypes = ({ headers }: Request): void => {
 /**
  * The request's JSON, bounded while it is read: a `body-too-large`, `unsupported-media-type` or `bad-input` fault
  * (code `invalid_json`) otherwise, `body-too-slow` when `signal` ends first. UTF-8 must be valid; a byte order mark is allowed.
+ * It has at most 50,000 values, however few bytes they take.
  */
 export const readJson = async (request: Request, reading: BodyReading): Promise<unknown> => {
   refuseOtherTypes(request);
-  return parsed(await arrivedBytes(request, reading));
+  return parsed(await arrivedBytes(request, reading), request, reading);
 };
 
 /** The same where the body may be left out: nothing when it is empty, whatever its headers say of it. */
@@ -124,7 +168,7 @@ export const readJsonIfAny = async (request: Request, reading: BodyReading): Pro
   const bytes = await arrivedBytes(request, reading);
   if (bytes.byteLength === 0) return undefined;
   refuseOtherTypes(request);
-  return parsed(bytes);
+  return parsed(bytes, request, reading);
 };
 
 /** What the lengths of a value count. A number is compared itself. */

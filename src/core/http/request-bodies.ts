@@ -2,6 +2,7 @@ import { createDeadline, type Deadline } from '../async.ts';
 import type { ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { Fault } from '../fault.ts';
+import type { RunInSlices } from '../time-slices.ts';
 import { type BodyReading, readJson, readJsonIfAny } from './body.ts';
 
 /** Reads the bodies of a service's requests, and accounts for the memory that they take until their requests are answered. */
@@ -26,6 +27,7 @@ export type RequestBodiesNeeds = {
   /** The largest body. */
   readonly limitBytes: number;
   readonly budget: Pick<ByteBudget, 'tryTake'>;
+  readonly runInSlices: RunInSlices;
 };
 
 /** A body that takes longer to arrive is refused. */
@@ -36,7 +38,7 @@ const STOP_LIMIT_MS = 1000;
 type Reservation = { readonly givingBack: (() => void)[]; isOver: boolean };
 
 /** Creates the reader of a service: all its routes share the largest size, the time that a body may take, and the budget. */
-export const createRequestBodies = ({ clock, limitBytes, budget }: RequestBodiesNeeds): RequestBodies => {
+export const createRequestBodies = ({ clock, limitBytes, budget, runInSlices }: RequestBodiesNeeds): RequestBodies => {
   const arriving = new Set<Deadline>();
   const reservations = new WeakMap<Request, Reservation>();
   const end = (reservation: Reservation | undefined): void => {
@@ -59,11 +61,11 @@ export const createRequestBodies = ({ clock, limitBytes, budget }: RequestBodies
     (read: (request: Request, reading: BodyReading) => Promise<unknown>) =>
     async (request: Request, given?: AbortSignal): Promise<unknown> => {
       const reserve = openReservation(request);
-      if (given !== undefined) return read(request, { limitBytes, signal: given, reserve });
+      if (given !== undefined) return read(request, { limitBytes, signal: given, reserve, runInSlices });
       const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
       arriving.add(deadline);
       try {
-        return await read(request, { limitBytes, signal: deadline.signal, reserve });
+        return await read(request, { limitBytes, signal: deadline.signal, reserve, runInSlices });
       } finally {
         deadline.clear();
         arriving.delete(deadline);

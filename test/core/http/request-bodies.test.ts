@@ -4,6 +4,7 @@ import { type CoreFault, Fault } from '../../../src/core/fault.ts';
 import { guard } from '../../../src/core/http/handler.ts';
 import { createRequestBodies } from '../../../src/core/http/request-bodies.ts';
 import { jsonResponse } from '../../../src/core/http/response.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { describe, rejection, thorough } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
@@ -54,7 +55,11 @@ const createBodies = (bounds: Partial<MemoryBounds> = {}) => {
     memoryBytes: MEMORY_BYTES,
     ...bounds,
   });
-  return { clock, budget, bodies: createRequestBodies({ clock, limitBytes: LIMIT_BYTES, budget }) };
+  return {
+    clock,
+    budget,
+    bodies: createRequestBodies({ clock, limitBytes: LIMIT_BYTES, budget, runInSlices: createTimeSlices(clock) }),
+  };
 };
 
 describe('the bodies of requests in flight', (check) => {
