@@ -6,6 +6,9 @@ import type { RunInSlices, Steps } from '../time-slices.ts';
 /** How far a body of unknown length is read and thrown away, so that its sender still sees the 413 and not a reset. */
 const DISCARD_FACTOR = 16;
 
+/** Above it a declared body is read in pieces. */
+const UNINTERRUPTED_BYTES = 65_536;
+
 const isJsonType = (contentType: string | null): boolean =>
   contentType === null || /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType);
 
@@ -21,15 +24,24 @@ export type BodyReading = {
   readonly runInSlices?: RunInSlices;
 };
 
-/** Reads to the end within the limit; past it, reads on and discards, because breaking out would reset the socket. */
+/**
+ * Reads to the end within the limit. Past it, and once `signal` aborts, it reads on and keeps nothing, because breaking out
+ * would reset the socket.
+ */
 const readChunks = async (
   body: ReadableStream<Uint8Array>,
-  { limitBytes, reserve }: BodyReading,
+  { limitBytes, reserve, signal }: BodyReading,
 ): Promise<Uint8Array[]> => {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   let failure: unknown;
+  // What has arrived by then must not wait for the rest, which may never come.
+  const giveUp = (): void => {
+    failure ??= signal.reason ?? new Fault({ kind: 'body-too-slow' });
+    chunks.length = 0;
+  };
+  signal.addEventListener('abort', giveUp, { once: true });
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
@@ -49,6 +61,7 @@ const readChunks = async (
       failure = error;
     }
   }
+  signal.removeEventListener('abort', giveUp);
   if (failure !== undefined) throw failure;
   if (bytes > limitBytes) throw tooLarge(limitBytes);
   return chunks;
@@ -79,9 +92,11 @@ const readBytes = async (request: Request, reading: BodyReading): Promise<Uint8A
   if (declared !== undefined && declared > limitBytes) throw tooLarge(limitBytes);
   if (declared !== undefined) {
     reserve?.(declared);
-    return new Uint8Array(await request.arrayBuffer());
+    // The quicker way, which cannot be interrupted: what it keeps of a body that never ends is little.
+    if (declared <= UNINTERRUPTED_BYTES) return new Uint8Array(await request.arrayBuffer());
   }
-  return request.body === null ? new Uint8Array() : joined(await readChunks(request.body, reading));
+  if (request.body === null) return new Uint8Array();
+  return joined(await readChunks(request.body, declared === undefined ? reading : { ...reading, reserve: () => {} }));
 };
 
 /** The body, or a fault: the sender disconnected, or took longer than `signal` allows. */
