@@ -3,15 +3,15 @@ import { compareUnits, isSameAmount, largestSize, parseFormatted, parseUnits, ty
 import type { ClaimEntry, RecordedRecharge, SettlementEntry } from './journal.ts';
 
 /** The balance that was read right after a recharge was sent; `undefined` when it could not be read. */
-export const balanceAfter = (settlement: SettlementEntry | undefined): Units | undefined => {
+const balanceAfter = (settlement: SettlementEntry | undefined): Units | undefined => {
   const after = isRecord(settlement?.result) ? settlement.result.balance_after : undefined;
   return typeof after === 'string' ? parseFormatted(after) : undefined;
 };
 
-/** Whether a balance is higher than the one before the claim. Unknown balances count as not risen. */
-export const hasRisen = ({ balanceBefore }: ClaimEntry, balance: Units | undefined): boolean => {
+/** Whether a balance was read and is not above the one before the claim. No proof alone: usage can hide a rise. */
+export const isUnrisen = ({ balanceBefore }: ClaimEntry, balance: Units | undefined): boolean => {
   const before = parseFormatted(balanceBefore);
-  return before !== undefined && balance !== undefined && balance > before;
+  return before !== undefined && balance !== undefined && balance <= before;
 };
 
 /** How the balance changed after a recharge was sent, and whether that is exactly its amount. */

@@ -40,8 +40,11 @@ const Settlement = v.object({
   doubt: v.optional(v.picklist([...UNKNOWN_REASONS, 'refused'])),
   /** The status of the relay's refusal; 0 when there was no connection. */
   status: v.optional(v.number()),
-  /** Whether the history was read after a refusal and had no credit. Earlier releases took the relay at its word. */
-  isHistoryRead: v.optional(v.boolean()),
+  /**
+   * Whether a refusal came before the relay's handler, and history and balance, both read after it, show no credit. Earlier
+   * releases took the relay at its word.
+   */
+  isProven: v.optional(v.boolean()),
   /** The result that the caller got. */
   result: v.optional(v.record(v.string(), v.unknown())),
 });
@@ -133,9 +136,9 @@ const createIndex = () => {
   };
 };
 
-/** A refusal of the relay proves nothing by itself: without a look at the history, its outcome is unknown. */
+/** A refusal of the relay proves nothing by itself. Without proof its outcome is unknown, and stays so. */
 const toProvenSettlement = (entry: SettlementEntry): SettlementEntry => {
-  const isUnproven = entry.state === 'not_applied' && (entry.status ?? 0) > 0 && entry.isHistoryRead !== true;
+  const isUnproven = entry.state === 'not_applied' && (entry.status ?? 0) > 0 && entry.isProven !== true;
   return isUnproven ? { ...entry, state: 'accepted_unverified', doubt: 'refused' } : entry;
 };
 

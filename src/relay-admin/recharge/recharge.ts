@@ -165,7 +165,7 @@ export const createRecharge = (
     const deadline = createDeadline(clock, sendLimitMs, call.sentSignal);
     const answer = await relay.send(write, deadline.signal).finally(deadline.clear);
     if (answer.kind === 'refused' && answer.status === 0) throw await record.recordNotSent(claim, 0);
-    if (answer.kind === 'refused') return record.recordRefusal(claim, answer.status, call.sentSignal);
+    if (answer.kind === 'refused') return record.recordRefusal(claim, answer, call.sentSignal);
     const relayAnswer: RelayAnswer =
       answer.kind === 'accepted'
         ? { ...NO_RELAY_ANSWER, isAccepted: true, isRelayReplay: answer.isReplay }

@@ -4,8 +4,9 @@ import type { Log } from '../../core/log.ts';
 import { RelayError } from '../errors/errors.ts';
 import type { RelayClient } from '../relay/client.ts';
 import { findCredits } from '../relay/history.ts';
+import type { WriteAnswer } from '../relay/response.ts';
 import { readUser } from '../relay/users.ts';
-import { balanceAfter, hasRisen } from './balance-evidence.ts';
+import { isUnrisen } from './balance-evidence.ts';
 import type { ClaimEntry, Journal, RecordedRecharge, SettlementEntry } from './journal.ts';
 
 import { type CreditView, RechargeResult, type RelayAnswer, toRechargeResult } from './result.ts';
@@ -17,6 +18,8 @@ export type RecorderNeeds = {
   readonly log: Log;
 };
 
+type Refusal = Extract<WriteAnswer, { kind: 'refused' }>;
+
 /** Finds out, records and repeats the outcomes of claimed recharges. It sends no change. */
 type OutcomeRecorder = {
   /** The result of a claim from the relay's answer, its balance history and its user record. Never rejects. */
@@ -24,11 +27,14 @@ type OutcomeRecorder = {
   /** Records that nothing was credited because nothing was sent. Status 0: there was no connection. */
   readonly recordNotSent: (claim: ClaimEntry, status?: 0) => Promise<RelayError>;
   /**
-   * Records a refusal of the relay. Throws it when the history, read after it, has no credit and no rise of the balance was
-   * seen. Otherwise the result: a refusal alone does not prove that nothing was credited.
+   * Records a refusal of the relay. Throws it when it came before the handler, and history and balance, both read after it,
+   * show no credit. Otherwise the result: the relay credits without a row, and usage can hide the rise.
    */
-  readonly recordRefusal: (claim: ClaimEntry, status: number, signal: AbortSignal) => Promise<RechargeResult>;
-  /** The recorded result of an earlier call, or what the relay shows now. Throws the error of that call if it had one. */
+  readonly recordRefusal: (claim: ClaimEntry, refusal: Refusal, signal: AbortSignal) => Promise<RechargeResult>;
+  /**
+   * The recorded result of an earlier call, or what the relay shows now. Throws the error of that call if it had one. It never
+   * finds that nothing was credited: by now usage may have hidden the rise.
+   */
   readonly recall: (recorded: RecordedRecharge, signal: AbortSignal) => Promise<RechargeResult>;
 };
 
@@ -82,12 +88,6 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
       ...(status === undefined ? {} : { status }),
     });
   };
-  /** Throws the refusal when the view proves it. */
-  const throwIfDisproved = async (claim: ClaimEntry, { refusedStatus: status }: RelayAnswer, view: CreditView) => {
-    if (status === undefined || view.rows?.length !== 0 || hasRisen(claim, view.balance)) return;
-    await settle(claim, { state: 'not_applied', isAccepted: false, status, isHistoryRead: true });
-    throw toRechargeError(claim, status);
-  };
   return {
     async recordOutcome(claim, answer, signal) {
       const result = toRechargeResult(claim, answer, await readBack(claim, signal));
@@ -98,10 +98,13 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
       await settle(claim, { state: 'not_applied', isAccepted: false, ...(status === undefined ? {} : { status }) });
       return toRechargeError(claim, status);
     },
-    async recordRefusal(claim, status, signal) {
+    async recordRefusal(claim, { status, isBeforeHandler }, signal) {
       const answer = toRefusedAnswer(status);
       const view = await readBack(claim, signal);
-      await throwIfDisproved(claim, answer, view);
+      if (isBeforeHandler && view.rows?.length === 0 && isUnrisen(claim, view.balance)) {
+        await settle(claim, { state: 'not_applied', isAccepted: false, status, isProven: true });
+        throw toRechargeError(claim, status);
+      }
       const result = toRechargeResult(claim, answer, view);
       await settleResult(claim, answer, result);
       return result;
@@ -114,10 +117,7 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
       }
       const { isAccepted = false, doubt: unknownReason = 'answer-not-recorded', status } = settlement ?? {};
       const answer: RelayAnswer = { isAccepted, isRelayReplay: false, unknownReason, refusedStatus: status };
-      const view = await readBack(claim, signal);
-      // What was seen to rise stays risen, even if usage has taken it down by now.
-      if (!hasRisen(claim, balanceAfter(settlement))) await throwIfDisproved(claim, answer, view);
-      const result = toRechargeResult(claim, answer, view);
+      const result = toRechargeResult(claim, answer, await readBack(claim, signal));
       if (settlement === undefined || result.outcome === 'verified') await settleResult(claim, answer, result);
       return { ...result, replayed: true };
     },

@@ -117,9 +117,11 @@ const adviceFor = (reason: Reason | null, rows: number, { isAccepted, refusedSta
   if (rows === 1)
     return 'The history holds a credit with this marker, but not everything confirms it. Do not report it as done and do not recharge again; ask a person to look.';
   if (isAccepted) return `The relay answered that it made the credit, but its history does not show it. ${LOOK_AGAIN}`;
-  return reason === 'refusal_unconfirmed'
-    ? `The relay refused with status ${refusedStatus ?? 'unknown'}, but nothing shows that it credited nothing. ${LOOK_AGAIN}`
-    : `It is not known whether the credit was made. ${LOOK_AGAIN} No row there does not prove that nothing was credited.`;
+  const what =
+    reason === 'refusal_unconfirmed'
+      ? `The relay refused with status ${refusedStatus ?? 'unknown'}, but may have credited before.`
+      : 'It is not known whether the credit was made.';
+  return `${what} ${LOOK_AGAIN} No row there does not prove that nothing was credited.`;
 };
 
 /** The result for a claim that was sent. Never throws. It is also built once before sending, to check that it is valid. */

@@ -44,14 +44,24 @@ export type WriteAnswer =
   /** `isReplay`: the relay had carried it out before and repeats its earlier answer. */
   | { readonly kind: 'accepted'; readonly data: unknown; readonly isReplay: boolean }
   /**
-   * The relay refused. Only what is read afterwards shows that it did nothing before: a refusal was seen after a credit.
-   * Status 0: no connection was ever made, so nothing was sent.
+   * The relay refused. `isBeforeHandler`: its answer is one that the platform gives before it begins with the change. Only
+   * what is read afterwards shows what it did: a refusal was seen after a credit. Status 0: no connection was ever made, so
+   * nothing was sent.
    */
-  | { readonly kind: 'refused'; readonly status: number; readonly isKeyConflict: boolean }
+  | { readonly kind: 'refused'; readonly status: number; readonly isBeforeHandler: boolean }
   | { readonly kind: 'unknown'; readonly reason: UnknownReason };
 
-/** Statuses with which the relay refuses before it begins, if it is well. Any other status says nothing about the change. */
+/** Statuses of a refusal. Any other status says nothing about the change. */
 const REFUSALS = new Set([400, 401, 403, 404, 413, 423, 429]);
+/** Key and terms are checked before the handlers, and only there is `code` a text. A proxy's answer has no such code. */
+const CHECKED_BEFORE_HANDLERS = new Set([401, 403, 423]);
+/** Every limit of requests, the platform's and a proxy's, is checked before the handlers. */
+const RATE_LIMITED = 429;
+
+const hasTextCode = (text: string): boolean => {
+  const body = parseJsonValue(text);
+  return isRecord(body) && typeof body.code === 'string' && CODE.test(body.code);
+};
 
 const UNKNOWN_REASON_BY_CODE: Readonly<Record<string, UnknownReason>> = {
   IDEMPOTENCY_IN_PROGRESS: 'in-progress',
@@ -70,8 +80,11 @@ export const toWriteAnswer = ({ status, text, header }: HttpResponse): WriteAnsw
   }
   if (status >= 300 && status < 400) return unknown('redirected');
   const code = parseRefusalCode(text) ?? '';
-  if (status === 409 && code === 'IDEMPOTENCY_KEY_CONFLICT') return { kind: 'refused', status, isKeyConflict: true };
-  if (REFUSALS.has(status)) return { kind: 'refused', status, isKeyConflict: false };
+  if (status === 409 && code === 'IDEMPOTENCY_KEY_CONFLICT') return { kind: 'refused', status, isBeforeHandler: true };
+  if (REFUSALS.has(status)) {
+    const isBeforeHandler = status === RATE_LIMITED || (CHECKED_BEFORE_HANDLERS.has(status) && hasTextCode(text));
+    return { kind: 'refused', status, isBeforeHandler };
+  }
   return unknown(
     Object.hasOwn(UNKNOWN_REASON_BY_CODE, code) ? (UNKNOWN_REASON_BY_CODE[code] ?? 'server-error') : 'server-error',
   );
@@ -80,6 +93,6 @@ export const toWriteAnswer = ({ status, text, header }: HttpResponse): WriteAnsw
 /** The outcome after a failure below HTTP: unknown, unless no connection was made. */
 export const toWriteFailure = (error: unknown): WriteAnswer => {
   if (!(error instanceof HttpClientError)) return unknown('timed-out');
-  if (isNeverConnected(error.code)) return { kind: 'refused', status: 0, isKeyConflict: false };
+  if (isNeverConnected(error.code)) return { kind: 'refused', status: 0, isBeforeHandler: true };
   return unknown(error.code === 'ANSWER_TOO_LARGE' ? 'unusable-answer' : 'no-answer');
 };

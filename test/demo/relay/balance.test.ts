@@ -194,6 +194,8 @@ const FAULTS: Readonly<Record<BalanceFault, readonly [number, number, number, nu
   'late-without-history': [499, 1, 0, 409],
   'refused-after': [400, 1, 1, 200],
   'refused-without-history': [400, 1, 0, 200],
+  'refused-and-user-unreadable': [400, 1, 0, 200],
+  'refused-and-spent': [400, 1, 0, 200],
 };
 
 describe('failures of the demo relay with a credit', (check) => {

@@ -96,12 +96,23 @@ export const createFaultyRelay = ({
       },
       balanceHooks(request, target) {
         const fault = balanceFaults.take(target);
-        return fault === undefined ? undefined : createBalanceHooks({ clock, settings, responses }, fault, request);
+        if (fault === undefined) return undefined;
+        return createBalanceHooks({ clock, settings, responses, spendCredit, hideUser }, fault, request);
       },
     },
   });
   const { settings: relaySettings, users, history, accounts, groups, channels } = world;
   const user = (id: number): DemoUser => byId(users, id);
+  const lastCredit = (): Credit => {
+    const credit = world.credits.at(-1);
+    if (credit === undefined) throw new RangeError('The demo relay has made no credit');
+    return credit;
+  };
+  const spendCredit = (): void => {
+    const { userId, amount } = lastCredit();
+    user(userId).balance -= toUnits(amount);
+  };
+  const hideUser = (): void => routeFaults.add('unauthorized', 1, new RegExp(`users/${lastCredit().userId}$`));
   const control: RelayControl = {
     users,
     history,

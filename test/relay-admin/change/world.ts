@@ -15,11 +15,7 @@ import { createFakeClock } from '../../fake-clock.ts';
 export const LIMIT_MS = 30_000;
 
 export const ACCEPTED: WriteAnswer = { kind: 'accepted', data: undefined, isReplay: false };
-const refused = (status: number, isKeyConflict = false): WriteAnswer => ({
-  kind: 'refused',
-  status,
-  isKeyConflict,
-});
+const refused = (status: number): WriteAnswer => ({ kind: 'refused', status, isBeforeHandler: true });
 export const unknown = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', reason: doubt });
 
 export const DOUBTS: readonly UnknownReason[] = [
@@ -40,7 +36,7 @@ export const refusals = (what: 'user' | 'account'): readonly (readonly [WriteAns
   [refused(401), { kind: 'upstream-auth' }],
   [refused(403), { kind: 'upstream-auth' }],
   [refused(404), { kind: 'not-found', what }],
-  [refused(409, true), { kind: 'change-refused', status: 409 }],
+  [refused(409), { kind: 'change-refused', status: 409 }],
   [refused(413), { kind: 'change-refused', status: 413 }],
   [refused(423), { kind: 'terms-not-accepted' }],
   [refused(429), { kind: 'upstream-rate-limit', retryAfterMs: 10_000 }],

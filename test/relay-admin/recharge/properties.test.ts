@@ -19,7 +19,7 @@ const runs = {
 
 const COMMON = ['verified', 'answer_not_recorded', 'no_answer', 'store_unavailable', 'timed_out', 'history_unreadable']
   .concat(['IDEMPOTENCY_CONFLICT', 'RECHARGE_REFUSED', 'RECHARGE_NOT_SENT', 'PREVIEW_STALE', 'CANCELLED', 'DEADLINE'])
-  .concat(['CONFIRM_TOKEN_EXPIRED', 'UNRESOLVED_RECHARGE', 'JOURNAL_UNAVAILABLE']);
+  .concat(['CONFIRM_TOKEN_EXPIRED', 'UNRESOLVED_RECHARGE', 'JOURNAL_UNAVAILABLE', 'refusal_unconfirmed']);
 
 describe('recharges in any order, over any failures, kills and restarts', (check) => {
   check('credit each preview at most once, and report nothing else', async () => {

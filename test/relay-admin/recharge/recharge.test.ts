@@ -54,6 +54,8 @@ const ENDINGS: Readonly<Record<BalanceFault, Ending>> = {
   'late-without-history': open('timed_out', true),
   'refused-after': open('refusal_unconfirmed', true),
   'refused-without-history': open('refusal_unconfirmed', true),
+  'refused-and-user-unreadable': open('refusal_unconfirmed', true),
+  'refused-and-spent': open('refusal_unconfirmed', true),
 };
 
 const SUCCESS_WORDS = /confirmed the credit|is done|succe/i;

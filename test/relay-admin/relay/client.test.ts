@@ -447,7 +447,8 @@ describe('a change', (check) => {
   });
 
   const unknown = (doubt: string) => ({ kind: 'unknown', reason: doubt }) as WriteAnswer;
-  const refused = (status: number) => ({ kind: 'refused', status, isKeyConflict: false }) as const;
+  const refused = (status: number) =>
+    ({ kind: 'refused', status, isBeforeHandler: status === 0 || status === 429 }) as const;
   const ANSWERS: readonly (readonly [string, Answer | Error, WriteAnswer])[] = [
     ...[301, 302, 303, 307, 308].map(
       (status) => [`${status}`, { status, headers: { location: '/x' } }, unknown('redirected')] as const,

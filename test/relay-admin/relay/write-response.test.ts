@@ -20,10 +20,14 @@ const received = (
   header: (name) => headers[name] ?? null,
 });
 const answerTo = (...given: Parameters<typeof received>): WriteAnswer => toWriteAnswer(received(...given));
-const refused = (status: number, isKeyConflict = false): WriteAnswer => ({ kind: 'refused', status, isKeyConflict });
+const refused = (status: number, isBeforeHandler = false): WriteAnswer => ({
+  kind: 'refused',
+  status,
+  isBeforeHandler,
+});
 const doubtful = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', reason: doubt });
 
-/** The two shapes in which the relay tells a code. */
+/** The two shapes in which the relay tells a code: that of its checks before the handlers, and that of its handlers. */
 const shapes = (status: number, code: string): readonly unknown[] => [
   { code, message: 'm' },
   { code: status, message: 'm', reason: code, metadata: { retry_after: '30' } },
@@ -36,13 +40,13 @@ const SUCCESS = { code: 0, message: 'success', data: { id: 2, balance: 22.5 } };
 const REFUSALS: readonly (readonly [number, string, WriteAnswer])[] = [
   [400, 'IDEMPOTENCY_KEY_INVALID', refused(400)],
   [400, 'IDEMPOTENCY_KEY_REQUIRED', refused(400)],
-  [401, 'INVALID_ADMIN_KEY', refused(401)],
-  [401, 'UNAUTHORIZED', refused(401)],
-  [403, 'FORBIDDEN', refused(403)],
+  [401, 'INVALID_ADMIN_KEY', refused(401, true)],
+  [401, 'UNAUTHORIZED', refused(401, true)],
+  [403, 'FORBIDDEN', refused(403, true)],
   [404, 'USER_NOT_FOUND', refused(404)],
   [413, 'BODY_TOO_LARGE', refused(413)],
-  [423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', refused(423)],
-  [429, 'PANEL_RATE_LIMITED', refused(429)],
+  [423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', refused(423, true)],
+  [429, 'PANEL_RATE_LIMITED', refused(429, true)],
   [409, 'IDEMPOTENCY_KEY_CONFLICT', refused(409, true)],
   [409, 'IDEMPOTENCY_IN_PROGRESS', doubtful('in-progress')],
   [409, 'IDEMPOTENCY_RETRY_BACKOFF', doubtful('retry-backoff')],
@@ -102,16 +106,40 @@ describe('an answer to a change', (check) => {
   }
 
   for (const [status, code, expected] of REFUSALS) {
-    const verdict = expected.kind === 'unknown' ? `says nothing (${expected.reason})` : 'proves that nothing was done';
-    check(`of ${status} and ${code} ${verdict}, in both shapes`, () => {
-      for (const body of shapes(status, code)) assert.equal(answerTo(status, body), expected);
+    const isEarly = expected.kind === 'refused' && expected.isBeforeHandler;
+    const verdict = expected.kind === 'unknown' ? `says nothing (${expected.reason})` : 'is a refusal';
+    check(`of ${status} and ${code} ${verdict}${isEarly ? ' before the handlers' : ''}`, () => {
+      for (const body of shapes(status, code)) {
+        // A handler's 401, 403 or 423 has the other shape, and proves nothing.
+        const isOfHandler = [401, 403, 423].includes(status) && 'reason' in Object(body);
+        assert.equal(answerTo(status, body), isOfHandler ? refused(status) : expected);
+      }
     });
   }
 
-  check('proves by its status alone what comes before the handlers', () => {
-    for (const status of [400, 401, 403, 404, 413, 423, 429])
-      for (const body of ['', PAGE, '{}', SUCCESS, { code: status, message: 'Invalid request: balance' }])
-        assert.equal(answerTo(status, body), refused(status), `${status} ${JSON.stringify(body)}`);
+  check(
+    'without the code of a check before the handlers is a refusal that says nothing of what was done before',
+    () => {
+      for (const status of [400, 401, 403, 404, 413, 423])
+        for (const body of [
+          '',
+          PAGE,
+          '{}',
+          SUCCESS,
+          { code: status, message: 'Invalid request: balance' },
+          { code: 'x' },
+        ])
+          assert.equal(answerTo(status, body), refused(status), `${status} ${JSON.stringify(body)}`);
+    },
+  );
+
+  check('of 400, 404 or 413 comes from a handler, whatever code it has', () => {
+    for (const status of [400, 404, 413])
+      for (const body of shapes(status, 'INVALID_ADMIN_KEY')) assert.equal(answerTo(status, body), refused(status));
+  });
+
+  check('of 429 comes from a limit before the handlers, whatever its body', () => {
+    for (const body of ['', PAGE, '{}', SUCCESS]) assert.equal(answerTo(429, body), refused(429, true));
   });
 
   check('of any other status from 400 on proves nothing, whatever its body', () => {
@@ -171,7 +199,7 @@ describe('a failure below HTTP', (check) => {
   ];
   for (const code of BEFORE) {
     check(`of ${code} proves that nothing was sent`, () => {
-      assert.equal(toWriteFailure(new HttpClientError(code)), refused(0));
+      assert.equal(toWriteFailure(new HttpClientError(code)), refused(0, true));
     });
   }
 

@@ -5,7 +5,15 @@ import type { BalanceHooks } from '../../../../src/demo/relay/interceptor.ts';
 import type { BalanceFault } from './names.ts';
 import { type FaultResponses, type FaultSettings, pause } from './responses.ts';
 
-type Needs = { readonly clock: Clock; readonly settings: FaultSettings; readonly responses: FaultResponses };
+type Needs = {
+  readonly clock: Clock;
+  readonly settings: FaultSettings;
+  readonly responses: FaultResponses;
+  /** Takes the credit that was just made off the balance, as usage does. */
+  readonly spendCredit: () => void;
+  /** Lets the next read of the user who was just credited fail. */
+  readonly hideUser: () => void;
+};
 
 /** The reply before the platform does anything; undefined where nothing is wrong yet. */
 const replyBefore = (
@@ -64,6 +72,8 @@ const damagedReply = (responses: FaultResponses, fault: BalanceFault, request: R
       return responses.huge();
     case 'refused-after':
     case 'refused-without-history':
+    case 'refused-and-user-unreadable':
+    case 'refused-and-spent':
       return invalid('balance failed on its tag');
     default:
       return undefined;
@@ -73,12 +83,14 @@ const damagedReply = (responses: FaultResponses, fault: BalanceFault, request: R
 const WITHOUT_HISTORY: ReadonlySet<BalanceFault> = new Set([
   'no-history',
   'refused-without-history',
+  'refused-and-user-unreadable',
+  'refused-and-spent',
   'late-without-history',
 ]);
 
 /** The steps of a balance change with this fault. */
 export const createBalanceHooks = (
-  { clock, settings, responses }: Needs,
+  { clock, settings, responses, spendCredit, hideUser }: Needs,
   fault: BalanceFault,
   request: Request,
 ): BalanceHooks => ({
@@ -90,6 +102,8 @@ export const createBalanceHooks = (
   },
   hasHistory: !WITHOUT_HISTORY.has(fault),
   async afterCredit(run) {
+    if (fault === 'refused-and-spent') spendCredit();
+    if (fault === 'refused-and-user-unreadable') hideUser();
     // In these the key is never completed: it stays in progress for a day.
     if (fault === 'stuck' || fault === 'late-without-history') return responses.never(request);
     if (fault === 'unavailable-after') return responses.storeUnavailable();

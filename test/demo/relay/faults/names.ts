@@ -29,6 +29,8 @@ export const BALANCE_FAULTS = [
   'late-without-history',
   'refused-after',
   'refused-without-history',
+  'refused-and-user-unreadable',
+  'refused-and-spent',
 ] as const;
 export type BalanceFault = (typeof BALANCE_FAULTS)[number];
 
