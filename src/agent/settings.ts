@@ -51,7 +51,7 @@ export const AgentVariables = v.object({
   AGENT_LEASE_SECONDS: v.optional(WholeNumber(2, 60), '5'),
   AGENT_RETENTION_DAYS: v.optional(WholeNumber(0, 36_500), '0'),
   AGENT_RETENTION_SESSIONS: v.optional(WholeNumber(0, 1_000_000_000), '0'),
-  AGENT_MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '10485760'),
+  AGENT_MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '9437184'),
   AGENT_MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
   AGENT_DIRECTORY: v.optional(v.pipe(v.string(), v.trim())),
 });

@@ -16,7 +16,7 @@ const DEFAULTS: AgentServerSettings = {
   logLevel: 'info',
   credentials: undefined,
   database: { kind: 'sqlite', path: './data/agent.db' },
-  bodies: { limitBytes: 10_485_760, budgetBytes: undefined },
+  bodies: { limitBytes: 9_437_184, budgetBytes: undefined },
   leaseMs: 5000,
   retention: {},
   directory: undefined,

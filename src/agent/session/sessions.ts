@@ -179,10 +179,20 @@ export const toSessionModel = ({ providerID, modelID, variant }: ModelRef): NonN
 
 /** The largest session, where the memory of the server is enough for it. */
 export const SESSION_LIMIT_BYTES = 128 * 1024 * 1024;
-/** The texts of one prompt. More than the longest context of any model. */
-const TEXT_LIMIT_CHARS = 4 * 1024 * 1024;
+/**
+ * The texts of one prompt in UTF-8, about the longest context of any model. They are written twice, as a part and in its event,
+ * in one commit, which holds the event loop.
+ */
+const TEXT_LIMIT_BYTES = 3 * 1024 * 1024;
 
 const countChars = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
+const countBytes = (texts: readonly string[]): number => {
+  const chars = countChars(texts);
+  // Too many whatever they are, and counting takes time.
+  if (chars > TEXT_LIMIT_BYTES) return chars;
+  const encoder = new TextEncoder();
+  return texts.reduce((sum, text) => sum + encoder.encode(text).byteLength, 0);
+};
 const tooLarge = (limitBytes: number, message: string) => new Fault({ kind: 'body-too-large', limitBytes, message });
 
 /**
@@ -194,12 +204,13 @@ export const requireCapacity = async (
   { sessionID, limitBytes }: { readonly sessionID: string; readonly limitBytes: number },
   { parts, system = '' }: PromptBody,
 ): Promise<void> => {
-  const textChars = countChars([system, ...parts.map((part) => (part.type === 'text' ? part.text : ''))]);
-  if (textChars > TEXT_LIMIT_CHARS)
-    throw tooLarge(TEXT_LIMIT_CHARS, `The texts of a prompt may have ${TEXT_LIMIT_CHARS} characters together`);
+  const texts = [system, ...parts.map((part) => (part.type === 'text' ? part.text : ''))];
+  const textBytes = countBytes(texts);
+  if (textBytes > TEXT_LIMIT_BYTES)
+    throw tooLarge(TEXT_LIMIT_BYTES, `The texts of a prompt may have ${TEXT_LIMIT_BYTES} bytes together, in UTF-8`);
   const storedBytes = (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
   const fileChars = countChars(parts.map((part) => (part.type === 'text' ? '' : part.url)));
-  if (storedBytes + textChars + fileChars <= limitBytes) return;
+  if (storedBytes + textBytes + fileChars <= limitBytes) return;
   throw tooLarge(
     limitBytes,
     `The session holds ${storedBytes} bytes, and no more than ${limitBytes} may be in one. Begin a new session`,

@@ -82,9 +82,9 @@ describe('a request that goes wrong', (check) => {
     assert.is(long.status, 413);
   });
 
-  check('takes a prompt of four million characters, and none of more', async () => {
+  check('takes a prompt of three million bytes, and none of more', async () => {
     const world = await createAgentWorld();
-    const text = 'x'.repeat(4 * 1024 * 1024);
+    const text = 'x'.repeat(3 * 1024 * 1024);
     await ask(world, await world.session(), text);
     const [outputText] = world.asked[0]?.messages ?? [];
     assert.is(
@@ -92,10 +92,11 @@ describe('a request that goes wrong', (check) => {
       text.length,
     );
     const id = await world.session();
-    for (const body of [prompt(`${text}x`), prompt(text, { system: 'y' })]) {
+    const chinese = '漢'.repeat(1024 * 1024 + 1);
+    for (const body of [prompt(`${text}x`), prompt(text, { system: 'y' }), prompt(chinese)]) {
       const refused = await world.call('POST', `/session/${id}/message`, body);
       assert.is(refused.status, 413);
-      assert.match(await refused.text(), 'The texts of a prompt may have 4194304 characters together');
+      assert.match(await refused.text(), 'The texts of a prompt may have 3145728 bytes together');
     }
   });
 
