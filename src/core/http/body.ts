@@ -160,9 +160,15 @@ const runAtOnce = <T>(steps: Steps<T>): T => {
   }
 };
 
-/** Not under the deadline of the arrival: that is over. */
-const parsed = async (bytes: Uint8Array, request: Request, { runInSlices }: BodyReading): Promise<unknown> =>
-  runInSlices === undefined ? runAtOnce(parsing(bytes)) : runInSlices(parsing(bytes), request.signal);
+/** Not under the deadline of the arrival: that is over. A client may leave all the same. */
+const parsed = async (bytes: Uint8Array, { signal }: Request, { runInSlices }: BodyReading): Promise<unknown> => {
+  if (runInSlices === undefined) return runAtOnce(parsing(bytes));
+  try {
+    return await runInSlices(parsing(bytes), signal);
+  } catch (error) {
+    throw signal.aborted && !(error instanceof Fault) ? new Fault({ kind: 'client-left' }) : error;
+  }
+};
 
 const refuseOtherTypes = ({ headers }: Request): void => {
   if (!isJsonType(headers.get('content-type'))) throw new Fault({ kind: 'unsupported-media-type' });

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import type { Clock } from '../../../src/core/clock.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { readJson } from '../../../src/core/http/body.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
@@ -11,6 +12,23 @@ const read = (body: string): Promise<unknown> => {
   const request = posting(body);
   request.headers.set('content-type', 'application/json');
   return readJson(request, { limitBytes: 8 * 1024 * 1024, signal });
+};
+/** Five milliseconds later each time, so that two steps are a slice. */
+const clockWithTurns = (onTurn: () => void): Clock => {
+  let now = 0;
+  return {
+    now: () => (now += 5),
+    after(_delayMs, task) {
+      onTurn();
+      const timer = setImmediate(task);
+      return () => clearImmediate(timer);
+    },
+  };
+};
+const largeText = (leaving = signal): Request => {
+  const body = JSON.stringify('x'.repeat(1024 * 1024));
+  const headers = { 'content-type': 'application/json' };
+  return new Request('http://service.test/', { method: 'POST', headers, body, signal: leaving });
 };
 const refuses = async (body: string): Promise<void> => {
   const thrown = await rejection(read(body));
@@ -38,19 +56,19 @@ describe('the number of values in a body', (check) => {
   });
 
   check('is counted in steps, between which other work has its turn', async () => {
-    let now = 0;
     let turns = 0;
-    const clock = {
-      now: () => (now += 5),
-      after: (_delayMs: number, task: () => void) => {
-        turns += 1;
-        const timer = setImmediate(task);
-        return () => clearImmediate(timer);
-      },
-    };
-    const request = posting(JSON.stringify('x'.repeat(1024 * 1024)));
-    request.headers.set('content-type', 'application/json');
-    await readJson(request, { limitBytes: 2 * 1024 * 1024, signal, runInSlices: createTimeSlices(clock) });
+    const request = largeText();
+    const runInSlices = createTimeSlices(clockWithTurns(() => (turns += 1)));
+    await readJson(request, { limitBytes: 2 * 1024 * 1024, signal, runInSlices });
     assert.ok(turns >= 8, `${turns} turns`);
+  });
+
+  check('is counted no further when the client has left', async () => {
+    const leaving = new AbortController();
+    const request = largeText(leaving.signal);
+    const runInSlices = createTimeSlices(clockWithTurns(() => leaving.abort()));
+    const thrown = await rejection(readJson(request, { limitBytes: 2 * 1024 * 1024, signal, runInSlices }));
+    assert.instance(thrown, Fault);
+    assert.equal((thrown as Fault).detail, { kind: 'client-left' });
   });
 });
