@@ -186,20 +186,22 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
     const user = (await store.message(sessionID, promptID))?.info;
     return session === undefined || user?.role !== 'user' ? [] : [{ session, user }];
   };
+  /** The answer that is stored for a prompt. Rejects where the prompt, or its answer, was removed. */
+  const readAnswer = async ({ id, sessionID }: UserMessage): Promise<AssistantMessage> => {
+    const messages = (await store.messages(sessionID)).map(({ info }) => info);
+    const answer = messages.findLast((info) => info.role === 'assistant' && info.parentID === id);
+    if (answer?.role !== 'assistant') throw new RunAborted();
+    return answer;
+  };
   return {
     async beforeRun(user, leaseID) {
       const owed = await store.owed(user.sessionID);
-      if (!owed.some(({ promptID }) => promptID === user.id)) {
-        const messages = (await store.messages(user.sessionID)).map(({ info }) => info);
-        const answer = messages.findLast((info) => info.role === 'assistant' && info.parentID === user.id);
-        // The prompt was removed, or its answer was.
-        if (answer?.role !== 'assistant') throw new RunAborted();
-        return answer;
-      }
-      const isLeft = ({ isBegun, promptID }: OwedAnswer): boolean => isBegun && promptID !== user.id;
-      const session = owed.some(isLeft) ? await store.session(user.sessionID) : undefined;
-      if (session !== undefined) await endAll(session, isLeft, { leaseID });
-      return undefined;
+      const own = owed.find(({ promptID }) => promptID === user.id);
+      if (own === undefined) return readAnswer(user);
+      // Also this very prompt, if another server has begun it since this one has found it: it is not run a second time.
+      const session = owed.some(({ isBegun }) => isBegun) ? await store.session(user.sessionID) : undefined;
+      if (session !== undefined) await endAll(session, ({ isBegun }) => isBegun, { leaseID });
+      return own.isBegun ? readAnswer(user) : undefined;
     },
     async afterFailure(user, error, leaseID) {
       const session = await store.session(user.sessionID);

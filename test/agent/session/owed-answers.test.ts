@@ -106,6 +106,29 @@ describe('an answer that is owed', (check) => {
     assert.equal(await world.store.owed(), []);
   });
 
+  check('is not given a second time where another server has begun it since this one has found it', async () => {
+    const inner = emptyStore();
+    await inner.commit([sessionChange(), ...promptChanges(1, 'begun'), ...promptChanges(2, 'owed')], []);
+    let looks = 0;
+    const owed: Store['owed'] = async (sessionID) => {
+      const found = await inner.owed(sessionID);
+      looks += 1;
+      // The first look is that of the start, when the other server had not begun yet.
+      return looks === 1 ? found.map((one) => ({ ...one, isBegun: false })) : found;
+    };
+    const world = await createAgentWorld({ store: { ...inner, owed }, scripts: [replying('second')] });
+    await untilQuiet(world);
+    const answers = answersIn(await messagesOf(world, SESSION));
+    assert.equal(
+      answers.map(({ info, parts }) => [info.parentID, info.error?.name ?? textOf({ parts })]),
+      [
+        [messageID(1), 'MessageAbortedError'],
+        [messageID(2), 'second'],
+      ],
+    );
+    assert.is(world.asked.length, 1);
+  });
+
   check('is given after a kill where it was never begun, in the order of the prompts', async () => {
     const world = await startOn([...promptChanges(1, 'owed'), ...promptChanges(2, 'owed')], {
       scripts: [replying('first'), replying('second')],
