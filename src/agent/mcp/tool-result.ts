@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { dataUrlError } from '../protocol/request-schemas.ts';
 import type { ToolFile } from '../tools/tool.ts';
 import { McpServerError } from './errors.ts';
@@ -85,22 +85,54 @@ const toJson = (value: unknown): string => {
 /** How much of the texts is searched for what is in structured content. Beyond that it counts as something else. */
 const SEARCH_LIMIT_CHARS = 20_000_000;
 
+const WORD_END = /[\p{L}\p{N}_]$/u;
+const WORD_START = /^[\p{L}\p{N}_]/u;
+const NUMBER_BEFORE = /(?:\d[.,]|[-.])$/;
+const NUMBER_AFTER = /^[.,]\d/;
+/** After so many places inside something longer, a value counts as not said. */
+const PLACES_LIMIT = 1000;
+
+/** Whether a text stands in others as a whole: not inside a longer word, and as a number not inside a longer number. */
+const includesWhole = (texts: string, text: string, isNumber: boolean): boolean => {
+  const beginsWord = WORD_START.test(text);
+  const endsWord = WORD_END.test(text);
+  let start = texts.indexOf(text);
+  for (let places = 1; start !== -1 && places <= PLACES_LIMIT; places++) {
+    const end = start + text.length;
+    const before = texts.slice(Math.max(0, start - 2), start);
+    const after = texts.slice(end, end + 2);
+    const isInWord = (beginsWord && WORD_END.test(before)) || (endsWord && WORD_START.test(after));
+    if (!isInWord && !(isNumber && (NUMBER_BEFORE.test(before) || NUMBER_AFTER.test(after)))) return true;
+    start = texts.indexOf(text, start + 1);
+  }
+  return false;
+};
+
 /**
  * Whether texts say all that structured content says: each of its values stands in them, as it is or as JSON has it. Servers
- * repeat one in the other, mostly the content as JSON in the text, or the text as a member of the content.
+ * repeat one in the other, mostly the content as JSON in the text, or the text as a member of the content. `json` is the
+ * content as JSON.
  */
-const isRepeated = (content: Readonly<Record<string, unknown>>, texts: string): boolean => {
+const isRepeated = (content: Readonly<Record<string, unknown>>, json: string, texts: string): boolean => {
+  if (texts.trimStart().startsWith('{') && JSON.stringify(parseJsonValue(texts)) === json) return true;
   let searchedChars = 0;
-  const stands = (value: unknown): boolean => {
-    if (Array.isArray(value)) return value.every(stands);
-    if (isRecord(value)) return Object.values(value).every(stands);
-    if (value === null || value === '') return true;
+  const isSaid = (value: unknown): boolean => {
     const text = String(value);
     searchedChars += texts.length;
     if (searchedChars > SEARCH_LIMIT_CHARS) return false;
-    return texts.includes(text) || (typeof value === 'string' && texts.includes(JSON.stringify(text).slice(1, -1)));
+    if (includesWhole(texts, text, typeof value === 'number')) return true;
+    return typeof value === 'string' && includesWhole(texts, JSON.stringify(text).slice(1, -1), false);
   };
-  return stands(content);
+  // A list in place of recursion, which deep content would end with an overflow of the stack.
+  const pending: unknown[] = [content];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (value === '') continue;
+    if (typeof value !== 'object' || value === null) {
+      if (!isSaid(value)) return false;
+    } else for (const member of Object.values(value)) pending.push(member);
+  }
+  return true;
 };
 
 /**
@@ -117,7 +149,7 @@ export const parseToolResult = (answer: unknown): McpResult => {
   const written = texts.join('\n\n');
   if (isRecord(structuredContent) && (written === '' || !failed)) {
     const json = toJson(structuredContent);
-    if (written === '' || !isRepeated(structuredContent, written)) texts.push(json);
+    if (written === '' || !isRepeated(structuredContent, json, written)) texts.push(json);
   }
   const summaries = blocks.flatMap(({ summary, file }) => (summary === undefined || (file && !failed) ? [] : summary));
   const files = failed ? [] : blocks.flatMap(({ file }) => file ?? []);
