@@ -18,7 +18,7 @@ import { createPromptAcceptance } from './session/prompt.ts';
 import { createRecovery } from './session/recovery.ts';
 import { createFamilyRemoval, createRetention, type RetentionLimits } from './session/retention.ts';
 import { createRunQueue, type RunQueue } from './session/run-queue.ts';
-import { createSessions, SESSION_LIMIT_BYTES } from './session/sessions.ts';
+import { createSessions, sessionLimitBytes } from './session/sessions.ts';
 import type { Peers } from './store/cluster.ts';
 import type { Store } from './store/store.ts';
 import { createApprovals } from './tools/approvals.ts';
@@ -104,7 +104,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     catalog,
     ids,
     clock,
-    sessionLimitBytes: Math.min(SESSION_LIMIT_BYTES, budget.limitBytes),
+    sessionLimitBytes: sessionLimitBytes(budget),
     isClosing,
   });
   const taskTracker = createTaskTracker(MAX_TASKS_PER_PROMPT);

@@ -1,13 +1,11 @@
 /** A number of bytes that may be held at a time, by whatever shares the budget. */
 export type ByteBudget = {
-  /**
-   * Takes bytes from the budget. Call what it returns to give them back; undefined where they are not left, or where others
-   * wait for theirs.
-   */
+  /** Takes bytes from the budget. Call what it returns to give them back; undefined where they are not left. */
   readonly tryTake: (bytes: number) => (() => void) | undefined;
   /**
-   * The same after everything that came before has got its bytes. What is larger than the whole budget gets it alone. Rejects
-   * with the signal's reason when that aborts first.
+   * The same once the bytes are left. What fits may pass those that wait for more, as long as they could begin beside it, and
+   * a few times where they could not: so no one waits for ever, and a large one does not stop the small. Rejects with a
+   * `RangeError` for more than the whole budget, and with the signal's reason when that aborts first.
    */
   readonly take: (bytes: number, signal: AbortSignal) => Promise<() => void>;
   readonly usedBytes: () => number;
@@ -17,41 +15,62 @@ export type ByteBudget = {
 /** Amounts up to this are not counted: a reply to a permission request, or an abort, must get through when all is taken. */
 export const UNCOUNTED_BYTES = 4096;
 
-type Waiting = { readonly bytes: number; readonly admit: () => void };
+/** How often those that wait are passed by others that they could not begin beside. */
+const PASSES_LIMIT = 16;
+
+type Waiting = {
+  readonly bytes: number;
+  readonly admit: (passed: readonly Waiting[]) => void;
+  /** What those hold that were admitted before it and came after it. */
+  passedBytes: number;
+  /** How often one of them took what it needs itself. */
+  passes: number;
+};
 
 /** A budget of `limitBytes`. */
 export const createByteBudget = (limitBytes: number): ByteBudget => {
   const queue = new Set<Waiting>();
   let usedBytes = 0;
   const fits = (bytes: number): boolean => usedBytes + bytes <= limitBytes;
+  const delays = (bytes: number, waiting: Waiting): boolean => waiting.passedBytes + bytes + waiting.bytes > limitBytes;
+  const mayPass = (bytes: number, passed: readonly Waiting[]): boolean =>
+    fits(bytes) && passed.every((waiting) => waiting.passes < PASSES_LIMIT || !delays(bytes, waiting));
   const admitWaiting = (): void => {
+    const passed: Waiting[] = [];
     for (const waiting of queue) {
-      if (!fits(waiting.bytes)) return;
-      queue.delete(waiting);
-      waiting.admit();
+      if (mayPass(waiting.bytes, passed)) {
+        queue.delete(waiting);
+        waiting.admit([...passed]);
+      } else passed.push(waiting);
     }
   };
-  const taken = (bytes: number): (() => void) => {
+  const taken = (bytes: number, passed: readonly Waiting[]): (() => void) => {
     usedBytes += bytes;
+    for (const waiting of passed) {
+      if (delays(bytes, waiting)) waiting.passes += 1;
+      waiting.passedBytes += bytes;
+    }
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
       usedBytes -= bytes;
+      for (const waiting of passed) waiting.passedBytes -= bytes;
       admitWaiting();
     };
   };
   const tryTake: ByteBudget['tryTake'] = (bytes) => {
     if (bytes <= UNCOUNTED_BYTES) return () => {};
-    return queue.size === 0 && fits(bytes) ? taken(bytes) : undefined;
+    return fits(bytes) ? taken(bytes, []) : undefined;
   };
   return {
     tryTake,
-    async take(asked, signal) {
+    async take(bytes, signal) {
       signal.throwIfAborted();
-      const bytes = Math.min(asked, limitBytes);
-      const release = tryTake(bytes);
-      if (release !== undefined) return release;
+      if (bytes > limitBytes) throw new RangeError(`${bytes} bytes are more than the whole budget of ${limitBytes}`);
+      if (bytes <= UNCOUNTED_BYTES) return () => {};
+      const queued = [...queue];
+      if (mayPass(bytes, queued)) return taken(bytes, queued);
       return new Promise((resolve, reject) => {
         const onAbort = (): void => {
           queue.delete(waiting);
@@ -60,9 +79,11 @@ export const createByteBudget = (limitBytes: number): ByteBudget => {
         };
         const waiting: Waiting = {
           bytes,
-          admit() {
+          passedBytes: 0,
+          passes: 0,
+          admit(passed) {
             signal.removeEventListener('abort', onAbort);
-            resolve(taken(bytes));
+            resolve(taken(bytes, passed));
           },
         };
         queue.add(waiting);

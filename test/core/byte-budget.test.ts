@@ -19,56 +19,83 @@ describe('a budget of bytes', (check) => {
     assert.is(budget.usedBytes(), 40_000);
   });
 
-  check('admits those that wait in turn, and no one before them', async () => {
+  check('admits those that wait in turn where they fit only one after the other', async () => {
     const budget = createByteBudget(LIMIT_BYTES);
-    const order: string[] = [];
+    const order: number[] = [];
     const first = await budget.take(90_000, NEVER);
-    const second = budget.take(50_000, NEVER).then((release) => {
-      order.push('second');
-      return release;
-    });
-    const third = budget.take(5000, NEVER).then((release) => {
-      order.push('third');
-      return release;
-    });
+    const waiting = [1, 2, 3].map((position) =>
+      budget.take(60_000, NEVER).then((release) => {
+        order.push(position);
+        return release;
+      }),
+    );
     await settle();
     assert.equal(order, []);
-    assert.is(budget.tryTake(5000), undefined);
     first();
-    await settle();
-    assert.equal(order, ['second', 'third']);
-    assert.is(budget.usedBytes(), 55_000);
-    (await second)();
-    (await third)();
+    for (const [index, one] of waiting.entries()) {
+      await settle();
+      assert.is(order.length, index + 1);
+      (await one)();
+    }
+    assert.equal(order, [1, 2, 3]);
     assert.is(budget.usedBytes(), 0);
   });
 
-  check('gives what is larger than itself alone', async () => {
+  check('lets those that fit pass one that waits, as often as they leave what it needs', async () => {
     const budget = createByteBudget(LIMIT_BYTES);
-    const small = await budget.take(5000, NEVER);
+    const held = await budget.take(60_000, NEVER);
     let isIn = false;
-    const large = budget.take(10 * LIMIT_BYTES, NEVER).then((release) => {
+    void budget.take(60_000, NEVER).then(() => {
       isIn = true;
-      return release;
     });
-    await settle();
+    for (let count = 0; count < 100; count += 1) (await budget.take(40_000, NEVER))();
+    const beside = await budget.take(40_000, NEVER);
     assert.is(isIn, false);
-    small();
-    (await large)();
+    held();
+    await settle();
     assert.is(isIn, true);
-    assert.is(budget.usedBytes(), 0);
+    beside();
+    assert.ok(budget.tryTake(40_000));
+  });
+
+  check('lets those that take what another waits for pass it a few times only', async () => {
+    const budget = createByteBudget(LIMIT_BYTES);
+    let held = await budget.take(50_000, NEVER);
+    let isIn = false;
+    void budget.take(LIMIT_BYTES, NEVER).then(() => {
+      isIn = true;
+    });
+    let rounds = 0;
+    for (; !isIn && rounds < 1000; rounds += 1) {
+      const next = budget.take(50_000, NEVER);
+      await settle();
+      held();
+      if (isIn) break;
+      await settle();
+      if (!isIn) held = await next;
+    }
+    assert.ok(isIn);
+    assert.ok(rounds > 1 && rounds < 50);
+  });
+
+  check('refuses what is larger than itself', async () => {
+    const error = await rejection(createByteBudget(LIMIT_BYTES).take(LIMIT_BYTES + 1, NEVER));
+    assert.instance(error, RangeError);
+    assert.is(String(error), 'RangeError: 100001 bytes are more than the whole budget of 100000');
   });
 
   check('forgets those that stop waiting, and lets in who waited behind them', async () => {
     const budget = createByteBudget(LIMIT_BYTES);
     const left = new AbortController();
-    await budget.take(50_000, NEVER);
+    const first = await budget.take(50_000, NEVER);
     const large = rejection(budget.take(LIMIT_BYTES, left.signal));
-    const small = budget.take(5000, NEVER);
+    const behind = budget.take(60_000, NEVER);
     left.abort(new Error('left'));
     assert.is(String(await large), 'Error: left');
-    await small;
-    assert.is(budget.usedBytes(), 55_000);
+    assert.is(budget.usedBytes(), 50_000);
+    first();
+    await behind;
+    assert.is(budget.usedBytes(), 60_000);
     assert.is(String(await rejection(budget.take(5000, left.signal))), 'Error: left');
   });
 

@@ -1,3 +1,4 @@
+import type { ByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
@@ -178,7 +179,10 @@ export const toSessionModel = ({ providerID, modelID, variant }: ModelRef): NonN
 });
 
 /** The largest session, where the memory of the server is enough for it. */
-export const SESSION_LIMIT_BYTES = 128 * 1024 * 1024;
+const SESSION_LIMIT_BYTES = 128 * 1024 * 1024;
+/** The largest session of a server that holds no more messages at a time than its budget. */
+export const sessionLimitBytes = (budget: Pick<ByteBudget, 'limitBytes'>): number =>
+  Math.min(SESSION_LIMIT_BYTES, budget.limitBytes);
 /**
  * The texts of one prompt in UTF-8, about the longest context of any model. They are written twice, as a part and in its event,
  * in one commit, which holds the event loop.
@@ -195,9 +199,13 @@ const countBytes = (texts: readonly string[]): number => {
 };
 const tooLarge = (limitBytes: number, message: string) => new Fault({ kind: 'body-too-large', limitBytes, message });
 
+/** The size of a session's messages as they are stored, with their parts. */
+export const sessionBytes = async (store: Pick<Store, 'messageOutlines'>, sessionID: string): Promise<number> =>
+  (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
+
 /**
  * A `body-too-large` fault when a prompt has too much text, or its session no capacity for it: each step of a turn reads all
- * messages, so they have to fit into memory. Answers are not limited here: they are short beside it.
+ * messages, so they have to fit into memory. Answers are not limited here, and a turn that no longer fits ends.
  */
 export const requireCapacity = async (
   store: Pick<Store, 'messageOutlines'>,
@@ -208,7 +216,7 @@ export const requireCapacity = async (
   const textBytes = countBytes(texts);
   if (textBytes > TEXT_LIMIT_BYTES)
     throw tooLarge(TEXT_LIMIT_BYTES, `The texts of a prompt may have ${TEXT_LIMIT_BYTES} bytes together, in UTF-8`);
-  const storedBytes = (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
+  const storedBytes = await sessionBytes(store, sessionID);
   const fileChars = countChars(parts.map((part) => (part.type === 'text' ? '' : part.url)));
   if (storedBytes + textBytes + fileChars <= limitBytes) return;
   throw tooLarge(

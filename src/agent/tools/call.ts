@@ -6,6 +6,7 @@ import { partPublication } from '../events/records.ts';
 import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
+import { createFileCapacity } from './attachments.ts';
 import type { LoopGuard } from './loop-guard.ts';
 import { limitOutput, type OutputLimits } from './output-limit.ts';
 import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from './permission-check.ts';
@@ -30,6 +31,9 @@ type CallNeeds = PermissionCheckNeeds & {
   readonly agent: string;
   readonly guard: LoopGuard;
   readonly outputLimits: OutputLimits;
+  /** The size of the session's messages as they are stored. */
+  readonly storedBytes: () => Promise<number>;
+  readonly sessionLimitBytes: number;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
   /** Called when a tool fails unexpectedly. The model gets an error, and the turn goes on. */
@@ -69,6 +73,7 @@ const unknownToolOutcome = (name: string, tools: readonly AgentTool[]): ToolOutc
 export const createCallRunner = (needs: CallNeeds) => {
   const { clock, ids, agent, tools, guard, outputLimits, publish } = needs;
   const checkPermission = createPermissionCheck(needs);
+  const storeWithFiles = createFileCapacity({ storedBytes: needs.storedBytes, limitBytes: needs.sessionLimitBytes });
 
   const endFact = (part: ToolPart, start: number, outcome: ToolOutcome): Publication => {
     const { input } = part.state;
@@ -99,7 +104,7 @@ export const createCallRunner = (needs: CallNeeds) => {
     return { ...fact, changes: [...(fact.changes ?? []), ...stored] };
   };
   const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>
-    publish(endFact(part, start, outcome));
+    storeWithFiles(outcome, (stored) => publish(endFact(part, start, stored)));
   const count = ({ part }: RequestedCall, outcome: ToolCallRecord['outcome']): void => {
     const tool = tools.find(({ name }) => name === part.tool);
     needs.metrics.toolCallEnded({

@@ -4,6 +4,10 @@ import type { FilePart, Rule, ToolPart } from '../protocol/types.ts';
 /** A file among the result of a tool: its media type, and its content as a `data:` URL. */
 export type ToolFile = Pick<FilePart, 'mime' | 'url'>;
 
+/** The line that a model reads in the place of a file, with why it does not get that. */
+export const formatFileNote = ({ mime, url }: ToolFile, why: string): string =>
+  `[${mime}, ${Math.ceil((url.length * 3) / 4000)} kB: ${why}]`;
+
 /** The result of a tool call. `output` is for the model; `isError` marks it as an error for the model. */
 export type ToolOutcome = {
   readonly output: string;

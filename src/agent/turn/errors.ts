@@ -13,6 +13,15 @@ export class TurnTimeout extends Error {
   }
 }
 
+/** Why a turn ended whose session has more messages than the server may hold. */
+export class SessionTooLarge extends Error {
+  override readonly name = 'SessionTooLarge';
+
+  constructor(bytes: number, limitBytes: number) {
+    super(`The session holds ${bytes} bytes, and this server can read no more than ${limitBytes}. Begin a new session`);
+  }
+}
+
 const fromModelError = (error: ModelError, providerID: string): MessageError => {
   const { kind, message, statusCode, isRetryable } = error;
   if (kind === 'auth') return { name: 'ProviderAuthError', data: { providerID, message } };
@@ -24,7 +33,8 @@ const fromModelError = (error: ModelError, providerID: string): MessageError => 
 /** The wire format's error for a failed turn. Of a bug it says only that there was one. */
 export const toMessageError = (error: unknown, providerID: string): MessageError => {
   if (error instanceof ModelError) return fromModelError(error, providerID);
-  if (error instanceof TurnTimeout || isStoreFailure(error)) return serverEndedTurn(error.message);
+  if (error instanceof TurnTimeout || error instanceof SessionTooLarge || isStoreFailure(error))
+    return serverEndedTurn(error.message);
   if (
     error instanceof RunAborted ||
     error instanceof LeaseLostError ||
@@ -40,6 +50,7 @@ export const isExpectedEnd = (error: unknown): boolean =>
   error instanceof ModelError ||
   error instanceof RunAborted ||
   error instanceof LeaseLostError ||
+  error instanceof SessionTooLarge ||
   error instanceof TurnTimeout;
 
 /** The error of a turn that the server itself ended. */

@@ -1,6 +1,7 @@
 import type { ModelMessage } from '../model/types.ts';
 import { type FilePart, isWithdrawn, type Part, type ToolPart } from '../protocol/types.ts';
 import type { MessageWithParts } from '../store/store.ts';
+import { formatFileNote } from '../tools/tool.ts';
 
 type UserContent = Extract<ModelMessage, { readonly role: 'user' }>['content'];
 
@@ -21,17 +22,42 @@ const formatName = (name: string): string => name.replace(/[^\w. -]/g, '?').slic
 
 const attachmentsOf = ({ state }: ToolPart): readonly FilePart[] =>
   state.status === 'completed' ? (state.attachments ?? []) : [];
-/** A line for each file that a model cannot read, in the place of the file. */
-const unreadableNotes = (part: ToolPart, media: readonly string[]): readonly string[] =>
-  attachmentsOf(part)
-    .filter(({ mime }) => !media.includes(mediumOf(mime)))
-    .map(({ mime, url }) => `[${mime}, ${Math.ceil((url.length * 3) / 4000)} kB: this model cannot read it]`);
 
-const toToolResult = (part: ToolPart, media: readonly string[]) => {
+/** What a model reads beside text, and which of the files that tools answered with it gets. */
+type Readable = { readonly media: readonly string[]; readonly sent: ReadonlySet<FilePart> };
+
+/** How much of the files in results is sent: the newest, because each step sends all of them again. */
+const ATTACHMENTS_LIMIT_CHARS = 10_000_000;
+
+const newestAttachments = (messages: readonly MessageWithParts[], media: readonly string[]): ReadonlySet<FilePart> => {
+  const sent = new Set<FilePart>();
+  let chars = 0;
+  const files = messages
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) => (part.type === 'tool' && !isWithdrawn(part) ? attachmentsOf(part) : []))
+    .filter(({ mime }) => media.includes(mediumOf(mime)));
+  for (const file of files.toReversed()) {
+    chars += file.url.length;
+    if (chars > ATTACHMENTS_LIMIT_CHARS) break;
+    sent.add(file);
+  }
+  return sent;
+};
+
+/** A line for each file that a model does not get, in the place of the file. */
+const unsentNotes = (part: ToolPart, { media, sent }: Readable): readonly string[] =>
+  attachmentsOf(part)
+    .filter((file) => !sent.has(file))
+    .map((file) => {
+      const isReadable = media.includes(mediumOf(file.mime));
+      return formatFileNote(file, isReadable ? 'only newer files are sent again' : 'this model cannot read it');
+    });
+
+const toToolResult = (part: ToolPart, readable: Readable) => {
   const { callID, tool, state } = part;
   const call = { id: callID, name: tool };
   if (state.status === 'completed') {
-    const notes = unreadableNotes(part, media);
+    const notes = unsentNotes(part, readable);
     const output = [...(state.output === '' ? [] : [state.output]), ...notes].join('\n\n');
     return { ...call, output: output === '' ? '[files, which follow]' : output, isError: false };
   }
@@ -40,9 +66,9 @@ const toToolResult = (part: ToolPart, media: readonly string[]) => {
 };
 
 /** Files among results, in a message of their own: most backends take only text in a result. */
-const toAttachedFiles = (tools: readonly ToolPart[], media: readonly string[]): readonly ModelMessage[] => {
+const toAttachedFiles = (tools: readonly ToolPart[], { sent }: Readable): readonly ModelMessage[] => {
   const content = tools.flatMap((part): UserContent => {
-    const files = attachmentsOf(part).filter(({ mime }) => media.includes(mediumOf(mime)));
+    const files = attachmentsOf(part).filter((file) => sent.has(file));
     if (files.length === 0) return [];
     const pieces = files.map(({ mime, url }) => ({ kind: 'file' as const, mime, url }));
     return [{ kind: 'text', text: `Files from the result of ${part.tool}:` }, ...pieces];
@@ -50,9 +76,9 @@ const toAttachedFiles = (tools: readonly ToolPart[], media: readonly string[]): 
   return content.length === 0 ? [] : [{ role: 'user', content }];
 };
 
-const toModelMessages = ({ info, parts }: MessageWithParts, media: readonly string[]): readonly ModelMessage[] => {
+const toModelMessages = ({ info, parts }: MessageWithParts, readable: Readable): readonly ModelMessage[] => {
   if (info.role === 'user') {
-    const content = toUserContent(parts, media);
+    const content = toUserContent(parts, readable.media);
     return content.length === 0 ? [] : [{ role: 'user', content }];
   }
   const text = joinTexts(parts);
@@ -61,8 +87,8 @@ const toModelMessages = ({ info, parts }: MessageWithParts, media: readonly stri
   if (text === '' && calls.length === 0) return [];
   const answer: ModelMessage = { role: 'assistant', text, calls };
   if (calls.length === 0) return [answer];
-  const results = tools.map((part) => toToolResult(part, media));
-  return [answer, { role: 'tool', results }, ...toAttachedFiles(tools, media)];
+  const results = tools.map((part) => toToolResult(part, readable));
+  return [answer, { role: 'tool', results }, ...toAttachedFiles(tools, readable)];
 };
 
 const joinTexts = (parts: readonly Part[]): string =>
@@ -130,7 +156,7 @@ const coveredBy = (messages: readonly PositionedMessage[], summary: PositionedMe
  * The conversation that a model gets when it answers the message `promptID`: all messages and calls, without reasoning;
  * where there is a summary, that, what came after it, and the message itself. The order is that of `messages`: ids may come
  * from several clocks and are not compared. `media` are what the model reads beside text (`image`, `audio`, `pdf`): files in
- * the results of tools come only where it can read them.
+ * the results of tools come only where it can read them, and only the newest 10 MB of them.
  */
 export const toModelHistory = (
   messages: readonly MessageWithParts[],
@@ -140,17 +166,19 @@ export const toModelHistory = (
   const positioned = messages.map((stored, position): PositionedMessage => ({ stored, position }));
   const ordered = orderByPrompt(positioned, promptID);
   const summary = positioned.findLast(({ stored }) => isSummary(stored));
-  if (summary === undefined) return ordered.flatMap(({ stored }) => toModelMessages(stored, media));
+  const toMessages = (kept: readonly PositionedMessage[]): readonly ModelMessage[] => {
+    const stored = kept.map((one) => one.stored);
+    const readable = { media, sent: newestAttachments(stored, media) };
+    return stored.flatMap((one) => toModelMessages(one, readable));
+  };
+  if (summary === undefined) return toMessages(ordered);
   const text = `What happened before, in short:\n${joinTexts(summary.stored.parts)}`;
   const covered = coveredBy(positioned, summary);
   const since = ordered.filter((one) => {
     const { info } = one.stored;
     return info.role === 'assistant' ? !covered.answers(one) : info.id === promptID || !covered.prompts(one);
   });
-  return [
-    { role: 'user', content: [{ kind: 'text', text }] },
-    ...since.flatMap(({ stored }) => toModelMessages(stored, media)),
-  ];
+  return [{ role: 'user', content: [{ kind: 'text', text }] }, ...toMessages(since)];
 };
 
 const truncate = (text: string, limitChars: number): string =>

@@ -72,7 +72,7 @@ type AnswerNeeds = {
   /** The instructions that tool servers send for their tools. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
   readonly outputLimits: OutputLimits;
-  readonly budget: Pick<ByteBudget, 'take'>;
+  readonly budget: Pick<ByteBudget, 'take' | 'limitBytes'>;
   /** Limit for a whole turn. */
   readonly turnTimeoutMs: number;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;

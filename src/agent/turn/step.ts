@@ -3,12 +3,14 @@ import { messagePublication, partPublication, sessionErrorPublication } from '..
 import { costOf } from '../model/cost.ts';
 import { ModelError, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
+import { sessionBytes, sessionLimitBytes } from '../session/sessions.ts';
 import type { MessageWithParts } from '../store/store.ts';
 import { createCallRunner } from '../tools/call.ts';
 import { createLoopGuard } from '../tools/loop-guard.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
 import { toModelHistory } from './history.ts';
+import { takeMessages } from './message-budget.ts';
 import { callModel, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
 import { withStoredUsage } from './stored-usage.ts';
@@ -44,6 +46,8 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     approvals: needs.approvals,
     outputLimits: needs.outputLimits,
     metrics: needs.metrics,
+    storedBytes: () => sessionBytes(store, sessionID),
+    sessionLimitBytes: sessionLimitBytes(needs.budget),
     publish,
     onBug,
     directory: session.directory,
@@ -94,8 +98,6 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
       return messages;
     });
   };
-  const storedBytes = async (): Promise<number> =>
-    (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
   const requestOutput = async (parts: ResponseParts, isLast: boolean): Promise<ModelCallResult> => {
     const before = await loadMessages();
     const messages = await compactIfFull(before);
@@ -115,7 +117,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     let accounted = message;
     try {
       // Until the model has answered. Tools may take long, and hold no messages.
-      const release = await needs.budget.take(await storedBytes(), signal);
+      const release = await takeMessages(needs, sessionID, signal);
       const { finish, tokens, unpublished } = await requestOutput(parts, isLast).finally(release);
       const cost = costOf(tokens, responder.model.prices);
       const finishedMessage = { ...message, cost, tokens, finish };

@@ -22,7 +22,7 @@ export type TurnContext = {
   readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
   readonly outputLimits: OutputLimits;
   /** Limits the messages that all model calls together hold. */
-  readonly budget: Pick<ByteBudget, 'take'>;
+  readonly budget: Pick<ByteBudget, 'take' | 'limitBytes'>;
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded' | 'toolCallEnded'>;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;

@@ -56,6 +56,27 @@ describe('the history of a session', (check) => {
     assert.equal(promptTexts(toModelHistory(messages, '3', [])), ['1', '4', '2', '5', '3']);
   });
 
+  check('has only the newest of the files that tools answered with, and a line for each older one', () => {
+    const shot = (id: string) => {
+      const url = `data:image/png;base64,${id.repeat(4_000_000)}`;
+      const attachments = [{ ...placed('2', `f${id}`), type: 'file' as const, mime: 'image/png', url }];
+      const state = { status: 'completed' as const, input: {}, output: id, title: '', metadata: {}, time: span };
+      return tool('2', `c${id}`, { ...state, attachments });
+    };
+    const messages = [user('1'), answer('2', '1', shot('A'), shot('B')), answer('3', '1', shot('C'))];
+    const sent = toModelHistory(messages, '1', ['image']);
+    const urls = sent.flatMap((message) =>
+      message.role === 'user'
+        ? message.content.flatMap((piece) => (piece.kind === 'file' ? piece.url.at(-1) : []))
+        : [],
+    );
+    assert.equal(urls, ['B', 'C']);
+    const outputs = sent.flatMap((message) =>
+      message.role === 'tool' ? message.results.map((one) => one.output) : [],
+    );
+    assert.equal(outputs, ['A\n\n[image/png, 3001 kB: only newer files are sent again]', 'B', 'C']);
+  });
+
   check('ends with the prompt that is answered, whatever clocks the ids come from', () => {
     const ids = fc.uniqueArray(fc.stringMatching(/^[0-9a-f]{4}$/), { minLength: 1, maxLength: 8 });
     fc.assert(

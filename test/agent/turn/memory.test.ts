@@ -1,6 +1,15 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { type AgentWorld, createAgentWorld, prompt, replying, type Script } from '../harness/world.ts';
+import {
+  type AgentWorld,
+  calling,
+  createAgentWorld,
+  outcome,
+  prompt,
+  replying,
+  type Script,
+  toolNamed,
+} from '../harness/world.ts';
 
 const LIMIT_BYTES = 100_000;
 const memory = { limitBytes: LIMIT_BYTES, budgetBytes: LIMIT_BYTES, memoryBytes: LIMIT_BYTES };
@@ -48,6 +57,52 @@ describe('the messages that turns hold', (check) => {
       assert.is(status, 200);
       assert.match(body, /"done"/);
     }
+  });
+
+  check('of a large session that waits do not keep small ones and their bodies from being answered', async () => {
+    const world = await createAgentWorld({ scripts: [createGate().script, replying('small')], changes: { memory } });
+    const begin = async (id: string, text = 'go on'): Promise<void> =>
+      assert.is((await world.call('POST', `/session/${id}/prompt_async`, prompt(text))).status, 204);
+    const [held, waiting, small] = [await sessionWithText(world), await sessionWithText(world), await world.session()];
+    await begin(held);
+    await world.clock.advance(100);
+    await begin(waiting);
+    await world.clock.advance(100);
+    await begin(small, 'y'.repeat(10_000));
+    await world.clock.advance(1000);
+    assert.match(JSON.stringify(await world.get(`/session/${small}/message`)), /"small"/);
+    assert.equal(Object.keys(Object(await world.get('/session/status'))).sort(), [held, waiting].sort());
+  });
+
+  check('end the turn of a session that has more than all of them may be, in words', async () => {
+    const tool = toolNamed('fill', async () => outcome('z'.repeat(30_000)));
+    const fill = calling({ name: 'fill', input: {} });
+    const world = await createAgentWorld({ scripts: [fill, replying('done')], tools: [tool], changes: { memory } });
+    const id = await world.session();
+    const answer = JSON.stringify(await world.post(`/session/${id}/message`, prompt('x'.repeat(80_000))));
+    assert.match(
+      answer,
+      /"The session holds \d+ bytes, and this server can read no more than 100000. Begin a new session"/,
+    );
+    assert.is(world.asked.length, 1);
+    assert.not.match(world.logged.join(''), /"bug"/);
+  });
+
+  check('include the files of tools only while the session has capacity for them', async () => {
+    const url = `data:image/png;base64,${'A'.repeat(20_000)}`;
+    const shot = toolNamed('shot', async () => ({ ...outcome(''), files: [{ mime: 'image/png', url }] }));
+    const shots = calling({ name: 'shot', input: { n: 1 } }, { name: 'shot', input: { n: 2 } });
+    const world = await createAgentWorld({
+      scripts: [shots, shots, shots, replying('done')],
+      tools: [shot],
+      changes: { memory },
+    });
+    const id = await world.session();
+    assert.match(JSON.stringify(await world.post(`/session/${id}/message`, prompt('look'))), /"done"/);
+    const stored = JSON.stringify(await world.get(`/session/${id}/message`));
+    assert.is(stored.split(url).length - 1, 3);
+    const notes = stored.match(/\[image\/png, 16 kB: the session has no capacity for it\]/g) ?? [];
+    assert.is(notes.length, 3);
   });
 
   check('are given back when a turn that waits for them is aborted', async () => {
