@@ -1,13 +1,16 @@
+/** Gives bytes back that were taken: all, or all but `keptBytes`, which a later call gives back. */
+export type GiveBack = (keptBytes?: number) => void;
+
 /** A number of bytes that may be held at a time, by whatever shares the budget. */
 export type ByteBudget = {
   /** Takes bytes from the budget. Call what it returns to give them back; undefined where they are not left. */
-  readonly tryTake: (bytes: number) => (() => void) | undefined;
+  readonly tryTake: (bytes: number) => GiveBack | undefined;
   /**
    * The same once the bytes are left. What fits may pass those that wait for more, as long as they could begin beside it, and
    * a few times where they could not: so no one waits for ever, and a large one does not stop the small. Rejects with a
    * `RangeError` for more than the whole budget, and with the signal's reason when that aborts first.
    */
-  readonly take: (bytes: number, signal: AbortSignal) => Promise<() => void>;
+  readonly take: (bytes: number, signal: AbortSignal) => Promise<GiveBack>;
   readonly usedBytes: () => number;
   readonly limitBytes: number;
 };
@@ -44,18 +47,19 @@ export const createByteBudget = (limitBytes: number): ByteBudget => {
       } else passed.push(waiting);
     }
   };
-  const taken = (bytes: number, passed: readonly Waiting[]): (() => void) => {
+  const taken = (bytes: number, passed: readonly Waiting[]): GiveBack => {
     usedBytes += bytes;
     for (const waiting of passed) {
       if (delays(bytes, waiting)) waiting.passes += 1;
       waiting.passedBytes += bytes;
     }
-    let isTaken = true;
-    return () => {
-      if (!isTaken) return;
-      isTaken = false;
-      usedBytes -= bytes;
-      for (const waiting of passed) waiting.passedBytes -= bytes;
+    let heldBytes = bytes;
+    return (keptBytes = 0) => {
+      const freedBytes = heldBytes - keptBytes;
+      if (freedBytes <= 0) return;
+      heldBytes = keptBytes;
+      usedBytes -= freedBytes;
+      for (const waiting of passed) waiting.passedBytes -= freedBytes;
       admitWaiting();
     };
   };

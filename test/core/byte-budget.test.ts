@@ -78,6 +78,19 @@ describe('a budget of bytes', (check) => {
     assert.ok(rounds > 1 && rounds < 50);
   });
 
+  check('takes a part back, and the rest later', async () => {
+    const budget = createByteBudget(LIMIT_BYTES);
+    const release = await budget.take(90_000, NEVER);
+    const next = budget.take(50_000, NEVER);
+    release(30_000);
+    release(60_000);
+    await next;
+    assert.is(budget.usedBytes(), 80_000);
+    release();
+    release();
+    assert.is(budget.usedBytes(), 50_000);
+  });
+
   check('refuses what is larger than itself', async () => {
     const error = await rejection(createByteBudget(LIMIT_BYTES).take(LIMIT_BYTES + 1, NEVER));
     assert.instance(error, RangeError);

@@ -140,15 +140,23 @@ const BATCH_INTERVAL_MS = 25;
 const GATHER_MS = 1;
 const READ_AHEAD = 2000;
 
+type ModelCall = {
+  readonly request: ModelRequest;
+  readonly parts: ResponseParts;
+  /** Called when the answer begins, in each attempt. */
+  readonly onAnswer?: () => void;
+};
+
 /** Calls the model for one step, with retries where they may help, and publishes its output as it arrives. */
 export const callModel = async (
   { clock, model, chance, metrics, onFailedAttempt, publish, show }: ModelCallNeeds,
-  { request, parts }: { readonly request: ModelRequest; readonly parts: ResponseParts },
+  { request, parts, onAnswer }: ModelCall,
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
   const once = async (): Promise<ModelCallResult> => {
     const batching = { clock, gatherMs: GATHER_MS, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD };
     for await (const events of readBatches(model(request, signal), batching)) {
+      onAnswer?.();
       const fact = parts.take(events);
       const end = events.findLast((event) => event.kind === 'finished');
       if (end !== undefined) return { finish: end.finish, tokens: end.tokens, unpublished: fact };

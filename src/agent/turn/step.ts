@@ -98,16 +98,19 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
       return messages;
     });
   };
-  const requestOutput = async (parts: ResponseParts, isLast: boolean): Promise<ModelCallResult> => {
+  const requestOutput = async (
+    { parts, onAnswer }: { readonly parts: ResponseParts; readonly onAnswer: () => void },
+    isLast: boolean,
+  ): Promise<ModelCallResult> => {
     const before = await loadMessages();
     const messages = await compactIfFull(before);
     try {
-      return await callModel(needs, { request: requestFor(messages, isLast), parts }, signal);
+      return await callModel(needs, { request: requestFor(messages, isLast), parts, onAnswer }, signal);
     } catch (error) {
       const isTooLong = error instanceof ModelError && error.kind === 'overflow';
       if (!isTooLong || messages !== before) throw error;
       await publish(parts.end('The step was restarted', true));
-      return callModel(needs, { request: requestFor(await compact(before), isLast), parts }, signal);
+      return callModel(needs, { request: requestFor(await compact(before), isLast), parts, onAnswer }, signal);
     }
   };
   return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
@@ -117,8 +120,8 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     let accounted = message;
     try {
       // Until the model has answered. Tools may take long, and hold no messages.
-      const release = await takeMessages(needs, sessionID, signal);
-      const { finish, tokens, unpublished } = await requestOutput(parts, isLast).finally(release);
+      const { onAnswer, release } = await takeMessages(needs, sessionID, signal);
+      const { finish, tokens, unpublished } = await requestOutput({ parts, onAnswer }, isLast).finally(release);
       const cost = costOf(tokens, responder.model.prices);
       const finishedMessage = { ...message, cost, tokens, finish };
       const finished = (): Publication => {

@@ -4,6 +4,7 @@ import {
   type AgentWorld,
   calling,
   createAgentWorld,
+  hanging,
   outcome,
   prompt,
   replying,
@@ -72,6 +73,18 @@ describe('the messages that turns hold', (check) => {
     await world.clock.advance(1000);
     assert.match(JSON.stringify(await world.get(`/session/${small}/message`)), /"small"/);
     assert.equal(Object.keys(Object(await world.get('/session/status'))).sort(), [held, waiting].sort());
+  });
+
+  check('are given back for the most part when the model begins to answer, however long it takes', async () => {
+    const world = await createAgentWorld({ scripts: [hanging, replying('second')], changes: { memory } });
+    const [slow, next] = [await sessionWithText(world), await sessionWithText(world)];
+    const begin = (id: string) => world.call('POST', `/session/${id}/prompt_async`, prompt('go on'));
+    assert.is((await begin(slow)).status, 204);
+    await world.clock.advance(100);
+    assert.is((await begin(next)).status, 204);
+    await world.clock.advance(1000);
+    assert.match(JSON.stringify(await world.get(`/session/${next}/message`)), /"second"/);
+    assert.equal(Object.keys(Object(await world.get('/session/status'))), [slow]);
   });
 
   check('end the turn of a session that has more than all of them may be, in words', async () => {
