@@ -6,9 +6,10 @@ import { decodeInvisible } from './decoders/invisible.ts';
 import { decodeLookAlikes } from './decoders/look-alikes.ts';
 import { decodeBackwards, decodeLeet, joinSpaced } from './decoders/spelling.ts';
 import { applyOverrides, decodeEnclosed, decodeTurned, removeStackedMarks } from './decoders/unicode.ts';
-import { countUnusual, describeRemoved, INVISIBLE_RUN, mayCarryMessage, type RemovedCounts } from './invisible.ts';
+import { describeRemoved, INVISIBLE_RUN, mayCarryMessage, type RemovedCounts } from './invisible.ts';
 import { isPlain, neutralise, normalise } from './normalize.ts';
 import { splitPieces } from './pieces.ts';
+import { countUnusual } from './unusual.ts';
 
 // The way of a text to the judge:
 //
@@ -86,7 +87,7 @@ const createRounds = () => {
   function* normaliseAndCount(text: string, isDecoding: boolean): Steps<string> {
     if (text.search(INVISIBLE_RUN) < 0) return yield* inPieces(normalise, text);
     const raw = isDecoding ? yield* inPieces(applyOverrides, yield* decodeInvisible(text)) : text;
-    addCounts(removed, countUnusual(raw));
+    addCounts(removed, yield* countUnusual(raw));
     return yield* inPieces(normalise, raw);
   }
 

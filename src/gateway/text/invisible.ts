@@ -5,40 +5,45 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for; one class is quicker than two.
 export const INVISIBLE_RUN = /[\p{DI}\p{NChar}\ufff9-\ufffb\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+/gu;
 
-// Scripts whose letters join or stack, and whose spelling needs joiners.
-const JOINING =
+/** Letters that join or stack: the spelling of their languages needs joiners. */
+export const JOINING =
   /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Nko}\p{Script=Mongolian}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Balinese}\p{Script=Javanese}]/u;
-// Scripts without blanks between words: a zero-width space says where a line may break.
-const UNSPACED =
+/** Letters of scripts without blanks between words: a zero-width space says where a line may break. */
+export const UNSPACED =
   /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Javanese}\p{Script=Balinese}]/u;
 const RIGHT_TO_LEFT =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
-const TAKES_VARIANTS = /[\p{Script=Han}\p{Script=Myanmar}\p{Script=Phags_Pa}\p{Script=Mongolian}\p{Sm}]/u;
-// Phones put the emoji selector behind arrows and enclosed letters as well.
-const EMOJI = /[\p{Emoji}\p{So}]/u;
+/** Characters that a variation selector gives another shape. */
+export const TAKES_VARIANTS = /[\p{Script=Han}\p{Script=Myanmar}\p{Script=Phags_Pa}\p{Script=Mongolian}\p{Sm}]/u;
+/** What takes an emoji selector: phones put it behind arrows and enclosed letters as well. */
+export const EMOJI = /[\p{Emoji}\p{So}]/u;
 const KEYCAP = /[\d#*]/;
-const PICTOGRAM = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u;
+/** What a joiner makes one picture of. */
+export const PICTOGRAM = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u;
 const LETTER_OR_MARK = /[\p{L}\p{M}]/u;
 // England, Scotland and Wales: the only flags written with tag characters.
 const FLAG_TAGS = /^gb(?:eng|sct|wls)\x7f$/;
 
 const DIRECTION_CONTROLS = /^[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]{1,2}$/;
 
-/** The visible characters on both sides of a run; empty at an edge of the text. */
-type Neighbours = { readonly before: string; readonly after: string; readonly text: string; readonly index: number };
+type Neighbours = { readonly before: string; readonly after: string };
+type Place = Neighbours & { readonly text: string; readonly index: number };
 
 const hangulJamo = /[\u1100-\u11ff]/;
 
 const mayJoin = ({ before, after }: Neighbours): boolean =>
   JOINING.test(before) || JOINING.test(after) || (PICTOGRAM.test(before) && PICTOGRAM.test(after));
 
+// A syllable of one letter has a soft hyphen on both sides: med-i-cal.
+const BEFORE_HYPHEN = /[\p{L}\p{M}]{2}(?:\u00ad[\p{L}\p{M}])?$/u;
+const AFTER_HYPHEN = /^(?:[\p{L}\p{M}]\u00ad)?[\p{L}\p{M}]{2}/u;
+
 /** A hyphenation point has two letters of the word on each side. */
-const isHyphenation = ({ text, index }: Neighbours): boolean =>
-  /[\p{L}\p{M}]{2}$/u.test(text.slice(Math.max(0, index - 4), index)) &&
-  /^[\p{L}\p{M}]{2}/u.test(text.slice(index + 1, index + 5));
+const isHyphenation = ({ text, index }: Place): boolean =>
+  BEFORE_HYPHEN.test(text.slice(Math.max(0, index - 8), index)) && AFTER_HYPHEN.test(text.slice(index + 1, index + 9));
 
 /** True for what a run of one sign is in ordinary writing, by its neighbours. */
-const isOrdinarySign = (sign: string, around: Neighbours): boolean => {
+const isOrdinarySign = (sign: string, around: Place): boolean => {
   const { before, after } = around;
   const code = sign.codePointAt(0) ?? 0;
   if (code === 0x200c || code === 0x200d) return mayJoin(around);
@@ -68,18 +73,18 @@ const charBefore = (text: string, index: number): string => {
   return /[\udc00-\udfff]/.test(unit) && index > 1 ? text.slice(index - 2, index) : unit;
 };
 
+/** The visible characters on both sides of a run; empty or U+0000 at an edge of the text. */
+export const neighboursOf = (text: string, index: number, length: number): Neighbours => ({
+  before: charBefore(text, index),
+  after: String.fromCodePoint(text.codePointAt(index + length) ?? 0),
+});
+
 /** Creates a test for runs of invisible characters of one text: is a run what ordinary writing has in that place? */
 export const createOrdinaryRunTest = (text: string): ((run: string, index: number) => boolean) => {
   let hasRightToLeft: boolean | undefined;
   return (run, index) => {
     if (run.length > 12) return false;
-    const end = index + run.length;
-    const around = {
-      before: charBefore(text, index),
-      after: String.fromCodePoint(text.codePointAt(end) ?? 0),
-      text,
-      index,
-    };
+    const around = { ...neighboursOf(text, index, run.length), text, index };
     if (run === '\ufe0f\u200d') return EMOJI.test(around.before) && PICTOGRAM.test(around.after);
     if (DIRECTION_CONTROLS.test(run)) {
       hasRightToLeft ??= RIGHT_TO_LEFT.test(text);
@@ -92,20 +97,6 @@ export const createOrdinaryRunTest = (text: string): ((run: string, index: numbe
 
 /** How many invisible characters were removed, by code point: only those that ordinary writing does not have. */
 export type RemovedCounts = ReadonlyMap<number, number>;
-
-/** Counts the invisible characters of a text that ordinary writing does not have. */
-export const countUnusual = (text: string): RemovedCounts => {
-  const counts = new Map<number, number>();
-  const isOrdinary = createOrdinaryRunTest(text);
-  for (const { 0: run, index } of text.matchAll(INVISIBLE_RUN)) {
-    if (isOrdinary(run, index)) continue;
-    for (const sign of run) {
-      const code = sign.codePointAt(0) ?? 0;
-      counts.set(code, (counts.get(code) ?? 0) + 1);
-    }
-  }
-  return counts;
-};
 
 // One variation selector or tag can carry a letter, any other sign a bit.
 const CARRIER_WEIGHT = 4;
