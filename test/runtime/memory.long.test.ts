@@ -31,6 +31,46 @@ const report = (what: string, results: readonly (number | string)[], megabytesUs
     `figure: ${what}: ${JSON.stringify(countsOf(results))}, peak ${Math.round(megabytesUsed)} MB, /health at most ${longestMs} ms`,
   );
 
+describe('the largest bodies one after another, in the memory that the chart gives the bridge', (check) => {
+  const chat = Buffer.from(chatOf(megabytes(7.9)));
+  const withSmallBridge = (body: Parameters<typeof inBridgeWorld>[1]) =>
+    inBridgeWorld(
+      { bridge: { NODE_OPTIONS: heapOption(LIMITS.bridge) }, agent: { NODE_OPTIONS: heapOption(2 * LIMITS.agent) } },
+      body,
+    );
+
+  check(
+    'may be left by their clients while their turns go on',
+    withSmallBridge(async ({ bridge, model }) => {
+      model.alwaysReply({ kind: 'silence' }, () => true);
+      for (let count = 0; count < 16; count++) {
+        const headers = { 'x-session-id': `left-${count}` };
+        const init = { method: 'POST', body: chat, headers, signal: AbortSignal.timeout(700) };
+        await bridge.send('/v1/chat/completions', init).then(
+          (response) => assert.is(response.status, 503),
+          () => {},
+        );
+      }
+      assert.is((await bridge.send('/health', {})).status, 200);
+      const metrics = await (await bridge.send('/metrics', {})).text();
+      assert.ok(Number(/^gatehouse_bytes_in_flight (\d+)/m.exec(metrics)?.[1]) > chat.length);
+      assert.ok(peakMegabytes(bridge.running.child.pid) < LIMITS.bridge);
+    }),
+  );
+
+  check(
+    'are not kept with their answers',
+    withSmallBridge(async ({ bridge }) => {
+      for (let count = 0; count < 50; count++) {
+        const headers = { 'idempotency-key': `answered-${count}` };
+        const response = await bridge.send('/v1/chat/completions', { method: 'POST', body: chat, headers });
+        assert.is(response.status, 200, await response.text());
+      }
+      assert.ok(peakMegabytes(bridge.running.child.pid) < LIMITS.bridge);
+    }),
+  );
+});
+
 describe('sixty of the largest bodies at once, in the memory that the chart gives', (check) => {
   check('are answered or refused by bridge and agent server, and others get their answers', () =>
     inBridgeWorld(

@@ -84,7 +84,7 @@ export const addExchange = (
   exchange: FinishedExchange,
   { base, digest }: { readonly base: HistoryBase; readonly digest: Digest },
 ): StoredConversation => {
-  const { promptText, files, answerText, responseID, promptID, isStopped } = exchange;
+  const { promptText, files, answerText, responseID, promptID, isStopped, isUnread } = exchange;
   const withPrompt = appendMessages(base.last, [{ role: 'user', text: promptText, files }]);
   const entries = appendMessages(withPrompt, [{ role: 'assistant', text: answerText }]);
   const beforeAnswer = extendFingerprint(base.fingerprint, withPrompt, digest);
@@ -94,6 +94,7 @@ export const addExchange = (
     fingerprint: extendFingerprint(beforeAnswer, entries.slice(withPrompt.length), digest),
     tail: extendTail(base.tail, hashTail(entries.slice(-2), digest)),
     stoppedAt: isStopped ? beforeAnswer.head : undefined,
+    request: stored.request && isUnread ? { ...stored.request, isUnread } : stored.request,
     exchanges: latestExchanges([
       // It may be known already as a prompt that an earlier process has sent.
       ...stored.exchanges.filter((known) => known.promptID === '' || known.promptID !== promptID),

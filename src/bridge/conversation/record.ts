@@ -67,6 +67,7 @@ const ConversationRecord = v.object({
       token: Token,
       createdSeconds: v.pipe(v.number(), v.integer()),
       promptID: v.optional(Token),
+      isUnread: v.optional(v.boolean()),
     }),
   ),
 });

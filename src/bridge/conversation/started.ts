@@ -32,6 +32,9 @@ const isMarked = (conversation: StoredConversation): conversation is Marked => c
 const exchangeOf = ({ exchanges, request }: Marked) =>
   exchanges.find(({ token }) => token === responseTokenOf(request.token));
 
+/** A client that says that it tries again gets an answer for this long after it has ended: it may have been lost on its way. */
+const GIVEN_AGAIN_MS = 10_000;
+
 /** Without a key an equal request is a new one once the answer was given, but not if that was cut off. */
 const isAnswered = (conversation: Marked): boolean =>
   exchangeOf(conversation) !== undefined && conversation.stoppedAt === undefined;
@@ -62,12 +65,15 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
   /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
   const given = new Set<string>();
 
-  const findMarked = (owner: string, mark: RequestMark): Marked | undefined => {
+  const findMarked = ({ owner, mark, isRetry, isKnown }: MarkedRequest): Marked | undefined => {
+    const mayBeLost = ({ usedAt, request }: Marked): boolean =>
+      isKnown || (isRetry && (request.isUnread === true || clock.now() - usedAt < GIVEN_AGAIN_MS));
+    const isNew = (conversation: Marked): boolean => isAnswered(conversation) && !mayBeLost(conversation);
     const isMeant = (conversation: StoredConversation): boolean => {
       if (!isMarked(conversation) || clock.now() - conversation.usedAt > KNOWN_MS) return false;
       const { keyDigest, digest: known, token } = conversation.request;
       if (keyDigest !== mark.keyDigest) return false;
-      return keyDigest !== undefined || (known === mark.digest && !isAnswered(conversation) && !given.has(token));
+      return keyDigest !== undefined || (known === mark.digest && !isNew(conversation) && !given.has(token));
     };
     const found = index.find(owner, isMeant);
     if (found === undefined || !isMarked(found)) return undefined;
@@ -125,7 +131,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
 
   return async (sent, signal) => {
     await sync.load(signal);
-    const marked = findMarked(sent.owner, sent.mark);
+    const marked = findMarked(sent);
     if (marked === undefined) return undefined;
     const { token } = marked.request;
     const giveBack = (): void => void given.delete(token);
@@ -142,7 +148,8 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       try {
         const locked = await turn.lock(lockSignal);
         const release = (): void => {
-          giveBack();
+          // What no one had read is given once.
+          if (marked.request.isUnread !== true) giveBack();
           locked.release();
         };
         return { ...locked, release };

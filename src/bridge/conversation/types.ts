@@ -14,6 +14,8 @@ export type RequestMark = {
   readonly createdSeconds: number;
   /** The id of the agent's user message, where it was looked up. */
   readonly promptID?: string | undefined;
+  /** Whether no client read its answer when that ended. */
+  readonly isUnread?: boolean | undefined;
 };
 
 /** A session of the agent that holds a client's conversation. */
@@ -35,6 +37,8 @@ export type FinishedExchange = {
   readonly promptID: string | undefined;
   /** The client disconnected before the end, so it may know only the beginning of the answer. */
   readonly isStopped: boolean;
+  /** No client read the answer when it ended. */
+  readonly isUnread: boolean;
 };
 
 /** A conversation that no other request continues until it is released. */
@@ -78,6 +82,10 @@ export type MarkedRequest = {
   readonly request: BridgeRequest;
   readonly owner: Owner;
   readonly mark: RequestMark;
+  /** Whether the client says that it has sent this before. */
+  readonly isRetry: boolean;
+  /** Whether this process knows that it was answered before. */
+  readonly isKnown: boolean;
 };
 
 /** A turn that an earlier process has started: it runs or was completed, or it was cut off after it had called tools. */

@@ -13,6 +13,7 @@ import { type BridgeRequest, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
+import { createRequestReservation } from './reservation.ts';
 import type { ActiveRequest, ActiveRequests } from './shutdown.ts';
 
 type MeasurementOptions = {
@@ -162,19 +163,17 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       digest: options.digest(JSON.stringify([endpoint.name, parsed.conversation, parsed.approval ?? null, body])),
       isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
     };
-    const release = semaphore.tryAcquire();
-    if (release === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 1000 });
     const active = activeRequests.track(request);
-    const releaseBody = bodies.hold(request);
+    const reservation = createRequestReservation(semaphore, bodies.hold(request));
     const end = () => {
-      release();
-      releaseBody();
+      reservation.endReading();
       active.end();
     };
     const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };
     let isStreaming = false;
     try {
-      const answer = await answers.start({ request: parsed, owner, identity, signal: active.signal });
+      const { startAnswer: reserve } = reservation;
+      const answer = await answers.start({ request: parsed, owner, identity, reserve, signal: active.signal });
       if (!parsed.isStreamed) return await sendBody(answer, parsed, measurement);
       const response = sendStream(answer, parsed, { measurement, disconnect: active.disconnect, end });
       isStreaming = true;

@@ -15,17 +15,12 @@ import type {
 import { toAnswerFailure } from '../errors.ts';
 import type { OutputEvent } from '../output.ts';
 import { type BridgeRequest, continuesAfter, isOneOff } from '../request.ts';
-import { abortedFailure, toFault } from './failure.ts';
+import { ANSWER_NOT_KEPT, abortedFailure, toFault } from './failure.ts';
+import type { RequestIdentity } from './kept-answers.ts';
 import { readOutput } from './log-reader.ts';
 import type { SessionFamilies } from './permission-requests.ts';
 import { type AnswerSettings, type AnswerStart, createAnswerRunner, type RunningAnswer } from './running-answer.ts';
-import {
-  type AnswerHandle,
-  createSharedAnswers,
-  joinedWithinMs,
-  type RequestIdentity,
-  type SharedAnswerReader,
-} from './shared-answers.ts';
+import { type AnswerHandle, createSharedAnswers, joinedWithinMs, type SharedAnswerReader } from './shared-answers.ts';
 
 type AnswersNeeds = {
   readonly agent: AgentClient;
@@ -56,10 +51,20 @@ export type ClientAnswer = {
   readonly output: AsyncGenerator<OutputEvent>;
 };
 
+/** What a request takes that starts an answer, beyond the time for which its client reads. Each is given back once. */
+export type AnswerReservation = {
+  /** The answer has ended. */
+  readonly end: () => void;
+  /** Nothing holds the request any more. */
+  readonly release: () => void;
+};
+
 type AnswerRequest = {
   readonly request: BridgeRequest;
   readonly owner: Owner;
   readonly identity: RequestIdentity;
+  /** Called if the request starts an answer and joins none. Faults with `overloaded`. */
+  readonly reserve: () => AnswerReservation;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 };
@@ -108,16 +113,18 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
    */
   const findStarted = async (
     sent: MarkedRequest,
-    { key, isRetry }: RequestIdentity,
+    { key }: RequestIdentity,
     signal: AbortSignal,
   ): Promise<StartedTurn | undefined> => {
     const isSoon = clock.now() - createdAt < joinedWithinMs(settings.onDisconnect);
-    if (isOneOff(sent.request) || !(key !== undefined || isRetry || isSoon)) return undefined;
+    const isMeant = key !== undefined || sent.isRetry || sent.isKnown || isSoon;
+    if (isOneOff(sent.request) || !isMeant) return undefined;
     return conversations.findStarted(sent, signal);
   };
   const resolve = async (
     { request, owner, identity }: AnswerRequest,
     handle: AnswerHandle,
+    isKnown: boolean,
   ): Promise<ResolvedAnswer> => {
     const { signal } = handle;
     const found = await catalog.find(request.model);
@@ -130,23 +137,31 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       token: newToken(),
       createdSeconds: Math.floor(clock.now() / 1000),
     };
-    const sent = { request, owner, mark };
+    const sent = { request, owner, mark, isRetry: identity.isRetry, isKnown };
     const started = await findStarted(sent, identity, signal);
     if (started?.kind === 'cut-off') throw toFault(abortedFailure(started.toolNames));
+    if (isKnown && started === undefined) throw toFault(ANSWER_NOT_KEPT);
     const { name, lock } = started ?? (await conversations.resolve(request, owner, signal, mark));
     const { token, createdSeconds } = started?.mark ?? mark;
     const running = run(lock, { request, model, handle, token, started });
     running.catch(() => handle.end('void'));
     return { conversationName: name, model, running, token, createdSeconds };
   };
-  const create = (sent: AnswerRequest, handle: AnswerHandle): StartedAnswer => {
+  const create = (sent: AnswerRequest, handle: AnswerHandle, isKnown: boolean): StartedAnswer => {
+    const reservation = sent.reserve();
     let request: BridgeRequest | undefined = sent.request;
     const end: AnswerHandle['end'] = (result, chars) => {
       request = undefined;
+      reservation.end();
       handle.end(result, chars);
     };
-    const resolved = Promise.resolve().then(() => resolve(sent, { ...handle, end }));
+    // No function here may use `sent`: what is kept for retries would keep it.
+    const resolved = resolve(sent, { ...handle, end }, isKnown);
     resolved.catch(() => end('void'));
+    resolved
+      .then(({ running }) => running)
+      .then(({ released }) => released)
+      .then(reservation.release, reservation.release);
     return { resolved, request: () => request };
   };
   async function* readAnswer(
@@ -171,7 +186,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   return {
     async start(sent) {
       const { signal } = sent;
-      const reader = await shared.claim(sent, (handle) => create(sent, handle));
+      const reader = await shared.claim(sent, (handle, isKnown) => create(sent, handle, isKnown));
       const waiting = new AbortController();
       signal.addEventListener('abort', reader.leave, { once: true });
       try {

@@ -89,6 +89,14 @@ export const abortedFailure = (toolNames: readonly string[]): AnswerFailure => {
   };
 };
 
+/** The error for a retry of an answered request whose answer is neither here nor at the agent any more. */
+export const ANSWER_NOT_KEPT: AnswerFailure = {
+  status: 409,
+  code: 'answer_not_kept',
+  message:
+    'This request was answered before, and its answer is not kept any more. It is not run again by itself, because what tools did would be done twice. Ask in the same conversation what was done, or send a new request',
+};
+
 /** A failed answer as a fault. Not retryable, because a retry would run the turn again. */
 export const toFault = ({ status, code, message }: AnswerFailure): Fault<BridgeFault> =>
   new Fault({ kind: 'agent-failed', status, code, message, isRetryable: false });

@@ -6,6 +6,7 @@ import type { AnswerFailure } from '../errors.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
 import { abortedFailure } from './failure.ts';
+import type { AnswerResult } from './kept-answers.ts';
 import type { TurnLog } from './log.ts';
 import {
   LOG_START,
@@ -15,7 +16,7 @@ import {
   waitForOutcome,
   withTextIfSilent,
 } from './outcome.ts';
-import type { AnswerHandle, AnswerResult, DisconnectPolicy } from './shared-answers.ts';
+import type { AnswerHandle, DisconnectPolicy } from './shared-answers.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 import { type AnswerSource, createWaitingTurns } from './waiting-turns.ts';
 
@@ -43,6 +44,8 @@ export type RunningAnswer = {
   readonly outcome: Promise<TurnOutcome>;
   /** Why no client gets it: it was aborted after tools had been called. Undefined while it runs, too. */
   readonly refusal: () => AnswerFailure | undefined;
+  /** Resolves when nothing holds the request any more: a turn that waits for approval holds its prompt beyond the answer. */
+  readonly released: Promise<void>;
 };
 
 export type AnswerStart = {
@@ -73,6 +76,17 @@ const countChars = (log: TurnLog): number =>
 const toolNamesIn = (log: TurnLog): readonly string[] =>
   log.items().flatMap((item) => (item.kind === 'call' ? [item.call.name] : []));
 
+/** Apart from the function that sets it, whose closures would keep the request in memory for as long as the answer. */
+const createRefusal = () => {
+  let refusal: AnswerFailure | undefined;
+  return {
+    get: (): AnswerFailure | undefined => refusal,
+    set(failure: AnswerFailure): void {
+      refusal = failure;
+    },
+  };
+};
+
 /** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
 export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds): AnswerRunner => {
   const { agent, clock } = needs;
@@ -100,7 +114,7 @@ export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds)
   const finish = async (
     lock: CurrentLock,
     { turn, log, from, ifSilent }: AnswerSource,
-    { request: { prompt }, started }: AnswerStart,
+    { request: { prompt }, started, handle }: AnswerStart,
     responseID: string,
   ): Promise<TurnOutcome> => {
     try {
@@ -117,6 +131,7 @@ export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds)
           responseID,
           promptID: turn?.promptID(),
           isStopped: turn?.isAborted() === true,
+          isUnread: !handle.hasReader(),
         });
       }
       if (turn !== undefined && log.end() === undefined) waitingTurns.add(turn, outcome);
@@ -150,7 +165,8 @@ export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds)
     const responseID = responseIDFor(locked.session.sessionID, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.
     let turn = source.turn;
-    let refusal: AnswerFailure | undefined;
+    const refusal = createRefusal();
+    const prompted = resumed === undefined ? turn?.ended : undefined;
     const abort = (): void => void turn?.abort();
     const outcome = finish(lock, source, start, responseID).finally(() => {
       signal.removeEventListener('abort', abort);
@@ -159,13 +175,14 @@ export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds)
       .then((ended) => {
         const result = resultOf(turn, ended);
         if (result === 'failed' && turn?.isAborted() === true && turn.isCutOff())
-          refusal = abortedFailure(toolNamesIn(source.log));
+          refusal.set(abortedFailure(toolNamesIn(source.log)));
         turn = undefined;
         handle.end(result, countChars(source.log));
       })
       .catch(() => handle.end('failed'));
+    const released = Promise.allSettled([outcome, prompted]).then(() => undefined);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
-    return { log: source.log, from: source.from, responseID, outcome, refusal: () => refusal };
+    return { log: source.log, from: source.from, responseID, outcome, refusal: refusal.get, released };
   };
 };

@@ -233,7 +233,8 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     if (promptID === undefined) return leave(flight);
     const responseID = world.newResponseID(held.session);
     const isStopped = kept < reported.length;
-    await held.record({ promptText: words, files: [], answerText: reported, responseID, promptID, isStopped });
+    const exchange = { promptText: words, files: [], answerText: reported, responseID, promptID };
+    await held.record({ ...exchange, isStopped, isUnread: isStopped });
     flight.isNoted = true;
     const known = client.manner === 'reliant' || client.manner === 'response' ? client.transcript : asked.history;
     client.transcript = [...known, user(words), assistant(reported.slice(0, kept))];

@@ -365,6 +365,7 @@ describe('an exchange of which nothing is noted', (check) => {
       responseID,
       promptID: undefined,
       isStopped: false,
+      isUnread: false,
     });
     held.release();
     const history = [...HISTORY, user('approve'), assistant('No such question.')];

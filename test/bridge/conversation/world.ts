@@ -108,6 +108,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
       responseID,
       promptID,
       isStopped,
+      isUnread: false,
     });
     return responseID;
   };

@@ -57,7 +57,12 @@ const withPayment = (
   const script: Script = async function* (request, signal) {
     const isPaid = lastTextTo(request) === '';
     yield* (
-      isPaid ? answering(() => 'It is paid') : byPrompt({ [WORDS]: calling({ name: 'pay', input: {} }) }, polite)
+      isPaid
+        ? answering(() => 'It is paid')
+        : byPrompt(
+            { [WORDS]: calling({ name: 'pay', input: {} }), long: answering(() => 'long '.repeat(800_000)) },
+            polite,
+          )
     )(request, signal);
   };
   return withBridge({ tools: [tool], scripts: [script], settings: { onDisconnect }, ...more }, (world) =>
@@ -196,6 +201,38 @@ describe('a turn that was aborted', (check) => {
   );
 });
 
+describe('an answered request whose text is not kept any more', (check) => {
+  /** More than the bridge keeps. */
+  const answerLongTexts = async (world: BridgeWorld): Promise<void> => {
+    for (const key of ['a', 'b', 'c', 'd', 'e'])
+      await world.chat({ messages: [user('long')], store: false }, { 'idempotency-key': key });
+  };
+  check('gets its answer from the agent', () =>
+    withPayment({ kind: 'detach' }, async ({ world, pay, count }) => {
+      pay();
+      const first = await world.chat(BODY, KEYED);
+      await answerLongTexts(world);
+      const again = await world.chat(BODY, KEYED);
+      assert.equal([again.text, again.json.id, count()], ['It is paid', first.json.id, 1]);
+    }),
+  );
+
+  check('is not run again where the agent does not have it either', () =>
+    withPayment({ kind: 'detach' }, async ({ world, pay, count }) => {
+      pay();
+      const body = { ...BODY, store: false };
+      await world.chat(body, KEYED);
+      await answerLongTexts(world);
+      for (const _ of [1, 2]) {
+        const refused = await world.send('/v1/chat/completions', body, KEYED);
+        assert.equal([refused.status, refused.headers.get('x-should-retry')], [409, 'false']);
+        assert.match(await refused.text(), '"code":"answer_not_kept"');
+      }
+      assert.is(count(), 1);
+    }),
+  );
+});
+
 describe('a bridge that is started anew while a turn runs', (check) => {
   const grace = { kind: 'grace', ms: 5000 } as const;
   const ways: readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>][] = [
@@ -236,6 +273,34 @@ describe('a bridge that is started anew while a turn runs', (check) => {
       }),
     );
   }
+
+  check('gives an answer that no one had read before to a request marked as a retry', async () => {
+    let aheadMs = 0;
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+    const play = async ({ world, begun, pay, count }: Payment): Promise<void> => {
+      const first = calls(world, '/v1/chat/completions', BODY);
+      await begun;
+      first.leave();
+      pay();
+      await endsWith(world, 0);
+      const next = await world.restart();
+      aheadMs = 20_000; // Longer than an answer that was read is given again.
+      const reply = await next.chat(BODY, MARKED);
+      assert.equal([reply.text, count(), prompts(next).length], ['It is paid', 1, 0]);
+    };
+    await withPayment(grace, play, { clock });
+  });
+
+  check('gives an answer of seconds ago to a request marked as a retry, and none to one that is not', () =>
+    withPayment(grace, async ({ world, pay, count }) => {
+      pay();
+      const first = await world.chat(BODY);
+      const next = await world.restart();
+      assert.is((await next.chat(BODY, MARKED)).json.id, first.json.id);
+      assert.is.not((await next.chat(BODY)).json.id, first.json.id);
+      assert.is(count(), 2);
+    }),
+  );
 
   check('gives it to one of two equal requests without a key, and answers the other one by itself', () =>
     withPayment(grace, async ({ world, begun, pay, count }) => {

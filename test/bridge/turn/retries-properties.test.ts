@@ -5,7 +5,7 @@ import { createModelCatalog } from '../../../src/bridge/agent/models.ts';
 import type { AgentClient } from '../../../src/bridge/agent/types.ts';
 import { createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import type { BridgeRequest } from '../../../src/bridge/request.ts';
-import { type Answers, createAnswers } from '../../../src/bridge/turn/answers.ts';
+import { type AnswerReservation, type Answers, createAnswers } from '../../../src/bridge/turn/answers.ts';
 import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
@@ -95,6 +95,8 @@ const createPlay = () => {
   let tokens = 0;
   let killed = new AbortController();
   let restarts = 0;
+  /** What answers of this process have taken and not given back. */
+  let taken = 0;
   fake.tools = () => ['pay'];
   fake.answer = (_sessionID, { parts }) => {
     const words = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
@@ -122,6 +124,16 @@ const createPlay = () => {
   };
   let answers = start();
 
+  const reserve = (): AnswerReservation => {
+    const ofProcess = restarts;
+    const held = new Set(['place', 'request']);
+    const giveBack = (what: string) => (): void => {
+      assert.ok(held.delete(what), `${what} given back twice`);
+      if (ofProcess === restarts) taken -= 1;
+    };
+    taken += 2;
+    return { end: giveBack('place'), release: giveBack('request') };
+  };
   const send = (client: Client, isRetry: boolean): void => {
     const leaving = new AbortController();
     client.leaving = leaving;
@@ -136,6 +148,7 @@ const createPlay = () => {
         request: requestOf(words),
         owner: 'me',
         identity,
+        reserve,
         signal: leaving.signal,
       });
       let text = '';
@@ -210,8 +223,8 @@ const createPlay = () => {
       case 'pass':
         return clock.advance(command.ms);
       default: {
-        // What was completed for nobody is not told from what was read.
-        for (const client of impatient()) if (client.manner !== 'key') client.outcome = 'given up';
+        // What was completed for nobody is not told from what was read, where the request does not say that it is a retry.
+        for (const client of impatient()) if (client.manner === 'hand') client.outcome = 'given up';
         killed.abort(new Fault({ kind: 'backend-error', reason: 'killed' }));
         for (const client of waiting()) {
           leave(client);
@@ -221,11 +234,12 @@ const createPlay = () => {
         killed = new AbortController();
         answers = start();
         restarts += 1;
+        taken = 0;
         seen.add('restart');
       }
     }
   };
-  return { clock, clients, seen, prompted, fake, run, leave, waiting, restarts: () => restarts };
+  return { clock, clients, seen, prompted, fake, run, leave, waiting, restarts: () => restarts, taken: () => taken };
 };
 
 /**
@@ -238,7 +252,7 @@ const allowedTurns = (clients: readonly Client[]): number => {
 };
 
 const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> => {
-  const { clock, clients, seen, prompted, fake, run, leave, waiting, restarts } = createPlay();
+  const { clock, clients, seen, prompted, fake, run, leave, waiting, restarts, taken } = createPlay();
   for (const command of script) {
     await run(command);
     await clock.advance(0);
@@ -260,7 +274,9 @@ const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> =>
   }
   for (const client of waiting()) leave(client);
   await clock.advance(GRACE_MS + 5000);
-  if (restarts() === 0) assert.is((await fake.agent.busySessions(new AbortController().signal)).size, 0);
+  if (restarts() > 0) return seen;
+  assert.is(taken(), 0, 'an answer that has ended gives everything back');
+  assert.is((await fake.agent.busySessions(new AbortController().signal)).size, 0);
   return seen;
 };
 

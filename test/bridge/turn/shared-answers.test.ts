@@ -27,11 +27,21 @@ const withAnswers = (policy: DisconnectPolicy = GRACE) => {
   const clock = createFakeClock();
   const answers = createSharedAnswers<Run>(clock, policy);
   let started = 0;
+  /** The numbers of those whose request was answered before, and must not run again. */
+  const known: number[] = [];
   const claim = ({ owner = 'me', key, digest = 'this', isRetry = false, signal }: Asked = {}) =>
     answers.claim(
       { owner, identity: { key, digest, isRetry }, signal: signal ?? new AbortController().signal },
-      (handle) => ({ ...handle, number: ++started }),
+      (handle, isKnown) => {
+        started += 1;
+        if (isKnown) known.push(started);
+        return { ...handle, number: started };
+      },
     );
+  const claimOr = ({ owner = 'me', key, digest = 'this' }: Asked, error: Error) =>
+    answers.claim({ owner, identity: { key, digest, isRetry: false }, signal: new AbortController().signal }, () => {
+      throw error;
+    });
   /** A request whose prompt the agent has got. */
   const begun = async (asked?: Asked): Promise<SharedAnswerReader<Run>> => {
     const reader = await claim(asked);
@@ -47,7 +57,9 @@ const withAnswers = (policy: DisconnectPolicy = GRACE) => {
   return {
     ...answers,
     clock,
+    known,
     claim,
+    claimOr,
     begun,
     read,
     numberOf: async (asked?: Asked) => (await claim(asked)).answer.number,
@@ -71,6 +83,58 @@ describe('the texts of answers that have ended', (check) => {
     assert.is(await numberOf({ owner: 'two', key: 'b' }), 2);
     assert.is(await numberOf({ owner: 'one', key: 'c' }), 3);
     assert.is(await numberOf({ owner: 'one', key: 'a' }), 4);
+  });
+
+  check(
+    'go in the order in which they ended, whoever they belong to, and those that no one has read go last',
+    async () => {
+      const { begun, claim, known, clock } = withAnswers();
+      const end = async (owner: string, digest: string, { mega, isRead }: { mega: number; isRead: boolean }) => {
+        const reader = await begun({ owner, digest });
+        if (!isRead) reader.leave();
+        reader.answer.end('answered', mega * MEGA);
+        if (isRead) reader.finish();
+        await clock.advance(1);
+      };
+      await end('one', 'first', { mega: 0, isRead: true });
+      await end('two', 'unread', { mega: 5, isRead: false });
+      await end('two', 'old', { mega: 5, isRead: true });
+      await end('one', 'new', { mega: 5, isRead: true });
+      await end('two', 'newest', { mega: 5, isRead: true });
+      const numberOf = async (owner: string, digest: string) =>
+        (await claim({ ...AGAIN, owner, digest })).answer.number;
+      assert.equal([await numberOf('two', 'unread'), await numberOf('one', 'new')], [2, 4]);
+      assert.equal([await numberOf('two', 'newest'), known], [5, []]);
+      assert.equal([await numberOf('two', 'old'), known], [6, [6]]);
+    },
+  );
+
+  check('leave behind that their requests were answered, also when the answer is not found elsewhere', async () => {
+    const { begun, claim, known, clock } = withAnswers();
+    const lost = await begun({ digest: 'lost' });
+    lost.leave();
+    lost.answer.end('answered', 9 * MEGA);
+    await clock.advance(1);
+    (await begun({ owner: 'you' })).answer.end('answered', 9 * MEGA);
+    for (const number of [3, 4, 5]) {
+      const again = await claim({ ...AGAIN, digest: 'lost' });
+      assert.is(again.answer.number, number);
+      again.answer.end('void');
+      again.leave();
+    }
+    assert.equal(known, [3, 4, 5]);
+    await clock.advance(600_000);
+    assert.equal([(await claim({ ...AGAIN, digest: 'lost' })).answer.number, known.length], [6, 3]);
+  });
+
+  check('stay where a request for one that is gone is refused before it starts', async () => {
+    const { begun, known, numberOf, claimOr } = withAnswers();
+    const lost = await begun({ key: 'lost' });
+    lost.answer.end('answered', 9 * MEGA);
+    lost.finish();
+    (await begun({ owner: 'you' })).answer.end('answered', 9 * MEGA);
+    assert.match(String(await rejection(claimOr({ key: 'lost' }, new Error('overloaded')))), 'overloaded');
+    assert.equal([await numberOf({ key: 'lost' }), known], [3, [3]]);
   });
 
   check('that a client still reads are kept, whatever their size', async () => {
@@ -360,6 +424,18 @@ describe('answers that are kept for retries', (check) => {
     assert.is(await numberOf({ ...AGAIN, digest: 'ended 999' }), 1001);
     assert.is(await numberOf({ ...AGAIN, owner: 'you', digest: '0' }), 1002);
     assert.is(await numberOf({ ...AGAIN, digest: 'ended 10' }), 2002);
+  });
+
+  check('and that some client may come back for are remembered by their requests alone beyond that', async () => {
+    const { begun, known, numberOf } = withAnswers();
+    for (let count = 0; count < 5000; count++) {
+      const reader = await begun({ digest: `${count}` });
+      reader.leave();
+      reader.answer.end('answered');
+    }
+    assert.equal([await numberOf({ ...AGAIN, digest: '4900' }), known], [4901, []]);
+    assert.equal([await numberOf({ ...AGAIN, digest: '4000' }), known], [5001, [5001]]);
+    assert.equal([await numberOf({ ...AGAIN, digest: '10' }), known], [5002, [5001]]);
   });
 
   check('are not held in memory when their time is over', async () => {
